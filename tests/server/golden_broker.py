@@ -20,6 +20,7 @@ from workbench.server.broker.metadata_log import MetadataLog, MetadataRecord
 from workbench.server.protocol.cluster_messages import METADATA
 
 VERSION: Final = "4.2.0"
+STOPPED: Final = "stopped"
 NEVER: Final = str(1 << 40)
 SETTINGS: Final = {  # nothing is created, cleaned, expired or aborted
     "auto.create.topics.enable": "false",
@@ -52,12 +53,14 @@ def golden_broker(folder: Path) -> Iterator[tuple[Broker, Path]]:
     """Yield a broker that serves golden cases, and a copy of what it opens.
 
     The topics are made known to it by records in its metadata, as a controller would write them.
+    Beside the copy is `STOPPED`, from before the broker's start.
     """
     broker = Broker(VERSION, folder / "broker", SETTINGS)
     with broker:
         pass
     names = _transplant(broker.data, folder)
     _tell_the_controller(broker.data, names)
+    shutil.copytree(broker.data, folder / STOPPED)
     with broker:
         _wait_for_leaders(broker, len(names))
         copy = folder / "copy"  # with the leader epochs that begin with the start

@@ -121,15 +121,16 @@ def _unify_fetched(partition: Values, *, is_committed: bool) -> None:
     consumer skips. The last stable offset of stored data is only known after a walk through the
     whole log, which is not done for clients that do not need it.
     """
-    batches = list(_batches(partition["records"] or b""))
-    partition["records"] = b"".join(batches)
+    whole = list(batches(partition["records"] or b""))
+    partition["records"] = b"".join(whole)
     aborted = partition.get("abortedTransactions") or []
-    partition["abortedTransactions"] = _skipped(batches, aborted)
+    partition["abortedTransactions"] = _skipped(whole, aborted)
     if not is_committed:
         partition["lastStableOffset"] = None
 
 
-def _batches(data: bytes) -> Iterator[bytes]:
+def batches(data: bytes) -> Iterator[bytes]:
+    """Yield the whole batches of a response."""
     at = 0
     while at + 61 <= len(data):
         size = 12 + int.from_bytes(data[at + 8 : at + 12])
@@ -139,7 +140,7 @@ def _batches(data: bytes) -> Iterator[bytes]:
         at += size
 
 
-def _skipped(batches: list[bytes], aborted: list[Values]) -> list[int]:
+def _skipped(whole: list[bytes], aborted: list[Values]) -> list[int]:
     """Return the base offsets of batches that a read_committed consumer skips.
 
     Kafka: CompletedFetch.nextFetchedRecord (4.2)
@@ -147,7 +148,7 @@ def _skipped(batches: list[bytes], aborted: list[Values]) -> list[int]:
     waiting = sorted(aborted, key=lambda each: each["firstOffset"], reverse=True)
     producers: set[int] = set()
     found = []
-    for data in batches:
+    for data in whole:
         base = int.from_bytes(data[:8])
         last = base + int.from_bytes(data[23:27])
         producer = int.from_bytes(data[43:51], signed=True)

@@ -4,6 +4,7 @@ Responses are equal field by field, but for what `intended_differences` names. `
 in the environment choose others, and more.
 """
 
+import copy
 import os
 import random
 from collections.abc import Iterator
@@ -13,9 +14,10 @@ from typing import Any, Final
 import pytest
 
 import workbench
+from tests.kafka_broker import Broker
 from tests.server.asking import Asker
-from tests.server.golden_broker import golden_broker
-from tests.server.intended_differences import unify
+from tests.server.golden_broker import SETTINGS, STOPPED, golden_broker
+from tests.server.intended_differences import batches, unify
 from tests.server.random_requests import (
     KINDS,
     SOFTWARE,
@@ -26,24 +28,43 @@ from tests.server.random_requests import (
 )
 from workbench.server.protocol import cluster_messages
 from workbench.server.protocol.api_keys import API_KEYS
+from workbench.server.protocol.log_messages import FETCH
 from workbench.server.server import Server
 
 SEED: Final = int(os.environ.get("SEED", "1"))
 REQUESTS: Final = int(os.environ.get("REQUESTS", "1000"))
+NAMES_UNTIL: Final = 12  # version of Fetch
 FIRST: Final = (groups, list_groups)  # before a broker misses the members' heartbeats, after 45 s
 
 
 @pytest.fixture(scope="module")
-def sides(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sides]:
-    """Return both, in the state that the broker had when it was asked nothing yet."""
-    folder: Path = tmp_path_factory.mktemp("golden")
+def broker_and_copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Broker, Path]]:
+    """Return a broker, and its directory as it was when the broker was asked nothing yet."""
+    with golden_broker(tmp_path_factory.mktemp("golden")) as both:
+        yield both
+
+
+@pytest.fixture(scope="module")
+def sides(broker_and_copy: tuple[Broker, Path]) -> Iterator[Sides]:
+    """Return the broker, and a server of stored data."""
+    broker, folder = broker_and_copy
     with (
-        golden_broker(folder) as (broker, copy),
-        workbench.serve(copy) as server,
+        workbench.serve(folder) as server,
         Asker(broker.bootstrap) as theirs,
         Asker(server.bootstrap_servers) as ours,
     ):
         yield Sides(theirs, ours, logs_of(server))
+
+
+@pytest.fixture(scope="module")
+def writable(broker_and_copy: tuple[Broker, Path]) -> Iterator[Asker]:
+    """Return a server that may write: the engine opens what the broker has opened."""
+    folder = broker_and_copy[1].with_name(STOPPED)
+    with (
+        workbench.serve(folder, writable=True, config=SETTINGS) as server,
+        Asker(server.bootstrap_servers) as asker,
+    ):
+        yield asker
 
 
 def logs_of(server: Server) -> list[Log]:
@@ -87,6 +108,48 @@ def test_both_answer_the_same(sides: Sides, seed: int) -> None:
         ours = unify(api, values, sides.server.ask(api, version, values))
         found += [f"{api.name} {version} {each}\n  {values}" for each in differences(ours, theirs)]
     assert not found, f"{len(found)} differences, such as\n" + "\n".join(found[:5])
+
+
+@pytest.mark.broker
+@pytest.mark.parametrize("most", [1, 700, 1 << 20])
+def test_from_every_offset_committed_records_are_those_of_a_broker(
+    sides: Sides, writable: Asker, most: int
+) -> None:
+    """With logs of several segments, in which producers both abort and commit transactions.
+
+    What the engine serves is equal to the last field; a batch that is cut at the limit is left out.
+    """
+    found, aborted = [], 0
+    for log in sides.logs:
+        for offset in range(log.start, log.end + 1):
+            values = committed_fetch(log, offset, most)
+            theirs, ours, written = (
+                asker.ask(FETCH, NAMES_UNTIL, copy.deepcopy(values))
+                for asker in (sides.broker, sides.server, writable)
+            )
+            where = f"{log.topic}-{log.partition} from {offset}"
+            whole = [whole_batches(each) for each in (theirs, written)]
+            aborted += len(whole[0]["abortedTransactions"])
+            found += [f"writable: {where} {each}" for each in differences(whole[1], whole[0])]
+            theirs, ours = unify(FETCH, values, theirs), unify(FETCH, values, ours)
+            found += [f"read-only: {where} {each}" for each in differences(ours, theirs)]
+    assert not found, f"{len(found)} differences, such as\n" + "\n".join(found[:5])
+    assert aborted > 100
+
+
+def committed_fetch(log: Log, offset: int, most: int) -> dict[str, Any]:
+    partition = {"partition": log.partition, "fetchOffset": offset, "partitionMaxBytes": most}
+    return {
+        "maxBytes": 1 << 20,
+        "isolationLevel": 1,
+        "topics": [{"topic": log.topic, "partitions": [partition]}],
+    }
+
+
+def whole_batches(response: dict[str, Any]) -> dict[str, Any]:
+    """Return the only partition of a response, without the batch that is cut at its end."""
+    ((partition,),) = [topic["partitions"] for topic in response["responses"]]
+    return {**partition, "records": b"".join(batches(partition["records"] or b""))}
 
 
 NOT_SERVED: Final = {

@@ -163,10 +163,10 @@ def _fetch_partition(call: Call, topic: str, asked: Values, left: int, *, is_fir
         return failed_fetch(number, ErrorCode.KAFKA_STORAGE_ERROR)  # clients ask again
     result["cut"] = records.cut
     result["records"] = b"".join(records.parts) if len(records.parts) != 1 else records.parts[0]
-    if is_committed and records.size:
+    if is_committed:
         result["abortedTransactions"] = [
             {"producerId": each.producer_id, "firstOffset": each.first_offset}
-            for each in log.aborted_in(offset, records.next_offset)
+            for each in records.aborted
         ]
     return result
 

@@ -71,9 +71,6 @@ class PartitionLog(Protocol):
     def epoch_of(self, offset: int, /) -> int:
         """Return the leader epoch of an offset; -1 if unknown."""
 
-    def aborted_in(self, first: int, end: int, /) -> "Sequence[Aborted]":
-        """Return the aborted transactions that a reader of [first, end) must know."""
-
     def read(
         self, offset: int, end: int, most: int, /, *, committed: bool, first: bool, zstd: bool
     ) -> Records:
@@ -87,18 +84,6 @@ class PartitionLog(Protocol):
 
     def producers(self) -> Sequence[ProducerEntry]:
         """Return the producers that the log knows, in the order of a broker's map."""
-
-
-class Aborted(Protocol):
-    """A transaction that aborted."""
-
-    @property
-    def producer_id(self) -> int:
-        """Its producer."""
-
-    @property
-    def first_offset(self) -> int:
-        """Its first offset."""
 
 
 class TopicCatalog(Protocol):
