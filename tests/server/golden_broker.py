@@ -36,7 +36,16 @@ SETTINGS: Final = {  # nothing is created, cleaned, expired or aborted
     "transaction.state.log.num.partitions": "2",
     "transactional.id.expiration.ms": str((1 << 31) - 1),
 }
-OF_FILE: Final = {"retention.ms", "segment.index.bytes"}  # what SETTINGS sets of topics
+OF_ITSELF: Final = {  # what `Broker` sets
+    "advertised.listeners", "broker.id", "controller.listener.names", "controller.quorum.voters",
+    "group.initial.rebalance.delay.ms", "listeners", "log.dirs", "node.id", "num.partitions",
+    "offsets.topic.replication.factor", "process.roles",
+    "share.coordinator.state.topic.min.isr", "share.coordinator.state.topic.replication.factor",
+    "transaction.state.log.min.isr", "transaction.state.log.replication.factor",
+}  # fmt: skip
+OF_FILE: Final = {  # what the broker's file sets, with the names that topics have for it
+    *SETTINGS, *OF_ITSELF, "retention.ms", "segment.index.bytes", "consumer.session.timeout.ms"
+}  # fmt: skip
 EMPTIED: Final = "txn-control-only"  # whose first segment has no record left
 CASES: Final = {  # archive → its directory, and the topics that are taken from it
     "4.2.0-txn": ("data", ("__transaction_state", "txn-")),

@@ -9,13 +9,15 @@ import numpy as np
 from tests.server.asking import Values
 from tests.server.golden_broker import EMPTIED, OF_FILE
 from workbench.log.producers.batches import TransactionMarker
-from workbench.server.protocol import log_messages, transaction_messages
+from workbench.server.protocol import cluster_messages, log_messages, transaction_messages
 from workbench.server.protocol.api import Api
 
 
 def unify(api: Api, asked: Values, response: Values) -> Values:
     """Return a response without what differs by intent; each function here says why it does."""
     response.pop("throttleTimeMs", None)
+    if api is cluster_messages.API_VERSIONS:
+        _unify_versions(response)
     _unify_rights(response)
     _unify_addresses(response)
     for each in response.get("results", ()):
@@ -47,6 +49,14 @@ def _unify_rights(response: Values) -> None:
             each[field] = each[field] & _READ_RIGHTS
 
 
+def _unify_versions(response: Values) -> None:
+    """Leave out which requests are answered, and how far a metadata log is that a broker goes on.
+
+    The versions of requests have a test of their own.
+    """
+    response |= {"apiKeys": None, "finalizedFeaturesEpoch": None}
+
+
 def _unify_addresses(response: Values) -> None:
     """Leave out the ports; the host is the same."""
     lists = (response.get(name, ()) for name in ("nodeEndpoints", "brokers", "coordinators"))
@@ -73,9 +83,9 @@ def _unify_configs(configs: Iterable[Values]) -> None:
     Nothing of stored data can be changed, so all is read-only.
     """
     for each in configs:
-        each |= {"readOnly": None, "synonyms": None}
+        each["readOnly"] = None
         if each["name"] in OF_FILE:
-            each |= {"value": None, "configSource": None}
+            each |= {"value": None, "configSource": None, "isDefault": None, "synonyms": None}
 
 
 def _unify_producers(response: Values) -> None:

@@ -131,7 +131,7 @@ class Server:
         self._watch: RequestWatch | None = None
 
     def __repr__(self) -> str:
-        where = self.bootstrap_servers if self._thread else "stopped"
+        where = self.bootstrap_servers if self._thread else "not started"
         count = (
             ""
             if self._writable and self._broker is None
@@ -148,14 +148,26 @@ class Server:
 
     @property
     def port(self) -> int:
-        """The port that the server listens at."""
+        """The port that the server listens at.
+
+        Raises:
+            ServerError: any free port is wanted, and the server has not started.
+        """
+        if not self._port:
+            raise ServerError(
+                "the server", "has no port before it starts (expected `with server:` around this)"
+            )
         return self._port
 
     @property
     def bootstrap_servers(self) -> str:
-        """Host and port for clients: ``127.0.0.1:40123``."""
+        """Host and port for clients: ``127.0.0.1:40123``.
+
+        Raises:
+            ServerError: any free port is wanted, and the server has not started.
+        """
         host = f"[{self._host}]" if ":" in self._host else self._host
-        return f"{host}:{self._port}"
+        return f"{host}:{self.port}"
 
     @property
     def connection_count(self) -> int:

@@ -7,15 +7,18 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from workbench.config.broker_config import BROKER_NAMES
 from workbench.config.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from workbench.config.settings import Settings
+from workbench.config.values import text_of
 from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
 from workbench.coordinator.transactions.serving.config import TransactionConfig
 from workbench.coordinator.transactions.serving.producer_ids import Deliver
+from workbench.coordinator.transactions.serving.states import TransactionVersion
 from workbench.coordinator.transactions.serving.transaction_coordinator import (
     TransactionCoordinator,
 )
@@ -83,8 +86,25 @@ class Broker:
             metadata = MetadataLog.find(directories, self.manager.clock, features)
             if metadata is not None:
                 stack.callback(metadata.close)
-            self.topics = Topics(self.manager, settings, cluster, metadata, tell, self._watch)
-            config_of_transactions = TransactionConfig.of(self.manager.config)
+            static = {
+                name: str(text_of(value) or "")
+                for name, value in (config or {}).items()
+                if name in BROKER_NAMES
+            }
+            self.topics = Topics(
+                self.manager,
+                settings,
+                cluster,
+                metadata,
+                tell,
+                self._watch,
+                static_configs=static,
+            )
+            level = features.get("transaction.version", TransactionVersion.TV_0)
+            config_of_transactions = replace(
+                TransactionConfig.of(self.manager.config),
+                transaction_version=TransactionVersion(min(level, TransactionVersion.TV_2)),
+            )
             service = GroupCoordinatorService(
                 self.manager,
                 creates_topic=False,

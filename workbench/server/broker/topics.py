@@ -17,7 +17,7 @@ from workbench.config.settings import Settings
 from workbench.errors import ConfigError
 from workbench.files import text
 from workbench.files.names import TopicPartition
-from workbench.inspection.stored_configs import StoredCluster
+from workbench.inspection.stored_configs import StoredCluster, StoredConfigs
 from workbench.log_manager.manager import LogManager
 from workbench.record.message_schema import NULL_UUID
 from workbench.runtime.error_codes import ErrorCode
@@ -55,10 +55,12 @@ class Topics:
         metadata: where changes are written; None: nowhere.
         tell: receives in words what clients get otherwise than it is on the disk.
         watch: called for each new log.
+        static_configs: what the broker was started with.
 
     Attributes:
         node_id: the broker's id.
         cluster_id: the cluster's id.
+        static_configs: the same.
     """
 
     def __init__(
@@ -69,6 +71,8 @@ class Topics:
         metadata: MetadataLog | None,
         tell: Tell,
         watch: Callable[[TopicPartition], None],
+        *,
+        static_configs: Mapping[str, str],
     ) -> None:
         self._manager = manager
         self._settings = settings
@@ -76,6 +80,7 @@ class Topics:
         self._metadata = metadata
         self._tell = tell
         self._watch = watch
+        self.static_configs = static_configs
         self._lock = threading.RLock()
         self.node_id = 1 if manager.identity.node_id is None else manager.identity.node_id
         self.cluster_id = manager.identity.cluster_id
@@ -111,6 +116,7 @@ class Topics:
         stored = self._cluster.partitions.get((topic_id, where.partition))
         known = -1 if stored is None else stored.leader_epoch
         epoch = max(known, log.leader_epochs.latest_epoch or 0)
+        log.leader_epochs.assign(epoch, log.log_end_offset)
         return LiveLog(log, epoch, self._tell)
 
     # what clients see
@@ -156,14 +162,19 @@ class Topics:
         return self._settings.with_stored(own)
 
     @property
-    def broker_configs(self) -> dict[str, str]:
-        """What the cluster's metadata sets for this broker."""
-        return self._cluster.configs.of_broker(self.node_id)
+    def stored_configs(self) -> StoredConfigs:
+        """The configurations that the cluster's metadata set at the start."""
+        return self._cluster.configs
 
     @property
-    def default_broker_configs(self) -> dict[str, str]:
-        """What of it is set for every broker, and not for this one alone."""
-        return self._cluster.configs.of_every_broker(self.node_id)
+    def features(self) -> dict[str, int]:
+        """Feature → its finalized level, by the cluster's metadata."""
+        return self._cluster.features
+
+    @property
+    def metadata_offset(self) -> int:
+        """The last offset of the cluster's metadata; -1 without any."""
+        return -1 if self._metadata is None else self._metadata.last_offset
 
     @property
     def directories(self) -> list[str]:

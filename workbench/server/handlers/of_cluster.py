@@ -24,6 +24,17 @@ from workbench.server.protocol.api_keys import API_KEYS
 from workbench.server.serving import BlockingHandler, Call, Values
 
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
+_ZERO_SINCE: Final = 4  # version of ApiVersions in which the lowest level of a feature can be 0
+_FEATURES: Final = {
+    "eligible.leader.replicas.version": (0, 1),
+    "group.version": (0, 1),
+    "kraft.version": (0, 1),
+    "metadata.version": (7, 29),
+    "share.version": (0, 1),
+    "streams.version": (0, 1),
+    "transaction.version": (0, 2),
+}
+"""The levels of each feature that 4.2 supports."""
 _MOST_PARTITIONS: Final = 2000  # `max.request.partition.size.limit`
 
 
@@ -33,7 +44,28 @@ def api_versions(call: Call) -> Values:
         names = (call.values["clientSoftwareName"], call.values["clientSoftwareVersion"])
         if not all(map(_SOFTWARE.fullmatch, names)):
             return {"errorCode": ErrorCode.INVALID_REQUEST, "apiKeys": []}
-    return supported_versions(ErrorCode.NONE)
+    return {**supported_versions(ErrorCode.NONE), **_features(call)}
+
+
+def _features(call: Call) -> Values:
+    """Return the features that 4.2 knows, and the levels that the cluster's metadata sets.
+
+    Kafka: BrokerFeatures.createDefaultFeatureMap, ApiVersionsResponse.Builder (4.2)
+    """
+    catalog = call.serving.catalog
+    return {
+        "supportedFeatures": [
+            {"name": name, "minVersion": low, "maxVersion": high}
+            for name, (low, high) in _FEATURES.items()
+            if low or call.version >= _ZERO_SINCE
+        ],
+        "finalizedFeaturesEpoch": catalog.metadata_offset,
+        "finalizedFeatures": [
+            {"name": name, "minVersionLevel": level, "maxVersionLevel": level}
+            for name, level in catalog.features.items()
+            if level
+        ],
+    }
 
 
 def supported_versions(code: ErrorCode) -> Values:

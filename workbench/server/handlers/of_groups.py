@@ -22,15 +22,12 @@ from workbench.runtime.error_codes import ErrorCode
 from workbench.server.handlers.authorized_operations import GROUP, operations
 from workbench.server.handlers.consumer_groups import described_consumer_group
 from workbench.server.handlers.error_responses import error_response
+from workbench.server.handlers.of_configs import MALFORMED
 from workbench.server.protocol import group_messages as messages
 from workbench.server.protocol import write_messages
 from workbench.server.serving import BlockingHandler, Call, InThread, Values, WaitingHandler
 
 _OF_GROUPS, _OF_TRANSACTIONS = 0, 1  # key types of a coordinator
-_MALFORMED: Final = (
-    "This most likely occurs because of a request being malformed by the client library or the "
-    "message was sent to an incompatible broker. See the broker logs for more details."
-)
 
 
 def find_coordinator(call: Call) -> Values:
@@ -41,7 +38,7 @@ def find_coordinator(call: Call) -> Values:
     if kind not in {_OF_GROUPS, _OF_TRANSACTIONS}:
         result = error_response(call.request, ErrorCode.INVALID_REQUEST)
         for each in result.get("coordinators", [result]):
-            each["errorMessage"] = _MALFORMED
+            each["errorMessage"] = MALFORMED
         return result
     broker = call.serving.broker
     if broker is not None:

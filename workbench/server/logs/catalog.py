@@ -15,7 +15,12 @@ from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.names import TopicPartition
 from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.listing import Listing
-from workbench.inspection.stored_configs import METADATA_LOG, StoredCluster, read_stored_cluster
+from workbench.inspection.stored_configs import (
+    METADATA_LOG,
+    StoredCluster,
+    StoredConfigs,
+    read_stored_cluster,
+)
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.record.message_schema import NULL_UUID
 from workbench.server.logs.replicas import Replicas
@@ -110,12 +115,20 @@ class TopicCatalog(Protocol):
         """The configuration of broker and topics."""
 
     @property
-    def broker_configs(self) -> "Mapping[str, str]":
-        """What the cluster's metadata sets for this broker."""
+    def stored_configs(self) -> StoredConfigs:
+        """The configurations that the cluster's metadata sets."""
 
     @property
-    def default_broker_configs(self) -> "Mapping[str, str]":
-        """What of it is set for every broker, and not for this one alone."""
+    def static_configs(self) -> "Mapping[str, str]":
+        """What the broker was started with, as far as it is known."""
+
+    @property
+    def features(self) -> "Mapping[str, int]":
+        """Feature → its finalized level, by the cluster's metadata."""
+
+    @property
+    def metadata_offset(self) -> int:
+        """The last offset of the cluster's metadata; -1 without any."""
 
     @property
     def directories(self) -> list[str]:
@@ -260,14 +273,27 @@ class Catalog:
         return Settings.of(known).with_stored(self.cluster.configs.topics)
 
     @property
-    def broker_configs(self) -> dict[str, str]:
-        """What the cluster's metadata sets for this broker."""
-        return {} if self.cluster is None else self.cluster.configs.of_broker(self.node_id)
+    def stored_configs(self) -> StoredConfigs:
+        """The configurations that the cluster's metadata sets."""
+        return StoredConfigs() if self.cluster is None else self.cluster.configs
 
     @property
-    def default_broker_configs(self) -> dict[str, str]:
-        """What of it is set for every broker, and not for this one alone."""
-        return {} if self.cluster is None else self.cluster.configs.of_every_broker(self.node_id)
+    def static_configs(self) -> dict[str, str]:
+        """Nothing: the broker's own file is not in the directories."""
+        return {}
+
+    @property
+    def features(self) -> dict[str, int]:
+        """Feature → its finalized level, by the cluster's metadata."""
+        return {} if self.cluster is None else self.cluster.features
+
+    @cached_property
+    def metadata_offset(self) -> int:
+        """The last offset of the cluster's metadata; -1 without any."""
+        with suppress(OSError):
+            metadata = self.listing.partitions.get(METADATA_LOG)
+            return -1 if metadata is None else metadata.log_end_offset - 1
+        return -1
 
     @property
     def directories(self) -> list[str]:
