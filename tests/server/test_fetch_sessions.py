@@ -30,7 +30,7 @@ class Client:
 
     def __init__(self, most: int = 1000, most_partitions: int = 1000) -> None:
         self.clock = ManualClock(1_000_000)
-        self.sessions = FetchSessions(most, most_partitions, self.clock)
+        self.sessions = FetchSessions(most, most_partitions * Where("t", 0).size, self.clock)
 
     def context(
         self,
@@ -56,7 +56,7 @@ class Client:
                 {name: topic, "partitions": many} for topic, many in (forgotten or {}).items()
             ],
         }
-        return self.sessions.context(values, version)
+        return self.sessions.context(values, version, lambda where: where.topic != "nothing")
 
     def open(self, count: int, *, privileged: bool = False) -> int:
         """Ask for a session with some partitions; return its id."""

@@ -28,8 +28,9 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
 from workbench.server.broker.broker import Broker
 from workbench.server.broker.live_groups import LiveGroups
+from workbench.server.budget import Room
 from workbench.server.changes import Changes
-from workbench.server.connections import Connections
+from workbench.server.connections import Connections, Observer
 from workbench.server.events import Event, Exchange, RequestDone
 from workbench.server.fetch_sessions import FetchSessions
 from workbench.server.kafka_apis import KafkaApis
@@ -38,7 +39,7 @@ from workbench.server.logs.catalog import Catalog, TopicCatalog
 from workbench.server.request_trace import RequestTrace
 from workbench.server.security import Passwords, ServerSecurity
 from workbench.server.served_transactions import ServedTransactions
-from workbench.server.serving import ResponseBytes, Serving
+from workbench.server.serving import Serving
 from workbench.server.session_groups import SessionGroups
 from workbench.server.watching.watch import MOST_REQUESTS, RequestWatch
 
@@ -122,8 +123,8 @@ class Server:
             self.catalog = catalog
             self._groups = SessionGroups(lambda: catalog.listing, catalog.has)
             self._transactions = ServedTransactions(lambda: catalog.listing)
-        self._response_bytes = ResponseBytes(self._limits.max_response_bytes)
         self._threads = ThreadPoolExecutor(self._limits.file_threads, "workbench-server")
+        self._controller = ThreadPoolExecutor(1, "workbench-controller")
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
@@ -135,7 +136,7 @@ class Server:
         count = (
             ""
             if self._writable and self._broker is None
-            else f", {len(self.catalog.topics)} topics"
+            else f", {self.catalog.topic_count} topics"
         )
         return f"<Server {where}{count}>"
 
@@ -216,6 +217,7 @@ class Server:
                 self._loop.call_soon_threadsafe(self._stop.set)
             self._thread.join()
         self._threads.shutdown(wait=True, cancel_futures=True)
+        self._controller.shutdown(wait=True, cancel_futures=True)
         if isinstance(self._groups, SessionGroups):
             self._groups.close()
         if self._broker is not None:
@@ -277,23 +279,25 @@ class Server:
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
         self._changes.use(self._loop)
+        room = Room(self._limits.max_memory_bytes, self._limits.file_threads)
         serving = Serving(
             self.catalog,
             self._groups,
             self._transactions,
             self._limits,
-            self._response_bytes,
+            room,
             self._changes,
-            FetchSessions(self._limits.max_fetch_sessions, self._limits.max_session_partitions),
+            FetchSessions(self._limits.max_fetch_sessions, self._limits.max_session_bytes),
             self._broker,
         )
         connections = Connections(
-            KafkaApis(serving, self._in_thread),
+            KafkaApis(serving, self._in_thread, self._in_controller),
             self._limits,
-            self._response_bytes,
-            self._done,
-            self._passwords,
-            self._advertised,
+            room,
+            self._in_thread,
+            Observer(self._done, lambda: self._watch is not None),
+            passwords=self._passwords,
+            advertised=self._advertised,
         )
         self._connections = connections
         accepting = asyncio.create_task(connections.accept_all(listening, self._tls))
@@ -306,6 +310,10 @@ class Server:
     async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, function, *arguments)
+
+    async def _in_controller(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._controller, function, *arguments)
 
     def _done(self, request: RequestDone, trace: RequestTrace, exchange: Exchange) -> None:
         if self._observe is not None:

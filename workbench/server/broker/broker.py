@@ -100,11 +100,11 @@ class Broker:
                 self._watch,
                 static_configs=static,
             )
-            level = features.get("transaction.version", TransactionVersion.TV_0)
-            config_of_transactions = replace(
-                TransactionConfig.of(self.manager.config),
-                transaction_version=TransactionVersion(min(level, TransactionVersion.TV_2)),
-            )
+            config_of_transactions = TransactionConfig.of(self.manager.config)
+            if features:
+                level = features.get("transaction.version", TransactionVersion.TV_0)
+                known = TransactionVersion(min(level, TransactionVersion.TV_2))
+                config_of_transactions = replace(config_of_transactions, transaction_version=known)
             service = GroupCoordinatorService(
                 self.manager,
                 creates_topic=False,
@@ -181,7 +181,7 @@ class Broker:
 
         Kafka: DefaultAutoTopicCreationManager.creatableTopic (4.2)
         """
-        if name in self.topics.topics:
+        if self.topics.logs_of(name) is not None:
             return None
         own = {
             OFFSETS_TOPIC: {
@@ -209,7 +209,7 @@ class Broker:
         elif name == TRANSACTIONS_TOPIC:
             self.make_transactions_topic()
         else:
-            self.topics.create(name, self.manager.config.num_partitions)
+            self.topics.create_if_free(name, self.manager.config.num_partitions)
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic, and the offsets that groups committed for it.

@@ -53,7 +53,10 @@ class _Synonym(NamedTuple):
 
 def describe_configs(call: Call) -> Values:
     """Return configurations, with where each value is set."""
-    resources = call.values["resources"]
+    named = {
+        (each["resourceType"], each["resourceName"]): each for each in call.values["resources"]
+    }
+    resources = list(named.values())
     if all(each["resourceType"] in _DESCRIBE for each in resources):
         return {"results": [_result(call, each) for each in resources]}
     failed = error_response(call.request, ErrorCode.INVALID_REQUEST)
@@ -62,9 +65,11 @@ def describe_configs(call: Call) -> Values:
 
 def _result(call: Call, resource: Values) -> Values:
     kind, name = resource["resourceType"], resource["resourceName"]
+    call.budget.charge(1, len(name))
     result: Values = {"resourceType": kind, "resourceName": name, "configs": []}
     try:
         found = _DESCRIBE[kind](call, name)
+        call.budget.charge(2 * len(found))  # with their synonyms
     except CoordinatorError as error:
         return {**result, "errorCode": error.code, "errorMessage": error.problem}
     keys = resource["configurationKeys"]
@@ -105,7 +110,7 @@ def _of_topic(call: Call, name: str) -> list[Values]:
     problem = invalid_topic_name(name)
     if problem is not None:
         raise ErrorCode.INVALID_TOPIC_EXCEPTION.error(problem)
-    if name not in catalog.topics:
+    if catalog.logs_of(name) is None:
         raise ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.error("")
     own = catalog.settings.own(name)
     sources = _Sources(call)

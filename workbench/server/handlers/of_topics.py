@@ -48,7 +48,9 @@ def _answer(answered: Values, work: Callable[[Values], Values | None], asked: Va
 
 def create_topics(call: Call) -> Values:
     """Create topics."""
-    counts = Counter(each["name"] for each in call.values["topics"])
+    asked_topics = call.values["topics"]
+    counts = Counter(each["name"] for each in asked_topics)
+    call.budget.charge(len(counts) * (1 + len(TOPIC_NAMES)))  # before anything is made
     validate_only = call.values.get("validateOnly", False)
 
     def created(asked: Values) -> Values:
@@ -76,8 +78,7 @@ def create_topics(call: Call) -> Values:
 
     return {
         "topics": [
-            _answer({"name": each["name"], "configs": []}, created, each)
-            for each in call.values["topics"]
+            _answer({"name": each["name"], "configs": []}, created, each) for each in asked_topics
         ]
     }
 
@@ -272,6 +273,10 @@ def _alter(call: Call, altered: Callable[[Values], dict[str, str | None]]) -> Va
     }
 
 
+CHANGES: Final = frozenset(
+    {messages.CREATE_TOPICS.key, messages.CREATE_PARTITIONS.key, messages.DELETE_TOPICS.key}
+)
+"""Requests that may take seconds."""
 HANDLERS: Final[Mapping[int, BlockingHandler]] = {
     messages.CREATE_TOPICS.key: create_topics,
     messages.DELETE_TOPICS.key: delete_topics,

@@ -107,6 +107,13 @@ class TopicCatalog(Protocol):
         """Name → partition number → its log, both ascending."""
 
     @property
+    def topic_count(self) -> int:
+        """How many topics there are."""
+
+    def logs_of(self, topic: str, /) -> "Mapping[int, PartitionLog] | None":
+        """Return partition number → its log, ascending; None if there is no such topic."""
+
+    @property
     def names_by_id(self) -> "Mapping[str, str]":
         """Topic id → topic."""
 
@@ -217,6 +224,15 @@ class Catalog:
                 if found is not None:
                     return found.node_id, found.cluster_id
         return None, None
+
+    @property
+    def topic_count(self) -> int:
+        """How many topics there are."""
+        return len(self.topics)
+
+    def logs_of(self, topic: str) -> dict[int, ServedLog] | None:
+        """Return partition number → its log, ascending; None if there is no such topic."""
+        return self.topics.get(topic)
 
     def log(self, topic: str, partition: int) -> ServedLog | None:
         """Return the log of a partition; None if it is not in the directories."""
