@@ -75,6 +75,7 @@ class Server:
     Attributes:
         catalog: the topics that are served; of a writable server, after its start.
         findings: what was left out so far, at most 10,000.
+        failure: why a writable server stopped serving by itself: every log directory has failed.
     """
 
     def __init__(
@@ -112,6 +113,7 @@ class Server:
         defaults = ServerLimits.for_writing() if writable else ServerLimits()
         self._limits = defaults if limits is None else limits
         self._observe = observe
+        self.failure: ServerError | None = None
         self.findings: deque[Finding] = deque(maxlen=_MOST_FINDINGS)
         self._changes = Changes()
         self._broker: Broker | None = None
@@ -240,10 +242,24 @@ class Server:
             self._config,
             recover=self._recover,
             on_change=self._changes.tell,
+            on_halt=self._halt,
             tell=self._tell,
         )
         self.catalog, self._groups = self._broker.topics, self._broker.groups
         self._transactions = self._broker.transactions
+
+    def _halt(self, directories: str, problem: str) -> None:
+        """Serve no more, as a broker whose log directories have all failed; any thread may call it.
+
+        Kafka: ReplicaManager.handleLogDirFailure, Exit.halt (4.2)
+        """
+        self.failure = ServerError(
+            directories, f"{problem}: the server has stopped, as no other log directory is left"
+        )
+        self._tell(str(self.failure))
+        if self._loop is not None and self._stop is not None:
+            with suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._stop.set)
 
     def _listen(self) -> socket.socket:
         try:

@@ -36,6 +36,9 @@ from workbench.server.logs.served_log import Tell
 OnChange = Callable[[TopicPartition], None]
 """Told when a partition has more to read."""
 
+OnHalt = Callable[[str, str], None]
+"""Told which log directories have failed, when all have, and what the last error was."""
+
 
 class Broker:
     """Leads every partition of some log directories, as their only broker.
@@ -48,6 +51,7 @@ class Broker:
         config: names of brokers and topics to values; ``"orders:retention.ms"`` is one topic's own.
         recover: whether directories are taken that were not stopped cleanly.
         on_change: told when a partition has more to read.
+        on_halt: told when every log directory has failed.
         tell: receives in words what clients get otherwise than it is on the disk.
 
     Attributes:
@@ -67,9 +71,11 @@ class Broker:
         *,
         recover: bool,
         on_change: OnChange,
+        on_halt: OnHalt,
         tell: Tell,
     ) -> None:
         self._on_change = on_change
+        self._on_halt = on_halt
         self._lock = threading.Lock()
         _check(listing, recover=recover)
         cluster = _cluster_of(listing)
@@ -81,6 +87,7 @@ class Broker:
                 topic_configs=settings.topic_configs,
             )
             stack.enter_context(self.manager)
+            self.manager.on_directory_failure(self._directory_failed)
             features = {} if cluster is None else cluster.features
             directories = self.manager.live_directories
             metadata = MetadataLog.find(directories, self.manager.clock, features)
@@ -130,6 +137,10 @@ class Broker:
     def close(self) -> None:
         """Stop cleanly: end what is being ended, flush, write checkpoints and the marker."""
         self._stack.close()
+
+    def _directory_failed(self, directory: str, error: OSError) -> None:
+        if not self.manager.live_directories:
+            self._on_halt(directory, str(error))
 
     def _watch(self, where: TopicPartition) -> None:
         """Hear of changes of a new log."""
