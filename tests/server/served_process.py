@@ -31,7 +31,7 @@ class ServedProcess:
         shell = f'{prefix} && exec "$@"'
         with self.errors.open("wb") as errors:
             self.process = subprocess.Popen(
-                ["sh", "-c", shell, "sh", *command, *options],
+                ["/bin/sh", "-c", shell, "sh", *command, *options],
                 stdout=subprocess.PIPE, stderr=errors, text=True,
             )  # fmt: skip
         self.where = ""

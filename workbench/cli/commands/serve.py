@@ -129,7 +129,7 @@ def command(
     groups and configurations; a KRaft broker that is the only controller serves on what is left.
     PATH may be an empty directory. --set gives the configuration.
 
-    Exit codes: 0 ended by a signal, 1 with --writable when every log directory has failed. A second
+    Exit codes: 0 ended by a signal, 3 with --writable when every log directory has failed. A second
     signal ends it at once, without a clean stop.
 
     With --json: one object per line. The first, printed when clients can connect, has bootstrap
