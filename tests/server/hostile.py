@@ -137,18 +137,25 @@ class Frames:
 class Amplified(Frames):
     """Valid requests that ask for much: an element again and again, and long names.
 
-    Args: see `Frames`.
+    Args:
+        seed, topic_ids: see `Frames`.
     """
+
+    def __init__(self, seed: int, topic_ids: Sequence[str] = ()) -> None:
+        super().__init__(seed, topic_ids)
+        self._is_repeated = False
 
     def next(self) -> bytes:
         """Return the next frame."""
         while True:
+            self._is_repeated = False
             made = self._sound(self._rng.choice(self._apis))
             if len(made) < _MOST_BYTES:
                 return made
 
     def _value(self, of: Field, version: int) -> Any:
-        if of.is_array and self._rng.random() < 0.3:
+        if of.is_array and not self._is_repeated and self._rng.random() < 0.5:
+            self._is_repeated = True  # one array alone: the frame has a size
             return [self._item(of, version)] * self._rng.choice(_COPIES)
         return super()._value(of, version)
 
