@@ -37,6 +37,7 @@ _NAMES: Final = (
 )  # fmt: skip
 _COPIES: Final = (10, 300, 3_000, 20_000)
 _MOST_BYTES: Final = 1_900_000  # of a frame; a server that only reads takes 2 MiB
+_LONGEST: Final = 15_000  # characters of a text, some of two bytes
 _CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
@@ -161,7 +162,7 @@ class Amplified(Frames):
 
     def _item(self, of: Field, version: int) -> Any:
         if of.type == "string" and self._rng.random() < 0.05:
-            return self._rng.choice(_NAMES) * self._rng.choice((10, 100))
+            return (self._rng.choice(_NAMES) * self._rng.choice((10, 100)))[:_LONGEST]
         return super()._item(of, version)
 
 

@@ -116,6 +116,7 @@ def test_a_topic_that_is_named_20_000_times_is_described_once(served: ServedProc
 
 @pytest.mark.usefixtures("grown")
 def test_what_is_named_again_is_described_once(served: ServedProcess) -> None:
+    asked: dict[str, Any]
     with Asker(served.where) as asker:
         found = asker.ask(DESCRIBE_CONFIGS, 4, resources(*[(2, "wide")] * MANY))["results"]
         assert [(each["resourceName"], len(each["configs"])) for each in found] == [("wide", 33)]
@@ -193,7 +194,7 @@ def test_groups_are_counted_with_what_they_take(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(session_groups, "_MOST_BYTES", 24 * MIB)
     offset = {"partitionIndex": 0, "committedOffset": 1, "committedMetadata": ""}
     topics = [{"name": "orders", "partitions": [offset]}]
-    process, codes = psutil.Process(os.getpid()), []
+    process, codes, before = psutil.Process(os.getpid()), list[int](), 0
     with workbench.serve(SHOP) as server, Asker(server.bootstrap_servers) as asker:
         for number in range(6000):
             if number == 50:
