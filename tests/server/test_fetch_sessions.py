@@ -253,6 +253,20 @@ def test_partitions_of_all_sessions_are_bounded() -> None:
     assert client.open(10) > 0
 
 
+@pytest.mark.parametrize("version", [IDS, NAMES])
+def test_what_does_not_exist_is_in_no_session(version: int) -> None:
+    """Its client names everything in each request, until it is there."""
+    client = Client()
+    context = client.context(asked={"t": [0], "nothing": [0]}, version=version)
+    assert [where.topic for where, _ in context.partitions] == ["t", "nothing"]
+    found = {where: partition() for where, _ in context.partitions}
+    assert context.respond(found)["sessionId"] == 0
+    number = client.open(1)
+    context = client.context(number, 1, {"nothing": [0]})
+    assert context.error is ErrorCode.FETCH_SESSION_ID_NOT_FOUND  # the client begins again
+    assert client.sessions.size == 0
+
+
 @pytest.fixture(scope="module")
 def asker(shop: Server) -> Iterator[Asker]:
     with Asker(shop.bootstrap_servers) as found:
