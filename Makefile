@@ -77,8 +77,9 @@ docs: env map ## write the documentation site, with the reference of all Python 
 screenshots: env system ## write every widget as pictures, in two themes and three widths, to build/screenshots
 	@$(BIN)/python -m tests.browser.screenshots
 
-map: ## write docs/modules.md: every module, its subject and its Kafka classes, from the docstrings
+map: ## write docs/modules.md, and the drawing of the layers, from the docstrings and contracts
 	@$(PYTHON) .ci/module_map.py
+	@$(PYTHON) .ci/drawing.py
 
 env: ## make or renew the virtual environment .venv from requirements.lock
 	@$(PYTHON) .ci/environment.py

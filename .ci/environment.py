@@ -58,6 +58,7 @@ def fingerprint() -> list[str]:
     interpreter = hashlib.sha256(f"{sys.version}{sys.base_prefix}".encode()).hexdigest()
     settings = tomllib.loads((PROJECT / "pyproject.toml").read_text())
     parts = {name: settings[name] for name in ("build-system", "project", "dependency-groups")}
+    parts["setuptools"] = settings["tool"]["setuptools"]
     packages = hashlib.sha256(json.dumps(parts, sort_keys=True).encode())
     packages.update(LOCK.read_bytes())
     packages.update(Path(__file__).read_bytes())

@@ -30,7 +30,6 @@ PAGES: Final = {
 """Documents outside docs/ and their pages."""
 
 IMAGES: Final = "notebooks/images"
-FIGURES: Final = "How fast it is"  # a section of the README
 REFERENCE: Final = "reference/index.html"  # written by pdoc
 
 
@@ -48,7 +47,7 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
     made = dict(_formats())
     for document, page in PAGES.items():
         made[page] = (PROJECT / document).read_text(encoding="utf-8")
-    made["benchmarks.md"] = _figures(made["overview.md"])
+    made["commands.md"] = _commands()
     for path, text in made.items():
         files.append(File.generated(config, path, content=text))
     for image in sorted((PROJECT / IMAGES).iterdir()):
@@ -90,7 +89,19 @@ def _formats() -> list[tuple[str, str]]:
 _made: Final[list[tuple[str, str]]] = []
 
 
-def _figures(readme: str) -> str:
-    """Return the page of the README's section on speed."""
-    section = readme.partition(f"## {FIGURES}\n")[2].partition("\n## ")[0]
-    return f"# {FIGURES}\n{section}"
+def _commands() -> str:
+    """Return the page of all commands, from their help."""
+    from click import Context
+
+    from workbench.cli.main import SECTIONS, main
+
+    page = "# Commands\n\nWhat `kafka-workbench COMMAND --help` prints, for every command.\n"
+    parent = Context(main, info_name="kafka-workbench")
+    for section, commands in SECTIONS.items():
+        page += f"\n## {section}\n"
+        for name in commands:
+            command = main.get_command(parent, name)
+            assert command is not None
+            context = Context(command, info_name=name, parent=parent, terminal_width=100)
+            page += f"\n### {name}\n\n```text\n{command.get_help(context)}\n```\n"
+    return page

@@ -303,6 +303,9 @@ pd.DataFrame(states).convert_dtypes().set_index("moment")
 # that the tea is no longer sold. So the first round that finds no other record of the key writes a
 # *delete horizon* into the tombstone's batch: the current time plus `delete.retention.ms`, one day.
 # A round after that time drops the tombstone. Transaction markers are dropped in the same way.
+# Batches of magic 0 and 1 have no room for a delete horizon, nor had any before 3.1: there a
+# tombstone is dropped once its file is older than the last clean segment's by
+# `delete.retention.ms`, by the modification times of the files.
 #
 # Here are two rounds, two days apart. By then the third segment is old enough to be cleaned.
 

@@ -19,6 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+import drawing
 import module_map
 import pytest
 
@@ -161,6 +162,14 @@ def test_every_file_that_a_document_names_is_there(path: Path) -> None:
 def test_the_map_of_modules_is_up_to_date() -> None:
     written = module_map.MAP.read_text(encoding="utf-8")
     assert written == module_map.module_map(), "a docstring or a module changed: run make map"
+
+
+def test_the_drawing_of_the_layers_is_up_to_date() -> None:
+    written = drawing.DRAWING.read_text(encoding="utf-8")
+    assert written == drawing.drawing(), "a docstring or a contract changed: run make map"
+    folders = {each.name for each in pkgutil.iter_modules([str(ROOT / "workbench")])}
+    drawn = set(re.findall(r'class="name">(\w+)<', written))
+    assert drawn == {*folders, "widgets"}
 
 
 def test_the_map_names_every_module_once() -> None:

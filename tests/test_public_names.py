@@ -1,8 +1,11 @@
 """The public names: listed, sorted, importable, described; errors have one base."""
 
+import ast
 import importlib
 import inspect
 import pkgutil
+import subprocess
+import sys
 
 import pytest
 
@@ -15,6 +18,25 @@ def test_the_list_of_public_names_is_sorted_and_whole() -> None:
     assert workbench.__all__ == sorted(workbench.__all__)
     for name in workbench.__all__:
         assert getattr(workbench, name).__doc__, name
+
+
+def test_the_names_offered_are_the_public_ones_and_checkers_see_the_same() -> None:
+    assert set(dir(workbench)) == {*workbench.__all__, "__version__"}
+    tree = ast.parse(inspect.getsource(workbench))
+    (typed,) = (node for node in tree.body if isinstance(node, ast.If))
+    imported = {
+        alias.name
+        for node in typed.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert imported == set(workbench.__all__)
+
+
+def test_nothing_is_imported_before_it_is_used() -> None:
+    code = "import sys, workbench; print(*(m for m in sys.modules if m.startswith('workbench')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["workbench"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What the README says is true: its code runs, its commands and files are there."""
+"""What the README and docs/questions.md say is true: code and commands run, files are there."""
 
 import re
 import shutil
@@ -15,6 +15,8 @@ from workbench.cli import main
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
+QUESTIONS = (ROOT / "docs" / "questions.md").read_text()
+ENGINE = (ROOT / "docs" / "engine.md").read_text()
 SHOP = ROOT / "sample_data" / "shop-4.3.1"
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
@@ -22,9 +24,8 @@ BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 def test_the_code_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sample_data").symlink_to(ROOT / "sample_data")
     monkeypatch.chdir(tmp_path)
-    assert len(BLOCKS) == 5
-    for block in BLOCKS:
-        exec(compile(block, "README.md", "exec"), {})  # noqa: S102 - the README is ours
+    (block,) = BLOCKS
+    exec(compile(block, "README.md", "exec"), {})  # noqa: S102 - the README is ours
     assert (tmp_path / "new.parquet").stat().st_size > 0
 
 
@@ -36,33 +37,40 @@ def test_the_value_that_the_readme_shows_is_the_one_there_is() -> None:
     assert repr(eval(code, names)) == comment  # noqa: S307 - the README is ours
 
 
-def test_verify_finds_nothing_in_the_log_that_the_readme_makes(
+def test_a_reader_has_the_whole_readme_in_five_minutes() -> None:
+    assert len(README.encode()) <= 8 << 10
+    picture = README.index("](notebooks/images/app.png)")
+    assert README.count("\n", 0, picture) < 8  # on the first screen
+
+
+def test_verify_finds_nothing_in_the_log_that_the_documents_make(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (block, commit) = [block for block in BLOCKS if "wb.LogManager(" in block]
-    exec(compile(block, "README.md", "exec"), {})  # noqa: S102 - the README is ours
+    blocks = re.findall(r"```python\n(.*?)```", ENGINE, re.DOTALL)
+    (block, commit) = [block for block in blocks if "wb.LogManager(" in block]
+    exec(compile(block, "engine.md", "exec"), {})  # noqa: S102 - the text is ours
     assert workbench.verify("logs", info=True) == []
     assert run("verify", "logs").out.startswith("nothing wrong\nchecked 1 partition, 1 segment, ")
     assert run("predict", "logs", "--json").json["partitions"][0]["verdict"] == "loads"
-    exec(compile(commit, "README.md", "exec"), {})  # noqa: S102 - the README is ours
+    exec(compile(commit, "engine.md", "exec"), {})  # noqa: S102 - the text is ours
     assert workbench.verify("logs", info=True) == []
     [row] = run("offsets", "logs", "--json").json
     assert (row["group"], row["offset"], row["served"]) == ("billing", 42, True)
 
 
-COMMANDS = sorted(set(re.findall(r"`(?:\.venv/bin/)?kafka-workbench ([^`]+)`", README)))
+COMMANDS = sorted(set(re.findall(r"`(?:\.venv/bin/)?kafka-workbench ([^`]+)`", README + QUESTIONS)))
 LASTING = ("spark", "lab", "app", "serve")  # these run for long, or until a signal ends them
 PLAIN = [command for command in COMMANDS if not command.startswith(LASTING)]
 
 
-def test_the_commands_of_the_readme_are_found() -> None:
+def test_every_command_has_its_question() -> None:
     named = {command.split()[0] for command in COMMANDS}
     assert named == set(main.COMMANDS)
 
 
 @pytest.mark.parametrize("command", PLAIN)
-def test_a_command_of_the_readme_runs_as_it_is_printed(command: str, tmp_path: Path) -> None:
+def test_a_command_runs_as_it_is_printed(command: str, tmp_path: Path) -> None:
     outcome = run(*filled(command, tmp_path))
     assert outcome.code == 0, outcome.err
     assert outcome.out or "FILE" in command
@@ -78,6 +86,7 @@ WORDS = {
     "ID": "payments-eu",
     "MS": "1767225600000",
     "NAME=VALUE": "retention.ms=0",
+    "QUERY": "select count(*) from orders",
 }
 
 
@@ -98,8 +107,8 @@ def test_the_lab_opens_the_directory_that_is_named() -> None:
     assert run(name, path, "--json").json["data"] == path
 
 
-def test_the_python_of_the_table_runs(tmp_path: Path) -> None:
-    cells = re.findall(r"^\| [^|]+ \| (`[^|]+`) \| [^|]*\|$", README, re.MULTILINE)
+def test_the_python_of_the_questions_runs(tmp_path: Path) -> None:
+    cells = re.findall(r"^\| [^|]+ \| (`[^|]+`) \| [^|]*\|$", QUESTIONS, re.MULTILINE)
     assert len(cells) > 15
     with (
         workbench.LogManager([str(tmp_path / "logs")]) as manager,

@@ -3,6 +3,12 @@
 They need no network and no build step, and become pictures where no widget can be shown.
 """
 
+from workbench.runtime.extras import require
+
+# ruff: noqa: E402 - what is missing is named before an import fails
+for _package in ("anywidget", "ipywidgets"):
+    require(_package)
+
 from widgets.charts import follow_theme
 from widgets.cleaning.cleaner_view import CleanerView
 from widgets.cleaning.compaction import CompactionPlayer

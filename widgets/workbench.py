@@ -21,15 +21,16 @@ from widgets.explorer.file_view import find_file
 from widgets.records.record_browser import RecordBrowser
 from widgets.replication.replica_lanes import ReplicaLanes
 from widgets.verification.finding_view import FindingView
+from workbench.comparison.ahead import Replicas
 from workbench.errors import WorkbenchError
 from workbench.inspection.brokers import listings_by_broker
-from workbench.server.logs.replicas import Replicas
 
 EXPLORE: Final = "Explore"
+RECORDS: Final = "Records"
 CLEANING: Final = "Cleaning"
 GROUPS: Final = "Groups"
 REPLICAS: Final = "Replicas"
-_TIMES: Final = {"Records": "brush", GROUPS: "window"}  # [from, to) in ms; empty: all
+_TIMES: Final = {RECORDS: "brush", GROUPS: "window"}  # [from, to) in ms; empty: all
 
 
 class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no types
@@ -37,7 +38,8 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
 
     A view of the same directories is made when its tab is first opened. All follow the same
     selection (partition, segment, batch, record), and the time chosen in Records and in Groups is
-    the same. Cleaning shows the selected partition. Findings are those of the explorer.
+    the same. Cleaning shows the selected partition. Records searches the selected partition's topic
+    while its tab is open. Findings are those of the explorer.
 
     While the explorer follows what a broker writes (its button, or F), the open tab does, too; the
     others read what is new when they are opened. Only what is new is read where that is possible.
@@ -88,7 +90,9 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         self._owed: dict[str, Written] = {}
         self._make: dict[str, Callable[[], Any]] = {
             EXPLORE: lambda: self.explorer,
-            "Records": lambda: RecordBrowser(self.explorer.logs, **records),
+            RECORDS: lambda: RecordBrowser(
+                self.explorer.logs, selected=self.explorer.selected, **records
+            ),
             "Disk": lambda: DiskUsage(self.explorer.logs),
             CLEANING: self._cleaner,
             GROUPS: lambda: GroupView(self._of_one_broker(), **shown),
@@ -131,7 +135,10 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
             self.views.pop(CLEANING, None)
             if CLEANING in self._links:
                 self._links.pop(CLEANING).unlink()
+        if name != RECORDS and RECORDS in self._links:
+            self._links.pop(RECORDS).unlink()  # a selection elsewhere starts no search
         if name in self.views:
+            self._link_selection(name)
             self._catch_up()
             return
         place = self.children[self.selected_index or 0]
@@ -145,8 +152,7 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
             place.children = [_text(error_text(error))]
             return
         self.views[name] = view
-        if view is not self.explorer:
-            self._share(name, view)
+        self._share(name)
         place.children = [view]
 
     def _follow(self, written: Written) -> None:
@@ -169,8 +175,13 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         except Exception as error:  # noqa: BLE001 - a timer has nobody to raise to
             self.views[self.tab].show_error(error)
 
-    def _share(self, name: str, view: Any) -> None:
-        self._links[name] = traitlets.link((self.explorer, "selected"), (view, "selected"))
+    def _link_selection(self, name: str) -> None:
+        view = self.views[name]
+        if name not in self._links and view is not self.explorer:
+            self._links[name] = traitlets.link((self.explorer, "selected"), (view, "selected"))
+
+    def _share(self, name: str) -> None:
+        self._link_selection(name)
         if name in _TIMES and _TIMES.keys() <= self.views.keys():
             traitlets.link(*((self.views[each], trait) for each, trait in _TIMES.items()))
 

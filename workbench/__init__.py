@@ -14,102 +14,102 @@ with `ServerSecurity` on a network; with ``writable=True`` it is a small broker.
 `find_schedule` finds the events that lose a record, and `scenarios.play` plays the known ones.
 """
 
+# ruff: noqa: I001 - the names of a module in one statement
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
 
-from workbench import spark
-from workbench.errors import (
-    CorruptFileError,
-    CorruptRecordError,
-    LogDirectoryError,
-    MissingDependencyError,
-    OffsetOutOfRangeError,
-    UnsupportedFormatError,
-    WorkbenchError,
-)
-from workbench.inspection.findings import Finding
-from workbench.inspection.segment import Segment
-from workbench.loaders.partition import Partition
-from workbench.loaders.scan.scan import CorruptDataWarning, Scan
-from workbench.log_directory import (
-    LogDirectory,
-    compare_replicas,
-    open_log_directory,
-    serve,
-    verify,
-    what_if,
-)
-
-if TYPE_CHECKING:
-    from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
-    from workbench.coordinator.offsets.offset_manager import OffsetManager
-    from workbench.coordinator.transactions.serving.transaction_coordinator import (
-        TransactionCoordinator,
+if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` imports a name
+    from workbench import spark as spark
+    from workbench.coordinator.group_coordinator_service import (
+        GroupCoordinatorService as GroupCoordinatorService,
     )
-    from workbench.log_manager.manager import LogManager
-    from workbench.replication.simulation import scenarios
-    from workbench.replication.simulation.cluster import Cluster
-    from workbench.replication.simulation.search import find_schedule
-    from workbench.server.security import ServerSecurity
+    from workbench.coordinator.offsets.offset_manager import OffsetManager as OffsetManager
+    from workbench.coordinator.transactions.serving.transaction_coordinator import (
+        TransactionCoordinator as TransactionCoordinator,
+    )
+    from workbench.errors import (
+        CorruptFileError as CorruptFileError,
+        CorruptRecordError as CorruptRecordError,
+        LogDirectoryError as LogDirectoryError,
+        MissingDependencyError as MissingDependencyError,
+        OffsetOutOfRangeError as OffsetOutOfRangeError,
+        UnsupportedFormatError as UnsupportedFormatError,
+        WorkbenchError as WorkbenchError,
+    )
+    from workbench.inspection.findings import Finding as Finding
+    from workbench.inspection.segment import Segment as Segment
+    from workbench.loaders.partition import Partition as Partition
+    from workbench.loaders.scan.scan import (
+        CorruptDataWarning as CorruptDataWarning,
+        Scan as Scan,
+    )
+    from workbench.log_directory import (
+        LogDirectory as LogDirectory,
+        compare_replicas as compare_replicas,
+        open_log_directory as open_log_directory,
+        serve as serve,
+        verify as verify,
+        what_if as what_if,
+    )
+    from workbench.log_manager.manager import LogManager as LogManager
+    from workbench.replication.simulation import scenarios as scenarios
+    from workbench.replication.simulation.cluster import Cluster as Cluster
+    from workbench.replication.simulation.search import find_schedule as find_schedule
+    from workbench.server.security import ServerSecurity as ServerSecurity
 
-try:
-    __version__ = version("kafka-log-workbench")
-except PackageNotFoundError:  # run from a checkout that was never installed
-    __version__ = "0"
+    __version__: str
 
-__all__ = [
-    "Cluster",
-    "CorruptDataWarning",
-    "CorruptFileError",
-    "CorruptRecordError",
-    "Finding",
-    "GroupCoordinatorService",
-    "LogDirectory",
-    "LogDirectoryError",
-    "LogManager",
-    "MissingDependencyError",
-    "OffsetManager",
-    "OffsetOutOfRangeError",
-    "Partition",
-    "Scan",
-    "Segment",
-    "ServerSecurity",
-    "TransactionCoordinator",
-    "UnsupportedFormatError",
-    "WorkbenchError",
-    "compare_replicas",
-    "find_schedule",
-    "open_log_directory",
-    "scenarios",
-    "serve",
-    "spark",
-    "verify",
-    "what_if",
-]
-
-_LATER: Final = {
+_COORDINATOR: Final = "workbench.coordinator"
+_MODULES: Final = {
     "Cluster": "workbench.replication.simulation.cluster",
-    "GroupCoordinatorService": "workbench.coordinator.group_coordinator_service",
+    "CorruptDataWarning": "workbench.loaders.scan.scan",
+    "CorruptFileError": "workbench.errors",
+    "CorruptRecordError": "workbench.errors",
+    "Finding": "workbench.inspection.findings",
+    "GroupCoordinatorService": f"{_COORDINATOR}.group_coordinator_service",
+    "LogDirectory": "workbench.log_directory",
+    "LogDirectoryError": "workbench.errors",
     "LogManager": "workbench.log_manager.manager",
-    "OffsetManager": "workbench.coordinator.offsets.offset_manager",
+    "MissingDependencyError": "workbench.errors",
+    "OffsetManager": f"{_COORDINATOR}.offsets.offset_manager",
+    "OffsetOutOfRangeError": "workbench.errors",
+    "Partition": "workbench.loaders.partition",
+    "Scan": "workbench.loaders.scan.scan",
+    "Segment": "workbench.inspection.segment",
     "ServerSecurity": "workbench.server.security",
-    "TransactionCoordinator": (
-        "workbench.coordinator.transactions.serving.transaction_coordinator"
-    ),
+    "TransactionCoordinator": f"{_COORDINATOR}.transactions.serving.transaction_coordinator",
+    "UnsupportedFormatError": "workbench.errors",
+    "WorkbenchError": "workbench.errors",
+    "compare_replicas": "workbench.log_directory",
     "find_schedule": "workbench.replication.simulation.search",
+    "open_log_directory": "workbench.log_directory",
+    "scenarios": "workbench.replication.simulation.scenarios",
+    "serve": "workbench.log_directory",
+    "spark": "workbench.spark",
+    "verify": "workbench.log_directory",
+    "what_if": "workbench.log_directory",
 }
-"""Names of the engine that writes, and their modules: imported at the first use."""
+"""Public names and their modules, which are imported at the first use."""
 
-_LATER_MODULES: Final = {"scenarios": "workbench.replication.simulation.scenarios"}
+__all__ = list(_MODULES)
+
+
+def __dir__() -> list[str]:
+    return [*_MODULES, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LATER_MODULES:
-        found: Any = import_module(_LATER_MODULES[name])
-    elif name in _LATER:
-        found = getattr(import_module(_LATER[name]), name)
-    else:
+    if name == "__version__":
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            found: Any = version("kafka-log-workbench")
+        except PackageNotFoundError:  # run from a checkout that was never installed
+            found = "0"
+    elif name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    else:
+        module = import_module(_MODULES[name])
+        found = module if module.__name__.endswith(f".{name}") else getattr(module, name)
     globals()[name] = found
     return found

@@ -342,6 +342,10 @@ class ReplicationError(WorkbenchError, ValueError):
     """A simulated cluster cannot do that: there is no such broker, or it does not run."""
 
 
+class PlayerError(WorkbenchError, TypeError):
+    """A player was given something that it cannot play."""
+
+
 class ConfigError(WorkbenchError, ValueError):
     """An unknown configuration name, or a value that is not allowed.
 

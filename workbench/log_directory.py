@@ -5,7 +5,7 @@ Nothing is written or locked, bad bytes raise nothing, and nothing is read befor
 
 import copy
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack, cast
 from uuid import UUID
@@ -23,24 +23,22 @@ from workbench.inspection.listing import (
     opened_paths,
     require_logs,
 )
-from workbench.inspection.remote_tier.tier import attach_remote_tier
 from workbench.loaders.partition import Partition
 from workbench.loaders.remote import all_mounted, mounted
-from workbench.loaders.scan.arrow import utf8
-from workbench.loaders.scan.column_engines import new_connection
 from workbench.loaders.scan.plan import choose_partitions
-from workbench.loaders.scan.scan import Scan, ScanOptions
-from workbench.loaders.tables.inspect import Inspect, chosen_findings
+from workbench.runtime.several import several
 
-if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
+if TYPE_CHECKING:  # Arrow and the engine that writes are imported when they are asked for
     from workbench.comparison.results import PartitionComparison
     from workbench.config.broker_config import BrokerConfig
     from workbench.foresight.startup.prediction import StartupPrediction
+    from workbench.loaders.scan.scan import Scan, ScanOptions
     from workbench.loaders.tables.coordinator_explanation import (
         GroupExplanation,
         TransactionExplanation,
     )
     from workbench.loaders.tables.explanation import Explanation
+    from workbench.loaders.tables.inspect import Inspect
     from workbench.loaders.tables.replica_comparison import ReplicaComparison
     from workbench.loaders.tables.what_if import WhatIf
     from workbench.log_manager.loading import Progress
@@ -48,6 +46,8 @@ if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
     from workbench.server.limits import ServerLimits
     from workbench.server.security import ServerSecurity
     from workbench.server.server import Server
+    from workbench.values.masking import AnyMasks
+    from workbench.values.registry import AnyDecoding
 
 
 def open_log_directory(
@@ -69,18 +69,24 @@ def open_log_directory(
 
     Raises:
         ConfigError: a file holds no RSA private key.
-        LogDirectoryError: a path does not exist, or its server cannot be reached.
+        LogDirectoryError: a path does not exist, is a file that is not Kafka's, or its server
+            cannot be reached.
         MissingDependencyError: keys are given, and cryptography is not installed.
         OSError: a directory cannot be listed.
     """
-    given = [paths] if isinstance(paths, str | os.PathLike) else paths
-    listing = list_log_directories(all_mounted(os.fspath(each) for each in given), Partition)
+    given = all_mounted(os.fspath(each) for each in several(paths))
+    listing = list_log_directories(given, Partition)
+    for root in listing.roots:
+        if not root.is_log_directory and (reason := root.nothing_here) is not None:
+            raise LogDirectoryError(opened_paths(Listing((root,), {}))[0], reason)
     together = tuple(absolute(root.path) for root in listing.roots if root.is_log_directory)
     for partition in listing.partitions.values():
-        if partition.root is not None:
+        if not partition.is_alone:
             cast(Partition, partition).log_directories = together
     keys = {key_id: os.fspath(path) for key_id, path in (remote_keys or {}).items()}
     if remote is not None:
+        from workbench.inspection.remote_tier.tier import attach_remote_tier
+
         attach_remote_tier(listing, mounted(os.fspath(remote)), keys)
     return LogDirectory(listing, remote=remote, remote_keys=keys)
 
@@ -91,6 +97,7 @@ def verify(
     deep: bool = True,
     info: bool = False,
     workers: int | None = None,
+    kafka: str | None = None,
 ) -> list[Finding]:
     """Check what `open_log_directory` opens; see `LogDirectory.verify` for the arguments.
 
@@ -103,7 +110,7 @@ def verify(
     """
     logs = open_log_directory(paths)
     require_logs(logs.listing)
-    return logs.verify(deep=deep, info=info, workers=workers)
+    return logs.verify(deep=deep, info=info, workers=workers, kafka=kafka)
 
 
 def what_if(
@@ -111,7 +118,8 @@ def what_if(
     config: Mapping[str, Any],
     *,
     now: int | None = None,
-    topics: Collection[str] | None = None,
+    topics: Iterable[str] | str | None = None,
+    kafka: str | None = None,
 ) -> "WhatIf":
     """Return what a broker would delete and compact with this configuration; nothing is written.
 
@@ -125,17 +133,19 @@ def what_if(
             Other names have the value in `__cluster_metadata`, or Kafka's default.
         now: ms since the epoch, that ages are measured by; the machine's time when None.
         topics: names; only their partitions are looked at.
+        kafka: the broker's version, such as "2.8"; None takes the newest that the directories show.
 
     Raises:
-        ConfigError: a configuration's name or value is wrong.
+        ConfigError: a configuration's name or value is wrong, or the version is unknown.
         LogDirectoryError: a path does not exist, or is a file.
+        LookupError: a topic is not there.
 
     Kafka: LogManager.cleanupLogs, LogCleaner.CleanerThread.cleanFilthiestLog (4.2)
     """
     from workbench.loaders.tables.what_if import what_would_be
 
     opened = logs if isinstance(logs, LogDirectory) else open_log_directory(logs)
-    return what_would_be(opened.listing, config, now, topics)
+    return what_would_be(opened.listing, config, now, several(topics), kafka)
 
 
 def compare_replicas(
@@ -193,19 +203,12 @@ def compare_replicas(
         raise LogDirectoryError("compare_replicas", "no broker was given")
     return compare_listings(
         listings,
-        topics=_several(topics),
-        partitions=_several(partitions),
+        topics=several(topics),
+        partitions=several(partitions),
         deep=deep,
         version=version,
         progress=progress,
     )
-
-
-def _several(given: Iterable[Any] | str | int | None) -> list[Any] | None:
-    """Return one value, or several, as a list; None stays."""
-    if given is None:
-        return None
-    return [given] if isinstance(given, str | int) else list(given)
 
 
 def serve(
@@ -213,7 +216,7 @@ def serve(
     *,
     host: str = "127.0.0.1",
     port: int = 0,
-    topics: Collection[str] | None = None,
+    topics: Iterable[str] | str | None = None,
     insecure: bool = False,
     security: "ServerSecurity | None" = None,
     advertised: str | None = None,
@@ -266,6 +269,7 @@ def serve(
         raise LogDirectoryError(where, "a writable server reads no remote tier; leave it out")
     if not writable:  # which may begin with an empty directory
         require_logs(opened.listing)
+    topics = several(topics)
     if topics is not None:
         choose_partitions(opened.listing, topics, None)
     return Server(
@@ -319,6 +323,8 @@ class LogDirectory(Mapping[str, Partition]):
             OSError: the tier cannot be listed.
         """
         if is_tier_read_again and self._remote is not None:
+            from workbench.inspection.remote_tier.tier import attach_remote_tier
+
             attach_remote_tier(listing, mounted(os.fspath(self._remote)), self._keys())
         return LogDirectory(listing, remote=self._remote, remote_keys=self._remote_keys)
 
@@ -366,20 +372,24 @@ class LogDirectory(Mapping[str, Partition]):
         return sorted({partition.topic for partition in self.values()})
 
     @property
-    def inspect(self) -> Inspect:
+    def inspect(self) -> "Inspect":
         """Everything but the records as Arrow tables: ``logs.inspect.batches()``."""
+        from workbench.loaders.tables.inspect import Inspect
+
         return Inspect(self.listing)
 
-    def scan(self, **options: Unpack[ScanOptions]) -> Scan:
+    def scan(self, **options: "Unpack[ScanOptions]") -> "Scan":
         """Return a lazy scan over the records; `Scan` describes the options.
 
         Raises:
             LookupError: a topic, partition or column does not exist.
             ValueError: an option has no meaning.
         """
+        from workbench.loaders.scan.scan import Scan
+
         return Scan(self.listing, **options)
 
-    def to_duckdb(self, connection: Any = None, **options: Unpack[ScanOptions]) -> Any:
+    def to_duckdb(self, connection: Any = None, **options: "Unpack[ScanOptions]") -> Any:
         """Make every topic a view of its name and return the `duckdb` connection.
 
         Args:
@@ -392,12 +402,41 @@ class LogDirectory(Mapping[str, Partition]):
             MissingDependencyError: duckdb is not installed.
             ValueError: an option has no meaning.
         """
+        from workbench.loaders.scan.arrow import utf8
+        from workbench.loaders.scan.column_engines import new_connection
+
         every = self.scan(**options)
         for topic in sorted({partition.topic for partition in every.partitions}):
             scan = copy.copy(every)
             scan.partitions = [p for p in every.partitions if p.topic == topic]
             connection = scan.to_duckdb(utf8(topic).decode(), connection)
         return new_connection() if connection is None else connection
+
+    def sql(
+        self,
+        query: str,
+        *,
+        decode: "Mapping[str, AnyDecoding] | None" = None,
+        mask: "AnyMasks | None" = None,
+    ) -> Any:
+        """Run a SELECT of DuckDB's SQL and return a `duckdb` relation, which reads when fetched.
+
+        A topic is a view of its records; other tables are those of `inspect`, such as ``batches``.
+        Only what the query names is read, and it can read or write nothing else.
+
+        Args:
+            query: such as ``"select topic, sum(size) from segments group by all"``.
+            decode: how keys and values are decoded, as in `scan`; default bytes.
+            mask: rules that keep private values out, as in `scan`.
+
+        Raises:
+            LookupError: a table is neither a topic nor one of `inspect`.
+            MissingDependencyError: duckdb is not installed.
+            QueryError: DuckDB cannot read the query, or it is not one SELECT.
+        """
+        from workbench.loaders.sql import run_sql
+
+        return run_sql(self.listing, query, decode=decode, mask=mask)
 
     def verify(
         self,
@@ -407,6 +446,7 @@ class LogDirectory(Mapping[str, Partition]):
         deep: bool = True,
         info: bool = False,
         workers: int | None = None,
+        kafka: str | None = None,
     ) -> list[Finding]:
         """Check everything and return what is not as a healthy broker would leave it.
 
@@ -422,13 +462,18 @@ class LogDirectory(Mapping[str, Partition]):
                 open transaction, an incomplete last batch of a running broker.
             workers: threads that check CRCs and decode side by side; None: one per core, at most 8.
                 The findings, and their order, do not depend on it.
+            kafka: the version of the broker that findings speak of, such as "2.8"; None: the newest
+                that the directories show.
 
         Raises:
+            ConfigError: the version is unknown.
             LookupError: a topic or partition does not exist.
             ValueError: ``workers`` is below 1.
         """
+        from workbench.loaders.tables.inspect import chosen_findings
+
         return chosen_findings(
-            self.listing, topics, partitions, deep=deep, info=info, workers=workers
+            self.listing, topics, partitions, deep=deep, info=info, workers=workers, kafka=kafka
         )
 
     def explain_cleaning(
@@ -436,7 +481,8 @@ class LogDirectory(Mapping[str, Partition]):
         config: Mapping[str, Any] | None = None,
         *,
         now: int | None = None,
-        partitions: Iterable[str] | None = None,
+        partitions: Iterable[str] | str | None = None,
+        kafka: str | None = None,
     ) -> "dict[str, Explanation]":
         """Return what `Partition.explain_cleaning` says of many partitions; each log loads once.
 
@@ -445,6 +491,7 @@ class LogDirectory(Mapping[str, Partition]):
         Args:
             config, now: see `Partition`.
             partitions: names, as ``orders-0``; None: all that the log manager serves.
+            kafka: the broker's version; None takes the newest that the directories show.
 
         Raises:
             ConfigError: a configuration's name or value is wrong.
@@ -460,10 +507,10 @@ class LogDirectory(Mapping[str, Partition]):
             for name, partition in self.items()
             if partition.kind == "log" and partition.topic != METADATA_TOPIC
         )
-        chosen = [self[name] for name in (in_use if partitions is None else partitions)]
+        chosen = [self[name] for name in several(in_use if partitions is None else partitions)]
         moment = time_or_now(now)
         found: dict[str, Explanation] = {}
-        with open_dry(self.listing.log_directories, config, moment) as dry:
+        with open_dry(self.listing.log_directories, config, moment, kafka) as dry:
             explainer = Explainer(dry, moment)
             for partition in chosen:
                 try:
@@ -537,14 +584,15 @@ class LogDirectory(Mapping[str, Partition]):
         topic_configs: Mapping[str, Mapping[str, Any]] | None = None,
         node_id: int | None = None,
         now: int | None = None,
-        topic_ids: Collection[UUID] | None = None,
-        kraft: bool | None = None,
+        topic_ids: Iterable[UUID] | UUID | None = None,
+        kafka: str | None = None,
         consumers: bool = True,
         progress: "Progress | None" = None,
     ) -> "StartupPrediction":
-        """Return what a broker of Kafka 4.2 would do with these directories when it starts.
+        """Return what a broker would do with these directories when it starts.
 
-        The loading code runs on the directories with every change kept in memory. For a partition
+        The metadata log comes first, as in a broker, and says which topics are known. The loading
+        code runs on the directories with every change kept in memory. For a partition
         directory that was opened alone, only its own fate is predicted, with the checkpoints of its
         log directory.
 
@@ -554,9 +602,10 @@ class LogDirectory(Mapping[str, Partition]):
             node_id: the broker's id; None takes it from `meta.properties`.
             now: ms since the epoch, when the broker starts: producers expire by it; None takes the
                 machine's time.
-            topic_ids: the ids of the cluster's topics; logs of others become stray. None accepts
-                every id.
-            kraft: whether the broker runs without ZooKeeper; None decides by the directories.
+            topic_ids: the ids of the cluster's topics; logs of others become stray. None takes
+                those in the metadata log.
+            kafka: the broker's version, such as "3.9"; None takes the newest that the directories
+                show.
             consumers: whether consumers read the logs afterwards, every one completely, to find
                 damage that a broker does not detect.
             progress: a callback after each partition.
@@ -575,8 +624,8 @@ class LogDirectory(Mapping[str, Partition]):
             topic_configs=topic_configs,
             node_id=node_id,
             now=now,
-            topic_ids=topic_ids,
-            kraft=kraft,
+            topic_ids=several(topic_ids),
+            kafka=kafka,
             only=names or None,
             consumers=consumers,
             progress=progress,

@@ -13,13 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from workbench.errors import MissingDependencyError
 from workbench.java_home import ensure_java, without_vector_module
+from workbench.runtime.extras import missing
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_INSTALL: Final = "pip install 'kafka-log-workbench[spark]'"
 _SETTINGS: Final = {
     "spark.ui.enabled": "false",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -62,7 +61,7 @@ def register(spark: Any) -> None:
         from workbench.spark_source.source import KafkaLogSource
         from workbench.spark_source.tables import TABLES
     except ImportError as error:
-        raise MissingDependencyError("pyspark", _INSTALL) from error
+        raise missing("pyspark") from error
     for source in (KafkaLogSource, MappedSource, *TABLES):
         if _is_known(spark, source.name()):
             continue
@@ -167,7 +166,7 @@ def session(cores: int = 2, **conf: str) -> Any:
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:
-        raise MissingDependencyError("pyspark", _INSTALL) from error
+        raise missing("pyspark") from error
     given = {name.replace("__", "."): value for name, value in conf.items()}
     spark = SparkSession.getActiveSession()
     builder: Any = SparkSession.builder

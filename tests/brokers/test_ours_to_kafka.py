@@ -87,6 +87,7 @@ def test_a_producer_goes_on_where_the_engine_says_it_was(house: House) -> None:
 
 
 @pytest.mark.broker
+@pytest.mark.dies(signal.SIGKILL)
 def test_the_engine_opens_what_the_broker_closed_and_dies_with_it(
     house: House, tmp_path: Path
 ) -> None:

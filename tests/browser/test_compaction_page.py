@@ -14,6 +14,7 @@ from widgets import CleanerView, CompactionPlayer
 
 pytestmark = pytest.mark.browser
 
+SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 SHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 
 
@@ -164,3 +165,14 @@ def test_the_cleaners_view_selects_segments_and_explains_rules(page: Page, show:
     shot(page, "cleaner-view-dark")
     page.evaluate("unmount()")
     assert page.evaluate("model.listeners") == 0
+
+
+@pytest.mark.parametrize("width", [560, 760, 860, 1000, 1440])
+def test_facts_of_a_segment_have_room_at_every_width(page: Page, show: Show, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    show(CleanerView(SHOP / "customers-0"))
+    page.locator(".klw-region").nth(2).click()
+    facts = page.locator(".klw-now dd")
+    expect(facts.first).to_contain_text("20,275")
+    widths = facts.evaluate_all("(all) => all.map((each) => each.clientWidth)")
+    assert min(widths) > 60  # px: no value is broken into single characters

@@ -1,5 +1,6 @@
 """The explorer at any width: nothing is cut off, panes have the size that the reader gives them."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -125,3 +126,19 @@ def test_an_empty_directory_says_what_to_open(page: Page, show: Show, tmp_path: 
     expect(note).to_contain_text("log.dirs")
     for name in ("Check every byte of this", "Check every byte of every"):
         expect(page.get_by_role("button", name=name)).to_be_disabled()
+
+
+def test_a_long_name_keeps_the_number_of_its_partition(
+    page: Page, show: Show, tmp_path: Path
+) -> None:
+    name = f"{'payments-outbox-' * 12}-1234"
+    shutil.copytree(SHOP / "orders-0", tmp_path / name)
+    page.set_viewport_size({"width": 860, "height": 1000})
+    show(LogExplorer(tmp_path, selected={"partition": name}))
+    heading = page.get_by_role("heading", name=name)
+    box, end = heading.bounding_box(), heading.locator("span").last.bounding_box()
+    assert box is not None
+    assert end is not None
+    assert heading.locator("span").last.inner_text().endswith("-1234")
+    assert end["x"] + end["width"] <= box["x"] + box["width"] + 1
+    assert heading.locator("span").first.evaluate("(el) => el.scrollWidth > el.clientWidth")

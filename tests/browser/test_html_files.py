@@ -65,8 +65,27 @@ def test_batches_records_and_bytes_of_the_segment_are_in_the_file(
     page.get_by_role("tab", name="Bytes").click()
     click_batch(page, 0.7)
     expect(page.get_by_text("base offset").first).to_be_visible()
-    page.get_by_role("button", name="Check every byte of this partition").click()
+    expect(page.get_by_role("button", name="Check every byte of this partition")).to_be_hidden()
+    expect(page.get_by_role("button", name="Follow")).to_be_hidden()
+    page.locator(".klw-item[data-kind=partition]:visible").first.click()  # is not in the file
     expect(page.get_by_role("status")).to_contain_text("open the directory in the workbench")
+
+
+@pytest.mark.parametrize("name", WIDGETS)
+def test_no_button_of_a_file_needs_a_kernel(page: Page, name: str, tmp_path: Path) -> None:
+    opened(page, WIDGETS[name](), tmp_path / "widget.html")
+    gone = page.locator(".klw-gone")
+    for which in page.locator("button:visible:enabled").all():
+        if which.is_visible() and which.is_enabled():
+            said = which.get_attribute("aria-label") or which.inner_text()
+            which.click()
+            page.keyboard.press("Escape")
+            assert gone.is_hidden(), said
+    for which in page.locator("select:visible:enabled, input:visible:enabled").all():
+        said = which.get_attribute("aria-label")
+        which.evaluate("(el) => el.dispatchEvent(new Event('change', {bubbles: true}))")
+        which.press("Enter")
+        assert gone.is_hidden(), said
 
 
 def test_a_search_and_its_first_records_are_in_the_file(page: Page, tmp_path: Path) -> None:

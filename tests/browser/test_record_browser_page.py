@@ -9,6 +9,7 @@ import workbench as wb
 from tests.browser.bridge import Show
 from tests.browser.pages import until
 from widgets import RecordBrowser
+from workbench.loaders.queries.language import FORMS
 
 pytestmark = pytest.mark.browser
 
@@ -149,6 +150,17 @@ def test_a_query_that_cannot_be_read_says_why(
     expect(page.get_by_role("dialog", name="What a query can say")).to_contain_text("is:tombstone")
 
 
+def test_a_query_that_cannot_be_read_does_not_say_that_no_record_meets_it(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    show(RecordBrowser(logs, topic="orders"))
+    search(page, "no-record-has-this")
+    expect(page.get_by_text("No record meets this query.")).to_be_visible()
+    page.get_by_label("Search for records").fill("/(/")
+    expect(page.get_by_text("Nothing was searched: the query has an error.")).to_be_visible()
+    expect(page.get_by_text("No record meets this query.")).to_have_count(0)
+
+
 def test_without_a_kernel_the_first_rows_stay(
     page: Page, show: Show, logs: wb.LogDirectory
 ) -> None:
@@ -181,3 +193,28 @@ def test_nothing_is_cut_off(
     )
     assert wide == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_query_is_completed_and_the_sheet_shows_what_the_parser_reads(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    browser = RecordBrowser(logs, topic="orders", show_values=True)
+    show(browser)
+    page.wait_for_function("model.get('_result').status === 'done'")
+    field = page.get_by_label("Search for records")
+    field.press_sequentially("teapot and $.ship_to.ci")
+    offered = page.get_by_role("listbox", name="Completions").get_by_role("option")
+    expect(offered.first).to_contain_text("$.ship_to.city")
+    field.press("Tab")
+    expect(field).to_have_value("teapot and $.ship_to.city")
+    field.press_sequentially(" = Portland")
+    page.wait_for_function("model.get('_result').query.endsWith('Portland')")
+    wanted = logs.scan(topics="orders", where=browser.query).count()
+    expect(page.locator(".klw-status")).to_contain_text(f"{wanted} of 5,200 records")
+    field.fill("total_cents > 100")
+    expect(page.get_by_role("alert")).to_contain_text("$.total_cents > 100")
+    page.get_by_role("button", name="What a query can say").click()
+    sheet = page.get_by_role("dialog")
+    for example, meaning in FORMS:
+        expect(sheet).to_contain_text(example)
+        expect(sheet).to_contain_text(meaning)

@@ -46,6 +46,7 @@ OTHERS: Final = tuple(call.name for call in (*CALLS, *COMMANDS) if call.name not
 OTHERS_EVERY: Final = 6  # one round about something else per this many of mutated directories
 CALLS_A_ROUND: Final = 14  # beside those that are always made
 PLAIN_SHARE: Final = 0.15  # of the rounds run the plain twins; what is large takes them minutes
+CHECKED_SHARE: Final = 0.3  # of the others run kernels between pages that nobody can touch
 PATIENCE: Final = 20.0  # seconds for making a case small
 MEMORY: Final = Path("/dev/shm")  # noqa: S108 - many small files come and go
 
@@ -117,7 +118,7 @@ class Campaign:
         self.mutations: Counter[str] = Counter()
         self.calls: Counter[str] = Counter()
         self.rounds: Counter[str] = Counter()
-        kinds: tuple[Kernels, ...] = ("compiled", "plain")
+        kinds: tuple[Kernels, ...] = ("compiled", "checked", "plain")
         self._workers = {kind: WorkerProcess(kind, folder / f"{kind}.log") for kind in kinds}
 
     def round(self, seed: int) -> tuple[Case, list[Fault]]:
@@ -128,7 +129,9 @@ class Campaign:
             mutations = tuple(choose(directory, rng))
         calls = (*ALWAYS, *rng.sample(OTHERS, CALLS_A_ROUND))
         is_small = all(mutation.kind != "bomb" for mutation in mutations)
-        kernels: Kernels = "plain" if is_small and rng.random() < PLAIN_SHARE else "compiled"
+        kernels: Kernels = "checked" if rng.random() < CHECKED_SHARE else "compiled"
+        if is_small and rng.random() < PLAIN_SHARE:
+            kernels = "plain"
         case = Case(base, mutations, calls, kernels)
         return case, self.run(case)
 

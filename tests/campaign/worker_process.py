@@ -14,9 +14,15 @@ from typing import Any, Final, Literal, NamedTuple
 from tests.campaign.frames import ROOT
 
 PATIENCE: Final = 200.0  # seconds without a line; the worker ends itself long before
-CHECKED_MALLOC: Final = "libc_malloc_debug.so.0"
+CHECKED_MEMORY: Final = {
+    "LD_PRELOAD": "libc_malloc_debug.so.0",
+    "MALLOC_CHECK_": "3",
+    "MALLOC_PERTURB_": "165",
+    "PYTHONMALLOC": "debug",
+}
+"""The environment of a process whose allocators, C's and Python's, look for what writes wrongly."""
 
-Kernels = Literal["compiled", "plain"]
+Kernels = Literal["compiled", "checked", "plain"]
 
 
 class Fault(NamedTuple):
@@ -114,11 +120,11 @@ class WorkerProcess:
             environment = {
                 **os.environ,
                 "KAFKA_WORKBENCH_KERNELS": self.kernels,
-                "MALLOC_PERTURB_": "165",
+                "MALLOC_PERTURB_": CHECKED_MEMORY["MALLOC_PERTURB_"],
                 "PYTHONPATH": str(ROOT),
             }
-            if self.kernels == "compiled":
-                environment |= {"MALLOC_CHECK_": "3", "LD_PRELOAD": CHECKED_MALLOC}
+            if self.kernels != "plain":
+                environment |= CHECKED_MEMORY
             with self._log.open("w") as log:
                 self._process = subprocess.Popen(
                     [sys.executable, "-m", "tests.campaign.worker"],

@@ -115,7 +115,7 @@ def test_messages_of_another_magic_than_their_wrapper_are_put_right(log: Cleanab
     assert log.offsets == [2, 3, 4, 5, 6]
     assert rows(log)["magic"].tolist() == [2, 2, 2]
     assert rows(log)["codec"].tolist() == [1, 0, 0]
-    assert cleaning.decisions.reason_of(5) == Reason.TOMBSTONE_OF_OLD_FORMAT
+    assert cleaning.decisions.reason_of(5) == Reason.TOMBSTONE_IN_NEW_FILE
 
 
 def test_a_segment_whose_offsets_lie_too_far_is_split_and_cleaning_begins_anew(

@@ -4,55 +4,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.cli.program import run
 from tests.golden.cases import Case
-from workbench.cli.commands.contents.search import find_literal, find_pattern
 from workbench.log_directory import open_log_directory
-from workbench.record.columns import BinaryColumn
 
 Golden = Callable[[str], Case]
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 
 
-def column_of(items: list[bytes | None]) -> BinaryColumn:
-    sizes = [0, *(len(item or b"") for item in items)]
-    bits = np.array([item is not None for item in items], np.bool_)
-    return BinaryColumn(
-        np.cumsum(sizes, dtype=np.int64),
-        np.frombuffer(b"".join(item or b"" for item in items) + b"aaaa", np.uint8),
-        np.packbits(bits, bitorder="little"),
-        int((~bits).sum()),
-    )
-
-
 def records(golden: Golden) -> tuple[Any, list[dict[str, Any]]]:
     directory = golden("4.2.0-plain-java").directory("data")
     return directory, run("dump", directory, "--json").lines
-
-
-@given(
-    items=st.lists(st.none() | st.text("ab", max_size=5).map(str.encode), max_size=8),
-    wanted=st.text("ab", max_size=3).map(str.encode),
-    data=st.data(),
-)
-def test_both_ways_of_looking_find_what_each_item_holds_alone(
-    items: list[bytes | None], wanted: bytes, data: st.DataObject
-) -> None:
-    keep = np.array(data.draw(st.lists(st.booleans(), min_size=len(items), max_size=len(items))))
-    keep = keep.astype(np.bool_)
-    expected = [
-        bool(kept) and item is not None and wanted in item
-        for item, kept in zip(items, keep, strict=True)
-    ]
-    pattern = re.compile(re.escape(wanted))
-    column = column_of(items)
-    assert find_pattern(pattern, column, keep).tolist() == expected
-    assert find_literal(pattern, column, keep).tolist() == expected
 
 
 def test_keys_and_values_are_found_by_expression_text_and_hex(golden: Golden) -> None:
@@ -97,7 +61,7 @@ def test_nothing_found_is_code_1_and_a_count_alone_can_be_had(golden: Golden) ->
     nothing = run("search", directory, "--value", "there is no such value", "--json")
     assert (nothing.code, nothing.out) == (1, "")
     counted = run("search", directory, "--value", "", "--count", "--json")
-    assert counted.json == {"count": sum(r["value"] is not None for r in everything)}
+    assert counted.json["count"] == sum(r["value"] is not None for r in everything)
     limited = run("search", directory, "--value", "", "--limit", "3", "--json")
     assert limited.lines == [r for r in everything if r["value"] is not None][:3]
 
@@ -136,7 +100,7 @@ def test_the_last_argument_that_is_no_path_is_looked_for_in_keys_and_values(
     assert run("search", directory, "[[[", "--literal").code == 1
     found = run("search", directory, "sigma", "--count")
     assert found.out == f"{len(expected)}\n"
-    assert "whose key or value matches 'no such'" in run("search", directory, "no such").err
+    assert "0 records found for 'no such'" in run("search", directory, "no such").err
     assert run("search", directory, "nowhere", "--value", "sigma").code == 3  # a path, then
     monkeypatch.chdir(tmp_path)
     shutil.copytree(directory, "sigma")
@@ -156,4 +120,4 @@ def test_where_takes_the_queries_of_the_record_browser() -> None:
     assert all(bytes.fromhex(each["key"]).startswith(b"O-482") for each in both.lines)
     refused = run("search", SHOP, "--where", "key:/(/")
     assert refused.code != 0
-    assert "--where: /(/ is not a regular expression" in refused.err
+    assert "--where: character 5: /(/ is not a regular expression" in refused.err

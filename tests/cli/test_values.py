@@ -65,5 +65,23 @@ def test_an_unknown_format_is_refused(logs: Path) -> None:
     result = run("dump", logs / "logs", "--value-format", "avra")
     assert (result.code, result.out) == (3, "")
     assert "'avra' is not one of auto, avro," in result.err
-    wrong = run("export", logs / "logs", logs / "out.jsonl", "--value-format", "avro")
-    assert "need parquet or csv" in wrong.err
+    masks = logs / "masks"
+    masks.write_text("orders value.email hash\n")
+    wrong = run("export", logs / "logs", logs / "out.jsonl", "--mask", masks)
+    assert "--mask needs parquet or csv" in wrong.err
+
+
+def test_lines_of_json_have_the_values_that_parquet_has(logs: Path) -> None:
+    """Avro: the second reader is pyarrow's, of the columns that a scan decodes."""
+    options = ("--value-format", "avro", "--key-format", "utf8")
+    assert run("export", logs / "logs", logs / "told.jsonl", *options).code == 0
+    assert run("export", logs / "logs", logs / "told.parquet", *options).code == 0
+    lines = [json.loads(line) for line in (logs / "told.jsonl").read_text().splitlines()]
+    table = pq.read_table(logs / "told.parquet")
+    assert run("dump", logs / "logs", "--json", *options).lines == lines
+    assert [line["key"] for line in lines] == table["key"].to_pylist()
+    for line, value in zip(lines, table["value"].to_pylist(), strict=True):
+        if value is None:
+            assert line["value"] is None or set(line["value"]) == {"error", "bytes"}
+        else:
+            assert line["value"] == {**value, "tags": dict(value["tags"])}

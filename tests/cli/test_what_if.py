@@ -1,4 +1,7 @@
+import shutil
 from pathlib import Path
+
+import pytest
 
 from tests.cli.program import run
 from tests.trees import snapshot
@@ -19,6 +22,40 @@ def test_what_goes_is_told_for_every_partition() -> None:
     assert "retention deletes" in outcome.out.splitlines()[-1]
     assert "is kept" in run("what-if", SHOP, *NOW, *options, "--why").out
     assert snapshot(SHOP) == before
+
+
+def test_the_change_stands_beside_what_is_configured() -> None:
+    """As configured is the outcome without --set; the difference is theirs."""
+    plain = {
+        row["topic"] + str(row["partition"]): row
+        for row in run("what-if", SHOP, *NOW, "--json").json["partitions"]
+    }
+    assert all(row["difference"] == 0 for row in plain.values())
+    changed = run("what-if", SHOP, *NOW, "--set", "orders:retention.ms=1", "--json").json
+    for row in changed["partitions"]:
+        before = plain[row["topic"] + str(row["partition"])]["size_after"]
+        assert row["size_as_configured"] == before
+        assert row["difference"] == row["size_after"] - before
+        assert (row["difference"] < 0) is (row["topic"] == "orders" and before > 0)
+    assert changed["unknown_configs"] == []  # the samples have the cluster's metadata
+
+
+def test_it_says_where_configurations_are_unknown(tmp_path: Path) -> None:
+    for name in ("orders-0", "clicks-1"):
+        shutil.copytree(SHOP / name, tmp_path / name)
+    outcome = run("what-if", tmp_path, *NOW)
+    assert "the configuration of 2 topics is not in these directories" in outcome.out
+    assert "clicks, orders" in outcome.out
+    given = run("what-if", tmp_path, *NOW, "--set", "orders:cleanup.policy=delete", "--json").json
+    assert given["unknown_configs"] == ["clicks"]
+
+
+@pytest.mark.parametrize("command", ["what-if", "explain", "plan"])
+def test_a_topic_that_is_not_there_is_refused(command: str) -> None:
+    outcome = run(command, SHOP, *NOW, "--set", "ordes:retention.ms=1")
+    assert (outcome.code, outcome.out) == (3, "")
+    assert "unknown topic ordes; did you mean orders?" in outcome.err
+    assert run("what-if", SHOP, *NOW, "-t", "ordes").code == 3
 
 
 def test_it_is_what_retention_and_compact_do(tmp_path: Path) -> None:

@@ -741,6 +741,54 @@ def test_threads_commit_while_the_partition_comes_and_goes(broker: Broker) -> No
     assert {name: broker.offset(group=name) for name in acknowledged} == acknowledged
 
 
+def test_a_shutdown_ends_the_load_of_another_thread(tmp_path: Path) -> None:
+    """GroupMetadataManager.shuttingDown: `while (currOffset < logEndOffset && !shuttingDown)`."""
+    clock = ManualClock(NOW)
+    scheduler = ManualScheduler(clock)
+    configs = {GROUPS_TOPIC: {"cleanup.policy": "compact", "segment.bytes": 1 << 20}}
+    manager = LogManager([tmp_path], clock=clock, scheduler=scheduler, topic_configs=configs)
+    manager.startup(with_tasks=False)
+    records, fields = 12_000, {"metadata": "x" * 100, "commitTimestamp": NOW - WEEK - HOUR}
+    for number in range(2):
+        log = manager.get_or_create_log(GROUPS_TOPIC, number)
+        for at in range(0, records, 1000):
+            log.append(
+                [
+                    (NOW, *commit_record(f"g{each}", "t", 0, 5, **fields))
+                    for each in range(at, at + 1000)
+                ]
+            )
+    begun, may_continue = threading.Event(), threading.Event()
+    steps: list[Step] = []
+
+    def observe(step: Step) -> None:
+        steps.append(step)
+        if step.kind == "offset loaded" and not begun.is_set():
+            begun.set()
+            assert may_continue.wait(60)
+
+    offsets = OffsetManager(manager, observer=observe)
+    before = scheduler.pending
+    loader = threading.Thread(target=offsets.startup)
+    loader.start()
+    assert begun.wait(60)
+    offsets.shutdown()
+    may_continue.set()
+    loader.join(60)
+    assert not loader.is_alive()
+    assert len(manager.logs[TopicPartition(GROUPS_TOPIC, 0)].segments) == 2  # a chunk each
+    assert sum(step.kind == "offset loaded" for step in steps) == 6000  # half
+    assert [step.where for step in steps if step.kind == "load stopped"] == [f"{GROUPS_TOPIC}-0"]
+    assert (offsets.runtime.owned_partitions, offsets.runtime.loading_partitions) == ([], [])
+    assert scheduler.pending == before  # no group-metadata-expiration
+    clock.advance(2 * HOUR)
+    assert {log.log_end_offset for log in manager.logs.values()} == {records}
+    offsets.startup()  # it can be started again
+    assert offsets.runtime.owned_partitions == [0, 1]
+    offsets.shutdown()
+    manager.shutdown()
+
+
 def test_a_load_tells_what_each_record_does(broker: Broker) -> None:
     """Record, superseded, tombstone, pending, committed, ignored: each with its reason."""
     broker.commit()

@@ -1,6 +1,7 @@
 """The runtime of a coordinator: partitions, appends and their errors."""
 
 from collections.abc import Iterator
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 
@@ -122,7 +123,7 @@ def test_a_transaction_takes_effect_at_its_marker(life: Life) -> None:
     life.runtime.load(0)
     for producer, is_commit in ((7, True), (8, False)):
         write_number = partial(put_number, producer)
-        life.runtime.write_transactional(0, producer, 3, write_number)
+        life.runtime.schedule_write(0, write_number, producer, 3).result()
         assert life.values().get(b"k") != b"%d" % producer
         offset = life.runtime.complete_transaction(0, producer, 3, 5, is_commit=is_commit)
         assert offset == life.log.log_end_offset - 1
@@ -180,6 +181,146 @@ def test_loads_and_unloads_follow_leader_epochs(life: Life) -> None:
     assert told.count("load ignored") == 3
     assert told.count("unload ignored") == 1
     assert told.count("partition unloaded") == 2
+
+
+def test_a_load_that_is_ignored_says_why(life: Life) -> None:
+    runtime = life.runtime
+    runtime.load(0, 5)
+    assert runtime.load(0, 7)  # served on, under the new epoch
+    assert runtime.load(0, 7)
+    assert runtime.load(0)  # without an epoch it is one above the last
+    runtime.unload(0)
+    runtime.load(0, 6)
+    runtime.close()
+    assert not runtime.load(0, 9)
+    assert [step.reason for step in life.steps if step.kind == "load ignored"] == [
+        "it is active already; its leader epoch is 7 now, 5 before",
+        "leader epoch 7 is not newer than 7, the newest known one",
+        "it is active already; its leader epoch is 8 now, 7 before",
+        "leader epoch 6 is not newer than 8, the newest known one",
+        "the coordinator is shut down",
+    ]
+    runtime.open()
+    assert runtime.load(0, 9)
+
+
+class Replicated:
+    """A runtime whose log has other replicas, so its high watermark is moved by hand."""
+
+    def __init__(self, folder: Path, **options: bool) -> None:
+        self.clock = ManualClock(NOW)
+        configs = {TOPIC: {"cleanup.policy": "compact"}}
+        self.manager = LogManager(
+            [folder], clock=self.clock, topic_configs=configs, commits_appends=False
+        )
+        self.manager.startup(with_tasks=False)
+        self.log = self.manager.get_or_create_log(TOPIC, 0)
+        self.steps: list[Step] = []
+        self.runtime: CoordinatorRuntime[Register] = CoordinatorRuntime(
+            TOPIC, self.manager.get_log, Register, waits_for_replicas=True,
+            observer=self.steps.append, **options,
+        )  # fmt: skip
+        self.runtime.load(0, 0)
+
+    def put(self, number: int) -> Future[str]:
+        return self.runtime.schedule_write(0, partial(put_number, number))
+
+    def commit(self, high_watermark: int) -> None:
+        self.log.update_high_watermark(high_watermark)
+        self.runtime.on_high_watermark(0)
+
+    def value(self) -> bytes | None:
+        return self.runtime.read(0, lambda shard: shard.values.get(b"k"))
+
+
+@pytest.fixture
+def replicated(tmp_path: Path) -> Iterator[Replicated]:
+    found = Replicated(tmp_path)
+    yield found
+    found.manager.shutdown()
+
+
+def failure(answer: Future[str]) -> ErrorCode:
+    error = answer.exception(0)
+    assert isinstance(error, CoordinatorError)
+    return ErrorCode(error.code)
+
+
+def test_an_operation_waits_for_the_high_watermark(replicated: Replicated) -> None:
+    """CoordinatorRuntimeTest.testScheduleWriteOp: answered in order, as the watermark passes."""
+    first, second = replicated.put(1), replicated.put(2)
+    assert (replicated.log.log_end_offset, replicated.log.high_watermark) == (2, 0)
+    assert (first.done(), second.done(), replicated.value()) == (False, False, None)
+    replicated.commit(1)
+    assert (first.result(0), second.done(), replicated.value()) == ("done", False, b"1")
+    replicated.commit(2)
+    assert (second.result(0), replicated.value()) == ("done", b"2")
+
+
+def test_an_operation_that_waits_too_long_fails_and_still_counts(replicated: Replicated) -> None:
+    """CoordinatorRuntimeTest.testScheduleWriteOpWhenWriteTimesOut; the offset is in the log."""
+    answer = replicated.put(1)
+    assert replicated.runtime.next_deadline_ms == NOW + 5_000  # offsets.commit.timeout.ms
+    replicated.runtime.expire_deferred(NOW + 4_999)
+    assert not answer.done()
+    replicated.runtime.expire_deferred(NOW + 5_000)
+    assert failure(answer) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert (replicated.runtime.next_deadline_ms, replicated.value()) == (None, None)
+    replicated.commit(1)
+    assert replicated.value() == b"1"
+
+
+def test_up_to_3_9_it_counts_after_the_next_load(tmp_path: Path) -> None:
+    """As 3.9.1 does: see `tests/replication/coordinator_cases`."""
+    replicated = Replicated(tmp_path, reads_committed=False)
+    answer = replicated.put(1)
+    replicated.runtime.expire_deferred(NOW + 5_000)
+    assert failure(answer) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    replicated.commit(1)
+    assert replicated.value() is None
+    replicated.runtime.unload(0)
+    replicated.runtime.load(0, 1)
+    assert replicated.value() == b"1"
+    replicated.manager.shutdown()
+
+
+def test_an_unload_answers_what_waits(replicated: Replicated) -> None:
+    """CoordinatorRuntimeTest.testScheduleUnloading: NOT_COORDINATOR."""
+    answer = replicated.put(1)
+    assert replicated.runtime.unload(0, 1)
+    assert failure(answer) is ErrorCode.NOT_COORDINATOR
+
+
+@pytest.mark.parametrize(("reads_committed", "shown"), [(True, b"1"), (False, b"2")])
+def test_a_load_shows_what_the_high_watermark_has_passed(
+    tmp_path: Path, *, reads_committed: bool, shown: bytes
+) -> None:
+    """CoordinatorLoaderImplTest.testUpdateLastWrittenOffsetAndUpdateLastCommittedOffset (4.0).
+
+    GroupMetadataManager.doLoadGroupsAndOffsets (3.9) reads to the log end offset and shows it.
+    """
+    replicated = Replicated(tmp_path, reads_committed=reads_committed)
+    replicated.put(1)
+    replicated.put(2)
+    replicated.commit(1)
+    replicated.runtime.unload(0)
+    replicated.runtime.load(0, 1)
+    assert replicated.value() == shown
+    later = replicated.put(3)
+    replicated.commit(2)
+    assert (later.done(), replicated.value()) == (False, b"2")
+    replicated.commit(3)
+    assert (later.result(0), replicated.value()) == ("done", b"3")
+    replicated.manager.shutdown()
+
+
+def test_a_marker_takes_effect_at_the_high_watermark(replicated: Replicated) -> None:
+    replicated.runtime.schedule_write(0, partial(put_number, 7), 7, 3)
+    replicated.runtime.complete_transaction(0, 7, 3, 5, is_commit=True)
+    replicated.commit(1)
+    assert replicated.value() is None
+    replicated.commit(2)
+    assert replicated.value() == b"7"
 
 
 def test_requests_while_loading_are_told_to_wait(life: Life) -> None:

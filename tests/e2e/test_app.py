@@ -15,6 +15,7 @@ import psutil
 import pytest
 from playwright.sync_api import Page, expect
 
+import workbench as wb
 from tests.browser.bridge import chromium
 from tests.cli.program import run
 from tests.ports import free_ports
@@ -138,6 +139,19 @@ def test_a_partition_is_selected_and_tabs_open_by_keys(page: Page) -> None:
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     expect(page.get_by_role("grid", name="Records")).to_be_visible()
+
+
+def test_an_export_goes_to_where_the_command_was_started(page: Page, app: App) -> None:
+    page.get_by_role("button", name="Write the listed records to a file").click()
+    page.get_by_label("File to write").fill("mine.csv")
+    page.get_by_role("button", name="Write the file").click()
+    home = Path(psutil.Process(app.process.pid).cwd())
+    expect(page.locator(".klw-told")).to_contain_text(str(home / "mine.csv"))
+    listed = wb.open_log_directory(SAMPLE)
+    topic = page.get_by_label("Topic", exact=True).input_value()
+    lines = (home / "mine.csv").read_text().splitlines()
+    assert len(lines) == 1 + listed.scan(topics=topic).count()
+    page.keyboard.press("Escape")
 
 
 def test_it_is_as_light_or_dark_as_the_system(page: Page) -> None:

@@ -1,6 +1,6 @@
 """The engine starts and stops on every directory of the archives as Kafka 4.2's classes do.
 
-Whatever version wrote them: where an old broker did otherwise, `known_differences` says so.
+Whatever version wrote them: the engine goes by the rules of 4.2, not by those of the broker.
 """
 
 from collections.abc import Callable
@@ -12,11 +12,17 @@ import pytest
 from tests.engine_jvm.kafka_restart import Start, kafka_restarts
 from tests.golden.cases import Case
 from tests.golden.directories import Difference, differences, state_of
-from tests.golden.pairs import PAIRED, REFUSED_SINCE, Pair, copy_directory, pairs_of, single_topics
+from tests.golden.pairs import PAIRED, Pair, copy_directory, pairs_of, single_topics
 from tests.golden.restart import restart
+from workbench.config.broker_rules import MODELED_RULES
 from workbench.errors import WorkbenchError
 
 Golden = Callable[[str], Case]
+
+REFUSED_SINCE = {
+    ("k0.9-damage", "clean-before"): ("d-zero-tail", "d-flip-first-of-last"),
+}
+"""Topics with which the broker of the case started and 4.2 does not; 0.9 did not read the end."""
 
 NOT_REWRITTEN = Difference(
     "leftover", "dmg-epoch-tmp-left-0", "leader-epoch-checkpoint.tmp is too much"
@@ -40,9 +46,9 @@ def trials(golden: Golden, common_workplace: Path) -> dict[str, list[Trial]]:
     for name in PAIRED:
         for number, pair in enumerate(pairs_of(golden(name))):
             folder = into / f"{name}-{number}"
-            made.append(
-                (name, pair, copy_directory(pair, folder / "a"), copy_directory(pair, folder / "b"))
-            )
+            refused = REFUSED_SINCE.get((name, pair.label), ())
+            ours, theirs = (copy_directory(pair, folder / each, refused) for each in "ab")
+            made.append((name, pair, ours, theirs))
     starts = [Start(theirs, pair) for _, pair, _, theirs in made]
     found: dict[str, list[Trial]] = {}
     for (name, pair, ours, theirs), answer in zip(made, kafka_restarts(starts, into), strict=True):
@@ -55,7 +61,7 @@ def trials(golden: Golden, common_workplace: Path) -> dict[str, list[Trial]]:
 def test_what_is_there_afterwards_is_the_same(name: str, trials: dict[str, list[Trial]]) -> None:
     for trial in trials[name]:
         assert trial.answer == "done", trial.pair.name
-        restart(trial.ours, trial.pair, reads=False, sets_aside=False)
+        restart(trial.ours, trial.pair, reads=False, sets_aside=False, rules=MODELED_RULES)
         found = differences(state_of(trial.ours), state_of(trial.theirs))
         assert [each for each in found if each != NOT_REWRITTEN] == [], trial.pair.name
 
@@ -72,7 +78,7 @@ def test_both_refuse_the_same_topics_that_0_9_started_with(golden: Golden, workp
         if answer != "done":
             refused["theirs"].add(topic)
         try:
-            restart(ours[topic], pair, reads=False)
+            restart(ours[topic], pair, reads=False, rules=MODELED_RULES)
         except WorkbenchError:
             refused["ours"].add(topic)
         else:

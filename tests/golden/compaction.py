@@ -20,9 +20,10 @@ from tests.golden.compaction_judge import horizons_in
 from tests.golden.pairs import Pair, pairs_of
 from workbench.cleaner.cleaner import Cleaning, clean_log, plan_cleaning
 from workbench.cleaner.config import CleanerConfig
-from workbench.cleaner.decisions import Decisions, Keeping, Verdict
+from workbench.cleaner.decisions import Decisions
 from workbench.cleaner.schedule.log_to_clean import log_to_clean
 from workbench.config.broker_config import BrokerConfig
+from workbench.config.broker_rules import BrokerRules
 from workbench.files.names import TopicPartition, parse_directory_name
 from workbench.foresight.startup.consumer import consume
 from workbench.log.log import Log
@@ -100,8 +101,16 @@ def _ms(text: str) -> int:
     return int(moment.timestamp()) * 1000 + int(found[2])
 
 
-def compact(directory: Path, compaction: Compaction) -> dict[str, list[Cleaning]]:
-    """Load the logs of a copy, clean them as the broker did, read them, stop; return the rounds."""
+def compact(
+    directory: Path, compaction: Compaction, rules: BrokerRules | None = None
+) -> dict[str, list[Cleaning]]:
+    """Load the logs of a copy, clean them as the broker did, read them, stop; return the rounds.
+
+    Args:
+        directory: the copy.
+        compaction: says what the broker did, and when.
+        rules: by which it is cleaned; None: those of the broker.
+    """
     pair = compaction.pair
     start = min((r.now for rounds in compaction.rounds.values() for r in rounds), default=pair.now)
     clock = ManualClock(start)
@@ -112,6 +121,7 @@ def compact(directory: Path, compaction: Compaction) -> dict[str, list[Cleaning]
         scheduler=ManualScheduler(clock),
         rng=Random(1),
         topic_configs={topic: pair.config_of(topic) for topic in _topics_in(directory)},
+        rules=rules or pair.rules,
     )
     config = CleanerConfig.of(BrokerConfig.of(dict(pair.broker)))
     manager.startup(with_tasks=False)
@@ -165,19 +175,6 @@ def assert_same(plan: Cleaning, cleaning: Cleaning) -> None:
     for field in fields(Decisions):
         planned, done = getattr(plan.decisions, field.name), getattr(cleaning.decisions, field.name)
         assert np.array_equal(planned, done), field.name
-
-
-def round_ends(rounds: dict[str, list[Cleaning]]) -> dict[str, int]:
-    """Return by folder the last offset of a batch that is kept only as its round's last."""
-    found: dict[str, int] = {}
-    for name, cleanings in rounds.items():
-        for cleaning in cleanings:
-            batches = cleaning.decisions.batches
-            is_emptied = batches["verdict"] == Verdict.EMPTIED
-            of_round = batches["keeping"] == Keeping.LAST_OF_ROUND
-            for last_offset in batches["last_offset"][is_emptied & of_round].tolist():
-                found[name] = last_offset
-    return found
 
 
 def _topics_in(directory: Path) -> set[str]:

@@ -66,44 +66,25 @@ def batches_in(path: Path) -> list[Batch]:
     return found
 
 
-def compaction_differences(
-    ours: Path, theirs: Path, left_by_round_end: dict[str, int] | None = None
-) -> list[Difference]:
-    """Return what differs, but for what is explained.
-
-    Args:
-        ours, theirs: log directories.
-        left_by_round_end: by folder the last offset of a batch that is kept without
-            records because a round ended with it (since 4.0): not counted in ours.
-    """
-    extra = left_by_round_end or {}
+def compaction_differences(ours: Path, theirs: Path) -> list[Difference]:
+    """Return what differs between two log directories, but for what is explained."""
     mine, its = state_of(ours), state_of(theirs)
     found = differences(with_leaders(mine, its), its)
-    return [each for each in found if not _is_explained(each, ours, theirs, extra)]
+    return [each for each in found if not _is_explained(each, ours, theirs)]
 
 
-def _is_explained(difference: Difference, ours: Path, theirs: Path, extra: dict[str, int]) -> bool:
+def _is_explained(difference: Difference, ours: Path, theirs: Path) -> bool:
     kind, folder, text = difference
     if kind == "leftover":  # a broker leaves them for the next round; we remove them at once
         return text.endswith(".cleaned is gone")
-    if kind not in {"log", "index", "timeindex"} or " is " in text.partition(":")[0]:
+    if kind not in {"log", "index"} or " is " in text.partition(":")[0]:
         return False
     name = f"{int(text.split()[1].rstrip(':')):020}"
     mine, its = ours / folder / f"{name}.log", theirs / folder / f"{name}.log"
     batches = batches_in(mine)
-    last = extra.get(folder)
-    if last is not None and batches and batches[-1].last_offset == last:
-        assert batches[-1].records == ()
-        batches = batches[:-1]
-    else:
-        last = None
     if [b.content for b in batches] != [b.content for b in batches_in(its)]:
         return False
-    if kind == "log":
-        return True
-    if kind == "timeindex":
-        return last is not None
-    return _numbered(mine) == _numbered(its)
+    return kind == "log" or _numbered(mine) == _numbered(its)
 
 
 def _numbered(log: Path) -> list[tuple[int, int]]:

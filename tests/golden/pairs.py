@@ -6,12 +6,13 @@ directory meanwhile (records deleted by a client), so that the engine can be giv
 
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from tests.golden.cases import CASES, Case
+from workbench.config.broker_rules import BrokerRules
 
 OFFSETS: Final = "__consumer_offsets"
 SMALL_OFFSETS: Final = "offsets|groups"  # cases for which that topic was given small segments
@@ -21,11 +22,6 @@ INTERNAL: Final = {
 }
 CLEANED: Final = ("r-compact-delete",)
 REMOVED: Final = ("message.format.version",)  # no configuration of 4.2
-REFUSED_SINCE: Final = {
-    ("k0.9-damage", "clean-before"): ("d-zero-tail", "d-flip-first-of-last"),
-}
-"""Topics with which the broker of the case started and 4.2 does not; 0.9 did not read the end."""
-
 KINDS: Final = r"crash|damage-(clean|unclean)|damage$|interrupted-swap|retention"
 PAIRED: Final = tuple(case.name for case in CASES if re.match(KINDS, case.kind))
 
@@ -69,20 +65,29 @@ class Pair:
         """The version, to compare with (2, 8)."""
         return tuple(int(part) for part in self.version.split("."))
 
+    @property
+    def rules(self) -> BrokerRules:
+        """The rules of the version."""
+        return BrokerRules.of(self.version)
+
     def config_of(self, topic: str) -> dict[str, str]:
         """Return the configuration of a topic."""
         found = self.topics.get(topic) or INTERNAL.get(topic) or self.topics.get("every topic")
         return dict(found or {})
 
 
-def copy_directory(pair: Pair, into: Path) -> Path:
+def copy_directory(pair: Pair, into: Path, refused: Collection[str] = ()) -> Path:
     """Copy the directory before with its file times, and return the path of the copy.
 
     Left out are a killed broker's lock, topics that stop a broker, those that a cleaner cleaned
     meanwhile, and a `meta.properties` from before there were cluster ids.
+
+    Args:
+        pair: says which directory.
+        into: where to put the copy.
+        refused: more topics to leave out.
     """
-    refused = [*pair.refusals, *REFUSED_SINCE.get((pair.case, pair.label), ())]
-    left_out = [".lock", *(f"{topic}-0" for topic in refused)]
+    left_out = [".lock", *(f"{topic}-0" for topic in (*pair.refusals, *refused))]
     if pair.retains:
         left_out += [f"{topic}-0" for topic in CLEANED]
     if pair.number < (2, 8):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.golden.archive import extract
+from tests.kafka_broker import parse_version
 
 ARCHIVES = Path(__file__).parent / "archives" / "replication"
 NAMES = tuple(path.name.removesuffix(".tar.xz") for path in sorted(ARCHIVES.glob("*.tar.xz")))
@@ -91,6 +92,12 @@ class ReplicationCase:
     def brokers(self) -> list[int]:
         """The brokers that hold replicas, ascending."""
         return sorted(self.truth["topic"]["replicas"])
+
+    @property
+    def tells_elr(self) -> bool:
+        """Whether its brokers tell clients of eligible leader replicas (KRaft, 3.8 and later)."""
+        version = parse_version(self.truth["versions"]["broker"])
+        return bool(self.truth["metadata"] == "KRaft" and version >= (3, 8))
 
     @cached_property
     def labels(self) -> dict[str, int]:

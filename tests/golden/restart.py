@@ -4,6 +4,7 @@ from pathlib import Path
 from random import Random
 
 from tests.golden.pairs import Pair
+from workbench.config.broker_rules import BrokerRules
 from workbench.files.names import TopicPartition, parse_directory_name
 from workbench.foresight.startup.consumer import consume
 from workbench.log.log import Log
@@ -23,7 +24,12 @@ def _without_topic_id(log: Log) -> str | None:
 
 
 def restart(
-    directory: Path, pair: Pair, *, reads: bool = True, sets_aside: bool = True
+    directory: Path,
+    pair: Pair,
+    *,
+    reads: bool = True,
+    sets_aside: bool = True,
+    rules: BrokerRules | None = None,
 ) -> list[Step]:
     """Load the logs, do what was done to them, and stop; return what the engine says it did.
 
@@ -34,6 +40,7 @@ def restart(
         pair: says with what configuration, and when.
         reads: read every log once, as consumers did; that opens the indexes, which trims them.
         sets_aside: set logs without a topic id aside as stray, as brokers of KRaft do.
+        rules: by which it starts; None: those of the pair's broker.
 
     Raises:
         WorkbenchError: a broker would not start; what it says is in it.
@@ -49,6 +56,7 @@ def restart(
         observer=steps.append,
         is_stray=_without_topic_id if sets_aside and pair.number >= KRAFT_SINCE else None,
         topic_configs={topic: pair.config_of(topic) for topic in topics_in(directory)},
+        rules=rules or pair.rules,
     )
     manager.startup(with_tasks=False)
     try:

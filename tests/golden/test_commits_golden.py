@@ -109,7 +109,7 @@ def _write(
     if producer[0] == -1:
         runtime.write(number, lambda _: result)
     else:
-        runtime.write_transactional(number, *producer, lambda _: result)
+        runtime.schedule_write(number, lambda _: result, *producer).result()
 
 
 def _end(

@@ -7,15 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.golden.cases import Case, names
-from tests.golden.compaction import Compaction, compact, compactions_of, round_ends
+from tests.golden.compaction import Compaction, compact, compactions_of
 from tests.golden.compaction_judge import compaction_differences, survivor_differences
 from tests.golden.known_differences import KNOWN_OF_CLEANING, is_uncleanable, unexplained
+from workbench.config.broker_rules import MODELED_RULES
 from workbench.errors import UnsupportedFormatError
 
 Golden = Callable[[str], Case]
-
-ROUND_ENDS_SINCE = (4, 0)
-"""Before, no batch stayed for being the last of its round (KAFKA-17076)."""
 
 CLEANED = "compact-|groups"
 OLDER = tuple(names("compaction|message-format|mixed-wrapper|offsets"))
@@ -39,15 +37,12 @@ def test_the_cleaner_leaves_what_the_broker_left(
     for compaction in compactions_of(golden(name)):
         pair = compaction.pair
         directory = _copy(compaction, workplace / pair.label)
-        rounds = compact(directory, compaction)
-        extra = round_ends(rounds) if pair.number < ROUND_ENDS_SINCE else None
-        assert compaction_differences(directory, pair.after, extra) == [], pair.name
+        compact(directory, compaction)
+        assert compaction_differences(directory, pair.after) == [], pair.name
 
 
 @pytest.mark.parametrize("name", [*OLDER, *names(CLEANED, version="2.")])
-def test_what_older_brokers_kept_is_kept_but_for_what_was_changed_since(
-    name: str, golden: Golden, workplace: Path
-) -> None:
+def test_what_older_brokers_kept_is_kept(name: str, golden: Golden, workplace: Path) -> None:
     for compaction in compactions_of(golden(name)):
         pair = compaction.pair
         cleanable = {
@@ -66,7 +61,7 @@ def test_what_4_2_cannot_clean_we_cannot(golden: Golden, workplace: Path) -> Non
     compaction = next(compactions_of(golden("k0.10.0-compaction")))
     directory = _copy(compaction, workplace / "copy")
     with pytest.raises(UnsupportedFormatError, match="ends the round"):
-        compact(directory, compaction)
+        compact(directory, compaction, MODELED_RULES)
 
 
 def test_something_was_cleaned(golden: Golden) -> None:

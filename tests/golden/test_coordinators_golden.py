@@ -168,6 +168,29 @@ def test_share_groups_are_those_that_an_admin_client_was_told(name: str, golden:
             ]
 
 
+@pytest.mark.parametrize("name", names("groups", version="4.2.0"))
+def test_share_offsets_are_those_that_an_admin_client_was_told(name: str, golden: Golden) -> None:
+    case = golden(name)
+    compared = 0
+    for label, told in _answers(case).items():
+        for group, partitions in told["shareOffsets"].items():
+            facts = run("group", group, case.directory(label), "--json").json
+            rows = {f"{row['topic']}-{row['partition']}": row for row in facts["shareOffsets"]}
+            assert rows.keys() == partitions.keys()
+            for partition, text in partitions.items():
+                row = rows[partition]
+                start, epoch = row["startOffset"], row["leaderEpoch"]
+                lag = "null" if row["lag"] is None else row["lag"]
+                mine = f"{{startOffset={start}, leaderEpoch={epoch}, lag={lag}}}"
+                assert text == ("null" if start is None else f"SharePartitionOffsetInfo{mine}")
+                assert row["inFlight"] == sum(
+                    row[state] for state in ("available", "acknowledged", "archived")
+                )
+                compared += 1
+            assert facts["conclusion"].startswith("delivers from its start offsets in ")
+    assert compared >= 6
+
+
 @pytest.mark.parametrize("name", names("offsets|transactions"))
 def test_the_offsets_are_those_that_old_clients_were_told(name: str, golden: Golden) -> None:
     """GO-2, GO-10, GO-20: groups of every old value version, tombstones, expire times."""

@@ -8,12 +8,15 @@ DeleteRecords.
 import json
 import pickle
 import shutil
+import warnings
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 import workbench as wb
 from tests.cli.program import run
@@ -150,6 +153,31 @@ def test_without_its_key_an_encrypted_segment_is_a_finding_and_the_rest_is_read(
     everything = [row[0] for row in consumed(aiven, "read_uncommitted")]
     assert offsets == [each for each in everything if each < 134 or each >= 252]
     assert {finding.kind for finding in scan.findings} == {"remote-unreadable"}
+
+
+def test_an_opening_reads_with_its_own_keys_whatever_was_opened_before_and_after(
+    aiven: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.pem"
+    made = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    other.write_bytes(made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+
+    def opened(key: Path | None) -> wb.Scan:
+        keys = None if key is None else {"key1": key}
+        logs = wb.open_log_directory(aiven / "data", remote=aiven / "tier", remote_keys=keys)
+        return logs.scan(topics="paid")
+
+    whole = len(consumed(aiven, "read_uncommitted"))
+    readable = whole - sum(134 <= row[0] < 252 for row in consumed(aiven, "read_uncommitted"))
+    right, wrong, none = opened(aiven / "private.pem"), opened(other), opened(None)
+    for scan, count in ((right, whole), (none, readable), (wrong, readable), (right, whole)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CorruptDataWarning)
+            assert scan.to_arrow().num_rows == count
+    sent = [pickle.loads(pickle.dumps(scan)) for scan in (right, none)]  # noqa: S301
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CorruptDataWarning)
+        assert [scan.to_arrow().num_rows for scan in sent] == [whole, readable]
 
 
 def test_a_file_that_is_no_key_is_refused_when_the_tier_is_opened(aiven: Path) -> None:

@@ -38,6 +38,10 @@ COMMITTED_AND_DIFFERENT = {
     ("1.1.1-two-unclean-elections", END, 1, 2): 1,
     ("2.8.2-two-unclean-elections", "apart", 1, 2): 1,
     ("2.8.2-unclean-election", "apart", 1, 2): 1,
+    ("3.3.2-unclean-ignored", "apart", 1, 2): 1,
+    ("3.6.2-unclean-ignored", "apart", 1, 2): 1,
+    ("3.7.2-unclean-ignored", "apart", 1, 2): 1,
+    ("3.8.1-unclean-ignored", "apart", 1, 2): 1,
     ("3.9.1-unclean-election", "apart", 1, 2): 1,
     ("4.2.0-last-leader-loses-power", "apart", 1, 2): 3,
     ("4.2.0-last-leader-loses-power-no-elr", "apart", 1, 2): 3,
@@ -62,9 +66,17 @@ LOST = {
     "0.10.2.2-unclean-election": ["m1 acks=-1", "m2 acks=-1"],
     "1.1.1-leader-killed": ["m3 acks=1", "m4 acks=1"],
     "1.1.1-two-unclean-elections": ["b1 acks=-1", "b2 acks=-1", "b3 acks=-1"],
+    "1.1.1-zombie-leader": ["z acks=1"],
     "2.8.2-leader-killed": ["m3 acks=1", "m4 acks=1"],
     "2.8.2-two-unclean-elections": ["b1 acks=-1", "b2 acks=-1", "b3 acks=-1"],
     "2.8.2-unclean-election": ["m1 acks=-1", "m2 acks=-1"],
+    "2.8.2-zombie-leader": ["z acks=1"],
+    "3.3.2-leader-killed": ["m3 acks=1", "m4 acks=1"],
+    "3.3.2-unclean-ignored": ["m1 acks=-1"],
+    "3.6.2-unclean-ignored": ["m1 acks=-1"],
+    "3.7.2-leader-killed": ["m3 acks=1", "m4 acks=1"],
+    "3.7.2-unclean-ignored": ["m1 acks=-1"],
+    "3.8.1-unclean-ignored": ["m1 acks=-1"],
     "3.9.1-leader-killed": ["m3 acks=1", "m4 acks=1"],
     "3.9.1-unclean-election": ["m1 acks=-1", "m2 acks=-1"],
     "4.2.0-eligible-leader": ["x acks=1"],
@@ -85,9 +97,17 @@ TRUNCATED = {
     "0.10.2.2-unclean-election": [(2, 0), (1, 3), (1, 2)],
     "1.1.1-leader-killed": [(1, 3)],
     "1.1.1-two-unclean-elections": [(2, 3)],
+    "1.1.1-zombie-leader": [(1, 1)],
     "2.8.2-leader-killed": [(1, 3)],
     "2.8.2-two-unclean-elections": [(2, 1)],
     "2.8.2-unclean-election": [(1, 1)],
+    "2.8.2-zombie-leader": [(1, 1)],
+    "3.3.2-leader-killed": [(1, 3)],
+    "3.3.2-unclean-ignored": [(1, 1)],
+    "3.6.2-unclean-ignored": [(1, 1)],
+    "3.7.2-leader-killed": [(1, 3)],
+    "3.7.2-unclean-ignored": [(1, 1)],
+    "3.8.1-unclean-ignored": [(1, 1)],
     "3.9.1-leader-killed": [(1, 3)],
     "3.9.1-unclean-election": [(1, 1)],
     "4.2.0-last-leader-loses-power": [(1, 3)],
@@ -389,8 +409,8 @@ def test_the_controller_s_log_tells_each_leader_and_isr_that_clients_saw(
             state["leader"],
             state["leader_epoch"],
             state["isr"],
-            state["elr"],
-            state["last_known_elr"],
+            state["elr"] if case.tells_elr else [],
+            state["last_known_elr"] if case.tells_elr else [],
         )
         for state in told
     ]
@@ -418,7 +438,7 @@ def leaderships(
         if data["leader"] != NO_CHANGE:
             leader, epoch = data["leader"], epoch + 1
         isr = isr if data["isr"] is None else sorted(data["isr"])
-        # Version 0 of the records, that of 3.9, has no ELR.
+        # Version 0 of the records, that of 3.3 to 3.9, has no ELR.
         elr = elr if data.get("eligibleLeaderReplicas") is None else data["eligibleLeaderReplicas"]
         last_known = last_known if data.get("lastKnownElr") is None else data["lastKnownElr"]
         yield leader, epoch, isr, sorted(elr), last_known

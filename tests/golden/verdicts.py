@@ -14,19 +14,24 @@ ENTRY_SIZES = {".index": 8, ".timeindex": 12, ".txnindex": 34}
 
 
 @cache
-def findings_of(directory: Path) -> tuple[Finding, ...]:
-    """Return the findings of one log directory, with paths relative to it."""
-    found = verify(directory)
+def findings_of(directory: Path, kafka: str | None = None) -> tuple[Finding, ...]:
+    """Return the findings of one log directory, with paths relative to it.
+
+    Args:
+        directory: the log directory.
+        kafka: the version of the broker that they speak of; None: as the directory shows.
+    """
+    found = verify(directory, kafka=kafka)
     prefix = f"{directory}/"
     return tuple(
         Finding(**{**each.as_dict(), "path": each.path.removeprefix(prefix)}) for each in found
     )
 
 
-def of_topic(directory: Path, topic: str) -> list[Finding]:
+def of_topic(directory: Path, topic: str, kafka: str | None = None) -> list[Finding]:
     """Return the findings in the folder of a topic's only partition."""
     folder = f"{topic}-0"
-    return [f for f in findings_of(directory) if f.path.split("/")[0] == folder]
+    return [f for f in findings_of(directory, kafka) if f.path.split("/")[0] == folder]
 
 
 class Edit(NamedTuple):

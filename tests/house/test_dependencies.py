@@ -11,6 +11,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from workbench.runtime.extras import EXTRAS
+
 ROOT = Path(__file__).parents[2]
 LOCK = (ROOT / "requirements.lock").read_text()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -34,7 +36,9 @@ def declared() -> Iterator[Requirement]:
     extras = PROJECT["project"]["optional-dependencies"].values()
     groups = PROJECT["dependency-groups"].values()
     for requirements in (PROJECT["project"]["dependencies"], *extras, *groups):
-        yield from map(Requirement, requirements)
+        for requirement in map(Requirement, requirements):
+            if requirement.name != PROJECT["project"]["name"]:  # an extra that holds others
+                yield requirement
 
 
 def pins() -> Mapping[str, list[Requirement]]:
@@ -50,6 +54,23 @@ def conda_packages() -> dict[str, str]:
     """Return the versions that environment.yml asks for, by name."""
     text = (ROOT / "environment.yml").read_text().partition("dependencies:\n")[2]
     return dict(re.findall(r"^ +- ([a-z0-9-]+)(.*)$", text, re.MULTILINE))
+
+
+def test_an_error_names_the_extra_that_brings_a_package() -> None:
+    extras = PROJECT["project"]["optional-dependencies"]
+    declared_in = {
+        canonicalize_name(requirement.name): extra
+        for extra, requirements in extras.items()
+        for requirement in map(Requirement, requirements)
+        if requirement.name != PROJECT["project"]["name"]
+    }
+    assert declared_in == EXTRAS
+
+
+def test_all_holds_every_extra() -> None:
+    extras = PROJECT["project"]["optional-dependencies"]
+    (everything,) = map(Requirement, extras["all"])
+    assert everything.extras == set(extras) - {"all"}
 
 
 def test_no_package_is_declared_twice() -> None:

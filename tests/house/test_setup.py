@@ -1,6 +1,7 @@
 """What a contributor runs says what it does, and what it installs is whole."""
 
 import json
+import pkgutil
 import re
 import subprocess
 import sys
@@ -77,11 +78,8 @@ def test_the_environment_is_renewed_when_a_dependency_changes(
     assert environment.fingerprint() != before
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The project's wheel."""
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    folder = tmp_path_factory.mktemp("wheel")
+def linked_source(folder: Path) -> Path:
+    """Return a folder with links to what is built, where building may write."""
     source = folder / "source"
     source.mkdir()
     for name in (
@@ -96,6 +94,29 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "sample_data",
     ):
         (source / name).symlink_to(ROOT / name)
+    return source
+
+
+def test_an_editable_installation_is_a_path_whose_packages_can_be_listed(tmp_path: Path) -> None:
+    """Spark imports packages named ``pyspark_…`` that `pkgutil.iter_modules` lists."""
+    source = linked_source(tmp_path)
+    code = f"from setuptools import build_meta; build_meta.build_editable({str(tmp_path)!r})"
+    subprocess.run([sys.executable, "-c", code], cwd=source, check=True, capture_output=True)
+    (made,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(made) as archive:
+        paths = [
+            archive.read(name).decode() for name in archive.namelist() if name.endswith(".pth")
+        ]
+    listed = {each.name for each in pkgutil.iter_modules([path.strip() for path in paths])}
+    assert {"workbench", "widgets", "pyspark_kafka_log"} <= listed
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project's wheel."""
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    folder = tmp_path_factory.mktemp("wheel")
+    source = linked_source(folder)
     subprocess.run([*command, "--wheel-dir", str(folder), str(source)], check=True)
     (made,) = folder.glob("*.whl")
     return made

@@ -7,9 +7,9 @@ import pytest
 
 import workbench
 from tests.naive import Record, batch
+from workbench.config.internal_topics import METADATA_LOG
 from workbench.inspection import stored_configs
 from workbench.inspection.stored_configs import (
-    METADATA_LOG,
     StoredConfigs,
     StoredPartition,
     read_stored_configs,

@@ -90,6 +90,8 @@ test("a time replaces the one that a query names", () => {
   const text = "1970-01-01T00:00:01.000..1970-01-01T00:00:01.999";
   assert.equal(queryOfTime("tea time:2026-01-01.. -key:x", [1000, 2000]), `tea -key:x time:${text}`);
   assert.equal(queryOfTime("", [1000, 2000]), `time:${text}`);
+  assert.equal(queryOfTime("tea or -coffee", [1000, 2000]), `(tea or -coffee) time:${text}`);
+  assert.equal(queryOfTime("oregano", [1000, 2000]), `oregano time:${text}`);
 });
 
 const row = (number, kind, client, clientId) =>

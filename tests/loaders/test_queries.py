@@ -143,10 +143,9 @@ def test_columns_that_only_the_query_looks_at_are_not_returned(orders: LogDirect
         ("offset:x", "'x' is not an offset"),
         ("offset:1..y", "'y' is not an offset"),
         ("offset:", "lacks a value"),
-        ("-offset:5", "cannot be negated"),
         ("time:yesterday", "'yesterday' is not a time"),
         ("partition:a", "is not partition:0"),
-        ("partition>1", "is not partition:0"),
+        ("partition>x", "'x' is not a number"),
         ("is:big", "is:big is unknown .expected is:tombstone"),
         ("$.a=", "lacks what to compare with"),
         ("$.a;b=1", None),
@@ -207,7 +206,8 @@ def test_json_is_found_however_it_is_written(tmp_path: Path) -> None:
         b'{"a":{"id":42}}',
         b'["id",42]',
         b'"id":42',
-        b'{"id":[42]}',
+        b'{"id":[[42]]}',
+        b'{"id":{"id":42}}',
     ]
     folder = tmp_path / "logs" / "orders-0"
     folder.mkdir(parents=True)

@@ -13,6 +13,7 @@ import pytest
 import workbench
 from tests import mutations
 from tests.corrupt import edit, flip
+from tests.field.cases import open_field_case
 from tests.golden.cases import Case
 from tests.trees import snapshot
 from workbench.loaders import schemas
@@ -39,6 +40,18 @@ def test_every_byte_on_the_disk_is_accounted_for_once(name: str) -> None:
         if row["topic"] is not None:
             files = (folder / f"{row['topic']}-{row['partition']}").iterdir()
             assert row["bytes_sum"] == sum(path.stat().st_size for path in files)
+
+
+def test_directories_that_wait_for_their_end_are_accounted_for(tmp_path: Path) -> None:
+    case = open_field_case("deleted-topic", tmp_path)
+    waiting = f"orders-9.{'a' * 32}"
+    for kind in ("stray", "future"):
+        shutil.copytree(next(case.data.glob("*-delete")), case.data / f"{waiting}-{kind}")
+    assert len([*case.data.glob("*-delete")]) > 0
+    logs = workbench.open_log_directory(case.data)
+    usage = logs.inspect.disk_usage()
+    on_disk = sum(path.stat().st_size for path in case.data.rglob("*") if path.is_file())
+    assert pc.sum(usage["bytes"]).as_py() == on_disk
 
 
 @pytest.mark.parametrize(("name", "label"), [("4.2.0-crash-produce-1", "kill")])

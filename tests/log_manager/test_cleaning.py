@@ -91,6 +91,17 @@ def test_without_tasks_the_cleaner_is_called_by_hand(tmp_path: Path) -> None:
     managed.manager.shutdown()
 
 
+def test_after_a_shutdown_nothing_is_cleaned_and_nothing_written(tmp_path: Path) -> None:
+    managed = Managed(tmp_path, topic_configs={"orders": COMPACT})
+    managed.manager.startup(with_tasks=False)
+    write(managed.manager.get_or_create_log("orders-0"))
+    cleaner = cleaner_of(managed.manager)
+    managed.manager.shutdown()
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    assert [cleaner.clean_filthiest() for _ in range(3)] == [None] * 3
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+
+
 def test_the_cleaner_deletes_of_logs_that_are_compacted_too(tmp_path: Path) -> None:
     """LM-7: and retention leaves them alone."""
     own = {"cleanup.policy": "compact,delete", "retention.ms": HOUR, "min.compaction.lag.ms": HOUR}

@@ -1,5 +1,7 @@
+import re
 from pathlib import Path
 from random import Random
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -327,3 +329,47 @@ def test_logs_are_truncated_and_the_recovery_points_written(tmp_path: Path) -> N
 def _points(path: Path) -> dict[str, int]:
     found = OffsetCheckpoint.read(str(path / "recovery-point-offset-checkpoint"))
     return {str(partition): offset for partition, offset in found.offsets.items()}
+
+
+@pytest.mark.parametrize(
+    ("topic", "number", "problem"),
+    [
+        ("../outside", 0, "contains one or more characters other than ASCII"),
+        ("a/b", 0, "contains one or more characters other than ASCII"),
+        ("", 0, "the empty string is not allowed"),
+        (".", 0, "'.' or '..' is not allowed"),
+        ("..", 0, "'.' or '..' is not allowed"),
+        ("t" * 250, 0, "longer than the max allowed length 249"),
+        ("naïve", 0, "contains one or more characters other than ASCII"),
+        ("orders", -1, "partition -1 of orders is invalid"),
+        ("orders", 2**31, "partition 2147483648 of orders is invalid"),
+        ("orders", "0", "partition '0' of orders is invalid"),
+        ("orders", True, "partition True of orders is invalid"),
+        (5, 0, "a topic's name is a text"),
+    ],
+)
+def test_no_log_is_made_of_a_topic_that_could_not_be_created(
+    tmp_path: Path, topic: Any, number: Any, problem: str
+) -> None:
+    """Topic.validate; a partition's number is an int32 from 0 on."""
+    data = tmp_path / "data"
+    with Managed(data).manager as manager:
+        before = sorted(tmp_path.rglob("*"))
+        with pytest.raises(ValueError, match=re.escape(problem)):
+            manager.get_or_create_log(topic, number)
+        assert sorted(tmp_path.rglob("*")) == before
+        assert manager.offline_directories == []
+        assert manager.get_or_create_log("t" * 249, 0).log_end_offset == 0
+
+
+def test_logs_are_truncated_by_their_names_as_by_their_partitions(tmp_path: Path) -> None:
+    with Managed(tmp_path).manager as manager:
+        for name in ("orders-0", "orders-1"):
+            log = manager.get_or_create_log(name)
+            for _ in range(20):
+                log.append(records(1))
+        manager.truncate_to({"orders-0": 10, TopicPartition("orders", 1): 5, "gone-0": 1})
+        ends = {str(name): log.log_end_offset for name, log in manager.logs.items()}
+        assert ends == {"orders-0": 10, "orders-1": 5}
+        with pytest.raises(ValueError, match="not of the form topic-partition"):
+            manager.truncate_to({"orders": 10})

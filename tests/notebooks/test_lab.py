@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.program import run
 from workbench.cli.lab import (
     DATA_VARIABLE,
     TOUR,
@@ -14,6 +15,7 @@ from workbench.cli.lab import (
     lab_command,
     lab_environment,
     link_samples,
+    prepare_folder,
     run_lab,
 )
 from workbench.errors import LogDirectoryError
@@ -25,10 +27,23 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "runtime"
 
 
-def test_a_checkout_is_opened_in_place() -> None:
+def test_a_checkout_is_copied_to_the_folder_that_is_given(tmp_path: Path) -> None:
     tour = find_tour()
     assert tour.is_checkout
-    assert (tour.notebooks / TOUR).is_file()
+    work = prepare_folder(tour, str(tmp_path))
+    assert work == tmp_path / "notebooks"
+    names = {path.name for path in tour.notebooks.glob("*.ipynb")}
+    assert {path.name for path in work.glob("*.ipynb")} == names
+    assert TOUR in names
+    (work / TOUR).write_text("saved by JupyterLab")
+    assert (tour.notebooks / TOUR).read_text() != "saved by JupyterLab"
+    assert (work.parent / "sample_data" / "shop-4.3.1").is_dir()
+
+
+def test_the_command_opens_the_copies(tmp_path: Path) -> None:
+    outcome = run("lab", "--folder", tmp_path, "--json")
+    assert outcome.json["notebooks"] == str(tmp_path / "notebooks")
+    assert f"--ServerApp.root_dir={tmp_path / 'notebooks'}" in outcome.json["command"]
 
 
 def test_a_directory_that_is_not_there_is_refused_before_anything_starts(tmp_path: Path) -> None:

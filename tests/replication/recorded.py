@@ -12,7 +12,9 @@ from workbench.files.leader_epochs import EpochEntry, LeaderEpochs
 from workbench.record.memory_records import MemoryRecords
 from workbench.replication.rules import Rules, Truncation
 from workbench.replication.simulation.cluster import Cluster
+from workbench.replication.simulation.coordinator import Commit
 from workbench.replication.simulation.storage import StoredRecord
+from workbench.runtime.error_codes import ErrorCode
 
 REST_MS = 900
 LONGEST_MS = 120_000
@@ -95,7 +97,7 @@ class Player:
         """Return what the recorded state of a step says."""
         cluster = self.cluster
         known, fenced = cluster.state, cluster.controller.brokers
-        has_elr = self.case.truth["metadata"] == "KRaft"
+        tells_elr = self.case.tells_elr
         replicas: dict[str, Any] = {}
         for broker in known.replicas:
             one = cluster.brokers[broker]
@@ -109,8 +111,8 @@ class Player:
             "leader": known.leader,
             "leader_epoch": known.leader_epoch,
             "isr": sorted(known.isr),
-            "elr": sorted(known.elr) if has_elr else None,
-            "last_known_elr": sorted(known.last_known_elr) if has_elr else None,
+            "elr": sorted(known.elr) if tells_elr else None,
+            "last_known_elr": sorted(known.last_known_elr) if tells_elr else None,
             "alive": [b for b in sorted(known.replicas) if not fenced[b].is_fenced],
             "replicas": replicas,
         }
@@ -123,6 +125,17 @@ class Player:
         self.numbers[step["value"]] = number
         return None if step.get("answer") == "later" else self._answer(step)
 
+    def _commit(self, step: dict[str, Any]) -> Any:
+        commit = Commit.of(step["value"])
+        self.numbers[step["value"]] = self.cluster.commit(
+            commit.group, str(commit.partition), commit.offset, to=step["to"]
+        )
+        return None if step.get("answer") == "later" else self._answer(step)
+
+    def _resumes(self, step: dict[str, Any]) -> Any:
+        found = self.cluster.committed_offset(step["group"], "orders-0", of=step["at"])
+        return found.name if isinstance(found, ErrorCode) else found
+
     def _answer(self, step: dict[str, Any]) -> Any:
         number = self.numbers[step["value"]]
         self._until(lambda: self.cluster.produced[number].answer is not None)
@@ -130,7 +143,7 @@ class Player:
         assert sent.answer is not None
         return {
             "error": None if sent.is_acked else sent.answer.name,
-            "offset": sent.offset if sent.is_acked and sent.acks else None,
+            "offset": sent.offset if sent.is_acked and sent.acks and not sent.is_commit else None,
         }
 
     def _stop(self, step: dict[str, Any]) -> None:

@@ -186,8 +186,13 @@ def test_events_are_written_as_they_are_read() -> None:
         Event("run", 2, ms=5), Event("run", ms=5), Event("kill", 1, lose=1),
         Event("crash", 1, lose=2), Event("configure", value="min.insync.replicas=2"),
         Event("delete records", offset=2), Event("validate", value="3", offset=2),
+        Event("commit", value="billing orders-0=42"), Event("commit", 1, "g t-12=0"),
+        Event("ask offset", value="billing orders-0"), Event("ask offset", 2, "g t-12"),
     ]  # fmt: skip
-    named = {"produce", "advance", "run", "configure", "delete records", "validate"}
+    named = {
+        "produce", "advance", "run", "configure", "delete records", "validate", "commit",
+        "ask offset",
+    }  # fmt: skip
     without = {"elect unclean", "check ISR", "rest"}
     events += [Event(kind) if kind in without else Event(kind, 1) for kind in set(KINDS) - named]
     for event in events:
@@ -202,6 +207,28 @@ def test_a_schedule_that_was_found_is_played_on_real_logs() -> None:
     assert kinds(played) >= {"divergence"}
     assert len(played.moments) == len(found.events or ())
     assert played.rows()[-1]["step"] == len(played.moments)
+
+
+@pytest.mark.parametrize(("rules", "loaded"), [("4.2", 42), ("3.9", 50)])
+def test_g14_the_coordinator_waits_and_moves(rules: str, loaded: int) -> None:
+    """As the brokers of `coordinator_cases` do; a load up to 3.9 shows everything."""
+    played = wb.scenarios.play("G-14", rules=rules)
+    asked = [moment.moves[-1].text for moment in played.moments if moment.event.do == "ask offset"]
+    assert asked == [
+        "no offset is committed", "resume at 42", f"resume at {loaded}", "resume at 50",
+        "NOT_COORDINATOR",
+    ]  # fmt: skip
+    acked = [moment.after.produced[0].is_acked for moment in played.moments[2:9]]
+    assert acked == [False, False, False, False, False, True, True]  # with HW 1
+    assert played.cluster.produced[1].answer is None  # its coordinator died
+    loads = [
+        step.numbers["at"]
+        for moment in played.moments
+        for step in moment.steps
+        if step.kind == "partition loaded"
+    ]
+    assert loads == [1]
+    assert played.violations == ()
 
 
 def test_g13_a_majority_commits_and_votes() -> None:

@@ -38,10 +38,13 @@ class Player:
     Args:
         cluster: started.
         into: where ``keep`` copies directories to: ``LABEL/brokerN``.
+        topic: of the schedule.
     """
 
-    def __init__(self, cluster: Cluster, into: Path) -> None:
+    def __init__(self, cluster: Cluster, into: Path, topic: str = TOPIC) -> None:
         self.cluster = cluster
+        self.topic = topic
+        self._partition = f"{topic}-0"
         self.into = into
         self._started = time.monotonic()
         self._sent = 0
@@ -57,7 +60,9 @@ class Player:
             returned), ``state`` (None if the next one follows at once) and ``log``: what brokers
             wrote about the partition, by broker.
         """
-        self.cluster.create_topic(TOPIC, schedule.replicas, {"retention.ms": "-1"} | schedule.topic)
+        self.cluster.create_topic(
+            self.topic, schedule.replicas, {"retention.ms": "-1"} | schedule.topic
+        )
         return [self._play(step) for step in schedule.steps]
 
     def _play(self, step: Step) -> dict[str, Any]:
@@ -75,7 +80,7 @@ class Player:
 
     def state(self) -> dict[str, Any]:
         """Return who leads, and the offsets of each replica whose broker answers."""
-        led = self.cluster.leadership(TOPIC)
+        led = self.cluster.leadership(self.topic)
         offsets = {number: self._offsets(number) for number in self.cluster.nodes}
         return {
             **({} if led is None else led._asdict()),
@@ -87,7 +92,7 @@ class Player:
 
     def _offsets(self, number: int) -> Any:
         try:
-            return self.cluster.offsets(TOPIC, number)
+            return self.cluster.offsets(self.topic, number)
         except OSError:  # it is about to end
             return None
 
@@ -114,7 +119,7 @@ class Player:
             told = [
                 line.replace(f"{node.folder}/", "")
                 for line in lines
-                if (PARTITION in line or f"[{TOPIC},0]" in line)
+                if (self._partition in line or f"[{self.topic},0]" in line)
                 and TELLING.search(line)
                 and not NOT_TELLING.search(line)
             ]
@@ -130,7 +135,7 @@ class Player:
         waiting = self._pool.submit(
             self.cluster.wire.produce,
             port,
-            TOPIC,
+            self.topic,
             step["value"],
             step["acks"],
             timeout_ms,
@@ -144,6 +149,18 @@ class Player:
     def _answer(self, step: Step) -> dict[str, Any]:
         return self._waiting.pop(step["value"]).result()._asdict()
 
+    def _commit(self, step: Step) -> dict[str, Any] | None:
+        group, _, rest = step["value"].partition(" orders-0=")
+        port = self.cluster.nodes[step["to"]].port
+        waiting = self._pool.submit(self.cluster.wire.commit, port, group, int(rest))
+        if step.get("answer") == "later":
+            self._waiting[step["value"]] = waiting
+            return None
+        return waiting.result()._asdict()
+
+    def _resumes(self, step: Step) -> int | str:
+        return self.cluster.wire.committed(self.cluster.nodes[step["at"]].port, step["group"])
+
     def _stop(self, step: Step) -> None:
         self.cluster.nodes[step["broker"]].end(signal.SIGTERM)
 
@@ -151,7 +168,7 @@ class Player:
         node = self.cluster.nodes[step["broker"]]
         node.end(signal.SIGKILL)
         (node.data / ".kafka_cleanshutdown").unlink(missing_ok=True)
-        *_, log = sorted((node.data / PARTITION).glob("*.log"))
+        *_, log = sorted((node.data / self._partition).glob("*.log"))
         return {"lost_offsets": remove_last_batches(log, step["lose"])}
 
     def _start(self, step: Step) -> None:
@@ -164,15 +181,15 @@ class Player:
         self.cluster.nodes[step["broker"]].resume()
 
     def _elect(self, step: Step) -> dict[str, str | None]:
-        return {"error": self.cluster.elect(TOPIC, step["how"])}
+        return {"error": self.cluster.elect(self.topic, step["how"])}
 
     def _delete(self, step: Step) -> dict[str, str | None]:
         port = self.cluster.nodes[step["from"]].port
-        return {"error": self.cluster.wire.delete_records(port, TOPIC, step["before"])}
+        return {"error": self.cluster.wire.delete_records(port, self.topic, step["before"])}
 
     def _consume(self, step: Step) -> list[dict[str, Any]]:
         port = self.cluster.nodes[step["from"]].port
-        return [record._asdict() for record in self.cluster.wire.consume(port, TOPIC)]
+        return [record._asdict() for record in self.cluster.wire.consume(port, self.topic)]
 
     def _wait(self, step: Step) -> None:
         deadline = time.monotonic() + WAIT_SECONDS

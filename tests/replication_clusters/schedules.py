@@ -20,6 +20,9 @@ played in order. ``broker`` and the like are broker ids:
 - ``{"do": "elect", "how": "unclean"}``: ask the controller for an election, or ``preferred``.
 - ``{"do": "delete", "from": 1, "before": 3}``: ask that leader to raise the log start offset.
 - ``{"do": "consume", "from": 1}``: read all that a consumer gets from that leader.
+- ``{"do": "commit", "to": 1, "value": "billing orders-0=42"}``: let a group commit an offset at
+  that broker; with ``"answer": "later"`` as above.
+- ``{"do": "resumes", "at": 1, "group": "billing"}``: ask that broker for the group's offset.
 - ``{"do": "keep", "as": "apart"}``: keep what all brokers have on disk.
 
 After each step the cluster is left alone until nothing has changed for `REST_MS`, which is longer
@@ -172,7 +175,7 @@ LEADER_KILLED = Schedule(
     ],
     MIN_ISR_2,
     {"broker.session.timeout.ms": "8000"},
-    versions=("4.2.0", "3.9.1"),
+    versions=("4.2.0", "3.9.1", "3.7.2", "3.3.2"),
 )
 LEADER_KILLED_ZOOKEEPER = replace(
     LEADER_KILLED,
@@ -300,6 +303,16 @@ UNCLEAN_BY_HAND = Schedule(
     MIN_ISR_1,
 )
 
+# KRaft's controllers ignore the topic's configuration up to 3.8.
+UNCLEAN_IGNORED = replace(
+    UNCLEAN_BY_HAND,
+    name="unclean-ignored",
+    purpose="unclean elections are allowed, and the controller makes none: up to 3.8 KRaft does "
+    "not know the configuration",
+    topic=UNCLEAN,
+    versions=("3.8.1", "3.7.2", "3.6.2", "3.3.2"),
+)
+
 TWO_UNCLEAN_ELECTIONS = Schedule(
     "two-unclean-elections",
     "KIP-279: two replicas lead in turn without having what the other wrote",
@@ -360,6 +373,7 @@ LAG_SHRINK = Schedule(
     ],
     MIN_ISR_2,
     {"broker.session.timeout.ms": "40000"},
+    versions=("4.2.0", "3.6.2", "3.3.2"),
 )
 LAG_SHRINK_ZOOKEEPER = replace(
     LAG_SHRINK,
@@ -501,7 +515,45 @@ MIN_ISR = Schedule(
         until("isr", [1, 2, 3]),
     ],
     MIN_ISR_2,
-    versions=("4.2.0", "2.8.2"),
+    versions=("4.2.0", "3.7.2", "3.6.2", "2.8.2"),
+)
+
+STOPPED_FOLLOWER = Schedule(
+    "stopped-follower",
+    "a follower is shut down: the leader epoch rises up to 3.5, the high watermark does not wait",
+    [1, 2, 3],
+    [
+        until("isr", [1, 2, 3]),
+        produce("m0", 1),
+        do("stop", 3),
+        until("isr", [1, 2]),
+        produce("m1", 1, timeout_ms=4_000),
+        keep("stopped"),
+        {"do": "consume", "from": 1},
+        do("start", 3),
+        until("isr", [1, 2, 3]),
+        produce("m2", 1),
+        {"do": "consume", "from": 1},
+    ],
+    MIN_ISR_2,
+    {"replica.lag.time.max.ms": "60000"},
+    versions=("3.6.2", "3.3.2"),
+)
+
+# Up to 3.6 the minimum counts although there cannot be as many replicas.
+MIN_ISR_ABOVE_REPLICAS = Schedule(
+    "min-isr-above-replicas",
+    "min.insync.replicas is above the number of replicas",
+    [1, 2],
+    [
+        until("isr", [1, 2]),
+        produce("m0", 1),
+        produce("m1", 1, acks=1),
+        keep("running"),
+        {"do": "consume", "from": 1},
+    ],
+    {"min.insync.replicas": "3"},
+    versions=("3.7.2", "3.6.2"),
 )
 
 ELIGIBLE_LEADER = Schedule(
@@ -554,6 +606,77 @@ ZOMBIE_LEADER = Schedule(
     MIN_ISR_2,
 )
 
+# ZooKeeper's session is over when the leader goes on: it registers again some seconds later, and
+# gets no metadata before.
+ZOMBIE_LEADER_ZOOKEEPER = replace(
+    ZOMBIE_LEADER,
+    steps=[
+        *ZOMBIE_LEADER.steps[: ZOMBIE_LEADER.steps.index(do("resume", 1, at_once=True))],
+        do("resume", 1, at_once=True),
+        answer("z") | {"at_once": True},
+        until("alive", [1, 2, 3], at_once=True),
+        *ZOMBIE_LEADER.steps[ZOMBIE_LEADER.steps.index(until("isr", [1, 2, 3]), 1) :],
+    ],
+    versions=("2.8.2", "1.1.1"),
+)
+
+
+def commit(offset: int, to: int, **options: Any) -> Step:
+    """Return a step in which a group commits an offset."""
+    return {"do": "commit", "to": to, "value": f"billing orders-0={offset}"} | options
+
+
+def resumes(at: int) -> Step:
+    """Return a step that asks a broker for the group's offset."""
+    return {"do": "resumes", "at": at, "group": "billing"}
+
+
+# A commit waits longer for the paused follower than `offsets.commit.timeout.ms`, 5 s.
+GROUP_COORDINATOR = Schedule(
+    "group-coordinator",
+    "the coordinator answers a commit when the high watermark passed it, and moves with the leader",
+    [1, 2, 3],
+    [
+        until("isr", [1, 2, 3]),
+        resumes(1),
+        commit(42, 1),
+        resumes(1),
+        resumes(2),
+        commit(43, 2),
+        do("pause", 3),
+        commit(50, 1, answer="later"),
+        resumes(1),
+        answer("billing orders-0=50"),
+        resumes(1),
+        do("resume", 3),
+        resumes(1),
+        do("stop", 1),
+        until("leader", 2),
+        resumes(2),
+        commit(60, 2),
+        resumes(2),
+        do("start", 1),
+        until("isr", [1, 2, 3]),
+        resumes(1),
+        do("stop", 1),
+        do("stop", 3),
+        until("isr", [2]),
+        commit(70, 2),
+        resumes(2),
+        do("start", 3),
+        until("isr", [2, 3]),
+        commit(80, 2),
+        resumes(2),
+    ],
+    {**MIN_ISR_2, "cleanup.policy": "compact"},
+    {
+        "broker.session.timeout.ms": "40000",
+        "offsets.topic.num.partitions": "1",
+        "replica.lag.time.max.ms": "30000",
+    },
+    versions=("4.2.0", "3.9.1"),
+)
+
 ALL_SCHEDULES = (
     NORMAL_ROUNDS,
     FOLLOWER_RESTARTED,
@@ -566,6 +689,7 @@ ALL_SCHEDULES = (
     UNCLEAN_ELECTION,
     UNCLEAN_ELECTION_NO_ELR,
     UNCLEAN_BY_HAND,
+    UNCLEAN_IGNORED,
     TWO_UNCLEAN_ELECTIONS,
     TWO_UNCLEAN_ELECTIONS_2_8,
     TWO_UNCLEAN_ELECTIONS_1_1,
@@ -577,8 +701,11 @@ ALL_SCHEDULES = (
     LATE_HIGH_WATERMARK,
     FOLLOWER_BEHIND_LOG_START,
     MIN_ISR,
+    STOPPED_FOLLOWER,
+    MIN_ISR_ABOVE_REPLICAS,
     ELIGIBLE_LEADER,
     ZOMBIE_LEADER,
+    ZOMBIE_LEADER_ZOOKEEPER,
 )
 # By the name of the case.
 SCHEDULES = {f"{version}-{one.name}": one for one in ALL_SCHEDULES for version in one.versions}

@@ -24,7 +24,9 @@ from kafka.protocol.admin.topics import (
 )
 from kafka.protocol.api_header import ResponseClassRegistry
 from kafka.protocol.consumer.fetch import FetchRequest
+from kafka.protocol.consumer.group import OffsetCommitRequest, OffsetFetchRequest
 from kafka.protocol.consumer.offsets import ListOffsetsRequest
+from kafka.protocol.metadata.api_versions import ApiVersionsRequest
 from kafka.protocol.metadata.metadata import MetadataRequest
 from kafka.protocol.producer.produce import ProduceRequest
 from kafka.record.memory_records import MemoryRecords, MemoryRecordsBuilder
@@ -35,6 +37,7 @@ CONSUMER = -1  # replica ids of requests that do not come from a follower
 DEBUGGER = -2
 LATEST, EARLIEST = -1, -2  # timestamps in ListOffsets
 NO_TOPICS_YET = {5, 7, 38, 39, 41}  # errors of a cluster that is still coming up
+METADATA_WITH_EPOCHS = 8
 ELECTIONS = {"preferred": 0, "unclean": 1}
 
 
@@ -85,6 +88,7 @@ class Wire:
         self._fetch = 11 if number >= (2, 4) else 4 if number >= (0, 11) else 3
         self._fetches_from_follower_as = CONSUMER if number >= (2, 4) else DEBUGGER
         self._create = 2 if number >= (0, 11) else 1
+        self._describes_partitions = number >= (3, 8)
 
     def create_topic(
         self, port: int, topic: str, replicas: Sequence[int], configs: dict[str, str]
@@ -224,7 +228,12 @@ class Wire:
         return error_name(code) if code else None
 
     def leadership(self, port: int, topic: str) -> Leadership | None:
-        """Return who leads as a KRaft broker's metadata says; None while it does not know."""
+        """Return who leads as a KRaft broker's metadata says; None while it does not know.
+
+        Up to 3.7 Metadata says it, without eligible leader replicas.
+        """
+        if not self._describes_partitions:
+            return self._leadership_in_metadata(port, topic)
         kind = DescribeTopicPartitionsRequest.TopicRequest
         request = DescribeTopicPartitionsRequest(
             version=0, topics=[kind(name=topic)], response_partition_limit=100, cursor=None
@@ -241,6 +250,62 @@ class Wire:
             None if elr is None else sorted(elr),
             None if last is None else sorted(last),
         )
+
+    def _leadership_in_metadata(self, port: int, topic: str) -> Leadership | None:
+        request = MetadataRequest(
+            version=METADATA_WITH_EPOCHS,
+            topics=[MetadataRequest.MetadataRequestTopic(name=topic)],
+            allow_auto_topic_creation=False,
+            include_cluster_authorized_operations=False,
+            include_topic_authorized_operations=False,
+        )
+        (told,) = ask(port, request).topics
+        if told.error_code or not told.partitions:
+            return None
+        (partition,) = told.partitions
+        isr = sorted(partition.isr_nodes)
+        return Leadership(partition.leader_id, partition.leader_epoch, isr, None, None)
+
+    def commit(self, port: int, group: str, offset: int) -> Sent:
+        """Commit an offset for `orders-0` from outside of the group; see `produce`."""
+        kind = OffsetCommitRequest.OffsetCommitRequestTopic
+        partition = kind.OffsetCommitRequestPartition(
+            partition_index=0, committed_offset=offset, committed_metadata=""
+        )
+        request = OffsetCommitRequest(
+            version=2,
+            group_id=group,
+            generation_id_or_member_epoch=-1,
+            member_id="",
+            retention_time_ms=-1,
+            topics=[kind(name="orders", partitions=[partition])],
+        )
+        try:
+            code = ask(port, request, seconds=30).topics[0].partitions[0].error_code
+        except OSError:
+            return Sent("NO_ANSWER", None)
+        return Sent(error_name(code) if code else None, None)
+
+    def committed(self, port: int, group: str) -> int | str:
+        """Return the offset at which a group resumes in `orders-0`, or the name of an error."""
+        kind = OffsetFetchRequest.OffsetFetchRequestTopic
+        request = OffsetFetchRequest(
+            version=2, group_id=group, topics=[kind(name="orders", partition_indexes=[0])]
+        )
+        answer = ask(port, request)
+        if answer.error_code:
+            return error_name(answer.error_code)
+        partition = answer.topics[0].partitions[0]
+        return (
+            error_name(partition.error_code)
+            if partition.error_code
+            else (int(partition.committed_offset))
+        )
+
+    def highest_fetch(self, port: int) -> int:
+        """Return the highest version of Fetch that a broker takes; 0.10 and later."""
+        found = ask(port, ApiVersionsRequest(version=0)).api_keys
+        return next(int(one.max_version) for one in found if one.api_key == FetchRequest.API_KEY)
 
     def live_brokers(self, port: int) -> list[int]:
         """Return the brokers that a KRaft broker's metadata calls alive: registered, not fenced."""

@@ -11,10 +11,10 @@ from tests.golden.archive import extract
 from tests.kafka_broker import Broker
 from tests.server.asking import Asker
 from tests.server.conftest import ARCHIVES
-from workbench.config.internal_topics import INTERNAL_TOPICS
+from workbench.config.internal_topics import INTERNAL_TOPICS, METADATA_LOG
 from workbench.files import text
 from workbench.inspection.listing import list_log_directories
-from workbench.inspection.stored_configs import METADATA_LOG, read_stored_cluster
+from workbench.inspection.stored_configs import read_stored_cluster
 from workbench.runtime.clock import SystemClock
 from workbench.server.broker.metadata_log import MetadataLog, MetadataRecord
 from workbench.server.protocol.cluster_messages import METADATA

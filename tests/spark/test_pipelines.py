@@ -34,7 +34,7 @@ FATES = {
     Reason.NEWEST: savings.NEWEST,
     Reason.TOMBSTONE_HORIZON_SET: savings.TOMBSTONE,
     Reason.TOMBSTONE_HORIZON_AHEAD: savings.TOMBSTONE,
-    Reason.TOMBSTONE_OF_OLD_FORMAT: savings.TOMBSTONE,
+    Reason.TOMBSTONE_IN_NEW_FILE: savings.TOMBSTONE,
     Reason.SUPERSEDED: savings.SUPERSEDED,
     Reason.NO_KEY: savings.NO_KEY,
     Reason.TOMBSTONE_HORIZON_PASSED: savings.EXPIRED,
@@ -237,7 +237,7 @@ def test_a_rescue_writes_nothing_among_the_logs_nor_through_links(
 
 
 def test_a_bucket_is_no_place_for_a_rescue(spark: Any) -> None:
-    with pytest.raises(ValueError, match="a bucket has none"):
+    with pytest.raises(OutputError, match="is a URI"):
         next(rescue.rescue_to_parquet(spark, SHOP, "s3://bucket/out"))
 
 

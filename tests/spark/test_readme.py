@@ -1,4 +1,4 @@
-"""What the README and the documents say of Spark is true: their code and the jobs run."""
+"""What the documents say of Spark is true: their code and the jobs run."""
 
 import re
 from pathlib import Path
@@ -12,25 +12,26 @@ import workbench as wb
 from tests.cli.program import run
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text()
+PAGE = (ROOT / "docs" / "spark.md").read_text()
+QUESTIONS = (ROOT / "docs" / "questions.md").read_text()
 SHOP = ROOT / "sample_data" / "shop-4.3.1"
 LOG = str(ROOT / "sample_data" / "damaged" / "healthy-0")
 
 
 @pytest.mark.spark
-def test_the_spark_of_the_readme_runs(spark: Any, tmp_path: Path) -> None:
-    (block,) = re.findall(r"```\n(spark\.read.*?)```", README, re.DOTALL)
+def test_the_page_on_spark_runs(spark: Any, tmp_path: Path) -> None:
+    (block,) = re.findall(r"```text\n(spark\.read.*?)```", PAGE, re.DOTALL)
     code = " ".join(block.split()).replace("s3://backup/broker-1", str(SHOP))
-    assert eval(code, {"spark": spark}).count() > 0  # noqa: S307 - the README is ours
-    (cell,) = re.findall(r"`(spark\.read[^`]+)`", README)
+    assert eval(code, {"spark": spark}).count() > 0  # noqa: S307 - the page is ours
+    (cell,) = re.findall(r"`(spark\.read[^`]+)`", QUESTIONS)
     assert eval(cell, {"spark": spark, "DIR": str(SHOP)}).count() > 0  # noqa: S307 - it is ours
-    (block,) = re.findall(r"```\n(def .*?)```", README, re.DOTALL)
+    (block,) = re.findall(r"```text\n(def .*?)```", PAGE, re.DOTALL)
     names = {"wb": wb, "spark": spark, "pa": pa, "pc": pc, "DIR": str(SHOP)}
     *definition, call = block.strip().split("\n\n")
-    exec("\n\n".join(definition), names)  # noqa: S102 - the README is ours
+    exec("\n\n".join(definition), names)  # noqa: S102 - the page is ours
     [row] = eval(call, names).collect()  # noqa: S307 - it is ours
     assert row[0] > 500
-    jobs = re.findall(r"^    kafka-workbench (spark .+?) *#", README, re.MULTILINE)
+    jobs = re.findall(r"^    kafka-workbench (spark .+?) *#", PAGE, re.MULTILINE)
     assert len(jobs) == 5
     words = {**dict.fromkeys(("DIR", "LEFT", "RIGHT"), LOG), "OUT": str(tmp_path / "out"), "…": ""}
     for job in jobs:

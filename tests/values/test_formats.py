@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.errors import MissingDependencyError, SchemaError
+from workbench.runtime.extras import optional
 from workbench.values import registry
 from workbench.values.column import Column, ColumnDecoder, Decoded
-from workbench.values.formats.packages import optional
 from workbench.values.formats.protobuf import descriptors_of
 from workbench.values.registry import AnyDecoding, Decoding, decoder
 from workbench.values.schemas.schemas import Schemas
@@ -241,7 +241,7 @@ def test_a_missing_package_is_named_with_its_extra() -> None:
     with pytest.raises(
         MissingDependencyError, match=r"pip install 'kafka-log-workbench\[values\]'"
     ):
-        optional("no_such_module", "no-such-package")
+        optional("no_such_module", "msgpack")
 
 
 @pytest.mark.parametrize(

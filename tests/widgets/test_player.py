@@ -12,12 +12,19 @@ from ipywidgets import HTML, IntSlider
 
 import workbench as wb
 from tests.golden.cases import Case
-from widgets import LookupPlayer, RecoveryPlayer, Stack, StepPlayer
+from widgets import (
+    LookupPlayer,
+    OffsetsPlayer,
+    RecoveryPlayer,
+    RequestPlayer,
+    Stack,
+    StepPlayer,
+)
 from widgets.players.player_picture import player_picture
 from widgets.view.players import steps as steps_view
 from widgets.view.players.player_states import PlayerStates
 from widgets.view.players.steps import MOST_STEPS, number_text
-from workbench.errors import LogDirectoryError
+from workbench.errors import LogDirectoryError, PlayerError
 from workbench.foresight.rehearse.log import rehearse_recovery
 from workbench.runtime.steps import KINDS, Step
 
@@ -209,6 +216,21 @@ def test_steps_of_any_kind_and_of_files_that_are_gone_are_played() -> None:
     assert [row[0] for row in sent(player)["kinds"]] == list(KINDS)
     for player.at in (0, len(steps) - 1):
         assert player.to_png().startswith(PNG)
+
+
+@pytest.mark.parametrize(
+    ("kind", "hint"),
+    [
+        (OffsetsPlayer, r"OffsetsPlayer\.of_load makes them of log directories"),
+        (StepPlayer, "LookupPlayer and RecoveryPlayer make them of a partition"),
+        (RequestPlayer, r"expected one of the requests in Server\.watch\(\)"),
+    ],
+)
+def test_a_player_of_something_else_says_what_it_plays(kind: Any, hint: str) -> None:
+    logs = wb.open_log_directory(Path(__file__).parents[2] / "sample_data" / "shop-4.3.1")
+    for what in (logs, logs["orders-0"], 7, "orders-0", [7]):
+        with pytest.raises(PlayerError, match=hint):
+            kind(what)
 
 
 def test_too_many_steps_are_cut_and_that_is_told() -> None:

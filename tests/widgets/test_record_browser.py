@@ -95,7 +95,7 @@ def test_a_query_that_cannot_be_read_leaves_the_last_rows(logs: wb.LogDirectory)
     browser = RecordBrowser(logs, query="key:key-7")
     before = ended(browser)
     browser.query = "key:/(/"
-    assert browser.result["problem"].startswith("/(/ is not a regular expression")
+    assert browser.result["problem"].startswith("character 5: /(/ is not a regular")
     assert browser.result["rows"] == before["rows"]
     assert 'where="key:key-7"' in browser.code["python"]
     browser.query = "key:key-8"
@@ -335,3 +335,30 @@ def test_an_export_that_is_stopped_leaves_nothing(logs: wb.LogDirectory, tmp_pat
     export.run()
     assert (export.status, export.records) == ("canceled", 0)
     assert [path.name for path in tmp_path.iterdir()] == ["logs"]
+
+
+def test_a_word_is_completed_with_paths_only_where_values_are_shown(logs: wb.LogDirectory) -> None:
+    browser = RecordBrowser(logs, topic="orders")
+    ended(browser)
+    assert ask(browser, "complete", text="$.se", at=4)["completions"] == []
+    browser.show_values = True
+    found = ask(browser, "complete", text="paid or $.se", at=12)["completions"]
+    assert [(start, text) for start, text, _ in found] == [(8, "$.secret")]
+    masked = RecordBrowser(logs, topic="orders", show_values=True, mask=lambda _, data: data)
+    ended(masked)
+    assert ask(masked, "complete", text="$.se", at=4)["completions"] == []
+
+
+def test_what_was_not_searched_is_said_and_an_unknown_topic_is_a_problem(
+    logs: wb.LogDirectory,
+) -> None:
+    folder = Path(logs["orders-0"].path)
+    (folder / f"{LOG}.deleted").write_bytes(batch([Record(0, START, b"k", b"c4242")]))
+    browser = RecordBrowser(wb.open_log_directory(folder.parent), topic="orders", query="c4242")
+    result = ended(browser)
+    assert result["found"] == 0
+    assert result["not_searched"].startswith("not searched: 1 file that is out of use; the first")
+    browser.query = "topic=ordres"
+    assert browser.result["problem"] == "unknown topic ordres; did you mean orders?"
+    browser.query = "total_cents > 5"
+    assert "$.total_cents > 5" in browser.result["problem"]

@@ -13,6 +13,7 @@ from widgets import ReplicationPlayer
 from widgets._link import STATIC
 from workbench.errors import ConfigError, ReplicationError
 from workbench.replication.simulation.events import Bounds
+from workbench.replication.simulation.playback import play
 from workbench.replication.simulation.scenarios import SCENARIOS
 
 ROUNDS = ["fetch 1", "produce secret", "answer 1", "fetch 1", "expire 1", "answer 1"]
@@ -81,15 +82,17 @@ def test_other_rules_play_the_same_events_again() -> None:
     assert "'older' is no version" in player.get_state("_error")["_error"]
 
 
-def test_values_stay_in_the_kernel_unless_they_are_shown() -> None:
-    def sent(player: ReplicationPlayer) -> str:
-        player.at = len(player.steps) - 1
-        return f"{player.get_state('_played')} {player.describe()} {player.played}"
+def _page(player: ReplicationPlayer) -> str:
+    """Return all that a page gets of a player."""
+    player.at = len(player.steps) - 1
+    return f"{player.get_state('_played')} {player.describe()} {player.played}"
 
-    hidden = sent(ReplicationPlayer(ROUNDS, brokers=2))
+
+def test_values_stay_in_the_kernel_unless_they_are_shown() -> None:
+    hidden = _page(ReplicationPlayer(ROUNDS, brokers=2))
     assert "secret" not in hidden
     assert "produce #1" in hidden
-    assert "secret" in sent(ReplicationPlayer(ROUNDS, brokers=2, show_values=True))
+    assert "secret" in _page(ReplicationPlayer(ROUNDS, brokers=2, show_values=True))
 
 
 def test_it_plays_scenarios_schedules_and_events() -> None:
@@ -103,6 +106,27 @@ def test_it_plays_scenarios_schedules_and_events() -> None:
     assert reasons[1].reason == "1 → 0: fetch from 0"
     assert ReplicationPlayer("G-7", unclean_leader_election=False).played.violations == ()
     assert ReplicationPlayer([]).step is None
+
+
+def test_it_plays_what_was_played_before() -> None:
+    player = ReplicationPlayer(wb.scenarios.play("G-1", rules="0.10", acks=1))
+    assert player.title == ReplicationPlayer("G-1").title
+    same = ReplicationPlayer("G-1", rules="0.10", acks=1)
+    assert player.played.rows() == same.played.rows()
+    assert player.about == same.about
+    player.rules = "4.2"
+    assert player.played.violations == wb.scenarios.play("G-1", rules="4.2", acks=1).violations
+    assert "m0" in player.steps[0].where + str(player.played.moments[0].event)
+    own = play(["produce secret"], brokers=2, min_insync_replicas=2)
+    assert "secret" not in _page(ReplicationPlayer(own))
+    assert "secret" in _page(ReplicationPlayer(own, show_values=True))
+    assert ReplicationPlayer(own).played.options["min_insync_replicas"] == 2
+
+
+@pytest.mark.parametrize("what", [7, [7], [("produce m0", "why", "more")], object(), b"G-1"])
+def test_what_cannot_be_played_is_refused_with_what_can(what: Any) -> None:
+    with pytest.raises(ReplicationError, match="expected the name of a scenario, such as 'G-1'"):
+        ReplicationPlayer(what)
 
 
 def test_bad_input_is_told() -> None:

@@ -44,6 +44,31 @@ def test_all_views_follow_one_selection() -> None:
     assert screen.views["Groups"].window == [1_732_600_000_000.0, 1_732_700_000_000.0]
 
 
+def test_records_searches_the_topic_that_is_selected_while_its_tab_is_open() -> None:
+    screen = Workbench(SHOP)
+    screen.explorer.selected = {"partition": "orders-1", "offset": 3}
+    screen.tab = "Records"
+    records = screen.views["Records"]
+    assert (records.topic, records.selected["offset"]) == ("orders", 3)
+    screen.explorer.selected = {"partition": "customers-0"}
+    assert (records.topic, records.selected["partition"]) == ("customers", "customers-0")
+    screen.tab = "Explore"
+    search = records.search
+    screen.explorer.selected = {"partition": "clicks-0"}
+    assert records.search is search  # nobody sees it: no search begins
+    screen.tab = "Records"
+    assert records.topic == "clicks"
+
+
+def test_another_topic_in_records_is_selected_in_every_view() -> None:
+    screen = Workbench(SHOP)
+    screen.explorer.selected = {"partition": "orders-1", "offset": 3}
+    screen.tab = "Records"
+    screen.views["Records"].topic = "customers"
+    assert screen.explorer.selected["partition"] == "customers-0"
+    assert screen.views["Records"].selected["offset"] is None
+
+
 def test_cleaning_is_that_of_the_selected_partition() -> None:
     screen = Workbench(SHOP)
     screen.explorer.selected = {"partition": "customers-1"}

@@ -9,7 +9,7 @@ import traitlets
 import workbench
 from widgets._link import link, style
 from widgets.coordinators.offset_steps import Effect, kind_rows, logs_of, step_rows
-from widgets.players._player import Player
+from widgets.players._player import Player, steps_in
 from widgets.selection import NOTHING
 from widgets.view.players.steps import MOST_STEPS
 from widgets.view.records import Lens, Mask
@@ -40,6 +40,9 @@ class OffsetsPlayer(Player):
         at: the first step to show; by default the first.
         show_values: whether to show the commits' metadata, which is the consumers' own text.
         mask: a function of "metadata" and the bytes; it returns the bytes to show.
+
+    Raises:
+        PlayerError: ``steps`` are not steps.
 
     Kafka: OffsetMetadataManager, CoordinatorRuntime (4.2); OffsetManager (0.8.2)
     """
@@ -102,7 +105,7 @@ class OffsetsPlayer(Player):
             about: the result; None keeps the current text.
             at: the step to show.
         """
-        told = tuple(steps)
+        told = steps_in(steps, "OffsetsPlayer.of_load makes them of log directories")
         self.steps = told[:MOST_STEPS]
         self._effects = [Effect(step) for step in self.steps]
         self._picture = None

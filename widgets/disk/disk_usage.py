@@ -30,6 +30,7 @@ from widgets.view.text import size_text
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.loaders.tables.disk_usage import LogParts
+from workbench.runtime.several import several
 from workbench.runtime.words import plural
 
 
@@ -80,7 +81,7 @@ class DiskUsage(KafkaWidget):
         if chosen is not None:
             self.selected = chosen
         if at:
-            self.at = list(at)
+            self.at = list(several(at))
 
     # What is open.
 

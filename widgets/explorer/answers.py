@@ -44,12 +44,13 @@ class ExplorerAnswers(KafkaWidget):
         return {"rows": view.page(start, stop, self.lens)}, []
 
     def foreseen_answers(self) -> Iterable[tuple[str, dict[str, Any], Answer]]:
-        """Yield those about the selected segment: its records, then the bytes of each batch."""
+        """Yield those about the selected segment: its files, records, and bytes of each batch."""
         if self.shown is None:
             return
         partition, segment = self._place
         place: dict[str, Any] = {"partition": partition, "segment": str(segment)}
         yield "fates", place, self.answer_fates(**place)
+        yield "files", {"partition": partition}, self.answer_files(str(partition))
         for start in range(0, len(self.shown.records), PAGE_ROWS):
             window = {**place, "start": start, "stop": start + PAGE_ROWS}
             answer = self.answer_records(**window)

@@ -119,7 +119,8 @@ class Follower:
     def _know(self, listing: Listing) -> None:
         """Note what was listed; the first look lists everything again and compares."""
         self.listing = listing
-        self._roots = dict.fromkeys(opened_paths(listing), _NOTHING)
+        directories = (root.log_directory for root in listing.roots)
+        self._roots = dict.fromkeys([*opened_paths(listing), *directories], _NOTHING)
         self._contents: list[list[tuple[str, int, int]]] = []  # of the last look
         self._folders: dict[str, Stamp] = {}
         self._logs: dict[str, dict[int, Stamp]] = {}
@@ -183,7 +184,7 @@ class Follower:
         if all(_is_settled(now[path], self._roots[path]) for path in now):
             return
         self._roots = now
-        fresh = workbench.open_log_directory(list(now)).listing
+        fresh = workbench.open_log_directory(opened_paths(self.listing)).listing
         known = self.listing.partitions
         seen.added = set(fresh.partitions) - set(known)
         seen.removed = set(known) - set(fresh.partitions)

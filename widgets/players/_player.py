@@ -1,6 +1,7 @@
 """The base of the players: steps, the current step, a title, and the result."""
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 import traitlets
@@ -8,13 +9,26 @@ import traitlets
 import workbench
 from widgets._link import style
 from widgets._widget import KafkaWidget
-from workbench.errors import LogDirectoryError
+from workbench.errors import LogDirectoryError, PlayerError
 from workbench.loaders.partition import Partition
 from workbench.runtime.steps import Step
 from workbench.runtime.words import plural
 
 Place = Partition | str | os.PathLike[str]
 """A partition: as `workbench.open_log_directory` lists it, or the path of its directory."""
+
+
+def steps_in(what: Any, hint: str) -> tuple[Step, ...]:
+    """Return the steps that a player was given.
+
+    Raises:
+        PlayerError: they are not steps; ``hint`` says what plays something else.
+    """
+    steps = tuple(what) if isinstance(what, Iterable) else (what,)
+    if not all(isinstance(step, Step) for step in steps):
+        name = type(what).__name__
+        raise PlayerError(f"{name}: expected the steps that an observer received; {hint}")
+    return steps
 
 
 class Player(KafkaWidget):

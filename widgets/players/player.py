@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from widgets._link import link
-from widgets.players._player import Place, Player, find_partition
+from widgets.players._player import Place, Player, find_partition, steps_in
 from widgets.view.players.steps import (
     MOST_STEPS,
     Scene,
@@ -54,6 +54,7 @@ class StepPlayer(Player):
     Raises:
         LogDirectoryError: the path is not a partition directory.
         OSError: a segment cannot be read.
+        PlayerError: ``steps`` are not steps.
         TypeError: an unknown option.
     """
 
@@ -91,7 +92,7 @@ class StepPlayer(Player):
             about: the result; None keeps the current text.
             at: the step to show; by default the last.
         """
-        told = tuple(steps)
+        told = steps_in(steps, "LookupPlayer and RecoveryPlayer make them of a partition")
         self.steps = told[:MOST_STEPS]
         if segments is not None:
             self.scenes = _scenes(segments)

@@ -23,6 +23,7 @@ from widgets.view.record_cells import MOST_IN_CELL, pane_bytes, record_in_full
 from widgets.view.records import Lens, Mask
 from workbench.errors import QueryError
 from workbench.loaders.exports.export import Export, Format
+from workbench.loaders.queries.language import FORMS, completions
 from workbench.loaders.queries.query import Query, parse
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.search.matches import ORDERS, Order
@@ -48,7 +49,7 @@ class RecordBrowser(KafkaWidget):
     """Search the records of a topic, or of one partition.
 
     Attributes:
-        query: what is searched for, as `workbench.loaders.queries.query` describes.
+        query: what is searched for, as `workbench.loaders.queries.language` lists it.
         topic: the topic whose partitions are searched, merged by time.
         partition: the name of the only partition that is searched, as "orders-0"; empty: all.
         brush: [from, to) in ms: only matches of that time are listed; empty: all.
@@ -58,7 +59,7 @@ class RecordBrowser(KafkaWidget):
         show_values: whether keys, values and headers are shown; the eye button switches it.
             Otherwise their bytes do not leave the kernel.
         selected: the record shown in full: ``partition`` and ``offset``, as `LogExplorer.selected`,
-            to which it can be linked.
+            to which it can be linked. The records of its partition's topic are searched.
         code: "python" and "sql" → code that gives the listed records. Read-only.
         logs: the log directories searched.
         shown: the search as it is listed; None without a topic.
@@ -90,6 +91,7 @@ class RecordBrowser(KafkaWidget):
     selected = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
     code = traitlets.Dict(read_only=True).tag(sync=True)
     _choices: Any = traitlets.Dict().tag(sync=True)
+    _forms: Any = traitlets.List([[*form] for form in FORMS]).tag(sync=True)
     _result: Any = traitlets.Dict().tag(sync=True)
 
     def __init__(
@@ -112,10 +114,11 @@ class RecordBrowser(KafkaWidget):
         self._problem = ""
         self._owed = Written()
         self._is_ready = False
+        selected = options.get("selected", NOTHING)["partition"]
         if options.get("partition"):
             options["topic"] = self._topic_of(options["partition"])
         elif not options.get("topic"):
-            options["topic"] = self._first_topic()
+            options["topic"] = self._topic_of(selected) if selected else self._first_topic()
         super().__init__(**options)
         self._is_ready = True
         self._list()
@@ -205,8 +208,22 @@ class RecordBrowser(KafkaWidget):
         elif changed == "topic" and self.partition and self._topic_of(self.partition) != self.topic:
             self.partition = ""
         self.brush = []
-        self._is_ready = True
         self._list()
+        places = [self.partition] if self.partition else self._choices["partitions"]
+        if self.selected["partition"] is not None and self.selected["partition"] not in places:
+            self.selected = NOTHING | {"partition": places[0] if places else None}
+        self._is_ready = True
+
+    @traitlets.observe("selected")
+    def _search_selected(self, _change: Any) -> None:
+        """Search where the record is that another view has selected."""
+        name = self.selected["partition"]
+        if not self._is_ready or name not in self.logs:
+            return
+        if self.partition and self.partition != name:
+            self.partition = name
+        elif self._topic_of(name) != self.topic:
+            self.topic = self._topic_of(name)
 
     @traitlets.observe("brush", "order", "show_values")
     def _show_again(self, change: Any) -> None:
@@ -222,9 +239,9 @@ class RecordBrowser(KafkaWidget):
     def _restart(self) -> None:
         """Search anew; a query that cannot be read leaves the last result."""
         try:
-            where = parse(self.query)
-        except QueryError as error:
-            self._problem = str(error)
+            scan = self._scan(parse(self.query)) if self.topic else None
+        except (QueryError, LookupError) as error:
+            self._problem = str(error.args[0])
             self._show()
             return
         self._problem = ""
@@ -232,11 +249,9 @@ class RecordBrowser(KafkaWidget):
             self.search.cancel()
         self._run += 1
         self.shown, self._owed = None, Written()
-        if self.topic:
+        if scan is not None:
             order = cast(Order, self.order)
-            self.shown = ShownSearch(
-                self._scan(where), self._meanings, order, descending=self.newest_first
-            )
+            self.shown = ShownSearch(scan, self._meanings, order, descending=self.newest_first)
         self._show()
 
     def relist(self, logs: workbench.LogDirectory, written: Written) -> None:
@@ -351,6 +366,18 @@ class RecordBrowser(KafkaWidget):
         if run == self._run:
             self._show()
         return {}, []
+
+    def answer_complete(self, text: str, at: int) -> Answer:
+        """Return what the word before a place of a query can become: start, text and meaning.
+
+        Names of fields of JSON are among them if values are shown as they are.
+        """
+        names = self.shown.paths() if self.shown is not None and self._shows_everything else []
+        return {"completions": [[*each] for each in completions(text, at, names)]}, []
+
+    @property
+    def _shows_everything(self) -> bool:
+        return self.show_values and self._mask is None
 
     def answer_cancel(self, run: int) -> Answer:
         """Stop the search."""

@@ -11,6 +11,8 @@ from widgets.view.packing import pack
 from widgets.view.record_cells import ROW_COLUMNS, record_cells
 from widgets.view.records import Lens
 from workbench.inspection.listing import Listing
+from workbench.loaders.queries.json_path import parsed, paths_in
+from workbench.loaders.scan.not_searched import summary
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.schemas import SCAN_FIELDS
 from workbench.loaders.search.matches import SORT_COLUMNS, Order
@@ -21,6 +23,9 @@ HEAD_ROWS: Final = 60
 
 PATIENCE: Final = 0.25
 """Seconds that a new query waits for a first page before it shows what there is."""
+
+MOST_PATHS: Final = 500
+"""Paths into JSON that a query can be completed with."""
 
 ROWS_AT_ONCE: Final = 50
 """Records may be large: no more of them are in memory together."""
@@ -42,6 +47,7 @@ class ShownSearch:
         self.meanings = meanings
         self.order, self.descending = order, descending
         self.times: tuple[int, int] | None = None
+        self._paths: tuple[int, list[str]] | None = None
         self.search = Search(scan, newest_first=descending and order == "time", order=order)
         self.search.start()
         self.search.wait(matches=HEAD_ROWS, seconds=PATIENCE)
@@ -78,6 +84,15 @@ class ShownSearch:
             for place, row in zip(some.places, dicts(some.table), strict=True):
                 yield start + at + int(place), row
 
+    def paths(self) -> list[str]:
+        """Return the paths into the JSON of the first values that were found."""
+        if self._paths is None or self._paths[0] < min(self.search.matches.listed, HEAD_ROWS):
+            numbers = np.arange(min(self.search.matches.listed, HEAD_ROWS))
+            values = self.search.matches.read(numbers.tolist(), ["value"]).table["value"]
+            documents = (parsed(each.as_buffer()) for each in values if each.is_valid)
+            self._paths = len(numbers), paths_in(documents, MOST_PATHS)
+        return self._paths[1]
+
     def state(self, lens: Lens) -> dict[str, Any]:
         """Return how far the search is, its histogram and the first rows."""
         search = self.search
@@ -97,6 +112,7 @@ class ShownSearch:
             "seconds": round(search.seconds, 2),
             "finding_count": search.finding_count,
             "finding": str(search.findings[0]) if search.findings else "",
+            "not_searched": summary(search.scan.left_out) if is_over else "",
             "start": str(bins.start),
             "width": str(bins.width),
             "counts": pack(bins.counts),

@@ -1,9 +1,10 @@
 """The moments of a playback as they are sent to the page, and as steps of a player."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from workbench.replication.simulation.events import KINDS, Event
+from workbench.replication.simulation.events import KINDS, OF_CLIENTS, Event
 from workbench.replication.simulation.playback import Moment, Playback, step_text
 from workbench.replication.simulation.snapshots import Replica, Snapshot
 from workbench.runtime.error_codes import ErrorCode
@@ -36,6 +37,8 @@ ROLES: Final = {
 }
 """Kind of event → its look in lists; others have the plain one."""
 
+_COMMIT: Final = re.compile(r"\S+ \S+-\d+(=\d+)")
+
 
 def names_of(events: Sequence[Event]) -> dict[str, str]:
     """Return value → the name that stands for it where values are hidden: `#1`, `#2`."""
@@ -48,6 +51,11 @@ def renamed(event: Event, names: Mapping[str, str]) -> Event:
     return event._replace(value=names[event.value]) if event.do == "produce" else event
 
 
+def label_of(value: str) -> str:
+    """Return what fits into a record's cell: of a commit only the offset, such as `=42`."""
+    return _COMMIT.sub(r"\1", value)
+
+
 def steps_of(played: Playback) -> tuple[Step, ...]:
     """Return a step per moment: the event, why it happens, and what came of it."""
     return tuple(
@@ -57,7 +65,7 @@ def steps_of(played: Playback) -> tuple[Step, ...]:
 
 
 def _where(moment: Moment) -> str:
-    if moment.event.do in {"produce", "validate"}:
+    if moment.event.do in OF_CLIENTS | {"validate"}:
         return "client"
     return f"broker {moment.event.broker}" if moment.event.broker >= 0 else "cluster"
 
@@ -128,7 +136,11 @@ def cluster_state(state: Snapshot) -> dict[str, Any]:
         "under_way": [[m.follower, m.leader, m.asks, m.answers] for m in state.under_way],
         "waiting": [[each.broker, each.kind, each.text] for each in state.waiting],
         "produced": [
-            [sent.value, _fate(sent.answer), "" if sent.answer is None else sent.answer.name]
+            [
+                label_of(sent.value),
+                _fate(sent.answer),
+                "" if sent.answer is None else sent.answer.name,
+            ]
             for sent in state.produced[-MOST_OFFSETS:]
         ],
     }
@@ -153,7 +165,9 @@ def _replica(each: Replica, first: int) -> dict[str, Any]:
         "leo": each.log_end_offset,
         "hw": each.high_watermark,
         "checkpoint": each.checkpointed,
-        "records": [[r.offset, r.epoch, r.value] for r in each.records if r.offset >= first],
+        "records": [
+            [r.offset, r.epoch, label_of(r.value)] for r in each.records if r.offset >= first
+        ],
         "epochs": [list(entry) for entry in each.epochs],
         "remote": [list(pair) for pair in each.remote],
         "isr": list(each.isr),

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE, PALETTE, plain_text
-from widgets.replication.moments import first_offset
+from widgets.replication.moments import first_offset, label_of
 from workbench.replication.simulation.playback import CLIENT, Moment, Playback
 from workbench.replication.simulation.snapshots import Replica, Snapshot
 from workbench.runtime.error_codes import ErrorCode
@@ -117,7 +117,7 @@ def _clients(canvas: _Canvas, state: Snapshot, y: float) -> None:
     marks = {None: ("…", _AMBER), ErrorCode.NONE: ("✓", _GREEN)}
     for number, sent in enumerate(state.produced[-9:]):
         mark, color = marks.get(sent.answer, ("×", DAMAGE))
-        canvas.text(_LEFT + number * 0.056, y, f"{sent.value[:8]} {mark}", color=color)
+        canvas.text(_LEFT + number * 0.056, y, f"{label_of(sent.value)[:8]} {mark}", color=color)
     canvas.line(0, y + 0.2, _RIGHT, y + 0.2, color=HAIR)
 
 
@@ -154,8 +154,10 @@ def _lane(
                    edgecolor=DAMAGE if differs else color if runs else LINE,
                    lw=1.6 if differs else 0.9, ls="--" if differs else "-")  # fmt: skip
         if cell > 0.02:
-            canvas.text(x(record.offset) + cell / 2, low + 0.1, record.value[: int(cell * 110)],
-                        ha="center", size=7, color=ink)  # fmt: skip
+            name = label_of(record.value)[: int(cell * 110)]
+            canvas.text(
+                x(record.offset) + cell / 2, low + 0.1, name, ha="center", size=7, color=ink
+            )
             canvas.text(x(record.offset) + cell / 2, low + 0.205, f"e{record.epoch}", ha="center",
                         size=5.5, color=DIM)  # fmt: skip
     end = replica.log_end_offset

@@ -17,11 +17,12 @@ from widgets.replication.moments import (
     step_rows,
     steps_of,
 )
+from workbench.errors import ReplicationError
 from workbench.replication.rules import Rules
 from workbench.replication.simulation.cluster import Cluster
 from workbench.replication.simulation.events import Event, event_of
 from workbench.replication.simulation.playback import Playback, play
-from workbench.replication.simulation.scenarios import Scenario, scenario_of
+from workbench.replication.simulation.scenarios import SCENARIOS, Scenario, scenario_of
 from workbench.replication.simulation.scenarios import play as play_scenario
 from workbench.replication.simulation.search import Schedule
 from workbench.runtime.words import plural
@@ -50,8 +51,8 @@ class ReplicationPlayer(Player):
 
     Args:
         what: the name of a scenario, such as "G-1"; a scenario; a schedule that `find_schedule`
-            found; or events.
-        rules: the version; None takes that of the scenario or schedule, otherwise "4.2".
+            found; what `workbench.scenarios.play` returned; or events.
+        rules: the version; None takes that of ``what``; of events "4.2".
         at: the first step to show; by default the first.
         title: what it is; None takes that of the scenario.
         show_values: whether to show the values of your own events; otherwise the records are #1,
@@ -60,7 +61,8 @@ class ReplicationPlayer(Player):
             scenario.
 
     Raises:
-        ReplicationError: there is no such scenario, or an event is wrong.
+        ReplicationError: there is no such scenario, or an event is wrong, or ``what`` is something
+            else.
         ConfigError: the rules are no version.
 
     Kafka: Partition, ReplicaManager, AbstractFetcherThread (0.10.2 to 4.2)
@@ -76,7 +78,7 @@ class ReplicationPlayer(Player):
 
     def __init__(
         self,
-        what: str | Scenario | Schedule | Script,
+        what: str | Scenario | Schedule | Playback | Script,
         *,
         rules: str | None = None,
         at: int = 0,
@@ -89,22 +91,28 @@ class ReplicationPlayer(Player):
         if isinstance(what, str):
             what = scenario_of(what)
         versions: tuple[str, ...] = _VERSIONS
+        known = what.rules if isinstance(what, Scenario | Schedule | Playback) else "4.2"
         if isinstance(what, Scenario):
-            versions = (what.rules, *what.also)
-        elif isinstance(what, Schedule):
-            versions = (what.rules, *versions)
-        else:
+            versions = what.also
+        elif isinstance(what, Playback):
+            played = {**what.options, "title": what.title, "about": what.about}
+            named = {**played, **named}
+            what = _named(
+                [(each.event, each.why) for each in what.moments],
+                is_shown=show_values or _is_known(what),
+            )
+        elif not isinstance(what, Schedule):
             what = _named(what, is_shown=show_values)
+        versions = (known, *versions)
         self._what, self._options, self._given_title = what, named, title
-        first = what.rules if isinstance(what, Scenario | Schedule) else "4.2"
-        first = first if rules is None else rules
+        first = known if rules is None else rules
         self.played: Playback = self._play(first)
         chosen = dict.fromkeys([*versions, first])
         super().__init__(rules=first, _versions=sorted(chosen, key=_order), **options)
         self._show(at)
 
     def _play(self, rules: str) -> Playback:
-        what, options = self._what, {"rules": rules, **self._options}
+        what, options = self._what, {**self._options, "rules": rules}
         if isinstance(what, Scenario):
             return play_scenario(what, **options)
         return play(what, **options)
@@ -166,12 +174,34 @@ class ReplicationPlayer(Player):
 
 def _named(script: Script, *, is_shown: bool) -> list[tuple[Event, str]]:
     """Return events with their reasons; with other names for values that are not shown."""
-    pairs = [(each, "") if isinstance(each, Event | str) else each for each in script]
-    events = [(event_of(event) if isinstance(event, str) else event, why) for event, why in pairs]
+    try:
+        pairs = [(each, "") if isinstance(each, Event | str) else each for each in script]
+        events = [
+            (event_of(event) if isinstance(event, str) else event, why) for event, why in pairs
+        ]
+        is_right = all(isinstance(event, Event) for event, _ in events)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, ReplicationError):
+            raise
+        is_right = False
+    if not is_right:
+        raise ReplicationError(
+            f"{type(script).__name__}: expected the name of a scenario, such as 'G-1', a scenario, "
+            "a schedule, what scenarios.play returned, or events, such as ['produce m0', 'fetch 1']"
+        )
     if is_shown:
         return events
     names = names_of([event for event, _ in events])
     return [(renamed(event, names), why) for event, why in events]
+
+
+def _is_known(played: Playback) -> bool:
+    """Return whether the events are those of a scenario, whose values are the workbench's own."""
+    events = tuple(each.event._replace(acks=-1) for each in played.moments)
+    return any(
+        events == tuple(event._replace(acks=-1) for event in each.events)
+        for each in SCENARIOS.values()
+    )
 
 
 def _order(version: str) -> list[int]:

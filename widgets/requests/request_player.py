@@ -16,6 +16,7 @@ from widgets.requests.story_rows import (
 )
 from widgets.view.players.steps import Scene, Touch, kind_rows, segment_columns
 from widgets.view.records import Lens
+from workbench.errors import PlayerError
 from workbench.runtime.steps import KINDS
 from workbench.server.watching.request_steps import REQUEST_KINDS, RequestStory, tell_request
 from workbench.server.watching.watch import WatchedRequest
@@ -43,6 +44,7 @@ class RequestPlayer(Player):
 
     Raises:
         LookupError: the request does not name the partition.
+        PlayerError: ``request`` is not a request.
 
     Kafka: KafkaApis.handle, ReplicaManager.readFromLog, UnifiedLog.read (4.0)
     """
@@ -85,6 +87,9 @@ class RequestPlayer(Player):
         Raises:
             LookupError: the request does not name the partition.
         """
+        if not isinstance(request, WatchedRequest):
+            name = type(request).__name__
+            raise PlayerError(f"{name}: expected one of the requests in Server.watch()")
         story = tell_request(request, partition)
         scenes: tuple[Scene, ...] = ()
         if story.path is not None:

@@ -1,6 +1,7 @@
 """One verification of opened directories, for all widgets that show what it found."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import traitlets
@@ -11,7 +12,7 @@ from widgets._widget import KafkaWidget
 from widgets.verification.book import FindingBook
 from widgets.verification.check import Verification
 from workbench.inspection.findings import Finding
-from workbench.inspection.listing import Listing, Root
+from workbench.inspection.listing import Listing
 
 
 class Verifier:
@@ -41,9 +42,10 @@ class Verifier:
     def verify(self, name: str) -> list[Finding]:
         """Verify one partition and return its findings."""
         partition = self.listing.partitions[name].listed_anew()
-        root = Root(partition.root or partition.path, (), (partition,))
-        alone = Listing((root,), {name: partition})
-        found = list(workbench.LogDirectory(alone).verify())
+        root = self.listing.root_of(self.listing.partitions[name])
+        assert root is not None
+        alone = Listing((replace(root, partitions=(partition,)),), {name: partition})
+        found = list(workbench.LogDirectory(alone).verify(topics=partition.topic))
         self.book.enter(name, partition, found)
         self._tell(self.running)
         return found

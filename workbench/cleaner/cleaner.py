@@ -162,7 +162,12 @@ def _clean(
         aborted = log.collect_aborted_transactions(log.segments[0].base_offset, upper_bound)
         transactions = CleanedTransactions(dirty_aborted)
         rules = Rules(
-            CleanedTransactions(aborted), {}, upper_bound, now, log.config.delete_retention_ms
+            CleanedTransactions(aborted),
+            {},
+            upper_bound,
+            now,
+            log.config.delete_retention_ms,
+            broker=log.context.rules,
         )
         builder = MapBuilder(
             offset_map, transactions, size, stats, check, throttle, workers=workers

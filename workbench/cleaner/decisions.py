@@ -27,17 +27,19 @@ class Reason(IntEnum):
     BEYOND_MAP = 2
     TOMBSTONE_HORIZON_SET = 3
     TOMBSTONE_HORIZON_AHEAD = 4
-    TOMBSTONE_OF_OLD_FORMAT = 5
+    TOMBSTONE_IN_NEW_FILE = 5
     MARKER_NEEDED = 6
     MARKER_HORIZON_SET = 7
     MARKER_HORIZON_AHEAD = 8
     CONTROL = 9
+    MARKER_IN_NEW_FILE = 10
     SUPERSEDED = 20
     NO_KEY = 21
     TOMBSTONE_HORIZON_PASSED = 22
-    TOMBSTONE_OF_OLD_FORMAT_EXPIRED = 23
+    TOMBSTONE_IN_OLD_FILE = 23
     ABORTED = 24
     MARKER_HORIZON_PASSED = 25
+    MARKER_IN_OLD_FILE = 26
 
     @property
     def is_kept(self) -> bool:
@@ -55,7 +57,9 @@ _TEXTS: Final = {
     Reason.BEYOND_MAP: "the offset map does not reach this offset",
     Reason.TOMBSTONE_HORIZON_SET: "a tombstone whose delete horizon is set now",
     Reason.TOMBSTONE_HORIZON_AHEAD: "a tombstone whose delete horizon is not reached",
-    Reason.TOMBSTONE_OF_OLD_FORMAT: "a tombstone of magic 0 or 1 in a file that is new enough",
+    Reason.TOMBSTONE_IN_NEW_FILE: (
+        "a tombstone without delete horizon, in a file that is new enough"
+    ),
     Reason.MARKER_NEEDED: "batches of the marker's transaction are still in the log",
     Reason.MARKER_HORIZON_SET: (
         "the marker's transaction has no batches left; its delete horizon is set now"
@@ -64,13 +68,19 @@ _TEXTS: Final = {
         "the marker's transaction has no batches left; its delete horizon is not reached"
     ),
     Reason.CONTROL: "a control record that ends no transaction",
+    Reason.MARKER_IN_NEW_FILE: (
+        "the marker's transaction has no batches left; the marker is in a file that is new enough"
+    ),
     Reason.SUPERSEDED: "a later record has the same key",
     Reason.NO_KEY: "the record has no key",
     Reason.TOMBSTONE_HORIZON_PASSED: "a tombstone whose delete horizon has passed",
-    Reason.TOMBSTONE_OF_OLD_FORMAT_EXPIRED: "a tombstone of magic 0 or 1 in an old file",
+    Reason.TOMBSTONE_IN_OLD_FILE: "a tombstone without delete horizon, in an old file",
     Reason.ABORTED: "the record's transaction was aborted",
     Reason.MARKER_HORIZON_PASSED: (
         "the marker's transaction has no batches left, and its delete horizon has passed"
+    ),
+    Reason.MARKER_IN_OLD_FILE: (
+        "the marker's transaction has no batches left, and the marker is in an old file"
     ),
 }
 
@@ -167,7 +177,7 @@ class BatchesDecided(NamedTuple):
     Attributes:
         outcomes: BATCH_OUTCOME[m].
         wanted: bool[m], which are read; the others are dropped unread. None: all are read.
-        new_horizon: delete horizon of those that get one now, ms.
+        new_horizon: delete horizon of those that get one now, ms; -1: none gets one.
     """
 
     outcomes: npt.NDArray[Any]

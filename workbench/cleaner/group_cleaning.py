@@ -34,7 +34,7 @@ class GroupCleaner:
         stats: the counts to raise.
         decisions: collects each decision; None: none are wanted.
         buffer_size: bytes read at a time.
-        old_horizon: ms; a segment modified later keeps tombstones of magic 0 and 1.
+        old_horizon: ms; a segment modified later has a new file; see `Rules`.
         check: called between reads; ends the cleaning by raising.
         throttle: receives the bytes of each read and write; may sleep.
         writes: whether segments are replaced; otherwise it is only decided.
@@ -120,7 +120,7 @@ class GroupCleaner:
         Kafka: Cleaner.cleanInto (4.2)
         """
         self.segment = segment
-        self._rules.retains_old_tombstones = segment.last_modified > self._old_horizon
+        self._rules.is_file_new = segment.last_modified > self._old_horizon
         self._check()
         size, max_offset = 0, -1  # of what waits to be written
         pieces = self._pieces(segment)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from workbench.cleaner.decisions import BatchesDecided, Keeping, Reason, Verdict
 from workbench.cleaner.transactions import CleanedTransactions, Followed
+from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.layout.compaction import (
     BATCH_OUTCOME,
     BEYOND,
@@ -55,7 +56,9 @@ class Rules:
         upper_bound: end of the round, exclusive.
         now: ms.
         delete_retention_ms: time from now to a new delete horizon, ms.
-        retains_old_tombstones: whether this segment keeps tombstones of magic 0 and 1.
+        is_file_new: whether this segment's file is so new that it keeps tombstones without delete
+            horizon, and markers of versions that set none.
+        broker: the rules of the version of Kafka that is meant.
     """
 
     transactions: CleanedTransactions
@@ -63,7 +66,13 @@ class Rules:
     upper_bound: int
     now: int
     delete_retention_ms: int
-    retains_old_tombstones: bool = True
+    is_file_new: bool = True
+    broker: BrokerRules = MODELED_RULES
+
+    @property
+    def new_horizon(self) -> int:
+        """Delete horizon of batches that get one now, ms; -1: none gets one."""
+        return self.now + self.delete_retention_ms if self.broker.has_delete_horizons else ABSENT
 
 
 def decide_about_batches(
@@ -80,10 +89,8 @@ def decide_about_batches(
     """
     rows = chunk.rows
     outcomes = np.zeros(len(rows), BATCH_OUTCOME)
-    outcomes["rule"] = Reason.TOMBSTONE_HORIZON_SET
-    if chunk.found & (HAS_OTHERS | HAS_HORIZONS):
-        outcomes["rule"] = _rules_of_data(rules, rows)
-    if chunk.last_offset + 1 >= rules.upper_bound:
+    outcomes["rule"] = _rules_of_data(rules, chunk)
+    if rules.broker.keeps_last_of_round and chunk.last_offset + 1 >= rules.upper_bound:
         is_last = rows["last_offset"] + 1 == rules.upper_bound
         outcomes["keeping"][is_last] = Keeping.LAST_OF_ROUND
     if chunk.found & HAS_PRODUCERS and rules.last_records:
@@ -95,7 +102,7 @@ def decide_about_batches(
         discards = can_go
         if rows["is_control"][index]:
             reason = _reason_of_control(rules, rows[index], control_type, can_go=can_go)
-            discards = reason == Reason.MARKER_HORIZON_PASSED
+            discards = reason in {Reason.MARKER_HORIZON_PASSED, Reason.MARKER_IN_OLD_FILE}
             outcomes["sets_horizon"][index] = can_go
             outcomes["rule"][index] = reason
         elif can_go:
@@ -105,7 +112,7 @@ def decide_about_batches(
             wanted[index] = False
             outcomes["verdict"][index] = Verdict.REMOVED
             outcomes["delete_horizon"][index] = outcomes["max_offset"][index] = ABSENT
-    return BatchesDecided(outcomes, wanted, rules.now + rules.delete_retention_ms)
+    return BatchesDecided(outcomes, wanted, rules.new_horizon)
 
 
 def _is_last_of_producer(rules: Rules, row: Any) -> bool:
@@ -123,14 +130,24 @@ def _reason_of_control(rules: Rules, row: Any, control_type: int | None, *, can_
     if not can_go:
         ends_transaction = control_type in (ABORT, COMMIT)
         return Reason.MARKER_NEEDED if ends_transaction else Reason.CONTROL
+    if not rules.broker.has_delete_horizons:
+        return Reason.MARKER_IN_NEW_FILE if rules.is_file_new else Reason.MARKER_IN_OLD_FILE
     if horizon == ABSENT:
         return Reason.MARKER_HORIZON_SET
     has_passed = horizon <= rules.now
     return Reason.MARKER_HORIZON_PASSED if has_passed else Reason.MARKER_HORIZON_AHEAD
 
 
-def _rules_of_data(rules: Rules, rows: Any) -> npt.NDArray[np.uint8]:
-    """Return for each batch why tombstones that are newest of their keys are kept or dropped."""
+def _rules_of_data(rules: Rules, chunk: Chunk) -> npt.NDArray[np.uint8] | Reason:
+    """Return for each batch why tombstones that are newest of their keys are kept or dropped.
+
+    One reason is that of all batches.
+    """
+    if not rules.broker.has_delete_horizons:
+        return _rule_by_file(rules)
+    if not chunk.found & (HAS_OTHERS | HAS_HORIZONS):
+        return Reason.TOMBSTONE_HORIZON_SET
+    rows = chunk.rows
     horizons = rows["delete_horizon"]
     found = np.where(
         horizons == ABSENT,
@@ -143,11 +160,13 @@ def _rules_of_data(rules: Rules, rows: Any) -> npt.NDArray[np.uint8]:
     )
     is_old = rows["magic"] < 2
     if is_old.any():
-        stays = rules.retains_old_tombstones
-        found[is_old] = (
-            Reason.TOMBSTONE_OF_OLD_FORMAT if stays else Reason.TOMBSTONE_OF_OLD_FORMAT_EXPIRED
-        )
+        found[is_old] = _rule_by_file(rules)
     return found
+
+
+def _rule_by_file(rules: Rules) -> Reason:
+    """Return why tombstones go by the time of the file: before KIP-534, and of magic 0 and 1."""
+    return Reason.TOMBSTONE_IN_NEW_FILE if rules.is_file_new else Reason.TOMBSTONE_IN_OLD_FILE
 
 
 def _reason_table() -> npt.NDArray[np.uint8]:
@@ -173,7 +192,7 @@ _DATA: Final = (
     Reason.TOMBSTONE_HORIZON_SET,
     Reason.TOMBSTONE_HORIZON_AHEAD,
     Reason.TOMBSTONE_HORIZON_PASSED,
-    Reason.TOMBSTONE_OF_OLD_FORMAT,
-    Reason.TOMBSTONE_OF_OLD_FORMAT_EXPIRED,
+    Reason.TOMBSTONE_IN_NEW_FILE,
+    Reason.TOMBSTONE_IN_OLD_FILE,
 )
 REASONS: Final = _reason_table()

@@ -1,6 +1,5 @@
 """Open the screen of `widgets.Workbench` in a browser, for people who write no code."""
 
-import importlib.util
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ import workbench
 from workbench.cli.lab import DISTRIBUTION, check_there, find_tour
 from workbench.errors import MissingDependencyError
 from workbench.file_system.mounts import absolute
+from workbench.runtime.extras import require
 
 SAMPLE: Final = "shop-4.3.1"
 """The sample log directory that is shown if none is given."""
@@ -40,8 +40,7 @@ def run_app(
         LogDirectoryError: a path is not there, or is not a log directory.
         MissingDependencyError: Voila is not installed, or there is no sample.
     """
-    if importlib.util.find_spec("voila") is None:
-        raise MissingDependencyError("voila", f"pip install {DISTRIBUTION}")
+    require("voila")
     shown = shown_paths(paths)
     logs = workbench.open_log_directory(
         shown, **tier

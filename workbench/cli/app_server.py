@@ -23,8 +23,6 @@ from traitlets.config import Config
 from voila.static_file_handler import AllowListFileHandler
 from voila.tornado.handler import TornadoVoilaHandler
 
-from workbench.file_system.mounts import absolute
-
 PAGE: Final = Path(__file__).parent / "app_page"
 """Folder of the page's template."""
 
@@ -154,6 +152,8 @@ class AppServer(voila.app.Voila):  # type: ignore[misc]  # Voila has no types
 def make_notebook(paths: Sequence[str], tier: Mapping[str, Any], *, show_values: bool) -> Any:
     """Return the notebook whose only output is the screen.
 
+    The kernel works in the directory where the command was started, so that an export goes there.
+
     Args:
         paths: the log directories.
         tier: see `LogDirectory.tier`.
@@ -169,23 +169,15 @@ def make_notebook(paths: Sequence[str], tier: Mapping[str, Any], *, show_values:
         "display_name": "Python 3",
         "language": "python",
     }
-    named = "".join(f", {name}={value!r}" for name, value in _absolute(tier).items())
+    named = "".join(f", {name}={value!r}" for name, value in tier.items() if value)
     code = (
-        f"import widgets\nimport workbench as wb\n\n"
+        f"import os\n\nimport widgets\nimport workbench as wb\n\n"
+        f"os.chdir({os.getcwd()!r})\n"
         f"logs = wb.open_log_directory({list(paths)!r}{named})\n"
         f"widgets.Workbench(logs, show_values={show_values!r}, static=False)"
     )
     made.cells = [nbformat.v4.new_code_cell(code)]
     return made
-
-
-def _absolute(tier: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments for a kernel, which works in another directory."""
-    if not tier:
-        return {}
-    keys = {key_id: os.path.abspath(path) for key_id, path in tier.get("remote_keys", {}).items()}
-    given = {"remote": absolute(os.fspath(tier["remote"])), "remote_keys": keys}
-    return {name: value for name, value in given.items() if value}
 
 
 def make_config() -> Config:

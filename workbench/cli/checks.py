@@ -13,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from workbench.runtime.extras import EXTRAS, install_command
+
 Status = Literal["ok", "absent", "warning", "error"]
 
 _OLDEST_PYTHON: Final = (3, 11)
@@ -45,17 +47,18 @@ def all_checks() -> list[Callable[[], Check]]:
         _workbench,
         _library("numpy", "error"),
         _library("pyarrow", "error"),
-        _library("pandas", "warning"),
         _kernels,
         _crc,
         _codecs,
-        _library("jupyterlab", "warning"),
-        _library("ipywidgets", "warning"),
+        _library("pandas", "absent"),
+        _library("polars", "absent"),
+        _library("duckdb", "absent"),
+        _library("jupyterlab", "absent"),
+        _library("ipywidgets", "absent"),
         _widget,
+        _library("voila", "absent"),
         _java,
-        _library("pyspark", "absent", "pip install 'kafka-log-workbench[spark]'"),
-        _library("polars", "absent", "pip install 'kafka-log-workbench[polars]'"),
-        _library("duckdb", "absent", "pip install 'kafka-log-workbench[duckdb]'"),
+        _library("pyspark", "absent"),
         _browser,
     ]
 
@@ -86,14 +89,14 @@ def _workbench() -> Check:
     return Check("workbench", "ok", f"{version} in {folder}")
 
 
-def _library(name: str, missing: Status, install: str = _INSTALL) -> Callable[[], Check]:
+def _library(name: str, missing: Status) -> Callable[[], Check]:
     """Return a check that imports a library.
 
     Args:
         name: the name of the module and of its distribution.
         missing: the status if it is not installed; if it is broken, at least "warning".
-        install: the command that installs it.
     """
+    install = install_command(name) if name in EXTRAS else _INSTALL
 
     def check() -> Check:
         version = _version(name)
@@ -199,7 +202,7 @@ def _codecs() -> Check:
 def _widget() -> Check:
     version = _version("anywidget")
     if version is None:
-        return Check("anywidget", "warning", "not installed", _INSTALL)
+        return Check("anywidget", "absent", "not installed", install_command("anywidget"))
     try:
         importlib.import_module("widgets")
     except Exception as error:  # noqa: BLE001 - whatever is wrong with it is what is asked

@@ -14,6 +14,7 @@ from workbench.errors import WorkbenchError
 from workbench.inspection.listing import Listing, require_logs
 from workbench.inspection.partition import Partition
 from workbench.loaders.remote import all_mounted
+from workbench.loaders.scan.not_searched import NotSearched, left_out
 from workbench.loaders.scan.plan import (
     HIGHEST,
     LOWEST,
@@ -54,6 +55,11 @@ def _offsets(
 ) -> tuple[int | None, int | None]:
     """Return (first, end) of ``A:B``, ``A:``, ``:B`` or one offset; None where open."""
     first, colon, end = (value or ":").partition(":")
+    if first.startswith("-") or end.startswith("-"):
+        raise click.BadParameter(
+            f"{value!r} has a negative offset; the log end offset is in `ls`: give a range such as "
+            "100:200"
+        )
     try:
         low = int(first) if first else None
         high = int(end) if end else None
@@ -158,6 +164,12 @@ _READING: Final = (
         "--limit", "-n", type=click.IntRange(min=0), metavar="N", help="Stop after N records."
     ),
     click.option(
+        "--everything", is_flag=True,
+        help="Also read what is still on the disk and no consumer gets: records below the log "
+        "start offset, .deleted, .cleaned and .swap files, -delete, -stray and -future folders, "
+        "batches with an invalid CRC.",
+    ),
+    click.option(
         "--no-crc", "check_crc", is_flag=True, default=True, flag_value=False,
         help="Include batches with an invalid CRC.",
     ),
@@ -235,6 +247,8 @@ class Selection:
         limit: the most records; None: all.
         check_crc: whether batches with an invalid CRC are left out.
         listing: everything that was opened, chosen or not.
+        everything: whether what is out of use is read, too.
+        meant: the partitions that are chosen if it is.
     """
 
     partitions: list[Partition]
@@ -244,6 +258,8 @@ class Selection:
     limit: int | None = None
     check_crc: bool = True
     listing: Listing = field(default_factory=lambda: Listing((), {}))
+    everything: bool = False
+    meant: tuple[Partition, ...] = ()
 
     def plan(self, partition: Partition, *, below_start: bool = False) -> list[SegmentRead]:
         """Return the parts of a partition's segments to read, in order.
@@ -252,10 +268,15 @@ class Selection:
             partition: one of `partitions`.
             below_start: also read what is left below the log start offset.
         """
-        low, high = offset_range(self.offsets, partition)
-        if below_start:
-            low = LOWEST if self.offsets[0] is None else self.offsets[0]
-        return plan_partition(partition, low, high, self.isolation_level)
+        low, high = offset_range(self.offsets, partition, everything=self.everything or below_start)
+        return plan_partition(
+            partition, low, high, self.isolation_level, everything=self.everything
+        )
+
+    @property
+    def left_out(self) -> list[NotSearched]:
+        """What is in the directories and is not read, by names and sizes."""
+        return left_out(self.listing, self.partitions, self.meant, everything=self.everything)
 
 
 def open_logs(paths: tuple[str, ...], *, may_be_empty: bool = False) -> LogDirectory:
@@ -277,15 +298,19 @@ def open_logs(paths: tuple[str, ...], *, may_be_empty: bool = False) -> LogDirec
 
 
 def pick_partitions(
-    listing: Listing, topics: tuple[str, ...] = (), partitions: tuple[str, ...] = ()
+    listing: Listing,
+    topics: tuple[str, ...] = (),
+    partitions: tuple[str, ...] = (),
+    *,
+    everything: bool = False,
 ) -> list[Partition]:
-    """Return the partitions that the options name.
+    """Return the partitions that the options name; with ``everything``, those out of use, too.
 
     Raises:
         LookupError: a topic or partition is not there; the message names the nearest.
     """
     numbers = [int(each) if each.isdecimal() else each for each in partitions]
-    return choose_partitions(listing, topics or None, numbers or None)
+    return choose_partitions(listing, topics or None, numbers or None, everything=everything)
 
 
 def select_records(
@@ -299,6 +324,7 @@ def select_records(
     isolation_level: IsolationLevel,
     limit: int | None,
     check_crc: bool,
+    everything: bool,
 ) -> Selection:
     """Return what the options of `chooses_records` mean.
 
@@ -308,7 +334,8 @@ def select_records(
         UsageError: a file holds no records.
     """
     logs = open_logs(paths)
-    chosen = pick_partitions(logs.listing, topics, partitions)
+    meant = pick_partitions(logs.listing, topics, partitions, everything=True)
+    chosen = meant if everything else pick_partitions(logs.listing, topics, partitions)
     for partition in chosen:
         if partition.only is not None and not partition.segments:
             raise click.UsageError(
@@ -320,6 +347,8 @@ def select_records(
         (LOWEST if since is None else since, HIGHEST if until is None else until),
         isolation_level,
         limit,
-        check_crc,
+        check_crc and not everything,
         logs.listing,
+        everything,
+        tuple(meant),
     )

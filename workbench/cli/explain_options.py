@@ -6,10 +6,10 @@ from typing import Any, Final, TypeVar
 import click
 
 from workbench.cli.command import pick_partitions, read_time
+from workbench.config.internal_topics import METADATA_LOG
 from workbench.foresight.dry_listing import round_times
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
-from workbench.inspection.stored_configs import METADATA_LOG
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -1,15 +1,14 @@
 """Open JupyterLab on the tour: over the sample data, or over a directory of the user's own.
 
-In a checkout, the notebooks are opened where they are. If the package is installed, they are copied
-to a folder of the user's, with a link to the sample data beside them, and a copy that the user
-changed is never overwritten. JupyterLab runs with this interpreter, so that kernel, server and
+The notebooks are copied to a folder of the user's, with a link to the sample data beside them, so
+that saving one changes neither a checkout nor the installed files. A copy that the user changed is
+never overwritten. JupyterLab runs with this interpreter, so that kernel, server and
 widgets share one environment. Its settings for the tour take precedence over the user's, and do not
 change them.
 """
 
 import hashlib
 import importlib.metadata
-import importlib.util
 import json
 import os
 import subprocess
@@ -18,11 +17,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from jupyter_core.paths import jupyter_runtime_dir
-
 from workbench.errors import LogDirectoryError, MissingDependencyError
 from workbench.file_system.mounts import absolute, is_uri
 from workbench.file_system.outputs import new_file
+from workbench.runtime.extras import require
 
 TOUR: Final = "01_open_a_log_directory.ipynb"
 DATA_VARIABLE: Final = "KAFKA_WORKBENCH_DATA"
@@ -45,7 +43,7 @@ class Tour(NamedTuple):
     Attributes:
         notebooks: folder of the notebooks.
         samples: folder of the sample log directories; None when they were not installed.
-        is_checkout: whether they are the project's own, to be opened in place.
+        is_checkout: whether they are a checkout's, and not installed files.
     """
 
     notebooks: Path
@@ -66,8 +64,8 @@ def run_lab(
 
     Args:
         directory: the log directory that the tour opens; its sample by default.
-        folder: where copies of the notebooks go when they are not opened in place, in a folder
-            ``notebooks``; by default ``kafka-workbench`` in the home directory.
+        folder: where the copies of the notebooks go, in a folder ``notebooks``; by default
+            ``kafka-workbench`` in the home directory.
         browser: open a browser; otherwise JupyterLab prints the address.
         options: passed on to JupyterLab.
 
@@ -78,12 +76,12 @@ def run_lab(
         LogDirectoryError: ``directory`` is not there.
         MissingDependencyError: JupyterLab is not installed.
     """
-    if importlib.util.find_spec("jupyterlab") is None:
-        raise MissingDependencyError("jupyterlab", f"pip install {DISTRIBUTION}")
+    require("jupyterlab")
     if directory is not None:
         check_there(directory)
     tour = find_tour()
     work = prepare_folder(tour, folder)
+    print(f"The notebooks are copies in {work}", file=sys.stderr)  # noqa: T201
     environment = lab_environment(os.environ, directory)
     command = lab_command(work, browser=browser, options=options)
     if os.name == "posix":
@@ -124,24 +122,21 @@ def find_tour() -> Tour:
     raise MissingDependencyError("the notebooks", f"pip install --force-reinstall {DISTRIBUTION}")
 
 
-def work_folder(tour: Tour, folder: str | None) -> Path:
-    """Return the folder of the notebooks that are opened: the project's own, or the copies."""
-    if tour.is_checkout:
-        return tour.notebooks
+def work_folder(folder: str | None) -> Path:
+    """Return the folder of the notebooks that are opened: the copies."""
     return (Path(folder) if folder else Path.home() / "kafka-workbench") / "notebooks"
 
 
 def prepare_folder(tour: Tour, folder: str | None) -> Path:
-    """Return `work_folder`, with copies of installed notebooks and a link to their data.
+    """Return `work_folder`, with copies of the notebooks and a link to their data.
 
     Raises:
         OSError: the folder cannot be written.
     """
-    work = work_folder(tour, folder)
-    if not tour.is_checkout:
-        copy_notebooks(tour.notebooks, work)
-        if tour.samples is not None:
-            link_samples(tour.samples, work.parent)
+    work = work_folder(folder)
+    copy_notebooks(tour.notebooks, work)
+    if tour.samples is not None:
+        link_samples(tour.samples, work.parent)
     return work
 
 
@@ -188,6 +183,8 @@ def lab_environment(inherited: Mapping[str, str], directory: str | None) -> dict
     A given directory takes precedence over the environment's, and that over the sample, which the
     notebooks find by themselves.
     """
+    from jupyter_core.paths import jupyter_runtime_dir
+
     environment = dict(inherited)
     if directory is not None:
         environment[DATA_VARIABLE] = absolute(directory)

@@ -42,34 +42,55 @@ FAILED: Final = 3
 INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
 
-COMMANDS: Final = {
-    "ls": "contents.list_partitions",
-    "describe": "contents.describe",
-    "dump": "contents.dump",
-    "search": "contents.search",
-    "export": "contents.export",
-    "verify": "verify",
-    "compare-replicas": "compare_replicas",
-    "groups": "coordinators.list_groups",
-    "group": "coordinators.show_group",
-    "offsets": "coordinators.list_offsets",
-    "transactions": "coordinators.list_transactions",
-    "transaction": "coordinators.show_transaction",
-    "repairs": "coordinators.list_repairs",
-    "predict": "foresight.predict",
-    "explain": "foresight.explain",
-    "plan": "foresight.plan",
-    "what-if": "foresight.what_if",
-    "recover": "foresight.recover",
-    "retention": "foresight.retention",
-    "compact": "foresight.compact",
-    "serve": "serve",
-    "spark": "spark_jobs",
-    "lab": "open_lab",
-    "app": "open_app",
-    "doctor": "doctor",
+SECTIONS: Final = {
+    "What is there": {
+        "ls": ("contents.list_partitions", "List topics and partitions."),
+        "describe": ("contents.describe", "Show one thing in detail."),
+        "dump": ("contents.dump", "Print records and batches."),
+        "search": ("contents.search", "Find records by key, value, header, time."),
+        "sql": ("contents.sql", "Query records, segments, groups and more in SQL."),
+        "export": ("contents.export", "Write records to Parquet, CSV or JSON lines."),
+    },
+    "What is wrong": {
+        "verify": ("verify", "Check everything, and report what is damaged."),
+        "compare-replicas": ("compare_replicas", "Compare the disks of several brokers."),
+        "predict": ("foresight.predict", "Predict what a broker will do at its start."),
+        "repairs": ("coordinators.list_repairs", "Plan a repair of groups and transactions."),
+    },
+    "Groups and transactions": {
+        "groups": ("coordinators.list_groups", "List groups of every kind."),
+        "group": ("coordinators.show_group", "Show one group and its story."),
+        "offsets": ("coordinators.list_offsets", "List committed offsets and their lag."),
+        "transactions": (
+            "coordinators.list_transactions",
+            "List transactions; find what hangs.",
+        ),
+        "transaction": ("coordinators.show_transaction", "Show one transaction and what ends it."),
+    },
+    "Why, and what if": {
+        "explain": ("foresight.explain", "Explain why logs are compacted, or deleted."),
+        "plan": ("foresight.plan", "Show what compaction would drop, and why."),
+        "what-if": ("foresight.what_if", "Show what another configuration would do."),
+    },
+    "Do what a broker does, in a copy": {
+        "recover": ("foresight.recover", "Recover a log directory, into a copy."),
+        "retention": ("foresight.retention", "Delete old segments, in a copy."),
+        "compact": ("foresight.compact", "Compact logs, in a copy."),
+    },
+    "Open it in other programs": {
+        "serve": ("serve", "Let Kafka's clients read the logs."),
+        "app": ("open_app", "Open one screen in a browser, without code."),
+        "lab": ("open_lab", "Open JupyterLab on the tour."),
+        "spark": ("spark_jobs", "Run a Spark job over log directories."),
+    },
+    "This installation": {
+        "doctor": ("doctor", "Check this installation."),
+    },
 }
-"""Names of the commands, in the order of the help, and the modules here that hold them."""
+"""Sections of the help: names of commands, the modules that hold them, and a line of help."""
+
+COMMANDS: Final = {name: module for part in SECTIONS.values() for name, (module, _) in part.items()}
+"""Names of the commands, in the order of the help, and their modules."""
 
 _EPILOG: Final = """\b
 Exit codes:
@@ -95,7 +116,7 @@ Exit codes:
 
 
 class Program(click.Group):
-    """The group of commands. A command's module is imported when it is called, or for the help."""
+    """The group of commands. A command's module is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names of the commands in the order of the help."""
@@ -108,6 +129,12 @@ class Program(click.Group):
         module = importlib.import_module(f"workbench.cli.commands.{COMMANDS[cmd_name]}")
         command: click.Command = module.command
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the commands by section, without their modules."""
+        for section, commands in SECTIONS.items():
+            with formatter.section(section):
+                formatter.write_dl([(name, text) for name, (_, text) in commands.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -6,6 +6,7 @@ passes through `safe`; JSON is exact and has its own escapes.
 """
 
 import json
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
@@ -194,3 +195,8 @@ def time_of(milliseconds: int | None) -> str | None:
     if not 0 <= milliseconds <= LONGEST_TIME:
         return f"{milliseconds} ms"
     return time_text(milliseconds)
+
+
+def label(name: str) -> str:
+    """Return a name of JSON as people read it: ``state timestamp`` for stateTimestamp."""
+    return re.sub(r"(?<=[a-z])[A-Z]", lambda found: f" {found[0].lower()}", name).replace("_", " ")

@@ -16,6 +16,7 @@ from workbench.file_system.source import FileSource
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
 from workbench.inspection.unreadable import findings_about_records
+from workbench.loaders.scan.not_searched import NotSearched, summary, unread_by
 from workbench.loaders.scan.plan import LOWEST, SegmentRead
 from workbench.loaders.scan.segment_chunks import RecordChoice, as_it_is, read_prepared
 from workbench.loaders.scan.splits import size_of
@@ -61,6 +62,8 @@ class Reading:
         workers: threads that decode side by side.
         findings: what could not be read, complete at the end of the pass.
         batch_count: batches read so far, wanted or not.
+        unread: keys and values that paths of a query could not look into; the caller counts them.
+        query: the query.
     """
 
     selection: Selection
@@ -71,6 +74,8 @@ class Reading:
     workers: int = 1
     findings: list[Finding] = field(default_factory=list)
     batch_count: int = 0
+    unread: int = 0
+    query: str = ""
 
     def __iter__(self) -> Iterator[Part]:
         """Yield parts in log order: partitions sorted, offsets ascending.
@@ -94,7 +99,8 @@ class Reading:
 
     def _parts(self, partition: Partition, pool: BufferPool) -> Generator[Part, None, None]:
         """Read one partition; a segment that has disappeared becomes a finding."""
-        start = partition.log_start_offset if self.all_batches else LOWEST
+        hides = self.all_batches and not self.selection.everything
+        start = partition.log_start_offset if hides else LOWEST
         reads = self.selection.plan(partition, below_start=self.all_batches)
         times, check_crc = self.selection.times, self.selection.check_crc
         choice = RecordChoice(self.options, times, self.include_control, check_crc)
@@ -133,6 +139,17 @@ class Reading:
             count = plural(len(self.findings), "damaged place")
             note(f"{count} left out; the first: {self.findings[0]}")
         return bool(self.findings)
+
+    @property
+    def not_searched(self) -> list[NotSearched]:
+        """What was not looked at, complete at the end of the pass."""
+        return [*self.selection.left_out, *unread_by(self.findings, self.unread, self.query)]
+
+    def tell_not_searched(self) -> None:
+        """Report on stderr what was not looked at, besides what `tell_findings` reports."""
+        found = self.selection.left_out + unread_by((), self.unread, self.query)
+        if text := summary(found, "--everything"):
+            note(text)
 
 
 def _begins_with_zeros(path: str) -> bool:

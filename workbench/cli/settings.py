@@ -1,12 +1,15 @@
-"""The option `--set`: a broker's or topic's configuration, by Kafka's names."""
+"""The options `--set`, a configuration by Kafka's names, and `--kafka`, the broker's version."""
 
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 import click
 
+from workbench.cli.output import say
+from workbench.config.broker_rules import About, limits
 from workbench.config.settings import Settings
-from workbench.foresight.dry_listing import settings_of
+from workbench.foresight.dry_listing import meant_settings
+from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.listing import Listing
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -21,17 +24,40 @@ takes_settings: Final = click.option(
 )
 
 
+takes_kafka: Final = click.option(
+    "--kafka",
+    metavar="VERSION",
+    help="What a broker of this version would do: 0.8.2 to 4.3. Default: the newest version that "
+    "the directory shows; the first line says which, and why.",
+)
+
+
 def settings_for(listing: Listing, settings: tuple[str, ...]) -> Settings:
-    """Return the settings of `--set`, on top of those in the listing's metadata log.
+    """Return the settings of `--set`, for the broker that the listing shows; see `meant_for`."""
+    return meant_for(listing, settings)[1]
+
+
+def meant_for(
+    listing: Listing, settings: tuple[str, ...], kafka: str | None = None
+) -> tuple[MeantBroker, Settings]:
+    """Return the broker of `--kafka`, and the settings of `--set` on top of the metadata log's.
 
     A topic's configuration applies to every topic, as the broker's synonym does. A name that both
     have is the topic's.
 
     Raises:
         BadParameter: a value is not of the form name=value.
-        ConfigError: a name that Kafka does not know, or a value that it does not allow.
+        ConfigError: a name that Kafka does not know, or a value that it does not allow; or the
+            version is unknown.
     """
-    return settings_of(listing, named_values(settings))
+    return meant_settings(listing, named_values(settings), kafka)
+
+
+def say_meant(meant: MeantBroker, *about: About) -> None:
+    """Print which broker is meant and why, and what of it is not modeled, as far as it matters."""
+    say(str(meant))
+    for sentence in limits(meant.rules, *about) if about else ():
+        say(f"Not modeled: {sentence}.")
 
 
 def named_values(settings: tuple[str, ...]) -> dict[str, str]:

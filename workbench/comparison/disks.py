@@ -16,7 +16,7 @@ from workbench.files.names import TopicPartition
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing, Root
 from workbench.inspection.partition import Partition
-from workbench.inspection.stored_configs import METADATA_LOG, StoredCluster, read_stored_cluster
+from workbench.inspection.stored_configs import StoredCluster, read_stored_cluster
 from workbench.inspection.unreadable import if_readable
 from workbench.inspection.verify.situation import PartitionSituation, Situation, situation_of
 
@@ -45,13 +45,13 @@ class BrokerDisks:
     @cached_property
     def cluster(self) -> StoredCluster | None:
         """What its copy of the metadata log says; None without a readable one."""
-        metadata = self.listing.partitions.get(METADATA_LOG)
+        metadata = self.listing.metadata_log
         return None if metadata is None else if_readable(lambda: read_stored_cluster(metadata))
 
     @property
     def metadata_end(self) -> int:
         """The log end offset of its copy of the metadata log; -1 without one."""
-        metadata = self.listing.partitions.get(METADATA_LOG)
+        metadata = self.listing.metadata_log
         found = None if metadata is None else if_readable(lambda: metadata.log_end_offset)
         return -1 if found is None else found
 
@@ -110,7 +110,7 @@ class BrokerDisks:
 
     @cached_property
     def _roots(self) -> dict[str, Root]:
-        return {root.path: root for root in self.listing.roots if root.is_log_directory}
+        return {root.log_directory: root for root in self.listing.roots}
 
     @cached_property
     def _situations(self) -> dict[str, Situation]:

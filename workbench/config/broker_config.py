@@ -43,6 +43,10 @@ BROKER_DEFINITIONS: Final[tuple[Definition, ...]] = (
         "The log directories.",
     ),
     Definition(
+        "metadata.log.dir", "string", None, words(),
+        "The log directory of the metadata log. Default: the first of log.dirs.",
+    ),
+    Definition(
         "num.recovery.threads.per.data.dir", "int", 2, at_least(1),
         "Threads per log directory that load logs at startup and flush them at shutdown.",
     ),
@@ -221,6 +225,7 @@ class BrokerConfig:
     """
 
     log_dirs: tuple[str, ...]
+    metadata_log_dir: str | None
     num_recovery_threads_per_data_dir: int
     log_retention_check_interval_ms: int
     log_flush_scheduler_interval_ms: int

@@ -111,7 +111,6 @@ _OTHERS: Final = """
     max.connections.per.ip.overrides string ""
     max.incremental.fetch.session.cache.slots int 1000
     max.request.partition.size.limit int 2000
-    metadata.log.dir string
     metadata.log.max.record.bytes.between.snapshots long 20971520
     metadata.log.max.snapshot.interval.ms long 3600000
     metadata.log.segment.bytes int 1073741824

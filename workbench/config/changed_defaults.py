@@ -1,10 +1,12 @@
 """Configurations whose default changed between versions: older brokers follow the older default.
 
-Read from the `KafkaConfig` of 15 versions from 0.9.0.1 to 4.3.1, the last before and the first
+Read from the `KafkaConfig` of 16 versions from 0.8.2.2 to 4.3.1, the last before and the first
 after each change among them.
 """
 
 from typing import Final, NamedTuple
+
+from workbench.config.kafka_versions import number_of
 
 
 class ChangedDefault(NamedTuple):
@@ -26,6 +28,8 @@ _TIME_AFTER: Final = ChangedDefault("4.0", "9223372036854775807", "3600000")
 
 CHANGED_DEFAULTS: Final = {
     "delete.topic.enable": ChangedDefault("1.0", "false", "true"),
+    "log.cleaner.dedupe.buffer.size": ChangedDefault("0.9", "524288000", "134217728"),
+    "log.cleaner.enable": ChangedDefault("0.9", "false", "true"),
     "log.message.timestamp.after.max.ms": _TIME_AFTER,
     "max.message.bytes": _MESSAGE_SIZE,
     "message.max.bytes": _MESSAGE_SIZE,
@@ -36,6 +40,36 @@ CHANGED_DEFAULTS: Final = {
     "unclean.leader.election.enable": ChangedDefault("0.11", "true", "false"),
 }
 """Name → the change; the configurations of logs, and those that decide what a log loses."""
+
+
+INTRODUCED: Final = {
+    "compression.gzip.level": "3.8",
+    "compression.lz4.level": "3.8",
+    "compression.type": "0.9",
+    "compression.zstd.level": "3.8",
+    "local.retention.bytes": "3.0",
+    "local.retention.ms": "3.0",
+    "max.compaction.lag.ms": "2.3",
+    "message.timestamp.after.max.ms": "3.6",
+    "message.timestamp.before.max.ms": "3.6",
+    "message.timestamp.type": "0.10",
+    "min.compaction.lag.ms": "0.10.1",
+    "preallocate": "0.9",
+    "remote.log.copy.disable": "3.9",
+    "remote.log.delete.on.disable": "3.9",
+    "remote.storage.enable": "3.0",
+}
+"""Name of a topic's configuration → the version that introduced it."""
+
+
+def defaults_before(version: str) -> dict[str, str]:
+    """Return name → default of the configurations that had another default in a version."""
+    at = number_of(version)
+    return {
+        name: changed.before
+        for name, changed in CHANGED_DEFAULTS.items()
+        if at < number_of(changed.version)[: len(changed.version.split("."))]
+    }
 
 
 def told(name: str, value: object) -> str:

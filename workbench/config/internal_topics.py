@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 METADATA_TOPIC: Final = "__cluster_metadata"
+METADATA_LOG: Final = f"{METADATA_TOPIC}-0"
+"""Name of the partition directory of the cluster's metadata log."""
+
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 TRANSACTIONS_TOPIC: Final = "__transaction_state"
 SHARE_STATE_TOPIC: Final = "__share_group_state"

@@ -5,14 +5,17 @@ broker's configuration, one of all topics, and one of a single topic. Kafka keep
 callers that predict or explain give them together.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from workbench.config.broker_config import BROKER_NAMES, BrokerConfig
 from workbench.config.broker_names import PLUGIN_PREFIXES
+from workbench.config.broker_rules import MODELED_RULES, BrokerRules
+from workbench.config.changed_defaults import INTRODUCED, defaults_before
 from workbench.config.definitions import TOPIC_NAMES
 from workbench.config.internal_topics import INTERNAL_TOPICS
+from workbench.config.kafka_versions import number_of
 from workbench.config.log_config import LogConfig
 from workbench.config.values import refuse_unknown
 from workbench.errors import ConfigError
@@ -39,19 +42,26 @@ class Settings:
         topics: topic → configuration given for it.
         everywhere: topic configuration given for all topics.
         stored: topic → configuration in the cluster's metadata.
+        rules: how brokers of the version that is meant behave.
     """
 
     broker: BrokerConfig
     topics: Configs = field(default_factory=dict)
     everywhere: Mapping[str, Any] = field(default_factory=dict)
     stored: Configs = field(default_factory=dict)
+    rules: BrokerRules = MODELED_RULES
 
     @classmethod
-    def of(cls, values: "Mapping[str, Any] | Settings | None") -> "Settings":
+    def of(
+        cls, values: "Mapping[str, Any] | Settings | None", rules: BrokerRules | None = None
+    ) -> "Settings":
         """Return the settings that a mapping of names to values means.
 
         Args:
             values: values by Kafka's names; a topic's may have the topic and a colon before it.
+            rules: of the version that is meant: other values have its defaults, and names and
+                values that it does not have are refused. None: those of `MODELED_RULES`, with
+                every value that the engine can take.
 
         Raises:
             ConfigError: a name is unknown to Kafka, or a value is not allowed.
@@ -71,12 +81,14 @@ class Settings:
                 everywhere[name] = value
             else:
                 raise refuse_unknown(name, {*BROKER_NAMES, *TOPIC_NAMES}, "broker or topic")
-        config = BrokerConfig.of(broker)
+        if rules is not None:
+            refuse_later(rules, [broker, everywhere, *topics.values()])
+        config = broker_config_of(broker, rules or MODELED_RULES)
         if everywhere:
             config = replace(config, topic=config.topic.with_(everywhere))
         for own in topics.values():
             config.topic_defaults().with_(own)
-        return cls(config, topics, everywhere)
+        return cls(config, topics, everywhere, rules=rules or MODELED_RULES)
 
     def with_stored(self, topics: Configs) -> "Settings":
         """Return a copy with the cluster metadata's configurations that 4.2 accepts."""
@@ -133,6 +145,54 @@ class Settings:
         if name in self.stored.get(topic, {}):
             return STORED
         return self.broker.topic.origins.get(name, DEFAULT)
+
+
+def broker_config_of(values: BrokerConfig | Mapping[str, Any], rules: BrokerRules) -> BrokerConfig:
+    """Return a broker's configuration, with the defaults of its version.
+
+    Args:
+        values: values by the names of server.properties; a complete configuration stays as it is.
+        rules: those of the version.
+
+    Raises:
+        ConfigError: see `BrokerConfig.of`.
+    """
+    if isinstance(values, BrokerConfig):
+        return values
+    old = {name: value for name, value in defaults_before(rules.version).items()
+           if name in BROKER_NAMES and not _is_set(name, values)}  # fmt: skip
+    config = BrokerConfig.of({**old, **values})
+    topic = config.topic
+    origins = {name: origin for name, origin in topic.origins.items() if origin not in old}
+    own = {name: origin for name, origin in config.origins.items() if name not in old}
+    return replace(config, topic=replace(topic, origins=origins), origins=own)
+
+
+def _is_set(name: str, values: Mapping[str, Any]) -> bool:
+    return values.get(name) is not None
+
+
+def refuse_later(rules: BrokerRules, given: Iterable[Mapping[str, Any]]) -> None:
+    """Refuse what a version does not have: configurations that came later, and too small segments.
+
+    Raises:
+        ConfigError: a name or value is not one of the version.
+    """
+    at, version = number_of(rules.version), rules.version
+    for name, value in (item for values in given for item in values.items()):
+        own = name.removeprefix("log.") if name not in INTRODUCED else name
+        since = INTRODUCED.get(own)
+        if since is not None and at < number_of(since)[: len(since.split("."))]:
+            problem = f"Kafka {version} does not have it; {since} introduced it"
+            raise ConfigError(name, problem)
+        if own == "segment.bytes" and str(value).strip().isdecimal():
+            least = rules.least_segment_bytes
+            if int(value) < least:
+                hint = "; set internal.segment.bytes" if name == own else ""
+                raise ConfigError(
+                    name,
+                    f"{value} is not allowed in Kafka {version} (expected at least {least}){hint}",
+                )
 
 
 def _is_known(name: str, value: Any) -> bool:

@@ -58,6 +58,7 @@ from workbench.errors import CoordinatorError, GroupStateError, InvalidTransitio
 from workbench.files.names import TopicPartition
 from workbench.log_manager.manager import LogManager
 from workbench.runtime.error_codes import ErrorCode
+from workbench.runtime.several import several
 from workbench.runtime.steps import Observer
 
 T = TypeVar("T")
@@ -197,18 +198,21 @@ class GroupCoordinatorService(OffsetManager):
             is_loading = refused.code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
             return ErrorCode.NONE if is_loading else ErrorCode(refused.code)
 
-    def leave_group(self, group_id: str, members: Iterable[MemberIdentity]) -> LeaveGroupResponse:
+    def leave_group(
+        self, group_id: str, members: Iterable[MemberIdentity | str]
+    ) -> LeaveGroupResponse:
         """Remove members that leave.
 
         Args:
             group_id: the group.
-            members: by member id; static ones by instance id with an empty member id.
+            members: by member id, also as a text; static ones by instance id with an empty member
+                id.
 
         Kafka: GroupCoordinatorService.leaveGroup (4.2)
         """
         if not group_id:
             return LeaveGroupResponse(ErrorCode.INVALID_GROUP_ID)
-        leaving = list(members)
+        leaving = [MemberIdentity(m) if isinstance(m, str) else m for m in several(members)]
         try:
             return self._write(group_id, lambda shard: shard.groups.leave(group_id, leaving))
         except CoordinatorError as refused:
@@ -227,7 +231,7 @@ class GroupCoordinatorService(OffsetManager):
 
         Kafka: GroupCoordinatorService.describeGroups (4.2)
         """
-        return [self._describe(group_id, request_version) for group_id in group_ids]
+        return [self._describe(group_id, request_version) for group_id in several(group_ids)]
 
     def _describe(self, group_id: str, version: int) -> DescribedGroup:
         try:
@@ -256,7 +260,7 @@ class GroupCoordinatorService(OffsetManager):
 
         Kafka: GroupCoordinatorService.listGroups (4.2)
         """
-        wanted = list(states)
+        wanted = several(states)
         return [
             group
             for number in self.runtime.owned_partitions

@@ -46,6 +46,7 @@ from workbench.errors import CorruptRecordError
 from workbench.files.names import TopicPartition
 from workbench.runtime.clock import Clock
 from workbench.runtime.error_codes import ErrorCode
+from workbench.runtime.several import several
 from workbench.runtime.steps import Observer
 from workbench.runtime.words import plural
 
@@ -202,7 +203,7 @@ class GroupCoordinatorShard(OffsetMetadataManager):
         """Return the groups, of these states if any are given; see `GroupMetadataManager`."""
         for group_id in self.state.groups:
             self._adopt(group_id)
-        wanted = {state.strip().lower() for state in states}
+        wanted = {state.strip().lower() for state in several(states)}
         modern = [
             ListedGroup(group.group_id, group.protocol_type, group.state, group.kind)
             for group in self.state.groups.values()

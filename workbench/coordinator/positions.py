@@ -15,7 +15,7 @@ from workbench.files.names import TopicPartition
 from workbench.inspection.listing import Listing
 from workbench.inspection.log_tail import log_end_offset
 from workbench.inspection.partition import Partition
-from workbench.inspection.stored_configs import METADATA_LOG, StoredCluster, read_stored_cluster
+from workbench.inspection.stored_configs import StoredCluster, read_stored_cluster
 from workbench.runtime.words import plural
 
 FINE: Final = "fine"
@@ -84,7 +84,7 @@ class LogPositions:
                 self._logs.setdefault(where, partition)
             elif partition.kind == "delete":
                 self._going.add(where)
-        metadata = listing.partitions.get(METADATA_LOG)
+        metadata = listing.metadata_log
         self.cluster: StoredCluster | None = None
         if metadata is not None:
             self.cluster = read_stored_cluster(metadata)

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Final
 
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
+from workbench.coordinator.groups.share_state import SHARE_TOPIC
 from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.transactions.decided_ends import (
     markers_without_decision,
@@ -27,6 +28,7 @@ _OWN_KINDS: Final = frozenset(
     {
         "group-record",
         "group-partition",
+        "share-record",
         "transaction-record",
         "transaction-partition",
         "hanging-transaction",
@@ -51,8 +53,12 @@ def verify_coordinators(
         return []
     found: list[Finding] = []
     with suppress(OSError):  # `inspection.verify.verify` reports files that cannot be read
-        if topics is None or GROUPS_TOPIC in topics:
-            found += StoredGroups(listing).findings()
+        found += [
+            each
+            for each in StoredGroups(listing).findings()
+            if topics is None
+            or (SHARE_TOPIC if each.kind == "share-record" else GROUPS_TOPIC) in topics
+        ]
     with suppress(OSError):
         found += _verify_transactions(listing, topics)
     return [finding for finding in found if finding.kind in _OWN_KINDS]

@@ -8,6 +8,7 @@ case may name the same file.
 
 import errno
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -31,6 +32,7 @@ _NEW_FILE: Final = (
     | getattr(os, "O_BINARY", 0)
     | getattr(os, "O_CLOEXEC", 0)
 )
+_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
 
 
@@ -46,7 +48,7 @@ def new_file(
         overwrite: replace a file of that name. A link is replaced, never followed.
 
     Raises:
-        OutputError: the file would be inside an input, or its name exists.
+        OutputError: the file would be inside an input, its name exists, or it is a URI.
         OSError: it cannot be written.
     """
     target = _resolved(path)
@@ -78,7 +80,7 @@ def new_folder(path: StrPath, inputs: Iterable[StrPath] = ()) -> Iterator[str]:
         inputs: paths that are read meanwhile.
 
     Raises:
-        OutputError: the folder would be inside an input, or is not empty.
+        OutputError: the folder would be inside an input, is not empty, or is a URI.
         OSError: it cannot be created.
     """
     target = _resolved(path)
@@ -135,6 +137,19 @@ def create_new(path: str) -> BinaryIO:
     return os.fdopen(os.open(path, _NEW_FILE, 0o666), "w+b")
 
 
+def require_local(path: StrPath) -> str:
+    """Return a path to write to, if it is one of this machine and not ``s3://bucket/folder``.
+
+    Raises:
+        OutputError: it is a URI, which would become a folder ``s3:`` here.
+    """
+    text = os.fspath(path)
+    if _URI.match(text):
+        problem = "is a URI (expected a path of this machine); write to a folder, and copy that"
+        raise OutputError(text, problem)
+    return text
+
+
 def refuse_inputs(path: StrPath, inputs: Iterable[StrPath]) -> None:
     """Reject a path that is one of the inputs, or is inside one.
 
@@ -143,8 +158,9 @@ def refuse_inputs(path: StrPath, inputs: Iterable[StrPath]) -> None:
         inputs: files and folders; URIs are ignored, outputs are local.
 
     Raises:
-        OutputError: the path is one of the inputs, or inside one.
+        OutputError: the path is one of the inputs, or inside one, or is a URI.
     """
+    require_local(path)
     places = {
         identity: each
         for each in (os.fspath(path) for path in inputs)
@@ -163,7 +179,7 @@ def refuse_inputs(path: StrPath, inputs: Iterable[StrPath]) -> None:
 
 def _resolved(path: StrPath) -> str:
     """Return a path with a real folder; its last name may be a link."""
-    folder, name = os.path.split(os.path.abspath(path))
+    folder, name = os.path.split(os.path.abspath(require_local(path)))
     return os.path.join(os.path.realpath(folder), name)
 
 

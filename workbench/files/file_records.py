@@ -71,6 +71,10 @@ class FileRecords:
 
     Attributes:
         size: bytes in use.
+        skips_bad_tail: whether a size that cannot be right ends the batches silently, as brokers
+            before 0.10.2 take it.
+        searches_last_offsets: whether a search takes the first batch whose last offset reaches the
+            wanted one, as brokers before 4.1 do.
 
     Kafka: FileRecords (4.2)
     """
@@ -82,6 +86,8 @@ class FileRecords:
         self._file_size = size  # bytes, including preallocated ones
         self._modified_ms: int | None = None  # None while the file exists
         self._first_window = FIRST_WINDOW  # bytes that a search reads at first
+        self.skips_bad_tail = False
+        self.searches_last_offsets = False
 
     @classmethod
     def open(
@@ -271,7 +277,7 @@ class FileRecords:
         """
         end = self.size if stop is None else min(stop, self.size)
         table = scan_batches(self.file, start, end)
-        if table.stop.code == problems.BAD_SIZE:
+        if table.stop.code == problems.BAD_SIZE and not self.skips_bad_tail:
             check_size(self.file, table.stop.position, end)
         return table
 
@@ -311,6 +317,8 @@ class FileRecords:
 
         Kafka: FileRecords.searchForOffsetFromPosition (4.2)
         """
+        if self.searches_last_offsets:
+            return self._search_last_offsets(target, start)
         before, position = None, start
         while True:
             passed, batch = search_batch(self.file, position, self.size, target, self._first_window)
@@ -328,6 +336,25 @@ class FileRecords:
             return None
         self._note_size(before)
         return LogOffsetPosition(self._base_offset(before), before.position, before.size)
+
+    def _search_last_offsets(self, target: int, start: int) -> LogOffsetPosition | None:
+        """Kafka: FileRecords.searchForOffsetWithSize (4.0)."""
+        position, window = start, self._first_window
+        while position < self.size:
+            rows = self.batches(position, position + window).rows
+            reaching = np.flatnonzero(rows["last_offset"] >= target)
+            if len(reaching):
+                row = rows[int(reaching[0])]
+                base, last = int(row["base_offset"]), int(row["last_offset"])
+                return LogOffsetPosition(
+                    base if base >= 0 else last, int(row["position"]), int(row["size"])
+                )
+            if len(rows):
+                position = int(rows[-1]["position"] + rows[-1]["size"])
+            elif position + window >= self.size:
+                return None
+            window *= 2
+        return None
 
     def search_for_timestamp(
         self, target: int, start: int, start_offset: int

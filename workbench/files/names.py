@@ -223,18 +223,33 @@ def directory_name(
 
 
 def topic_name_problem(topic: str) -> str | None:
-    """Return why a broker would not create a topic of this name; None if it would.
+    """Return, in Kafka's words, why a broker would not create a topic of a name; None if it would.
 
-    Kafka: Topic.validate (4.0)
+    Kafka: Topic.validate (4.2)
     """
     if not topic:
-        return "a topic's name must not be empty"
+        return "the empty string is not allowed"
     if topic in {".", ".."}:
-        return "a topic's name must not be '.' or '..'"
+        return "'.' or '..' is not allowed"
     if len(topic) > MAX_TOPIC_LENGTH:
-        return (
-            f"a topic's name has {len(topic)} characters, more than the {MAX_TOPIC_LENGTH} allowed"
-        )
+        return f"the length of '{topic}' is longer than the max allowed length {MAX_TOPIC_LENGTH}"
     if _TOPIC.fullmatch(topic) is None:
-        return "a topic's name must have only ASCII letters, digits, '.', '_' and '-'"
+        return (
+            f"'{topic}' contains one or more characters other than ASCII alphanumerics, '.', "
+            "'_' and '-'"
+        )
+    return None
+
+
+def partition_problem(topic: object, number: object) -> str | None:
+    """Return why no broker would create a partition of a topic; None if one would.
+
+    Kafka: Topic.validate, ReplicationControlManager.createTopic (4.2)
+    """
+    if not isinstance(topic, str):
+        return f"a topic's name is a text (found {topic!r})"
+    if (problem := topic_name_problem(topic)) is not None:
+        return f"topic name {topic!r} is invalid: {problem}"
+    if isinstance(number, bool) or not (isinstance(number, int) and 0 <= number <= MAX_PARTITION):
+        return f"partition {number!r} of {topic} is invalid (expected a number, 0 or more)"
     return None

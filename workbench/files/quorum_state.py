@@ -50,7 +50,8 @@ class QuorumState(SmallFile):
 
     @classmethod
     def _parse(cls, data: bytes, problems: ProblemList) -> Self:
-        fields = text.parse_json_object(data, problems)
+        line = next(iter(data.splitlines()), b"")  # a node reads one line, and one object in it
+        fields = text.parse_json_object(line, problems, whole=False)
         if fields is None:
             return cls(None, None, None, version=None, problems=problems.found())
         version = text.json_integer(fields, "data_version", text.INT32_MAX, problems)
@@ -95,7 +96,10 @@ class QuorumState(SmallFile):
 
 
 def _cluster_id(fields: dict[str, Any], problems: ProblemList) -> str | None:
-    cluster_id = fields.get("clusterId", "")
+    if "clusterId" not in fields:
+        problems.add("missing", None, "no clusterId", "one in version 0")
+        return None
+    cluster_id = fields["clusterId"]
     if isinstance(cluster_id, str):
         return cluster_id
     problems.add("bad value", None, f"clusterId {text.quote(str(cluster_id))}", "a string")
@@ -103,7 +107,10 @@ def _cluster_id(fields: dict[str, Any], problems: ProblemList) -> str | None:
 
 
 def _voters(fields: dict[str, Any], problems: ProblemList) -> tuple[int, ...] | None:
-    voters = fields.get("currentVoters")
+    if "currentVoters" not in fields:
+        problems.add("missing", None, "no currentVoters", "one in version 0, null or a list")
+        return None
+    voters = fields["currentVoters"]
     if voters is None:  # a broker writes null before it knows any
         return None
     if not isinstance(voters, list) or not all(isinstance(voter, dict) for voter in voters):

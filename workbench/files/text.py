@@ -162,11 +162,19 @@ def _check_count(line: Line, entries: int, problems: ProblemList) -> None:
         problems.add("wrong count", line.position, f"{entries} entries", f"{count}")
 
 
-def parse_json_object(data: bytes, problems: ProblemList) -> dict[str, Any] | None:
-    """Return the JSON object in the file; None, and a problem, if there is none."""
+def parse_json_object(
+    data: bytes, problems: ProblemList, *, whole: bool = True
+) -> dict[str, Any] | None:
+    """Return the JSON object in the file; None, and a problem, if there is none.
+
+    Args:
+        data: the file's bytes.
+        problems: those found before.
+        whole: whether the object must end where the file does; otherwise what follows is ignored.
+    """
     text = data.decode("utf-8", "replace")
     try:
-        value = json.loads(text)
+        value = json.loads(text) if whole else json.JSONDecoder().raw_decode(text.lstrip())[0]
     except json.JSONDecodeError as error:
         position = min(len(text[: error.pos].encode()), len(data))
         problems.add("malformed", position, quote(text), f"JSON: {error.msg}")

@@ -4,7 +4,8 @@ The configuration of topics comes from `__cluster_metadata` if that was opened; 
 given take precedence.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -14,9 +15,11 @@ from workbench.file_system.mounts import absolute
 from workbench.files.meta_properties import MetaProperties
 from workbench.files.names import META_PROPERTIES
 from workbench.foresight.dry_logs import DryLogs
+from workbench.inspection.broker_version import MeantBroker, meant_broker
 from workbench.inspection.listing import Listing, list_log_directories
-from workbench.inspection.stored_configs import METADATA_LOG, StoredConfigs, read_stored_configs
+from workbench.inspection.stored_configs import stored_cluster
 from workbench.runtime.clock import SystemClock
+from workbench.runtime.words import did_you_mean
 
 Config = Mapping[str, Any] | Settings | None
 """Names of brokers and topics to values, a topic's own as ``"orders:retention.ms"``."""
@@ -45,35 +48,56 @@ def round_times(now: int | Sequence[int] | None, passes: int) -> list[int]:
     return times
 
 
-def open_dry(paths: Iterable[str], config: Config, now: int) -> DryLogs:
+def open_dry(paths: Iterable[str], config: Config, now: int, kafka: str | None = None) -> DryLogs:
     """Return the logs of log directories, none of them loaded yet.
 
     Args:
         paths: the log directories.
         config: the configuration of broker and topics.
         now: the time of their clock, ms.
+        kafka: the broker's version; None: the newest that the directories show.
 
     Raises:
-        ConfigError: a configuration's name or value is wrong.
+        ConfigError: a configuration's name or value is wrong, or the version is unknown.
         LogDirectoryError: a directory does not exist.
     """
     directories = [absolute(path) for path in paths]
-    return DryLogs(directories, settings_of(list_log_directories(directories), config), now)
+    meant, settings = meant_settings(list_log_directories(directories), config, kafka)
+    return DryLogs(directories, settings, now, meant)
 
 
-def settings_of(listing: Listing, config: Config) -> Settings:
-    """Return the given configuration on top of the cluster's metadata.
+def meant_settings(
+    listing: Listing, config: Config, kafka: str | None = None
+) -> tuple[MeantBroker, Settings]:
+    """Return the broker that is meant, and the given configuration on top of the stored one.
 
     Raises:
-        ConfigError: a configuration's name or value is wrong.
+        ConfigError: a configuration's name or value is wrong, or the version is unknown.
+        LookupError: a configuration is of a topic that is not there.
+        OSError: the metadata log cannot be read.
     """
-    metadata = listing.partitions.get(METADATA_LOG)
-    stored = StoredConfigs() if metadata is None else read_stored_configs(metadata)
-    if not isinstance(config, Settings):
-        of_broker = stored.of_broker(_node_id(listing))
+    cluster = stored_cluster(listing)
+    meant = meant_broker(listing, kafka, cluster)
+    topics = cluster.configs.topics
+    if isinstance(config, Settings):
+        settings = replace(config, rules=meant.rules)
+    else:
+        of_broker = cluster.configs.of_broker(_node_id(listing))
         known = {name: value for name, value in of_broker.items() if name in BROKER_NAMES}
-        config = Settings.of({**known, **(config or {})})
-    return config.with_stored(stored.topics)
+        settings = Settings.of({**known, **(config or {})}, meant.rules)
+    require_topics(settings.topics, {*topics, *(p.topic for p in listing.partitions.values())})
+    return meant, settings.with_stored(topics)
+
+
+def require_topics(named: Iterable[str], known: Collection[str]) -> None:
+    """Refuse topics that are not there, such as those that a configuration names.
+
+    Raises:
+        LookupError: a topic is not known; the message names the nearest.
+    """
+    for topic in named:
+        if topic not in known:
+            raise LookupError(f"unknown topic {topic}{did_you_mean(topic, sorted(known))}")
 
 
 def _node_id(listing: Listing) -> int | None:

@@ -12,6 +12,7 @@ from workbench.config.settings import Settings
 from workbench.errors import LogDirectoryError, StorageError, WorkbenchError
 from workbench.file_system.dry import DryFileSystem
 from workbench.files.names import CLEANER_OFFSETS, HIGH_WATERMARKS, TopicPartition
+from workbench.inspection.broker_version import MeantBroker
 from workbench.log.log import Log
 from workbench.log_manager.context import ManagerContext
 from workbench.log_manager.directory import ManagedDirectory
@@ -31,9 +32,11 @@ class DryLogs:
         directories: the entries of `log.dirs`.
         settings: the configuration of the broker and its topics.
         now: the time of the clock, ms.
+        meant: the broker that is meant, whose rules the settings have.
 
     Attributes:
         settings: the given configuration.
+        meant: the broker that is meant.
         clock: the clock of all logs, which does not advance.
         logs: the loaded logs in use; every record is taken as replicated.
         high_watermarks: the high watermarks of those logs, and their sources.
@@ -46,9 +49,12 @@ class DryLogs:
         OSError: a directory cannot be listed.
     """
 
-    def __init__(self, directories: Iterable[str], settings: Settings, now: int) -> None:
+    def __init__(
+        self, directories: Iterable[str], settings: Settings, now: int, meant: MeantBroker
+    ) -> None:
         paths = list(directories)
         self.settings = settings
+        self.meant = meant
         self.clock = ManualClock(now)
         self._fs = DryFileSystem(within=paths)
         self._context = ManagerContext.of(
@@ -60,6 +66,7 @@ class DryLogs:
             scheduler=ManualScheduler(self.clock),
             observer=None,
             rng=Random(0),  # noqa: S311 - nothing is made that needs an id
+            rules=settings.rules,
         )
         self.logs: dict[TopicPartition, Log] = {}
         self.high_watermarks: dict[TopicPartition, StartingHighWatermark] = {}

@@ -12,7 +12,7 @@ from workbench.file_system.mounts import RemoteEntry, files_at
 from workbench.file_system.source import follow_link, kind_of_mode
 
 _EFFECTIVE: Final = os.access in os.supports_effective_ids
-_GONE = (0, 0, 0)  # size, time and occupied bytes of a file that was deleted since it was listed
+_GONE = (0, 0, 0, 0)  # `_status` of a file that was deleted since it was listed
 _BLOCK: Final = 4096  # bytes; a file that lacks less has no hole
 _UNIT: Final = 512  # bytes of a unit of `st_blocks`, on every system
 
@@ -38,20 +38,21 @@ class FileEntry:
         size: int | None = None,
         modified_ms: int | None = None,
         occupied: int | None = None,
+        inode: int = 0,
     ) -> None:
         self.name = name
         self.path = path
-        self._status: tuple[int, int, int] | None = None
+        self._status: tuple[int, int, int, int] | None = None
         if size is not None and modified_ms is not None:
-            self._status = (size, modified_ms, size if occupied is None else occupied)
+            self._status = (size, modified_ms, size if occupied is None else occupied, inode)
 
-    def _asked(self) -> tuple[int, int, int]:
+    def _asked(self) -> tuple[int, int, int, int]:
         if self._status is None:
             remote = files_at(self.path)
             if remote is not None:
                 entry = remote.entry(self.path)
                 self._status = (
-                    _GONE if entry is None else (entry.size, entry.modified_ms, entry.size)
+                    _GONE if entry is None else (entry.size, entry.modified_ms, entry.size, 0)
                 )
                 return self._status
             try:
@@ -60,7 +61,7 @@ class FileEntry:
                 self._status = _GONE
             else:
                 modified_ms = status.st_mtime_ns // 1_000_000
-                self._status = (status.st_size, modified_ms, _occupied(status))
+                self._status = (status.st_size, modified_ms, _occupied(status), status.st_ino)
         return self._status
 
     @property
@@ -77,6 +78,11 @@ class FileEntry:
     def occupied(self) -> int:
         """Bytes that the disk holds: `size` without the holes of a preallocated or sparse file."""
         return self._asked()[2]
+
+    @property
+    def inode(self) -> int:
+        """The number of the file in its file system; 0 where there is none."""
+        return self._asked()[3]
 
     def __repr__(self) -> str:
         return f"FileEntry({self.path!r})"
@@ -180,6 +186,26 @@ def list_folder(path: str, within: str | None = None) -> FolderContents:
     folders.sort()
     listed = [FileEntry(name, start + name) for name in files]
     return FolderContents(listed, folders, sorted(each for each in unread if each is not None))
+
+
+def list_named(path: str, names: Collection[str]) -> FolderContents:
+    """Return what a folder has of some names; the folder may hold very many others.
+
+    Links that lead out of the folder are not followed.
+
+    Raises:
+        OSError: the folder cannot be listed.
+    """
+    remote = files_at(path)
+    if remote is not None:
+        return remote_contents(path, [e for e in remote.entries(path) if e.name in names])
+    files: list[str] = []
+    folders: list[str] = []
+    unread = [
+        _sort_other(name, os.path.join(path, name), path, files, folders) for name in sorted(names)
+    ]
+    listed = [FileEntry(name, os.path.join(path, name)) for name in files]
+    return FolderContents(listed, folders, [each for each in unread if each is not None])
 
 
 def remote_contents(path: str, entries: Iterable[RemoteEntry]) -> FolderContents:

@@ -9,26 +9,38 @@ Kafka: LogManager.loadLog, LocalLog.parseTopicPartitionName (4.2)
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, Literal
 
+from workbench.config.internal_topics import METADATA_LOG, METADATA_TOPIC
 from workbench.errors import LogDirectoryError
-from workbench.file_system.mounts import absolute, files_at
+from workbench.file_system.mounts import absolute, files_at, is_uri
 from workbench.file_system.source import kind_of_mode
 from workbench.files import names
 from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.meta_properties import MetaProperties
-from workbench.files.names import TopicPartition
-from workbench.inspection.entries import FileEntry, Unread, list_folder, without_unreadable
+from workbench.files.names import DirectoryName, TopicPartition
+from workbench.inspection.entries import (
+    FileEntry,
+    FolderContents,
+    Unread,
+    list_folder,
+    list_named,
+    without_unreadable,
+)
 from workbench.inspection.partition import Partition
+from workbench.runtime.several import several
+from workbench.runtime.words import did_you_mean
 
 IGNORED_FOLDERS: Final = frozenset({"remote-log-index-cache"})
 """Folders in a log directory that are not partitions and that a broker skips."""
 
 _READ_FILES: Final = names.ROOT_FILES - {names.LOCK}
 _FEW: Final = 2  # partitions that are listed one by one, each when it is asked for
+_COMPARED: Final = 20_000  # names that a mistyped one is compared with
 _NAMED: Final = 5  # unknown files and folders that a message names
 
 StrPath = str | os.PathLike[str]
@@ -41,12 +53,15 @@ class Root:
 
     Attributes:
         path: as it was given.
-        files: its plain files.
+        files: its plain files; empty when only a partition or a file was opened.
         partitions: its partition directories, sorted by topic and number.
         unknown: plain files with names that no broker uses.
         unknown_folders: folders whose names keep a broker from starting.
         unread: entries that are neither file nor folder, and links that are not followed.
         is_log_directory: False when only a partition or a file was opened.
+        beside: of a partition or file that was opened alone, the broker's own files in the log
+            directory that holds it.
+        metadata_log: the cluster's metadata log in the log directory; None if it is not there.
     """
 
     path: str
@@ -56,10 +71,17 @@ class Root:
     unknown_folders: tuple[str, ...] = ()
     unread: tuple[Unread, ...] = ()
     is_log_directory: bool = True
+    beside: tuple[FileEntry, ...] = ()
+    metadata_log: Partition | None = None
+
+    @property
+    def log_directory(self) -> str:
+        """Path of the log directory; of a partition that none holds, its own path."""
+        return self.path if self.is_log_directory else self.partitions[0].root or self.path
 
     def file(self, name: str) -> FileEntry | None:
-        """Return a plain file of the directory by name."""
-        return next((file for file in self.files if file.name == name), None)
+        """Return a plain file of the log directory by name."""
+        return next((file for file in (*self.files, *self.beside) if file.name == name), None)
 
     def has_name(self, name: str) -> bool:
         """Return whether anything has a name here, even if it is not read."""
@@ -111,6 +133,17 @@ class Listing:
     partitions: dict[str, Partition]
 
     @property
+    def metadata_log(self) -> Partition | None:
+        """The cluster's metadata log: opened, or beside a partition that was opened alone."""
+        opened = self.partitions.get(METADATA_LOG)
+        beside = (root.metadata_log for root in self.roots if root.metadata_log is not None)
+        return next(beside, None) if opened is None else opened
+
+    def root_of(self, partition: Partition) -> Root | None:
+        """Return the root that a partition was opened with."""
+        return next((root for root in self.roots if partition in root.partitions), None)
+
+    @property
     def log_directories(self) -> tuple[str, ...]:
         """Absolute paths of the log directories that were opened, or that hold what was opened.
 
@@ -139,11 +172,7 @@ def _list_root(path: str, make: MakePartition, *, whole: bool) -> Root:
         for each in unread
         if each.kind == "link-not-followed" and names.parse_directory_name(each.name) is not None
     ]
-    start_entry = next((file for file in files if file.name == names.LOG_START_OFFSETS), None)
-    starts: dict[TopicPartition, int] = {}
-    if start_entry is not None:
-        with suppress(OSError):  # `verify` says so where it cannot be read
-            starts = OffsetCheckpoint.read(start_entry.path, strict=False).offsets
+    starts = _log_starts(files)
     found = [name for name in (*folders, *links) if names.parse_directory_name(name) is not None]
     remote = files_at(path) if whole and len(found) > _FEW else None
     tree = {} if remote is None else remote.tree(path)
@@ -163,7 +192,7 @@ def _list_root(path: str, make: MakePartition, *, whole: bool) -> Root:
                 topic=parsed.topic,
                 partition=parsed.partition,
                 kind=parsed.kind,
-                checkpoint_start=starts.get(TopicPartition(parsed.topic, parsed.partition)),
+                checkpoint_start=_start_of(parsed, starts, folders),
                 entries=tree.get(f"{path}/{name}"),
             )
         )
@@ -175,7 +204,30 @@ def _list_root(path: str, make: MakePartition, *, whole: bool) -> Root:
         unknown,
         tuple(unknown_folders),
         tuple(each for each in unread if each.name not in links),
+        metadata_log=next((each for each in partitions if each.name == METADATA_LOG), None),
     )
+
+
+def _log_starts(files: Iterable[FileEntry]) -> dict[TopicPartition, int]:
+    """Return the log start offsets in the checkpoint among some files."""
+    for file in files:
+        if file.name == names.LOG_START_OFFSETS:
+            with suppress(OSError):  # `verify` says so where it cannot be read
+                return OffsetCheckpoint.read(file.path, strict=False).offsets
+    return {}
+
+
+def _start_of(
+    parsed: DirectoryName, starts: Mapping[TopicPartition, int], folders: Collection[str]
+) -> int | None:
+    """Return the checkpointed log start offset of a partition directory.
+
+    Beside the log in use, an entry is not about the directory that is marked for deletion or stray:
+    a topic of that name was created since.
+    """
+    name = TopicPartition(parsed.topic, parsed.partition)
+    is_old = parsed.kind in {"delete", "stray"} and str(name) in folders
+    return None if is_old else starts.get(name)
 
 
 def _is_root_file(name: str) -> bool:
@@ -184,19 +236,76 @@ def _is_root_file(name: str) -> bool:
 
 
 def _alone(folder: str, only: str | None, make: MakePartition) -> Root:
-    """List a partition directory, or one file in it, that was opened alone."""
-    name = os.path.basename(absolute(folder))
+    """List a partition directory, or one file in it, that was opened alone.
+
+    It belongs to the log directory that holds it, so that the answers are those for the whole
+    directory: its checkpoints, how its broker stopped, and the cluster's metadata count.
+    """
+    whole = absolute(folder)
+    name = os.path.basename(whole)
     parsed = names.parse_directory_name(name)
+    parent = None if parsed is None else _parent_of(whole)
+    files, folders, unread = FolderContents([], [], [])
+    start = metadata = None
+    if parsed is not None and parent is not None:
+        files, folders, unread = _own_contents(parent, parsed)
+        parent = parent if files or unread else None
+        if only is None or _is_in_use(only):
+            start = _start_of(parsed, _log_starts(files), folders)
+        if METADATA_LOG in folders and name != METADATA_LOG:
+            metadata = make(
+                METADATA_LOG,
+                os.path.join(os.path.dirname(whole), METADATA_LOG),
+                root=os.path.dirname(whole),
+                topic=METADATA_TOPIC,
+                partition=0,
+            )
     partition = make(
         name,
         folder,
-        root=None,
+        root=parent,
         topic=parsed.topic if parsed else name,
         partition=parsed.partition if parsed else 0,
         kind=parsed.kind if parsed else "log",
         only=only,
+        checkpoint_start=start,
+        is_alone=True,
     )
-    return Root(folder, (), (partition,), is_log_directory=False)
+    return Root(
+        folder,
+        (),
+        (partition,),
+        unread=tuple(unread),
+        is_log_directory=False,
+        beside=tuple(files),
+        metadata_log=metadata,
+    )
+
+
+def _parent_of(path: str) -> str | None:
+    """Return the directory that holds a partition directory; None at the root of what is read."""
+    parent = os.path.dirname(path)
+    if is_uri(path) != is_uri(parent) or (files_at(path) is None) != (files_at(parent) is None):
+        return None
+    return parent
+
+
+def _own_contents(directory: str, parsed: DirectoryName) -> FolderContents:
+    """Return what of a log directory concerns one of its partitions: a broker's own files."""
+    in_use = str(TopicPartition(parsed.topic, parsed.partition))
+    try:
+        found = list_named(directory, {*names.ROOT_FILES, METADATA_LOG, in_use})
+    except OSError as error:
+        return FolderContents([], [], [Unread.of_error("", directory, error)])
+    files, folders, unread = without_unreadable(found, _READ_FILES)
+    own = [file for file in files if file.name in names.ROOT_FILES]
+    return FolderContents(own, folders, [each for each in unread if each.name in names.ROOT_FILES])
+
+
+def _is_in_use(name: str) -> bool:
+    """Return whether a file is a segment's, and not marked for deletion or left by a crash."""
+    parsed = names.parse_file_name(name)
+    return parsed is not None and not parsed.suffix
 
 
 def _holds_segments(path: str) -> bool:
@@ -230,12 +339,22 @@ def _kind_of(path: str) -> Literal["file", "folder", "nothing"]:
     return "nothing" if entry is None else "folder" if entry.is_folder else "file"
 
 
+def _near(path: str) -> str:
+    """Return ``; did you mean orders-0?`` if the folder that should hold a path has such a name."""
+    if is_uri(path):
+        return ""
+    folder, name = os.path.split(absolute(path))
+    with suppress(OSError), os.scandir(folder) as entries:
+        return did_you_mean(name, [entry.name for entry in islice(entries, _COMPARED)])
+    return ""
+
+
 def _list_path(path: str, make: MakePartition, *, whole: bool) -> Root:
     kind = _kind_of(path)
     if kind == "file":
         return _alone(os.path.dirname(path) or ".", os.path.basename(path), make)
     if kind == "nothing":
-        raise LogDirectoryError(path, "there is no such file or directory")
+        raise LogDirectoryError(path, f"there is no such file or directory{_near(path)}")
     if _holds_segments(path):
         return _alone(path, None, make)
     return _list_root(path, make, whole=whole)
@@ -271,7 +390,7 @@ def list_log_directories(
         LogDirectoryError: a path does not exist, or none was given.
         OSError: a folder cannot be listed.
     """
-    given: Sequence[StrPath] = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    given: Sequence[StrPath] = several(paths)
     if not given:
         raise LogDirectoryError("open_log_directory", "no path was given")
     roots = tuple(_list_path(os.fspath(path), make, whole=whole) for path in given)

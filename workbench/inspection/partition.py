@@ -33,6 +33,7 @@ from workbench.inspection.facts.html import table_html
 from workbench.inspection.log_parts import LogPart, log_parts
 from workbench.inspection.remote_tier.remote_log import Gap, RemoteLog, RemoteRead, joined
 from workbench.inspection.segment import Segment
+from workbench.inspection.time_lookup import first_record_at
 
 
 @dataclass(slots=True)
@@ -130,9 +131,10 @@ class Partition:
         name: the directory's name: ``orders-0``; deleted, stray and future ones have a suffix.
         topic, partition: parsed from the name.
         path: the directory.
-        root: the log directory that holds it; None when the partition was opened alone.
+        root: the log directory that holds it; None when nothing beside it is a broker's.
         kind: "log" in use, or "delete", "stray", "future".
         only: name of the single file that was opened; None for a whole partition.
+        is_alone: whether it was opened by its own path, and not with its log directory.
     """
 
     _remote: RemoteLog | None = None
@@ -149,6 +151,7 @@ class Partition:
         only: str | None = None,
         checkpoint_start: int | None = None,
         entries: Iterable[RemoteEntry] | None = None,
+        is_alone: bool = False,
     ) -> None:
         self.name = name
         self.path = path
@@ -157,6 +160,7 @@ class Partition:
         self.partition = partition
         self.kind: DirectoryKind = kind
         self.only = only
+        self.is_alone = is_alone
         self._checkpoint_start = checkpoint_start
         self._entries = entries  # as listed with the whole log directory; None: not listed yet
 
@@ -200,7 +204,9 @@ class Partition:
             if entries is not None:
                 contents = remote_contents(self.path, entries)
             else:
-                contents = list_folder(self.path, self.root)
+                # The caller named a link that was opened alone, so it may lead anywhere.
+                is_named_link = self.is_alone and os.path.islink(self.path)
+                contents = list_folder(self.path, None if is_named_link else self.root)
         except FileNotFoundError:  # a broker deleted it since the log directory was opened
             return _sort_files(FolderContents([], [], []))
         except OSError as error:
@@ -421,29 +427,19 @@ class Partition:
         return below[-1] if below else None
 
     def offset_for_timestamp(self, timestamp: int) -> int | None:
-        """Return the first offset whose record is at or after ``timestamp`` (ms); None without one.
+        """Return the first offset at or after ``timestamp`` (ms) that a broker finds.
 
-        The answer of a broker's ListOffsets, from the batches and records themselves: a wrong time
-        index changes nothing. Remote segments that end earlier by their metadata are not read.
+        None if it finds none: it looks only into the first segment whose largest timestamp reaches
+        the time, and the file's time counts for a segment without timestamps. Times are read from
+        batches and records: a wrong time index changes nothing.
 
-        Kafka: UnifiedLog.fetchOffsetByTimestamp, FileRecords.searchForTimestamp (4.2)
+        Raises:
+            OSError: a file cannot be read.
+
+        Kafka: UnifiedLog.fetchOffsetByTimestamp (4.2)
         """
-        for part in self.parts:
-            start, segment = max(self.log_start_offset, part.low), part.segment
-            is_earlier = part.max_timestamp is not None and part.max_timestamp < timestamp
-            if segment is None or is_earlier:
-                continue
-            rows = segment.batches.rows
-            reaching = (rows["max_timestamp"] >= timestamp) & (rows["last_offset"] >= start)
-            for row in rows[reaching]:
-                begin, end = int(row["position"]), int(row["position"] + row["size"])
-                for chunk in segment.read(begin, end, options=0):
-                    offsets = chunk.columns.offsets
-                    found = (chunk.columns.timestamps >= timestamp) & (offsets >= start)
-                    found &= offsets < part.high
-                    if found.any():
-                        return int(offsets[found][0])
-        return None
+        found = first_record_at(self, timestamp)
+        return None if found is None else found.offset
 
     def _repr_html_(self) -> str:
         rows = [

@@ -12,11 +12,11 @@ from typing import Any, Final
 
 from workbench.decoders.cluster_metadata import decode_value
 from workbench.files import names
+from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.record.reading.reader import KEYS, VALUES
 
-METADATA_LOG: Final = "__cluster_metadata-0"
 EVERY_BROKER: Final = ""
 """The name for a configuration of all brokers."""
 
@@ -62,6 +62,8 @@ class StoredPartition:
         is_recovering: whether the leader was elected uncleanly and has not recovered yet.
         unclean_leaders: how often a leader was elected that was not in sync, as far as the log goes
             back.
+        directories: id of each replica's log directory, in the order of ``replicas``; empty before
+            3.7.
     """
 
     replicas: tuple[int, ...]
@@ -71,6 +73,7 @@ class StoredPartition:
     leader_epoch: int
     is_recovering: bool
     unclean_leaders: int = 0
+    directories: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -83,7 +86,11 @@ class StoredCluster:
         partition_counts: name of each topic that exists → how many partitions it has.
         partitions: (id of a topic, number of a partition) → its leader and in-sync replicas.
         features: name → finalized level, such as ``metadata.version``.
+        supported: id of a node → the highest level of each feature that it last registered with.
         next_producer_id: the first producer id that no broker has got yet.
+        log_directories: id of a broker → the ids of its log directories, since 3.7.
+        voters: ids and directory ids of the quorum's voters; None where the log does not have them,
+            as in a quorum with static voters.
     """
 
     configs: StoredConfigs = field(default_factory=StoredConfigs)
@@ -91,7 +98,10 @@ class StoredCluster:
     partition_counts: dict[str, int] = field(default_factory=dict)
     partitions: dict[tuple[str, int], StoredPartition] = field(default_factory=dict)
     features: dict[str, int] = field(default_factory=dict)
+    supported: dict[int, dict[str, int]] = field(default_factory=dict)
     next_producer_id: int = 0
+    log_directories: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    voters: tuple[tuple[int, str], ...] | None = None
 
 
 def read_stored_configs(partition: Partition) -> StoredConfigs:
@@ -103,10 +113,24 @@ def read_stored_configs(partition: Partition) -> StoredConfigs:
     return read_stored_cluster(partition).configs
 
 
-def read_stored_cluster(partition: Partition) -> StoredCluster:
+def stored_cluster(listing: Listing) -> StoredCluster:
+    """Return what the metadata log among opened directories says; nothing if there is none.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    metadata = listing.metadata_log
+    return StoredCluster() if metadata is None else read_stored_cluster(metadata)
+
+
+def read_stored_cluster(partition: Partition, until: int | None = None) -> StoredCluster:
     """Read a metadata log: its newest snapshot, and the records after it.
 
     All records are used, even those that the quorum has perhaps not committed yet.
+
+    Args:
+        partition: the metadata log.
+        until: the first offset that is not read; None reads to the end.
 
     Raises:
         OSError: a file cannot be read.
@@ -118,21 +142,24 @@ def read_stored_cluster(partition: Partition) -> StoredCluster:
     for entry in partition.metadata_snapshots[-1:]:
         name = names.parse_file_name(entry.name)
         start = 0 if name is None else name.offset
-        image.take(_values(Segment(0, {"log": entry}, is_active=False), 0))
+        image.take(_values(Segment(0, {"log": entry}, is_active=False), 0, names.MAX_OFFSET))
+    end = names.MAX_OFFSET if until is None else until
     for segment in partition.segments:
-        image.take(_values(segment, start))
+        if segment.base_offset < end:
+            image.take(_values(segment, start, end))
     return image.cluster
 
 
-def _values(segment: Segment, start: int) -> Iterator[Any]:
-    """Yield the decoded data records at or after an offset."""
-    for chunk in segment.read(options=KEYS | VALUES, select=lambda rows: ~rows["is_control"]):
+def _values(segment: Segment, start: int, end: int) -> Iterator[Any]:
+    """Yield the decoded records of [start, end): control records by name, too."""
+    for chunk in segment.read(options=KEYS | VALUES):
         columns = chunk.columns
+        assert columns.keys is not None
         assert columns.values is not None
         for index, offset in enumerate(columns.offsets.tolist()):
             value = columns.values.item(index)
-            if offset >= start and value is not None:  # a null value says nothing
-                yield decode_value(None, value)
+            if start <= offset < end and value is not None:  # a null value says nothing
+                yield decode_value(columns.keys.item(index), value)
 
 
 class _Image:
@@ -191,6 +218,26 @@ class _Image:
                 own.pop(data["name"], None)
             else:
                 own[data["name"]] = data["value"]
+        else:
+            self._apply_to_node(kind, data)
+
+    def _apply_to_node(self, kind: str, data: Mapping[str, Any]) -> None:
+        """Apply a record about one node, or about the voters."""
+        cluster = self.cluster
+        if kind in {"RegisterBrokerRecord", "RegisterControllerRecord"}:
+            node = data["brokerId" if kind == "RegisterBrokerRecord" else "controllerId"]
+            cluster.supported[node] = {
+                each["name"]: each["maxSupportedVersion"] for each in data["features"]
+            }
+        if kind in {"RegisterBrokerRecord", "BrokerRegistrationChangeRecord"}:
+            directories = tuple(data.get("logDirs") or ())
+            if directories:
+                cluster.log_directories[data["brokerId"]] = directories
+        elif kind == "UnregisterBrokerRecord":
+            cluster.log_directories.pop(data["brokerId"], None)
+        elif kind == "kraft_voters":
+            voters = data.get("voters", ())
+            cluster.voters = tuple((v["voterId"], v["voterDirectoryId"]) for v in voters)
 
     def _register(self, kind: str, data: Mapping[str, Any]) -> None:
         """Apply a record about one partition."""
@@ -219,6 +266,7 @@ def _created(data: Mapping[str, Any]) -> StoredPartition:
         leader=data.get("leader", -1),
         leader_epoch=data.get("leaderEpoch", -1),
         is_recovering=data.get("leaderRecoveryState") == _RECOVERING,
+        directories=tuple(data.get("directories") or ()),
     )
 
 
@@ -228,7 +276,7 @@ def _changed(before: StoredPartition, data: Mapping[str, Any]) -> StoredPartitio
     Kafka: PartitionRegistration.merge (4.2)
     """
 
-    def changed(name: str, old: tuple[int, ...]) -> tuple[int, ...]:
+    def changed(name: str, old: tuple[Any, ...]) -> tuple[Any, ...]:
         new = data.get(name)
         return old if new is None else tuple(new)
 
@@ -244,4 +292,5 @@ def _changed(before: StoredPartition, data: Mapping[str, Any]) -> StoredPartitio
         leader_epoch=before.leader_epoch + has_new,
         is_recovering=before.is_recovering if recovery < 0 else recovery == _RECOVERING,
         unclean_leaders=before.unclean_leaders + is_unclean,
+        directories=changed("directories", before.directories),
     )

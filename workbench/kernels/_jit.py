@@ -6,12 +6,16 @@ a new one.
 
 `NUMBA_CACHE_DIR` sets the parent folder. A folder that others can write to is not used:
 see `cache_folder`.
+
+`KAFKA_WORKBENCH_KERNELS=checked` compiles them with the bounds of arrays checked, to a folder of
+their own, and runs them as `guarded` does.
 """
 
 import hashlib
+import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numba
 
@@ -27,7 +31,14 @@ def _folder_hash() -> str:
     return digest.hexdigest()[:16]
 
 
-CACHE_FOLDER = safe_folder(user_cache(), f"kafka-log-workbench/kernels-{_folder_hash()}")
+CHECKED: Final = os.environ.get("KAFKA_WORKBENCH_KERNELS") == "checked"
+CACHE_FOLDER = safe_folder(
+    user_cache(), f"kafka-log-workbench/kernels-{_folder_hash()}{'-checked' * CHECKED}"
+)
+if CHECKED:
+    from workbench.kernels.guarded import guard, guard_allocations
+
+    guard_allocations()
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -48,14 +59,15 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _compiled(function: Callable[..., Any], *, inline: str) -> Callable[..., Any]:
     # numba reads its cache folder when a function is decorated: set it for that moment only, so
-    # that
-    # the functions of other packages keep theirs.
+    # that the functions of other packages keep theirs.
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(CACHE_FOLDER)
     try:
         compiled: Callable[..., Any] = numba.njit(
-            cache=True, nogil=True, error_model="numpy", inline=inline
+            cache=True, nogil=True, error_model="numpy", inline=inline, boundscheck=CHECKED or None
         )(function)
+        if CHECKED:
+            guard(compiled)
         return compiled
     finally:
         numba.config.CACHE_DIR = before

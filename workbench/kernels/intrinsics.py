@@ -81,13 +81,35 @@ put_i64 = _writer(_I64, big_endian=True)
 
 @intrinsic  # type: ignore[untyped-decorator]
 def address_of(_typing_context: Any, array: Any) -> Any:
-    """Return the address of a C-contiguous array's first item."""
+    """Return the address of a C-contiguous array's first item.
+
+    The array must be an argument of the kernel, or a constant: what a kernel makes itself is freed
+    after the last use of its name. See `working_memory`.
+    """
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         view = context.make_array(signature.args[0])(context, builder, arguments[0])
         return builder.ptrtoint(view.data, _I64)
 
     return types.int64(array), codegen
+
+
+@intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
+def working_memory(_typing_context: Any, size: Any) -> Any:
+    """Return the address of ``size`` bytes, a constant, that a kernel has until it returns.
+
+    They are on the stack of the calling thread, start at a multiple of 64, and are undefined. An
+    array that a kernel makes is no substitute: numba frees it after the last use of its name, and
+    an address is none, so that another thread may get the memory that the kernel still uses.
+    """
+
+    def codegen(_context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
+        with builder.goto_entry_block():
+            memory = builder.alloca(ir.ArrayType(_I8, size.literal_value))
+            memory.align = 64
+        return builder.ptrtoint(memory, _I64)
+
+    return types.int64(size), codegen
 
 
 @intrinsic  # type: ignore[untyped-decorator]

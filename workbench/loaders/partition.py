@@ -24,7 +24,9 @@ class Partition(inspection.Partition):
     The methods take ``config``: names of brokers and topics to values; ``"orders:retention.ms"``
     is one topic's own. It takes precedence over `__cluster_metadata` in the same directories.
     Topics that neither names have Kafka's defaults, but those that the cleaner's checkpoint names
-    are compacted. ``now`` is ms since the epoch, the machine's time when None.
+    are compacted. ``now`` is ms since the epoch, the machine's time when None. ``kafka`` is the
+    broker's version, such as "2.8"; None takes the newest that the directories show, and the
+    result's ``broker`` says which and why.
 
     Attributes:
         log_directories: paths of the log directories that were opened together; empty where a
@@ -41,6 +43,7 @@ class Partition(inspection.Partition):
         passes: int = 1,
         everything: bool = False,
         workers: int | None = None,
+        kafka: str | None = None,
     ) -> "CleaningPlan":
         """Return the fate of each record and batch when the log is cleaned, and why.
 
@@ -55,9 +58,10 @@ class Partition(inspection.Partition):
             workers: threads that decompress and decide side by side in the last round, which is
                 only decided; None: one per core, at most 8. The plan does not depend on it. Each
                 takes up to 64 MiB.
+            kafka: see the class.
 
         Raises:
-            ConfigError: a configuration's name or value is wrong.
+            ConfigError: a configuration's name or value is wrong, or the version is unknown.
             LogDirectoryError: a broker's log manager does not serve the log.
             ValueError: ``workers`` is below 1.
             WorkbenchError, OSError: cleaning fails, as it would in a broker.
@@ -68,10 +72,12 @@ class Partition(inspection.Partition):
         from workbench.loaders.tables.explain_partition import plan_partition
 
         times = round_times(now, passes)
-        with open_dry(self._directories, config, times[0]) as dry:
+        with open_dry(self._directories, config, times[0], kafka) as dry:
             return plan_partition(dry, self, times, everything=everything, workers=workers)
 
-    def explain_cleaning(self, config: Config = None, *, now: int | None = None) -> "Explanation":
+    def explain_cleaning(
+        self, config: Config = None, *, now: int | None = None, kafka: str | None = None
+    ) -> "Explanation":
         """Return why a broker's cleaner would clean the log now, or why not: one row per rule.
 
         The other compacted logs of the directories determine its place in the order, so each call
@@ -88,10 +94,12 @@ class Partition(inspection.Partition):
         from workbench.loaders.tables.explain_partition import Explainer
 
         moment = time_or_now(now)
-        with open_dry(self._directories, config, moment) as dry:
+        with open_dry(self._directories, config, moment, kafka) as dry:
             return Explainer(dry, moment).cleaning(self)
 
-    def explain_retention(self, config: Config = None, *, now: int | None = None) -> "Explanation":
+    def explain_retention(
+        self, config: Config = None, *, now: int | None = None, kafka: str | None = None
+    ) -> "Explanation":
         """Return why a broker would delete segments now, or why not: rows of rule and segment.
 
         Raises:
@@ -103,7 +111,7 @@ class Partition(inspection.Partition):
         from workbench.loaders.tables.explain_partition import Explainer
 
         moment = time_or_now(now)
-        with open_dry(self._directories, config, moment) as dry:
+        with open_dry(self._directories, config, moment, kafka) as dry:
             return Explainer(dry, moment).retention(self)
 
     @property

@@ -81,6 +81,7 @@ BATCH_FIELDS: Final = _fields(
     ("batch_base_offset", pa.int64(), True),
     ("batch_position", pa.int64(), False),  # byte in the segment's .log file
     ("segment", pa.int64(), False),  # base offset of the segment
+    ("file", pa.string(), False),  # path of the segment's .log file
 )
 """Columns a scan returns on request, from the record's batch."""
 
@@ -372,6 +373,9 @@ WHAT_IF: Final = table_schema(
         pa.field("deleted_bytes", pa.int64(), nullable=False),
         pa.field("compacted_bytes", pa.int64(), nullable=False),
         pa.field("size_after", pa.int64(), nullable=False),
+        pa.field("size_as_configured", pa.int64(), nullable=False),  # afterwards, unchanged
+        pa.field("difference", pa.int64(), nullable=False),  # bytes that the change adds
+        pa.field("is_config_known", pa.bool_(), nullable=False),  # otherwise Kafka's defaults
         pa.field("segments", pa.int64(), nullable=False),  # before
         pa.field("deleted_segments", pa.int64(), nullable=False),
         pa.field("dropped_records", pa.int64(), nullable=False),

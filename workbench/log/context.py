@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.config.log_config import LogConfig
 from workbench.file_system.local import FileSystem
 from workbench.files.names import DirectoryKind, TopicPartition, parse_directory_name
@@ -38,6 +39,7 @@ class LogContext:
         log_directory: path of the log directory of the partition directory; it may go offline.
         names_changed: whether current names in the directory might not be on the disk.
         metrics: the metrics; the logs of a manager share them.
+        rules: how brokers of the version that is meant behave.
     """
 
     directory: str
@@ -52,6 +54,7 @@ class LogContext:
     log_directory: str = field(init=False)
     names_changed: bool = True
     metrics: LogMetrics = field(default_factory=LogMetrics)
+    rules: BrokerRules = MODELED_RULES
 
     def __post_init__(self) -> None:
         self.log_directory = os.path.dirname(self.directory)

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, Literal, Self
 from uuid import UUID
 
+from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.config.log_config import LogConfig
 from workbench.config.producer_state_config import ProducerStateConfig
 from workbench.errors import InconsistentTopicIdError, LogDirectoryError, OffsetOutOfRangeError
@@ -98,6 +99,7 @@ class Log:
         observer: Observer | None = None,
         remaining: Callable[[int], None] | None = None,
         metrics: LogMetrics | None = None,
+        rules: BrokerRules = MODELED_RULES,
     ) -> Self:
         """Load the log in a folder, creating it if missing, and recover it if necessary.
 
@@ -116,6 +118,7 @@ class Log:
             observer: receives each step.
             remaining: receives the number of segments left to recover.
             metrics: the metrics, shared by the logs of a manager; its own if None.
+            rules: how brokers of the version that is meant behave.
 
         Raises:
             LogDirectoryError: the folder's name is not that of a partition directory.
@@ -136,6 +139,7 @@ class Log:
             observer,
             rng or random.Random(),  # noqa: S311  # spreads rolls over time, keeps no secret
             metrics=metrics or LogMetrics(),
+            rules=rules,
         )
         parts = load_parts(
             context,

@@ -9,6 +9,7 @@ Kafka: UnifiedLog.deleteOldSegments, deletableSegments (4.2)
 from collections.abc import Callable
 from typing import NamedTuple
 
+from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.config.log_config import LogConfig
 from workbench.log.segments.segment import LogSegment
 from workbench.runtime.times import age_text, ms_and_time, with_hours
@@ -42,6 +43,7 @@ class LogState(NamedTuple):
         log_start_offset, log_end_offset, high_watermark: the log's offsets.
         config: the topic's configuration.
         now: ms since the epoch.
+        rules: how brokers of the version that is meant behave.
     """
 
     segments: list[LogSegment]
@@ -50,18 +52,20 @@ class LogState(NamedTuple):
     high_watermark: int
     config: LogConfig
     now: int
+    rules: BrokerRules = MODELED_RULES
 
 
 Rule = Callable[[LogState], list[RetentionVerdict]]
 _Judge = Callable[[LogSegment, LogSegment | None], tuple[bool, str, int, int]]
 
 
-def rules_for(config: LogConfig) -> list[Rule]:
+def rules_for(config: LogConfig, broker: BrokerRules = MODELED_RULES) -> list[Rule]:
     """Return the rules for a topic, in the order in which they apply.
 
     Kafka: UnifiedLog.deleteOldSegments (4.2)
     """
-    return [by_log_start, by_size, by_time] if config.delete else [by_log_start]
+    always: list[Rule] = [by_log_start] if broker.deletes_below_start else []
+    return [*always, by_size, by_time] if config.delete else always
 
 
 def all_verdicts(state: LogState) -> list[RetentionVerdict]:
@@ -70,7 +74,7 @@ def all_verdicts(state: LogState) -> list[RetentionVerdict]:
     Kafka: UnifiedLog.deleteOldSegments (4.2)
     """
     verdicts: list[RetentionVerdict] = []
-    for rule in rules_for(state.config):
+    for rule in rules_for(state.config, state.rules):
         found = rule(state)
         verdicts += found
         gone = [verdict.segment for verdict in found if verdict.is_deleted]
@@ -142,7 +146,9 @@ def by_time(state: LogState) -> list[RetentionVerdict]:
         largest = segment.largest_timestamp
         age = state.now - largest
         what = "largest timestamp"
-        if segment.max_timestamp_so_far.timestamp < 0:
+        if state.rules.retains_by_file_time:
+            what = "file time"
+        elif segment.goes_by_file_time:
             what = "file time (no record has a timestamp)"
         reason = (
             f"the segment's {what} {ms_and_time(largest)} is {age_text(age)}, "
@@ -159,7 +165,8 @@ def _judge(state: LogState, rule: str, judge: _Judge) -> list[RetentionVerdict]:
     followers = [*state.segments[1:], None]
     for segment, following in zip(state.segments, followers, strict=False):  # no segments: one more
         upper = state.log_end_offset if following is None else following.base_offset
-        if state.high_watermark < upper:
+        keeps = state.rules.keeps_above_high_watermark
+        if keeps and state.high_watermark < upper:
             reason = f"the segment reaches {upper}, above the high watermark {state.high_watermark}"
             kept = False
             verdict = RetentionVerdict(rule, segment, kept, reason, state.high_watermark, upper)

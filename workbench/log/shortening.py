@@ -22,7 +22,7 @@ def delete_old_segments(log: LogParts) -> list[RetentionVerdict]:
     Kafka: UnifiedLog.deleteOldSegments (4.2)
     """
     verdicts = []
-    for rule in rules_for(log.context.config):
+    for rule in rules_for(log.context.config, log.context.rules):
         verdicts += _delete_by(log, rule)
     return verdicts
 
@@ -36,6 +36,7 @@ def retention_state(log: LogParts) -> LogState:
         log.watermarks.high,
         log.context.config,
         log.context.clock.now(),
+        log.context.rules,
     )
 
 

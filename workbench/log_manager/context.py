@@ -12,6 +12,7 @@ from uuid import UUID
 
 from workbench.cleaner.schedule.manager import LogCleanerManager
 from workbench.config.broker_config import BrokerConfig
+from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.config.log_config import LogConfig
 from workbench.errors import LogDirectoryError, StorageError
 from workbench.file_system.local import FileSystem
@@ -25,6 +26,7 @@ from workbench.runtime.clock import Clock
 from workbench.runtime.failures import LogDirFailures
 from workbench.runtime.metrics import LogMetrics
 from workbench.runtime.scheduler import Scheduler
+from workbench.runtime.several import several
 from workbench.runtime.steps import Observer, Step
 
 
@@ -50,6 +52,7 @@ class ManagerContext:
         is_kraft: no ZooKeeper; such a broker renames logs without a topic id to `-stray`.
         commits_appends: whether each log is the only replica; see `LogBase`.
         metrics: the metrics of all logs.
+        rules: how brokers of the version that is meant behave.
     """
 
     directories: dict[str, ManagedDirectory]
@@ -69,6 +72,7 @@ class ManagerContext:
     is_kraft: bool = True
     commits_appends: bool = False
     metrics: LogMetrics = field(default_factory=LogMetrics)
+    rules: BrokerRules = MODELED_RULES
 
     @classmethod
     def of(
@@ -82,6 +86,7 @@ class ManagerContext:
         scheduler: Scheduler,
         observer: Observer | None,
         rng: Random,
+        rules: BrokerRules = MODELED_RULES,
     ) -> Self:
         """Return the context of a manager that has not started.
 
@@ -94,7 +99,7 @@ class ManagerContext:
         broker = config if isinstance(config, BrokerConfig) else BrokerConfig.of(config or {})
         failures = LogDirFailures()
         directories: dict[str, ManagedDirectory] = {}
-        for path in (absolute(os.fspath(each)) for each in paths):
+        for path in (absolute(os.fspath(each)) for each in several(paths)):
             if real(path) in map(real, directories):
                 raise LogDirectoryError(path, "named more than once")
             directories[path] = ManagedDirectory(path, fs, failures, observer)
@@ -110,6 +115,7 @@ class ManagerContext:
             failures=failures,
             observer=observer,
             rng=rng,
+            rules=rules,
             deletion=DeletionQueue(clock, lambda: context.defaults.file_delete_delay_ms),
         )
         for topic in context.topic_configs:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from workbench.errors import InconsistentTopicIdError, LogDirectoryError, StorageError
-from workbench.files.names import TopicPartition, directory_name
+from workbench.files.names import TopicPartition, directory_name, partition_problem
 from workbench.log.log import Log
 from workbench.log_manager.context import ManagerContext
 from workbench.log_manager.identity import RESERVED_IDS, random_uuid
@@ -79,6 +79,8 @@ class LogCreation:
         topic_id: UUID | None,
         directory_id: UUID | None,
     ) -> Log:
+        if (problem := partition_problem(*topic_partition)) is not None:
+            raise ValueError(problem)
         context = self._context
         preferred = self._preferred_directory(topic_partition, directory_id)
         if is_future:

@@ -18,7 +18,9 @@ from uuid import UUID
 
 from workbench.cleaner.schedule.log_cleaner import LogCleaner
 from workbench.config.broker_config import BrokerConfig
+from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.config.log_config import LogConfig
+from workbench.errors import StorageError
 from workbench.file_system.local import LOCAL, FileSystem, allow_open_files
 from workbench.files.names import TopicPartition
 from workbench.log.log import Log
@@ -49,10 +51,13 @@ from workbench.log_manager.opening import (
 )
 from workbench.log_manager.registry import PartitionName, partition_of
 from workbench.log_manager.tasks import DeletionTask, schedule_tasks
+from workbench.runtime.broker_state import BrokerState
 from workbench.runtime.clock import Clock, SystemClock
 from workbench.runtime.failures import FailureListener
 from workbench.runtime.scheduler import Scheduler, Task, ThreadScheduler
-from workbench.runtime.steps import Observer
+from workbench.runtime.several import several
+from workbench.runtime.steps import Observer, Step
+from workbench.runtime.words import plural
 
 _BACKGROUND_THREADS: Final = 4
 
@@ -79,10 +84,14 @@ class LogManager:
         commits_appends: each log is the only replica of its partition, so that its leader commits
             what it appends: the high watermark is the log end offset. With False it starts at the
             offset in `replication-offset-checkpoint`, and the caller moves it.
+        rules: how brokers of the version that is meant start, clean and delete.
 
     Attributes:
         cleaner: compacts logs; None before `startup`, and with `log.cleaner.enable=false`.
         starting_high_watermarks: partition → high watermark of its log after `startup`.
+        broker_state: the state of the broker whose logs these are. RECOVERY is while logs are
+            loaded, recovered or not. Alone, the broker has no leadership to move before it shuts
+            down.
 
     Raises:
         ConfigError: a configuration's name or value is wrong.
@@ -106,10 +115,12 @@ class LogManager:
         is_stray: StrayTest | None = None,
         progress: Progress | None = None,
         commits_appends: bool = True,
+        rules: BrokerRules = MODELED_RULES,
     ) -> None:
         clock = SystemClock() if clock is None else clock
         self._owns_scheduler = scheduler is None
-        self._is_running = False
+        self._is_running = self._was_started = False
+        self.broker_state = BrokerState.NOT_RUNNING
         self._context = ManagerContext.of(
             directories,
             config,
@@ -119,11 +130,12 @@ class LogManager:
             scheduler=ThreadScheduler(_BACKGROUND_THREADS) if scheduler is None else scheduler,
             observer=observer,
             rng=Random() if rng is None else rng,  # noqa: S311 - ids and jitter, no secrets
+            rules=rules,
         )
         self._context.commits_appends = commits_appends
         failures = self._context.failures
         failures.listeners.append(self._directory_failed)
-        for path in initial_offline_directories:
+        for path in several(initial_offline_directories):
             failures.add(os.path.abspath(path), OSError("the log directory failed before startup"))
         self._expected = (node_id, cluster_id)
         self._identity = Identity(node_id, cluster_id, {})
@@ -146,6 +158,14 @@ class LogManager:
 
     # Start and stop
 
+    def _become(self, state: BrokerState, reason: str) -> None:
+        """Enter a state of a broker."""
+        before, self.broker_state = self.broker_state, state
+        observer = self._context.observer
+        if observer is not None:
+            numbers = {"before": int(before), "state": int(state)}
+            observer(Step("broker state changed", state.name, reason, numbers))
+
     def startup(self, *, with_tasks: bool = True) -> list[Outcome]:
         """Lock the directories, load all logs, schedule the periodic tasks and start the cleaner.
 
@@ -166,9 +186,12 @@ class LogManager:
         Kafka: LogManager.startup (4.2)
         """
         context = self._context
+        self._was_started = True
         allow_open_files()
+        self._become(BrokerState.STARTING, "the log directories are checked and locked")
         try:
             self._identity = take_directories(context, *self._expected)
+            self._become(BrokerState.RECOVERY, "the logs are loaded")
             outcomes = load_logs(
                 context.live,
                 lambda folder: load_folder(context, folder, self._is_stray),
@@ -181,6 +204,7 @@ class LogManager:
             check_any_is_live(context)
         except BaseException:
             release(context)
+            self._become(BrokerState.NOT_RUNNING, "the start failed")
             raise
         for path in context.offline:
             leave_directory(context, path)
@@ -199,6 +223,9 @@ class LogManager:
             if self.cleaner is not None:
                 self.cleaner.startup()
         self._is_running = True
+        self._become(
+            BrokerState.RUNNING, f"the logs of {plural(len(self.logs), 'partition')} are served"
+        )
         return outcomes
 
     def shutdown(self, broker_epoch: int | None = None) -> None:
@@ -215,6 +242,9 @@ class LogManager:
             return
         self._is_running = False
         context = self._context
+        state = BrokerState.PENDING_CONTROLLED_SHUTDOWN
+        self._become(state, "no other broker could lead, so nothing is moved")
+        self._become(BrokerState.SHUTTING_DOWN, "tasks are stopped, logs flushed and closed")
         if self.cleaner is not None:
             self.cleaner.shutdown()
         for task in self._tasks:
@@ -226,6 +256,7 @@ class LogManager:
             close_directories(context, broker_epoch)
         finally:
             release(context)
+            self._become(BrokerState.NOT_RUNNING, "the log directories are unlocked")
 
     def halt(self) -> None:
         """Stop as a process that is killed: no flush, no checkpoint, no clean shutdown file.
@@ -243,6 +274,7 @@ class LogManager:
         if self._owns_scheduler:
             self._context.scheduler.shutdown()
         release(self._context)
+        self._become(BrokerState.NOT_RUNNING, "the process was killed")
 
     @property
     def clock(self) -> Clock:
@@ -291,12 +323,13 @@ class LogManager:
         Names of a log's metrics end with tags: ``"LogEndOffset,topic=orders,partition=0"``; metrics
         that count over all logs are mappings of their attributes, with JMX's names.
 
-        Kafka: the gauges of LogManager, UnifiedLog, LogCleaner; LogFlushStats, BrokerTopicMetrics
-        (4.2)
+        Kafka: the gauges of KafkaBroker, LogManager, UnifiedLog, LogCleaner; LogFlushStats,
+        BrokerTopicMetrics (4.2)
         """
         context = self._context
         found: dict[str, Any] = {
             **context.metrics.values(),
+            "BrokerState": int(self.broker_state),
             "OfflineLogDirectoryCount": len(context.offline),
             "LogDirectoryOffline": {
                 path: int(context.failures.is_offline(path)) for path in context.directories
@@ -314,7 +347,12 @@ class LogManager:
 
     @property
     def logs(self) -> dict[TopicPartition, Log]:
-        """The logs that are served, by partition."""
+        """The logs that are served, by partition.
+
+        Raises:
+            StorageError: the manager was not started.
+        """
+        self._require_start()
         return self._context.reachable(self._context.registry.current)
 
     @property
@@ -332,6 +370,13 @@ class LogManager:
         """The logs that wait to be deleted."""
         return self._context.deletion.logs
 
+    def _require_start(self) -> None:
+        if not self._was_started:
+            problem = (
+                "its logs are not loaded: call startup(), or write with LogManager(…) as manager"
+            )
+            raise StorageError(", ".join(self.directories), problem)
+
     def get_log(
         self, partition: PartitionName, number: int | None = None, *, is_future: bool = False
     ) -> Log | None:
@@ -341,7 +386,11 @@ class LogManager:
             partition: ``"orders-0"``, or with a ``number`` the topic: ``"orders", 0``.
             number: the partition's number.
             is_future: whether to return the copy that is moving in.
+
+        Raises:
+            StorageError: the manager was not started.
         """
+        self._require_start()
         log = self._context.registry.get(partition_of(partition, number), is_future=is_future)
         if log is None or self._context.failures.is_offline(log.parent_directory):
             return None
@@ -371,13 +420,16 @@ class LogManager:
                 None, the directory with the fewest logs.
 
         Raises:
-            StorageError: no directory can hold it, or an offline one may hold it.
+            StorageError: no directory can hold it, an offline one may hold it, or the manager was
+                not started.
             InconsistentTopicIdError: the log exists with another topic id.
-            ValueError: a future log has no preferred directory, or it is the log's own.
+            ValueError: no topic can have the name, or no partition the number; or a future log has
+                no preferred directory, or it is the log's own.
             ConfigError: the topic's configuration is wrong.
 
         Kafka: LogManager.getOrCreateLog (4.2)
         """
+        self._require_start()
         return self._creation.get_or_create(
             partition_of(partition, number),
             is_new=is_new,
@@ -437,20 +489,24 @@ class LogManager:
 
         Kafka: LogManager.asyncDelete (4.2)
         """
-        chosen = [partition_of(partition) for partition in partitions]
+        chosen = [partition_of(partition) for partition in several(partitions)]
         moving.delete_all_later(self._context, chosen, is_stray=is_stray, on_error=on_error)
 
-    def truncate_to(
-        self, offsets: Mapping[TopicPartition, int], *, is_future: bool = False
-    ) -> None:
+    def truncate_to(self, offsets: Mapping[PartitionName, int], *, is_future: bool = False) -> None:
         """Truncate logs to offsets, then write the recovery points of their directories.
 
         Log start offsets are written too if one fell: a start past the log end offset empties the
-        log when it is loaded. (Kafka writes those a minute later.)
+        log when it is loaded. (Kafka writes those a minute later.) A partition without a log is
+        ignored.
+
+        Args:
+            offsets: partition, or its name as ``"orders-0"`` → new log end offset.
+            is_future: whether to truncate the copies that are moving in.
 
         Kafka: LogManager.truncateTo (4.2)
         """
-        upkeep.truncate_to(self._context, offsets, is_future=is_future)
+        chosen = {partition_of(partition): offset for partition, offset in offsets.items()}
+        upkeep.truncate_to(self._context, chosen, is_future=is_future)
 
     def truncate_fully_and_start_at(
         self,

@@ -56,6 +56,7 @@ def open_log(
             rng=context.rng,
             observer=context.observer,
             metrics=context.metrics,
+            rules=context.rules,
         )
     except CorruptCheckpointError as error:
         directory = os.path.dirname(folder)

@@ -7,6 +7,7 @@ from functools import reduce
 from pyspark.sql import DataFrame, SparkSession
 
 from workbench.pipelines.frames import load
+from workbench.runtime.several import several
 from workbench.spark_source.option_values import Paths
 
 
@@ -44,7 +45,9 @@ def cluster_verify(
         LogDirectoryError: a path does not exist.
         LookupError: a topic does not exist.
     """
-    told = [load(spark, each, topics, "findings", deep=str(deep).lower()) for each in brokers]
+    told = [
+        load(spark, each, topics, "findings", deep=str(deep).lower()) for each in several(brokers)
+    ]
     findings = reduce(DataFrame.union, told).persist()
     counts = findings.groupBy("severity", "kind").count().orderBy("severity", "kind")
     rows = [(row[0], row[1], row[2]) for row in counts.collect()]

@@ -5,6 +5,7 @@ from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
+from workbench.runtime.several import several
 from workbench.spark_source.option_values import Paths, joined
 
 LOG: Final = ("topic", "partition")
@@ -15,12 +16,12 @@ def source_options(paths: Paths, topics: Sequence[str], **options: str) -> dict[
     """Return the options of a ``load``.
 
     Args:
-        paths: log directories of one broker, or partition directories.
-        topics: names; none: all.
+        paths: log directories of one broker or of several, or partition directories.
+        topics: names; none: all, Kafka's own too.
         options: others of the format.
     """
-    chosen = {"subscribe": ",".join(topics)} if topics else {}
-    return {"path": joined(paths), **chosen, **options}
+    chosen = {"subscribe": ",".join(several(topics))} if topics else {}
+    return {"path": joined(paths), "includeInternal": "true", **chosen, **options}
 
 
 def load(

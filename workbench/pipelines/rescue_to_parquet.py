@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
 
 from workbench.errors import LogDirectoryError, OutputError
-from workbench.file_system.outputs import new_file, refuse_inputs
+from workbench.file_system.outputs import new_file, refuse_inputs, require_local
 from workbench.inspection.partition import Partition
 from workbench.loaders.exports.parquet_file import write_parquet
 from workbench.loaders.scan.plan import input_paths
@@ -98,15 +98,12 @@ def rescue_to_parquet(
         LogDirectoryError: a path does not exist; or a batch returned more records, or without
             damage fewer, than its header counts: then the partition is not written.
         LookupError: a topic does not exist.
-        OutputError: ``out`` is in one of the paths, or leads there by a link.
-        ValueError: ``out`` is a URI.
+        OutputError: ``out`` is in one of the paths, leads there by a link, or is a URI.
     """
-    base = plain_path(os.fspath(out))
-    if "://" in base:
-        raise ValueError(f"{base}: complete directories are renamed, and a bucket has none")
-    base = os.path.realpath(base)
-    partitions = Plan(parse_options(source_options(paths, topics))).partitions
-    refuse_inputs(base, input_paths(partitions))
+    base = os.path.realpath(require_local(plain_path(os.fspath(out))))
+    plan = Plan(parse_options(source_options(paths, topics)))
+    partitions = plan.partitions
+    refuse_inputs(base, input_paths(plan.replicas))
     staging = os.path.join(base, _UNFINISHED)
     _refuse_links(base, staging)
     shutil.rmtree(staging, ignore_errors=True)

@@ -23,7 +23,6 @@ LARGEST_SLAB: Final = 16 << 20  # bytes; what is larger is not watched: one huge
 _MOST_SLABS: Final = 24  # of one size that are watched: two chunks of a stream take fewer
 _MOST_LENT: Final = 16  # pools that wait to be lent
 _LENT_MEMORY: Final = 32 << 20  # bytes that each of them keeps
-_FREE: Final = 3  # references to a slab that only the pool holds: list, loop variable, getrefcount
 
 
 class BufferPool:
@@ -51,9 +50,9 @@ class BufferPool:
             return own_pages(wanted + -wanted % kind.itemsize).view(kind)
         size = max(_SMALLEST_SLAB, 1 << (wanted - 1).bit_length())
         slabs = self._slabs.setdefault(size, [])
-        for slab in slabs:
-            if sys.getrefcount(slab) == _FREE:
-                return _usable(slab, size).view(kind)
+        slab = _unused(slabs, _FREE)
+        if slab is not None:
+            return _usable(slab, size).view(kind)
         if len(slabs) == _MOST_SLABS:
             del slabs[0]
         slab = np.empty(size + _PAGE if size >= _LARGE else size, np.uint8)
@@ -71,6 +70,27 @@ class BufferPool:
             if self.size <= limit:
                 break
             del self._slabs[size]
+
+
+def _unused(slabs: list[npt.NDArray[np.uint8]], references: int) -> npt.NDArray[np.uint8] | None:
+    """Return the first slab that has no more references than one that only the pool holds."""
+    for slab in slabs:
+        if sys.getrefcount(slab) <= references:
+            return slab
+    return None
+
+
+def _references_of_unused() -> int:
+    """Return how many references `_unused` sees of a slab that only the pool holds.
+
+    Versions of Python differ: a loop variable need not count, and a wrong number would lend memory
+    that is in use.
+    """
+    slabs = [np.empty(1, np.uint8)]
+    return next(count for count in range(1, 9) if _unused(slabs, count) is not None)
+
+
+_FREE: Final = _references_of_unused()
 
 
 def own_pages(size: int) -> npt.NDArray[np.uint8]:

@@ -27,6 +27,7 @@ from workbench.record.writing.batch_writer import BatchWriter
 from workbench.record.writing.record_encoding import Header
 
 _LEAST_ROWS: Final = 64  # there is room for them from the start
+_MOST_SHOWN: Final = 60  # characters of a wrong record in a message
 _BYTES_A_ROW: Final = 2048  # a guess, below a usual batch
 
 Pair = tuple[bytes | None, bytes | None]
@@ -72,6 +73,7 @@ class MemoryRecords:
             options: the other arguments of `RecordsBuilder`.
 
         Raises:
+            TypeError: a record is something else.
             ValueError: see `RecordsBuilder`.
 
         Kafka: MemoryRecords.withRecords (4.2)
@@ -83,10 +85,9 @@ class MemoryRecords:
             if isinstance(record, Record):
                 key, value, headers = record.key, record.value, record.headers
                 time = record.timestamp if record.timestamp is not None else timestamp
-            elif len(record) == 3:
-                time, key, value = record
             else:
-                key, value = record
+                *before, key, value = _checked(record)
+                time = before[0] if before else timestamp
             time = NO_TIMESTAMP if time is None else time
             writer.append_record(writer.next_offset, time, key, value, headers)
         return cls(writer.finish())
@@ -182,6 +183,29 @@ def _check_rest(buffer: npt.NDArray[np.uint8], position: int, code: int) -> None
         magic = int.from_bytes(rest[MAGIC_AT:], signed=True)
         if not 0 <= magic <= 2:
             raise _unknown_magic(position, magic)
+
+
+def _checked(record: Any) -> tuple[Any, ...]:
+    """Return a record that is a tuple of bytes, perhaps with its time before them.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    wanted = "expected (key, value) or (timestamp in ms, key, value), with bytes or None"
+    if not isinstance(record, tuple | list) or len(record) not in {2, 3}:
+        raise TypeError(f"a record is {_shown(record)}, {wanted}; several stand in a list")
+    for name, part in zip(("key", "value"), record[-2:], strict=True):
+        if part is not None and not isinstance(part, bytes | bytearray | memoryview):
+            fix = f": b{part!r}, or .encode()" if isinstance(part, str) else ""
+            raise TypeError(f"the {name} of a record is {_shown(part)}, {wanted}{fix}")
+    if len(record) > 2 and not isinstance(record[0], int | np.integer | None):
+        raise TypeError(f"the timestamp of a record is {_shown(record[0])}, {wanted}")
+    return tuple(record)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
 
 
 EMPTY: Final = MemoryRecords(np.empty(0, np.uint8))

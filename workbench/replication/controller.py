@@ -274,7 +274,8 @@ class Controller:
         old = self.partitions[name]
         config = self.topic_config(name.topic)
         if unclean is None:
-            unclean = bool(config["unclean.leader.election.enable"])
+            allowed = bool(config["unclean.leader.election.enable"])
+            unclean = allowed and self.rules.has_unclean_configuration
         elr, last_known = self._target_elr(old, target_isr, config, unclean_shutdown)
         if (
             not target_isr

@@ -291,7 +291,25 @@ class ReplicaManager:
                 )  # fmt: skip
         else:
             self.respond(reply_to, answers)
-        for name, change in changes.items():  # Kafka's action queue: after the request
+        self._complete_after_appends(changes)
+
+    def append_records_to_leader(
+        self, name: TopicPartition, records: Any, origin: AppendOrigin, required_acks: int
+    ) -> ProduceResponse:
+        """Append and do not wait, also with acks=all: for a coordinator, which waits by itself.
+
+        Kafka: ReplicaManager.appendRecordsToLeader (4.2)
+        """
+        changes: dict[TopicPartition, HighWatermarkChange] = {}
+        answer = self._append(name, records, origin, required_acks, changes)
+        self._complete_after_appends(changes)
+        return answer
+
+    def _complete_after_appends(
+        self, changes: Mapping[TopicPartition, HighWatermarkChange]
+    ) -> None:
+        """Try what waits for the appended partitions; Kafka's action queue: after the request."""
+        for name, change in changes.items():
             if change is HighWatermarkChange.INCREASED:
                 self.produce_purgatory.check_and_complete(name)
             self.fetch_purgatory.check_and_complete(name)

@@ -63,6 +63,8 @@ class Rules(NamedTuple):
         notices_fast_restart: the controller notices each restart of a broker (KIP-380, 2.2).
         exits_ahead_of_leader: a follower with more offsets than its leader ends its process
             unless unclean elections are allowed (up to 2.0.0).
+        has_unclean_configuration: the controller follows `unclean.leader.election.enable`; with
+            KRaft up to 3.8 it makes no unclean election unless it is asked for one.
         unclean_election: the default of `unclean.leader.election.enable` (true before 0.11).
         lag_time_max_ms: the default of `replica.lag.time.max.ms`.
     """
@@ -87,6 +89,7 @@ class Rules(NamedTuple):
     empties_isr: bool
     notices_fast_restart: bool
     exits_ahead_of_leader: bool
+    has_unclean_configuration: bool
     unclean_election: bool
     lag_time_max_ms: int
 
@@ -133,6 +136,7 @@ class Rules(NamedTuple):
             empties_isr=at < (1, 1),
             notices_fast_restart=at >= (2, 2),
             exits_ahead_of_leader=at <= (2, 0, 0),
+            has_unclean_configuration=not (3, 3) <= at < (3, 9),
             unclean_election=at < (0, 11),
             lag_time_max_ms=30_000 if at >= (2, 5) else 10_000,
         )

@@ -92,7 +92,9 @@ class LogMetrics:
     def reject(self, topic: str, size: int) -> None:
         """Count the bytes of an append that was refused because one of its batches is too large.
 
-        Kafka: BrokerTopicMetrics.bytesRejectedRate (4.2)
+        A topic's meter, and so its mean rate, begins with the topic's first refusal, as Kafka's.
+
+        Kafka: BrokerTopicMetrics.bytesRejectedRate, MeterWrapper.meter (4.2)
         """
         with self._lock:
             of_topic = self._rejected_of.setdefault(topic, Meter())

@@ -82,6 +82,7 @@ KINDS: Final = {
     "leader epochs truncated": "leader epochs of removed records were removed",
     "leader epochs cleared": "all leader epochs were removed, because old batches have none",
     # directories and their logs
+    "broker state changed": "the broker entered another state; `state` is its number",
     "directory made": "a log directory was created",
     "directory locked": "a log manager locked a log directory",
     "directory left": "a log manager left a log directory",

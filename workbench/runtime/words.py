@@ -17,9 +17,15 @@ def plural(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many}"
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return ``; did you mean orders?``; empty if no known name resembles the given one."""
-    near = difflib.get_close_matches(name, known, n=1)
+def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """Return ``; did you mean orders?``; empty if no known name resembles the given one.
+
+    Args:
+        name: the given name.
+        known: the known names.
+        cutoff: how near a name must be: 1 is equal.
+    """
+    near = difflib.get_close_matches(name, known, n=1, cutoff=cutoff)
     return f"; did you mean {near[0]}?" if near else ""
 
 

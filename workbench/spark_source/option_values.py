@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from workbench.runtime.several import several
+
 _UNITS: Final = {"": 0, "k": 10, "m": 20, "g": 30}
 
 Given = Mapping[str, str]
@@ -16,8 +18,7 @@ Paths = Path | Sequence[Path]
 
 def joined(paths: Paths) -> str:
     """Return paths as the option ``path`` takes them."""
-    several = [paths] if isinstance(paths, str | os.PathLike) else paths
-    return ",".join(os.fspath(each) for each in several)
+    return ",".join(os.fspath(each) for each in several(paths))
 
 
 def small_names(options: Mapping[str, str]) -> dict[str, str]:
@@ -67,6 +68,11 @@ def positive(given: Given, name: str, parse: Callable[[str], int] = int) -> int 
     return number
 
 
+def split_paths(text: str) -> list[str]:
+    """Return paths that are separated by commas, but for commas within braces."""
+    return [each.strip() for each in re.split(r",(?![^{}]*\})", text)]
+
+
 def paths(given: Given) -> list[str]:
     """Return the paths of ``path``, separated by commas as in Kafka's ``log.dirs``.
 
@@ -75,7 +81,7 @@ def paths(given: Given) -> list[str]:
     """
     if "path" not in given:
         raise ValueError("kafka-log needs a path: give one to load or save, or option('path', …)")
-    return [plain_path(path) for path in given["path"].split(",")]
+    return [plain_path(path) for path in split_paths(given["path"])]
 
 
 def plain_path(text: str) -> str:
@@ -84,4 +90,4 @@ def plain_path(text: str) -> str:
     Executors work in other directories than the driver.
     """
     path = re.sub(r"^file:(//)?(?=/)", "", text.strip())
-    return path if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", path) else os.path.abspath(path)
+    return path if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", path) else os.path.abspath(path)

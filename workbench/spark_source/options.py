@@ -1,7 +1,7 @@
 """The options of a ``load``: named, defaulted and checked as by Spark's own Kafka source.
 
 So a job moves here by changing the format and naming a path. Options for a broker alone (other
-``kafka.*`` options, time limits of fetches) are ignored; unknown options are refused.
+``kafka.*`` options, time limits of fetches) are ignored; unknown and misspelled ones are refused.
 
 Spark: KafkaSourceProvider.validateGeneralOptions, validateBatchOptions, validateStreamOptions (4.2)
 """
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from workbench.runtime.words import unknown_column
+from workbench.runtime.words import did_you_mean, unknown_column
 from workbench.spark_source.columns import (
     ALL_COLUMNS,
     DAMAGE_COLUMN,
@@ -21,6 +21,7 @@ from workbench.spark_source.columns import (
     KAFKA_COLUMNS,
     METADATA_COLUMNS,
 )
+from workbench.spark_source.consumer_names import refuse_slips
 from workbench.spark_source.option_values import (
     flag,
     paths,
@@ -36,8 +37,11 @@ from workbench.spark_source.plan.offsets import (
     parse_limit,
     parse_partitions,
 )
+from workbench.spark_source.plan.path_patterns import expanded
 from workbench.spark_source.plan.remote_tier import TierOptions, parse_tier
 from workbench.values.masking import Masks
+
+_DIALECT: Final = "expected a regular expression of Python's re, which is not in all as Java's"
 
 OnCorrupt = Literal["fail", "skip", "rows"]
 
@@ -45,8 +49,9 @@ DEFAULT_PARTITION_BYTES: Final = 128 << 20  # of a task: one costs about 70 ms b
 
 _STRATEGIES: Final = ("assign", "subscribe", "subscribePattern")
 _OURS: Final = (
-    "path", "paths", "columns", "includeMetadata", "includeControl", "maxPartitionBytes",
-    "batchRows", "onCorrupt", "decode", "mask", "maskSecret", "remote", "remoteKeys",
+    "path", "paths", "columns", "includeMetadata", "includeControl", "includeInternal",
+    "maxPartitionBytes", "batchRows", "onCorrupt", "decode", "mask", "maskSecret",
+    "remote", "remoteKeys",
 )  # fmt: skip
 _BOTH: Final = (
     *_STRATEGIES, "startingOffsets", "startingOffsetsByTimestamp", "startingTimestamp",
@@ -78,15 +83,18 @@ class SourceOptions:
     """The options of one ``load``, checked.
 
     Attributes:
-        paths: log directories of one broker, or partition directories; local, ``file:``, or a URI.
+        paths: log directories of one broker or of several of one cluster, or partition directories;
+            local or a URI.
         topics: names to read; None: any.
-        pattern: a regular expression to be found in names of topics; None: any.
+        pattern: a regular expression, of Python's `re`, to be found anywhere in names of topics;
+            None: any.
         partitions: names as ``orders-0`` to read; None: any.
         starting, ending: the limits of reading.
         columns: names of the columns, in their order.
         read_committed: leave out aborted records and stop at the last stable offset.
         include_control: whether to return control records too.
-        fail_on_data_loss: whether missing offsets, or a deleted segment, end the job.
+        include_internal: whether Kafka's own topics are read though they are not named.
+        fail_on_data_loss: whether missing offsets end the job.
         on_corrupt: the effect of an unreadable batch: it ends the job, is left out with a warning,
             or becomes a row.
         max_partition_bytes: approximate bytes of a task.
@@ -108,6 +116,7 @@ class SourceOptions:
     columns: tuple[str, ...]
     read_committed: bool
     include_control: bool
+    include_internal: bool
     fail_on_data_loss: bool
     on_corrupt: OnCorrupt
     max_partition_bytes: int
@@ -174,6 +183,7 @@ def parse_options(options: Mapping[str, str], *, streaming: bool = False) -> Sou
         columns=parse_columns(given),
         read_committed=isolation == "read_committed",
         include_control=flag(given, "includeControl", default=False),
+        include_internal=flag(given, "includeInternal", default=False),
         fail_on_data_loss=fail_on_data_loss,
         on_corrupt=_on_corrupt(given),
         max_partition_bytes=positive(given, "maxPartitionBytes", size) or DEFAULT_PARTITION_BYTES,
@@ -216,9 +226,9 @@ def _refuse(given: Mapping[str, str], *, streaming: bool) -> None:
         if name in _REFUSED:
             raise ValueError(f"option {name} {_REFUSED[name]}")
         if name not in KNOWN and not name.startswith("kafka."):
-            raise ValueError(
-                f"unknown option {name!r} of kafka-log; options: {', '.join(KNOWN.values())}"
-            )
+            hint = did_you_mean(name, KNOWN) or f"; options: {', '.join(KNOWN.values())}"
+            raise ValueError(f"unknown option {name!r} of kafka-log{hint}")
+    refuse_slips(given)
     named = [name for name in _STRATEGIES if name.lower() in given]
     if len(named) > 1:
         raise ValueError(f"only one of {', '.join(_STRATEGIES)} may be given, not {named}")
@@ -233,10 +243,12 @@ def _refuse(given: Mapping[str, str], *, streaming: bool) -> None:
 
 
 def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
-    """Return ``path``, or several: separated by commas, as in Kafka's ``log.dirs``."""
+    """Return ``path``, or several: separated by commas as in Kafka's ``log.dirs``, or a pattern."""
     if "paths" in given and "path" not in given:
-        return tuple(map(plain_path, json.loads(given["paths"])))
-    return tuple(paths(given))
+        named = [plain_path(path) for path in json.loads(given["paths"])]
+    else:
+        named = paths(given)
+    return tuple(each for path in named for each in expanded(path))
 
 
 def _topics(text: str | None) -> tuple[str, ...] | None:
@@ -256,7 +268,7 @@ def _pattern(text: str | None) -> str | None:
     try:
         re.compile(text.strip())
     except re.error as error:
-        raise ValueError(f"subscribePattern is {text!r}: {error}") from error
+        raise ValueError(f"subscribePattern is {text!r}: {error}; {_DIALECT}") from error
     return text.strip()
 
 

@@ -141,7 +141,7 @@ class FindingsReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """Return the tasks; files outside partitions are checked if no topic is chosen."""
-        found = Plan(self._options).partitions
+        found = Plan(self._options).replicas
         groups = _grouped((each.size for each in found), self._options.max_partition_bytes)
         tasks = [FindingsTask(frozenset(each.path for each in found[group])) for group in groups]
         is_chosen = self._options.topics or self._options.partitions or self._options.pattern
@@ -181,8 +181,9 @@ class _TableSource(DataSource):
         return from_arrow_schema(_for_spark(self.rows), prefer_timestamp_ntz=False)
 
     def _options(self) -> SourceOptions:
-        """Return what to read, with all of the table's columns."""
-        return parse_options({k: v for k, v in self.options.items() if k.lower() != "deep"})
+        """Return what to read: Kafka's own topics too, as `logs.inspect` does."""
+        given = {k: v for k, v in self.options.items() if k.lower() != "deep"}
+        return replace(parse_options(given), include_internal=True)
 
 
 class BatchesSource(_TableSource):

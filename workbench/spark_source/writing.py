@@ -24,6 +24,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from workbench.file_system.local import LOCAL
+from workbench.file_system.outputs import require_local
 from workbench.files.names import TopicPartition, topic_name_problem
 from workbench.layout.attributes import CODEC_NAMES
 from workbench.loaders.writing.from_arrow import binary_column, record_columns, timestamps_ms
@@ -78,6 +79,7 @@ def parse_write_options(options: Mapping[str, str], schema: StructType) -> Write
     """Return the options of a ``save``; names in any case.
 
     Raises:
+        OutputError: the path is a URI: tasks write to a folder that driver and executors share.
         ValueError: an option is unknown or invalid, or a column is missing or has another type.
     """
     given = small_names(options)
@@ -100,7 +102,7 @@ def parse_write_options(options: Mapping[str, str], schema: StructType) -> Write
     codec = given.get("kafka.compression.type", "none").strip().lower()
     if codec not in CODEC_NAMES:
         raise ValueError(f"kafka.compression.type is {codec!r}, not {', '.join(CODEC_NAMES)}")
-    path, *others = paths(given)
+    path, *others = [require_local(each) for each in paths(given)]
     if others:
         raise ValueError(f"kafka-log writes to one path, not {len(others) + 1}")
     style = BatchStyle(codec)

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from workbench.decoders.registry import DECODERS
 from workbench.errors import SchemaError
+from workbench.runtime.words import did_you_mean
 from workbench.values.avro.decoder import AvroDecoder
 from workbench.values.column import Column, ColumnDecoder, SpanDecoder, WholeValues
 from workbench.values.formats.json import JsonDecoder, inferred_schema
@@ -23,6 +24,7 @@ from workbench.values.formats.json_schema import JsonSchemaDecoder
 from workbench.values.formats.msgpack import MessagePackDecoder, inferred_type
 from workbench.values.formats.protobuf import ProtobufDecoder, descriptors_of, first_message
 from workbench.values.formats.text import MeaningDecoder, Utf8Decoder
+from workbench.values.guard import GuardedDecoder, as_schema_error
 from workbench.values.schemas.framed import FramedDecoder
 from workbench.values.schemas.schemas import (
     Schemas,
@@ -86,17 +88,25 @@ def decoder(decoding: AnyDecoding, column: Column) -> ColumnDecoder:
         MissingDependencyError: the format needs a package.
         SchemaError: the format is unknown, or its argument cannot be used.
     """
+    asked = known(decoding)
+    with as_schema_error():
+        make = FORMATS.get(asked.name) or added_formats()[asked.name].load()
+        return GuardedDecoder(make(asked.argument, column))
+
+
+def known(decoding: "AnyDecoding") -> Decoding:
+    """Return a decoding whose format is known.
+
+    Raises:
+        SchemaError: the format is unknown.
+    """
     asked = Decoding.of(decoding)
-    make = FORMATS.get(asked.name)
-    if make is None:
-        entry = added_formats().get(asked.name)
-        if entry is None:
-            raise SchemaError(
-                f"unknown decoding {asked.name!r} (expected one of {', '.join(names())}, or the "
-                "JSON's Arrow schema)"
-            )
-        make = entry.load()
-    return make(asked.argument, column)
+    if asked.name not in FORMATS and asked.name not in added_formats():
+        raise SchemaError(
+            f"unknown decoding {asked.name!r} (expected one of {', '.join(names())}, or the JSON's "
+            f"Arrow schema){did_you_mean(asked.name, names())}"
+        )
+    return asked
 
 
 @cache

@@ -125,6 +125,29 @@ def fields_of(kind: Any, path: str = "") -> set[str]:
     return set()
 
 
+def width_of(kind: Any) -> int:
+    """Return the bytes that each value of a type takes, null or not, without text and items."""
+    if pa.types.is_struct(kind):
+        return 1 + sum(width_of(field.type) for field in kind)
+    if pa.types.is_nested(kind) or pa.types.is_null(kind):
+        return 8
+    try:
+        return max(1, int(kind.bit_width) // 8)
+    except ValueError:  # text and bytes
+        return 8
+
+
+def widest_item(kind: Any) -> int:
+    """Return the bytes that the widest item of a list or map in a type takes; 0 without any."""
+    if pa.types.is_struct(kind):
+        return max((widest_item(field.type) for field in kind), default=0)
+    if pa.types.is_map(kind):
+        return max(8 + width_of(kind.item_type), widest_item(kind.item_type))
+    if pa.types.is_list(kind):
+        return max(width_of(kind.value_type), widest_item(kind.value_type))
+    return 0
+
+
 def as_texts(array: Any, kind: Any) -> pa.Array:
     """Return an array as a type that differs only where a mask made text of other types."""
     if array.type == kind:

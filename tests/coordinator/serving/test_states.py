@@ -131,6 +131,21 @@ def test_a_load_that_was_overtaken_changes_nothing(tmp_path: Path) -> None:
     assert found.coordinator_epoch == 5
 
 
+def test_nothing_is_loaded_after_a_shutdown(tmp_path: Path) -> None:
+    """TransactionStateManager.shuttingDown: a load that goes on owns nothing."""
+    house = House(tmp_path, partitions=2, holds=True)
+    house.init()
+    states = house.coordinator.states
+    house.coordinator.on_election(0, 3)
+    house.coordinator.shutdown()
+    house.run()
+    house.coordinator.lead_all()
+    assert states.owned == {}
+    house.coordinator.startup(with_tasks=False)
+    house.coordinator.lead_all()
+    assert sorted(states.owned) == [0, 1]
+
+
 @pytest.mark.parametrize(
     ("key", "value", "loads"),
     [

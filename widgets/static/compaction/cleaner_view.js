@@ -8,7 +8,7 @@ import {
   regionStrip,
   stripMarkers,
 } from "./cleaner_strip.js";
-import { h, pairList } from "../shared/dom.js";
+import { fillName, h, pairList } from "../shared/dom.js";
 import { bytes, count, plural } from "../shared/format.js";
 import { isModified, NOTHING, onKeys, widgetFrame } from "../shared/frame.js";
 import { withKernel } from "../shared/kernel.js";
@@ -123,7 +123,7 @@ function showSelected(view) {
 function showCleaning(view) {
   const sent = view.cleaning(), { segments } = sent, sizes = segments.map((each) => each.size);
   const shares = regionShares(sizes), layout = markerLayout(sent, shares);
-  view.title.textContent = sent.partition;
+  fillName(view.title, sent.partition).title = sent.partition;
   view.about.textContent = `${plural(segments.length, "segment")} · ${
     bytes(sizes.reduce((sum, each) => sum + each, 0))
   } · as of ${sent.now} UTC`;

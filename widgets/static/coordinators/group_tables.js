@@ -11,7 +11,7 @@ export function committedTable({ signal, rows, onPick }) {
     rowHeight: 26,
     emptyText: "No offset is committed.",
     columns: [
-      { name: "Partition", width: "minmax(110px, 1.4fr)" },
+      { name: "Partition", width: "minmax(110px, 1.4fr)", isName: true },
       { name: "Committed", width: "minmax(84px, .8fr)", number: true },
       { name: "Log end", width: "minmax(72px, .8fr)", number: true },
       { name: "Lag", width: "minmax(64px, .7fr)", number: true },
@@ -39,7 +39,7 @@ export function ruleTable({ signal, rows, onPick }) {
     rowHeight: 26,
     emptyText: "No rules applied.",
     columns: [
-      { name: "Partition", width: "minmax(90px, 1fr)" },
+      { name: "Partition", width: "minmax(90px, 1fr)", isName: true },
       { name: "Rule", width: "minmax(90px, 1fr)" },
       { name: "Verdict", width: "76px" },
       { name: "Why", width: "minmax(180px, 4fr)" },

@@ -29,7 +29,7 @@ function render(given) {
     announce: frame.announce,
     lanes: [],
     shown: null, // the story that is shown
-    title: h("select", { class: "klw-input klw-groups", "aria-label": "Group" }),
+    title: h("select", { class: "klw-input klw-groups", "aria-label": "Group", "data-live": "disable" }),
     about: h("span", { class: "klw-sum" }),
     conclusion: h("p", { class: "klw-conclusion" }),
     note: h("span", { class: "klw-about" }),

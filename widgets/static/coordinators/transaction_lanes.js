@@ -19,7 +19,7 @@ function render(given) {
     lanes: [],
     order: [], // lane and number of each transaction, the newest first
     lastShown: null, // the partition of these lanes
-    title: h("select", { class: "klw-input klw-groups", "aria-label": "Partition" }),
+    title: h("select", { class: "klw-input klw-groups", "aria-label": "Partition", "data-live": "disable" }),
     about: h("span", { class: "klw-sum" }),
     conclusion: h("p", { class: "klw-conclusion" }),
     note: h("span", { class: "klw-about" }),

@@ -46,7 +46,7 @@ export function openTable({ signal, entries, onPick }) {
     rowHeight: 26,
     emptyText: "No transaction is open.",
     columns: [
-      { name: "Partition", width: "minmax(90px, .8fr)" },
+      { name: "Partition", width: "minmax(90px, .8fr)", isName: true },
       { name: "Producer", width: "minmax(96px, .9fr)" },
       { name: "State", width: "minmax(72px, .6fr)" },
       { name: "First offset", width: "minmax(76px, .6fr)", number: true },
@@ -73,7 +73,7 @@ export function partitionTable({ signal, entries, onPick }) {
     rowHeight: 26,
     emptyText: "No partition has transactions.",
     columns: [
-      { name: "Partition", width: "minmax(130px, 1.5fr)" },
+      { name: "Partition", width: "minmax(130px, 1.5fr)", isName: true },
       { name: "Transactions", width: "minmax(92px, 1fr)", number: true },
       { name: "Aborted", width: "minmax(72px, .8fr)", number: true },
       { name: "Open", width: "minmax(56px, .6fr)", number: true },

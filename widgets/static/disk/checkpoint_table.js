@@ -55,6 +55,7 @@ function checkButton(model) {
     glyph: "shield",
     text: "Check",
     kind: "klw-framed",
+    isLive: true,
     onclick: () => model.send({ kind: "check", id: 0 }) && show([0, 1]),
   });
   function show(progress) {
@@ -93,7 +94,7 @@ function checkpointGrid(view) {
     emptyText: "No partitions.",
     onPick: (i) => choose(view, view.shown[i]),
     columns: [
-      { name: "Partition", width: "minmax(var(--klw-named, 160px), 1.5fr)" },
+      { name: "Partition", width: "minmax(var(--klw-named, 160px), 1.5fr)", isName: true },
       ...(hasDirectories ? [{ name: "Directory", width: "minmax(80px, .8fr)" }] : []),
       {
         name: "Log in segments",

@@ -11,7 +11,7 @@ import {
   topicCount,
   usageTree,
 } from "./disk_usage_data.js";
-import { button, disable, h, icon } from "../shared/dom.js";
+import { button, disable, fillName, h, icon } from "../shared/dom.js";
 import { errorLine } from "../shared/error_bar.js";
 import { bytes, plural } from "../shared/format.js";
 import { isModified, onKeys, widgetFrame } from "../shared/frame.js";
@@ -85,6 +85,7 @@ function diskTools(model, sheet) {
   });
   const refresh = button("List the directory again", {
     glyph: "refresh",
+    isLive: true,
     onclick: () => model.send({ kind: "refresh", id: 0 }),
   });
   return [code, refresh];
@@ -100,7 +101,7 @@ function sizeList(view, signal) {
     onPress: (i) => openNode(view, view.shown[i]),
     onOpen: (i) => openNode(view, view.shown[i]),
     columns: [
-      { name: "Name", width: "minmax(110px, 1.4fr)" },
+      { name: "Name", width: "minmax(110px, 1.4fr)", isName: true },
       { name: "On disk", width: "76px", number: true, title: "Bytes that the disk holds" },
       { name: "Share", width: "58px", number: true },
       { name: "Length", width: "76px", number: true, title: "Length of the files, with their holes" },
@@ -220,9 +221,10 @@ function crumb({ model }, node, level, last) {
     type: "button",
     class: "klw-crumb",
     "aria-current": level === last ? "true" : null,
-    title: node.kind === "all" ? model.get("_usage").path : null,
+    title: node.kind === "all" ? model.get("_usage").path : name,
     onclick: () => go(model, node.path),
-  }, name);
+  });
+  fillName(link, name);
   return level ? [h("i", { "aria-hidden": "true" }, icon("chevron")), link] : [link];
 }
 

@@ -1,5 +1,5 @@
 // The treemap of DiskUsage: what is open, and one level of what is inside, as fields to click.
-import { h } from "../shared/dom.js";
+import { fillName, h } from "../shared/dom.js";
 import { bytes } from "../shared/format.js";
 import { painter } from "../shared/host.js";
 import { isOpenable, nodeSentence, shareText, sizeText } from "./disk_usage_data.js";
@@ -68,7 +68,7 @@ function tileOf({ node, rect: [x, y, wide, tall], number, isBox }, open) {
       style: `left:${x.toFixed(1)}px;top:${y.toFixed(1)}px;width:${wide.toFixed(1)}px;height:${tall.toFixed(1)}px;` +
         `--hue:${node.colour ?? "#8b949e"}`,
     },
-    isNamed ? h("b", {}, node.name) : null,
+    isNamed ? fillName(h("b", {}), node.name) : null,
     isNamed && (isBox ? wide > 150 : tall > 34 && wide > 60) ? h("span", {}, bytes(node.occupied)) : null,
   );
   el.__node = node;

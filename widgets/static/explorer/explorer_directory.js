@@ -1,4 +1,5 @@
 // From the model to the explorer's views: the directory, the partition's segments, and a file that is open.
+import { fillName } from "../shared/dom.js";
 
 export function showDirectory({ model, head, tree, selection }) {
   const sent = model.get("_directory");
@@ -28,7 +29,8 @@ export function showStrip(view) {
   const mine = sent?.partition === partition ? sent : null, isFile = model.get("_file") !== null;
   panel.strip.setData(mine);
   panel.strip.setSelected(mine ? mine.base_offset.indexOf(segment) : -1);
-  panel.title.textContent = mine?.name ?? partition ?? "Partition";
+  const name = mine?.name ?? partition ?? "Partition";
+  fillName(panel.title, name).title = name;
   panel.about.textContent = panel.about.title = mine?.about ?? "";
   const hasSegments = Boolean(mine?.size.length), isFilled = hasPartitions(view);
   note.textContent = partition === null

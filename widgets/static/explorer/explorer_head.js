@@ -23,6 +23,7 @@ export function explorerHead({ model, sheet, ask, chosen, announce, onVerify, on
     glyph: "shield",
     text: "Verify",
     kind: "klw-framed",
+    isLive: true,
     onclick: () => {
       disable(verify);
       ask("verify", { partition: chosen().partition }).then(() => {
@@ -35,12 +36,13 @@ export function explorerHead({ model, sheet, ask, chosen, announce, onVerify, on
     glyph: "shields",
     text: "Verify all",
     kind: "klw-framed",
+    isLive: true,
     onclick: () => {
       onVerifyAll();
       ask("verify", { partition: null });
     },
   });
-  const refresh = button("Read the directory again", { glyph: "refresh", onclick: () => ask("refresh") });
+  const refresh = button("Read the directory again", { glyph: "refresh", isLive: true, onclick: () => ask("refresh") });
   const follow = followButton({ model });
   const keys = button("Keys (?)", { glyph: "keyboard", onclick: () => sheet.keys(keys) });
   const el = h(
@@ -49,7 +51,7 @@ export function explorerHead({ model, sheet, ask, chosen, announce, onVerify, on
     title,
     summary,
     follow.about,
-    h("span", { class: "klw-go" }, goBox),
+    h("span", { class: "klw-go", "data-live": "hide" }, goBox),
     follow.el,
     verify,
     verifyAll,

@@ -7,6 +7,7 @@ export function followButton({ model }) {
     glyph: "follow",
     text: "Follow",
     kind: "klw-framed klw-follow",
+    isLive: true,
     onclick: toggle,
   });
   const about = h("span", { class: "klw-followed", hidden: true });

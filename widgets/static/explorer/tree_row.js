@@ -1,5 +1,5 @@
 // A row of the explorer's tree: name, chip, findings and size.
-import { h, icon } from "../shared/dom.js";
+import { fillName, h, icon } from "../shared/dom.js";
 import { bytes, count, plural } from "../shared/format.js";
 
 export function treeRow() {
@@ -24,7 +24,7 @@ export function fillTreeRow(row, node, { isSelected, isActive, isOpen, isFresh, 
   if (node.children) row.setAttribute("aria-expanded", String(isOpen));
   else row.removeAttribute("aria-expanded");
   Object.assign(row.dataset, { kind: node.kind, quiet: String(node.quiet), active: String(isActive) });
-  name.textContent = node.name;
+  fillName(name, node.name);
   row.dataset.fresh = String(isFresh);
   row.title = `${node.title ?? node.name}${isFresh ? ": changed since following began" : ""}`;
   chip.hidden = !node.chip;

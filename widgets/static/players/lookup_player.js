@@ -14,6 +14,7 @@ function lookupBox({ model, signal }) {
   const refusal = h("span", { class: "klw-refusal", role: "alert" });
   const input = h("input", {
     class: "klw-input klw-go",
+    "data-live": "hide",
     type: "text",
     placeholder: "Offset or time",
     "aria-label": "Look up another offset, or a UTC time such as 2026-01-31 12:00",

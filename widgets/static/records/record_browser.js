@@ -32,6 +32,8 @@ function render(given) {
   view.box = queryBox({
     signal,
     sheet,
+    forms: () => model.get("_forms") ?? [],
+    complete: (text, at) => ask("complete", { text, at }),
     onQuery: (query) => model.choose({ query }),
     onStop: () => ask("cancel", { run: run() }),
     onDown: () => view.list.el.focus(),

@@ -11,12 +11,14 @@ export function recordHead({ model, sheet, ask, listed, signal }) {
     glyph: "eye",
     text: "Values",
     kind: "klw-framed klw-eye",
+    isLive: true,
     onclick: () => model.choose({ show_values: !model.get("show_values") }),
   });
   const save = button("Write the listed records to a file", {
     glyph: "save",
     text: "Export",
     kind: "klw-framed",
+    isLive: true,
     onclick: () => exportSheet({ sheet, from: save, ask, count: listed(), signal }),
   });
   save.setAttribute("aria-haspopup", "dialog");

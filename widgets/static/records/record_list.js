@@ -80,6 +80,7 @@ export function matchList({ fetch, isLive, onPick, onSort, signal }) {
     const sort = h("button", {
       type: "button",
       class: "klw-sort",
+      "data-live": "disable",
       title: `Sort by ${text}`,
       onclick: () =>
         onSort(
@@ -121,6 +122,7 @@ export function matchList({ fetch, isLive, onPick, onSort, signal }) {
 }
 
 function emptyText(result) {
+  if (result.problem) return "Nothing was searched: the query has an error.";
   if (result.status === "running") return "Searching…";
   if (result.status === "none") return "No topic here. A log directory has a folder for each partition, as orders-0.";
   if (result.found) return "No record of the selected time. Esc clears it.";

@@ -1,5 +1,5 @@
 // One record in full: key and value as JSON, text, or bytes; headers; and where the record is.
-import { button, choice, h, pairList } from "../shared/dom.js";
+import { button, choice, fillName, h, pairList } from "../shared/dom.js";
 import { bytes, count, plural } from "../shared/format.js";
 import { copyText } from "../shared/popover.js";
 import { windowedRows } from "../shared/rows.js";
@@ -29,7 +29,7 @@ export function recordPane({ onClose, signal }) {
       empty.hidden = Boolean(record);
       body.hidden = !record;
       empty.textContent = place ? "This record cannot be read any more." : "Select a record to see all of it.";
-      title.textContent = place ? place.partition : "Record";
+      fillName(title, place ? place.partition : "Record").title = place?.partition ?? "";
       about.textContent = place ? `offset ${count(place.offset)}` : "";
       parts.abort();
       parts = new AbortController();

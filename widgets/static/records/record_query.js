@@ -4,24 +4,9 @@ import { bytes, count, plural } from "../shared/format.js";
 
 const TYPING_MS = 160;
 
-const QUERY_WORDS = [
-  ["paid", "key, value or a header holds it; small letters also find capitals"],
-  ['"two words" -test', "words with spaces; without test"],
-  ["key:id-7 value:paid", "in the key, in the value"],
-  ["key=id-7", "the key is exactly this"],
-  ["header.trace:7", "a header of this name holds it"],
-  ["/^id-\\d+$/ value:/re/i", "regular expressions; i ignores case"],
-  ["0x00ff", "bytes in hex"],
-  ["$.customer.id=42", "JSON in the value: = != < <= > >=, or : for text in it"],
-  ["$.items[*].sku:abc", "any element of a list"],
-  ["key$.id=42", "JSON in the key"],
-  ["offset:10..20 offset>=5", "offsets, both ends included"],
-  ["time:2026-03-01", "a day, minute or second in UTC; time:A..B, time>=A"],
-  ["partition:0,2", "these partitions"],
-  ["is:tombstone is:keyless", "the value, or the key, is null"],
-];
 const QUERY_KEYS = [
   ["/", "type a query"],
+  ["Tab", "take the first completion"],
   ["↓", "from the query to the records"],
   ["↑ ↓ Home End", "move in the records"],
   ["V", "show or hide keys, values and headers"],
@@ -34,12 +19,14 @@ export function placePicker({ onPick }) {
   const topic = h("select", {
     class: "klw-input klw-select",
     "aria-label": "Topic",
+    "data-live": "disable",
     "data-lm-suppress-shortcuts": "true",
     onchange: () => onPick({ partition: "", topic: topic.value }),
   });
   const partition = h("select", {
     class: "klw-input klw-select",
     "aria-label": "Partition",
+    "data-live": "disable",
     "data-lm-suppress-shortcuts": "true",
     onchange: () => onPick({ partition: partition.value }),
   });
@@ -57,16 +44,18 @@ export function placePicker({ onPick }) {
   };
 }
 
-export function queryBox({ signal, sheet, onQuery, onStop, onDown }) {
+// `forms`: what a query can say, as the kernel declares it; `complete(text, at)`: what the word at a place can become.
+export function queryBox({ signal, sheet, forms, complete, onQuery, onStop, onDown }) {
   const input = h("input", {
     class: "klw-input klw-query",
     type: "text",
     spellcheck: "false",
     autocomplete: "off",
     "aria-label": "Search for records",
+    "data-live": "disable",
     placeholder: "Search: words, /regular expressions/, key:…, $.json.path=…, time:2026-03-01, offset:10..20",
   });
-  const clear = button("Clear the query", { glyph: "cross", onclick: () => send("") });
+  const clear = button("Clear the query", { glyph: "cross", isLive: true, onclick: () => send("") });
   const help = button("What a query can say (?)", { glyph: "keyboard", onclick: () => showHelp() });
   help.setAttribute("aria-haspopup", "dialog");
   const status = h("span", { class: "klw-status" });
@@ -74,7 +63,8 @@ export function queryBox({ signal, sheet, onQuery, onStop, onDown }) {
   const bar = h("div", { class: "klw-progress", role: "progressbar", "aria-label": "Search", hidden: true }, h("i"));
   const problem = h("div", { class: "klw-problem", role: "alert", hidden: true });
   const notice = h("div", { class: "klw-problem", role: "status", hidden: true });
-  const line = h("span", { class: "klw-queryline" }, icon("search"), input, clear);
+  const offered = h("div", { class: "klw-completions", role: "listbox", "aria-label": "Completions", hidden: true });
+  const line = h("span", { class: "klw-queryline" }, icon("search"), input, clear, offered);
   const el = h(
     "div",
     { class: "klw-searching" },
@@ -83,7 +73,7 @@ export function queryBox({ signal, sheet, onQuery, onStop, onDown }) {
     problem,
     notice,
   );
-  let timer = 0, sent = "";
+  let timer = 0, sent = "", choices = [];
   signal.addEventListener("abort", () => clearTimeout(timer));
   function send(text) {
     clearTimeout(timer);
@@ -96,14 +86,43 @@ export function queryBox({ signal, sheet, onQuery, onStop, onDown }) {
     clear.hidden = !input.value;
     clearTimeout(timer);
     timer = setTimeout(() => send(input.value), TYPING_MS);
+    offer();
   });
+  input.addEventListener("blur", () => hide());
   input.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") send(input.value);
+    if (event.key === "Tab" && !event.shiftKey && choices.length) take(choices[0]);
+    else if (event.key === "Escape" && choices.length) hide();
+    else if (event.key === "Enter") send(input.value);
     else if (event.key === "ArrowDown") onDown();
     else return;
     event.preventDefault();
     event.stopPropagation();
   });
+  function hide() {
+    choices = [];
+    offered.replaceChildren();
+    offered.hidden = true;
+  }
+  async function offer() {
+    const text = input.value, answer = await complete(text, input.selectionStart);
+    if (input.value !== text || document.activeElement !== input) return;
+    choices = answer?.completions ?? [];
+    const option = (choice) =>
+      h(
+        "div",
+        { role: "option", onpointerdown: (event) => (event.preventDefault(), take(choice)) },
+        h("b", {}, choice[1]),
+        h("span", {}, choice[2]),
+      );
+    offered.replaceChildren(...choices.map(option));
+    offered.hidden = !choices.length;
+  }
+  function take([start, word]) {
+    const at = input.selectionStart, after = input.value.slice(at);
+    hide();
+    send(input.value.slice(0, start) + word + after);
+    input.setSelectionRange(start + word.length, start + word.length);
+  }
   function showHelp() {
     const terms = (pairs) => pairs.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)]);
     sheet.open(
@@ -112,8 +131,8 @@ export function queryBox({ signal, sheet, onQuery, onStop, onDown }) {
       h(
         "div",
         { class: "klw-helpbox", tabindex: 0 },
-        h("p", {}, "A record must meet every condition."),
-        h("dl", { class: "klw-keys" }, ...terms(QUERY_WORDS)),
+        h("p", {}, "A record must meet every condition; what is not understood is refused."),
+        h("dl", { class: "klw-keys" }, ...terms(forms())),
         h("h4", {}, "Keys"),
         h("dl", { class: "klw-keys" }, ...terms(QUERY_KEYS)),
       ),
@@ -173,12 +192,18 @@ function noticeText(result) {
   if (result.finding_count) {
     texts.push(`${plural(result.finding_count, "damaged place")} left out; the first: ${result.finding}`);
   }
+  if (result.query && result.not_searched) texts.push(sentence(result.not_searched));
   return texts.join(" ");
+}
+
+function sentence(text) {
+  return `${text[0].toUpperCase()}${text.slice(1)}.`;
 }
 
 // A query with this time, up to the millisecond before its end, instead of the one it names.
 export function queryOfTime(query, [from, to]) {
-  const rest = query.replace(/(^|\s)time:\S+/g, "").trim();
+  const plain = query.replace(/(^|\s)time:\S+/g, "").trim(),
+    rest = /(^|[\s)])or($|[\s(])/i.test(plain) ? `(${plain})` : plain;
   return `${rest} time:${isoText(from)}..${isoText(to - 1)}`.trim();
 }
 

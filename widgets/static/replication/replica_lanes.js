@@ -114,9 +114,10 @@ function showLanes(view, state) {
 }
 
 // Who had the keyboard before has it after.
-function showLeaders({ leaders, lead }, state) {
+function showLeaders({ model, leaders, lead }, state) {
   const held = leaders.contains(document.activeElement);
   leaders.replaceChildren("Leader: broker", leaderChoice(state, lead));
+  for (const each of leaders.querySelectorAll("button, select")) each.disabled = !model.isLive;
   if (held) leaders.querySelector("[aria-pressed=true], select")?.focus();
 }
 

@@ -51,7 +51,7 @@ export function partitionList({ model, signal }) {
     signal,
     emptyText: "Nothing was compared yet.",
     columns: [
-      { name: "Partition", width: "minmax(110px,.8fr)" },
+      { name: "Partition", width: "minmax(110px,.8fr)", isName: true },
       { name: "Verdict", width: "88px" },
       { name: "What to keep", width: "minmax(160px,4fr)" },
     ],

@@ -49,6 +49,7 @@ function ruleChoice({ model, signal }) {
     pressed.show(model.get("_shown"));
     model.choose({ rules: value });
   });
+  for (const each of pressed.el.children) each.dataset.live = "disable";
   const el = h("div", { class: "klw-era", hidden: versions.length < 2 }, "Rules of ", pressed.el);
   function show() {
     pressed.show(model.get("_shown"));

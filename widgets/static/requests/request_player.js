@@ -88,7 +88,7 @@ function requestSides(model, signal) {
 }
 
 function partitionMenu(model) {
-  const el = h("select", { class: "klw-input klw-partition", "aria-label": "Partition" });
+  const el = h("select", { class: "klw-input klw-partition", "aria-label": "Partition", "data-live": "disable" });
   el.addEventListener("change", () => {
     if (!model.choose({ partition: el.value })) el.value = model.get("partition");
   });

@@ -22,6 +22,18 @@ export function disable(el, isOff = true) {
   if (hadFocus) el.closest(".klw")?.focus({ preventScroll: true });
 }
 
+// Show a name so that its end stays where there is no room for all: names of partitions differ in their last characters.
+// Screen readers take the two parts for two words, so short names are one, and what can have a label has one.
+const SHORT_NAME = 16, NAME_END = 8;
+export function fillName(el, name) {
+  if (el.textContent === name) return el;
+  const isLong = name.length > SHORT_NAME, cut = name.length - NAME_END;
+  el.classList.add("klw-name");
+  el.replaceChildren(...(isLong ? [h("span", {}, name.slice(0, cut)), h("span", {}, name.slice(cut))] : [name]));
+  if (el.matches("[role], button, h3")) el.setAttribute("aria-label", name);
+  return el;
+}
+
 // Pairs of a name and a text, as a list of definitions.
 export function pairList(pairs, attributes = {}) {
   return h("dl", attributes, ...pairs.flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]));
@@ -76,10 +88,12 @@ export function icon(name) {
   return svg;
 }
 
-export function button(label, { glyph, text, onclick, kind = "" } = {}) {
+// `isLive`: it needs a kernel, so that a page without one does not have it.
+export function button(label, { glyph, text, onclick, kind = "", isLive = false } = {}) {
+  const live = isLive ? "hide" : null;
   return h(
     "button",
-    { type: "button", class: `klw-button ${kind}`, title: label, "aria-label": label, onclick },
+    { type: "button", class: `klw-button ${kind}`, title: label, "aria-label": label, "data-live": live, onclick },
     glyph && icon(glyph),
     text,
   );

@@ -10,6 +10,7 @@ const GONE_TEXT =
 const FILE_TEXT = "This file shows what was read when it was written. For more, open the directory in the workbench.";
 
 // Wrap a `render` of anywidget: its model never throws without a kernel, and has `isLive`, `choose` and `onLost`.
+// Controls with `data-live` "hide" or "disable" need a kernel: a page of `to_html` does not have them.
 // `isWhole`: everything it shows is in its state, so that a missing kernel is named only when something needs it.
 export function withKernel(render, { isWhole = false } = {}) {
   return ({ model, el, signal }) => {
@@ -29,6 +30,7 @@ export function withKernel(render, { isWhole = false } = {}) {
     });
     const cleanUp = render({ model: link.model, el, signal });
     el.querySelector(".klw-top")?.after(notice);
+    if (model.isFile) leaveOutLive(el);
     if (!isWhole && !model.isFile) {
       if (!link.model.isLive) notice.hidden = false;
       link.model.onLost(() => {
@@ -40,6 +42,12 @@ export function withKernel(render, { isWhole = false } = {}) {
       cleanUp();
     };
   };
+}
+
+// Of a page without a kernel: controls that need one are hidden, and those that show something stay, disabled.
+function leaveOutLive(el) {
+  el.querySelector(".klw").dataset.file = "";
+  for (const control of el.querySelectorAll("[data-live=disable]")) control.disabled = true;
 }
 
 function kernelLink(given, el, refuse) {

@@ -1,5 +1,5 @@
 // A scrolling box of equal rows, however many: only the visible rows exist, and they are reused.
-import { h } from "./dom.js";
+import { fillName, h } from "./dom.js";
 import { painter } from "./host.js";
 import { geometry, scrollOf, topOf, topToShow } from "./window.js";
 
@@ -98,7 +98,7 @@ export function windowedRows({ box, rowHeight, headHeight = 0, makeRow, fillRow,
 
 let tableCount = 0;
 
-// A grid of any number of rows. `cellsOf(i)` gives the texts of row i, or null while they are on their way.
+// A grid of any number of rows. A column with `isName` keeps the end of its texts. `cellsOf(i)` gives the texts of row i, or null while they are on their way.
 // `onPick` is told of a row that was selected, `onPress` of one that was clicked, `onOpen` of Enter and double clicks.
 export function dataGrid(
   { label, columns, cellsOf, onPick, onPress, onOpen, rowKind, signal, rowHeight = 24, emptyText = "No rows." },
@@ -126,7 +126,10 @@ export function dataGrid(
         ...columns.map((each) =>
           h("span", {
             role: "gridcell",
-            class: [each.number && "klw-number", each.mono && "klw-mono"].filter(Boolean).join(" ") || null,
+            class:
+              [each.number && "klw-number", each.mono && "klw-mono", each.isName && "klw-name"].filter(Boolean).join(
+                " ",
+              ) || null,
           })
         ),
       ),
@@ -199,11 +202,11 @@ export function dataGrid(
 // A cell is a text, or {text, kind, title, after, under}: kind is a class that says what sort of text it is; `after`
 // follows it in faint letters, and `under` is a second line.
 function fillCell(span, cell) {
-  const { text, kind = "", title = "", after, under } = typeof cell === "object" && cell !== null
-    ? cell
-    : { text: cell };
+  const { text, kind = "", title, after, under } = typeof cell === "object" && cell !== null ? cell : { text: cell };
+  const isName = span.classList.contains("klw-name"), hint = title ?? (isName ? text : "");
   if (under !== undefined) span.replaceChildren(h("b", {}, text), h("small", {}, after), h("p", {}, under));
+  else if (isName) fillName(span, text);
   else if (span.textContent !== text) span.textContent = text;
   if (span.dataset.kind !== kind) span.dataset.kind = kind;
-  if (span.title !== title) span.title = title;
+  if (span.title !== hint) span.title = hint;
 }

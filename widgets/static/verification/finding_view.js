@@ -94,7 +94,9 @@ function wordsOf(each, goTo, go) {
       {},
       h("span", { class: "klw-chip", "data-kind": each.severity }, each.severity),
       each.kind,
-      goTo ? button("Show where this is", { glyph: "goto", text: goTo, kind: "klw-framed", onclick: go }) : "",
+      goTo
+        ? button("Show where this is", { glyph: "goto", text: goTo, kind: "klw-framed", isLive: true, onclick: go })
+        : "",
     ),
     h("p", {}, `${each.meaning.charAt(0).toUpperCase()}${each.meaning.slice(1)}.`),
     h("dl", {}, ...rows.flatMap(([name, text]) => (text ? [h("dt", {}, name), h("dd", {}, text)] : []))),

@@ -64,7 +64,13 @@ function findingsHead({ model, sheet, ask }) {
   code.setAttribute("aria-haspopup", "dialog");
   const verifyAll = button(
     "Check every byte of every partition, and the files of the directory",
-    { glyph: "shields", text: "Verify all", kind: "klw-framed", onclick: () => ask("verify", { partition: null }) },
+    {
+      glyph: "shields",
+      text: "Verify all",
+      kind: "klw-framed",
+      isLive: true,
+      onclick: () => ask("verify", { partition: null }),
+    },
   );
   const keys = button("Keys (?)", { glyph: "keyboard", onclick: () => sheet.keys(keys) });
   return { el: h("header", { class: "klw-top" }, title, sum, code, verifyAll, keys), title, sum, verifyAll, keys };

@@ -108,11 +108,14 @@ class CleanerThread:
         """Clean a log if one is dirty enough, and apply retention to those that are compacted.
 
         Returns:
-            What was cleaned; None if there was nothing, or it failed, which makes it uncleanable.
+            What was cleaned; None if there was nothing, if it failed, which makes it uncleanable,
+            or after the cleaner was shut down, when nothing is cleaned or written.
 
         Kafka: LogCleaner.CleanerThread.tryCleanFilthiestLog, cleanFilthiestLog (4.2)
         """
         with self._lock:
+            if self._stopping.is_set():
+                return None
             stats = PreCleanStats()
             chosen = self._manager.grab_filthiest_compacted_log(stats)
             cleaned = None

@@ -25,7 +25,7 @@ _COLORS: Final[dict[Verdict, str]] = {
 _SEVERITY_COLORS: Final = {"info": "blue", "warning": "yellow", "error": "red"}
 
 
-@click.command("compare-replicas", cls=Command, short_help="Compare the disks of several brokers.")
+@click.command("compare-replicas", cls=Command)
 @click.argument("brokers", metavar="BROKER=DIR...", nargs=-1, required=True)
 @click.option(
     "--topic", "-t", "topics", multiple=True, metavar="NAME", help="Only this topic; repeatable."

@@ -16,7 +16,7 @@ CODES: Final = {"ok": 0, "absent": 0, "warning": 1, "error": 2}
 _COLORS: Final = {"ok": "green", "absent": "dim", "warning": "yellow", "error": "red"}
 
 
-@click.command("doctor", cls=Command, short_help="Check this installation.")
+@click.command("doctor", cls=Command)
 @as_json
 def command(*, as_json: bool) -> int:
     """Check Python, the libraries, compiled code, codecs, Java, Jupyter and the browser.

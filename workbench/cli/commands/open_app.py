@@ -6,11 +6,7 @@ from workbench.cli.command import Command, chosen_tier, reads_remote_tier
 from workbench.cli.output import print_json
 
 
-@click.command(
-    "app",
-    cls=Command,
-    short_help="Open one screen in a browser, without code.",
-)
+@click.command("app", cls=Command)
 @click.argument("paths", metavar="[PATH]... [-- OPTIONS]", nargs=-1, type=click.Path())
 @click.option("--show-values", is_flag=True, help="Show keys, values and headers.")
 @reads_remote_tier

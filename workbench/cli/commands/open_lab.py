@@ -6,14 +6,14 @@ from workbench.cli.command import Command
 from workbench.cli.output import print_json
 
 
-@click.command(
-    "lab",
-    cls=Command,
-    short_help="Open JupyterLab on the tour.",
-)
+@click.command("lab", cls=Command)
 @click.argument("path", metavar="[PATH]", required=False, type=click.Path())
 @click.argument("options", metavar="[-- OPTIONS]", nargs=-1, type=click.UNPROCESSED)
-@click.option("--folder", metavar="FOLDER", help="Copy the notebooks to this folder.")
+@click.option(
+    "--folder",
+    metavar="FOLDER",
+    help="Copy the notebooks to this folder; default: ~/kafka-workbench.",
+)
 @click.option("--no-browser", is_flag=True, help="Print the address; do not open a browser.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Open nothing; print as JSON what would be opened."
@@ -29,7 +29,8 @@ def command(
     """Open JupyterLab on the tour and stay until it ends.
 
     The tour opens PATH, a log directory, or by default the sample data. OPTIONS after -- are passed
-    to JupyterLab.
+    to JupyterLab. The notebooks are copies: saving one changes neither a checkout nor the installed
+    files, and a copy that you changed is never overwritten.
 
     Exit codes: 0 done, or those of JupyterLab.
     """
@@ -41,7 +42,7 @@ def command(
     if not as_json:
         return run_lab(path, folder=folder, browser=not no_browser, options=options)
     tour = find_tour()
-    work = work_folder(tour, folder)
+    work = work_folder(folder)
     print_json(
         {
             "notebooks": str(work),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _MOST_WAITING: Final = 10_000  # events that wait to be printed; further ones are only counted
 
 
-@click.command("serve", cls=Command, short_help="Let Kafka's clients read the logs.")
+@click.command("serve", cls=Command)
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @click.option(
     "--port",

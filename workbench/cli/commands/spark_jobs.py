@@ -12,8 +12,8 @@ import click
 from workbench.cli.command import Command, as_json, read_time
 from workbench.cli.commands.verify import CODES
 from workbench.cli.output import note, print_json, print_table, say, time_of
-from workbench.errors import MissingDependencyError
 from workbench.inspection.listing import require_logs
+from workbench.runtime.extras import missing
 from workbench.runtime.words import plural
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -21,7 +21,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 DIFFERENT: Final = 1
 """Exit code if replicas differ, or a rescue had to leave something out."""
 
-INSTALL: Final = "pip install 'kafka-log-workbench[spark]'"
 
 _DAMAGE_HINT: Final = "; the job needs every record, and `rescue-to-parquet` saves the others"
 
@@ -50,13 +49,14 @@ def _choices(function: Function) -> Function:
     return _TOPICS(_MASTER(as_json(function)))
 
 
-@click.group("spark", short_help="Run a Spark job over log directories.")
+@click.group("spark")
 def command() -> None:
     """Run a Spark job over log directories, without writing to them.
 
-    A PATH is local to every executor, or a URI such as s3://bucket/broker-1. Several PATHs are
-    the log.dirs of one broker, except for cluster-verify. With --master local[N], the job runs in N
-    tasks on this machine.
+    A PATH is local to every executor, or a URI such as s3://bucket/broker-1; the driver expands a
+    pattern such as 's3://bucket/broker-*'. Several PATHs are the log.dirs of one broker, or of
+    several: then the replica that is ahead is read. For cluster-verify each is a broker's. With
+    --master local[N], the job runs in N tasks on this machine.
 
     Every job has --help, and takes --master, --json and --debug.
     """
@@ -220,7 +220,7 @@ def _job(master: str, brokers: Sequence[Sequence[str]], topics: tuple[str, ...])
         from workbench.spark_source.options import parse_options
         from workbench.spark_source.plan.planning import SKIP_HINT, Plan
     except ImportError as error:
-        raise MissingDependencyError("pyspark", INSTALL) from error
+        raise missing("pyspark") from error
     for paths in brokers:
         require_logs(Plan(parse_options(source_options(paths, topics))).listing)
     try:

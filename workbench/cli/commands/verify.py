@@ -15,7 +15,9 @@ from workbench.cli.command import (
 )
 from workbench.cli.output import cell, console, print_json, rich_text, safe
 from workbench.cli.progress import progress
+from workbench.cli.settings import say_meant, takes_kafka
 from workbench.coordinator.verify import verify_coordinators
+from workbench.inspection.broker_version import MeantBroker, meant_broker
 from workbench.inspection.findings import Finding, without_info
 from workbench.inspection.partition import Partition
 from workbench.inspection.verify.verify import verify_partitions
@@ -28,7 +30,7 @@ CODES: Final = {"info": 0, "warning": 1, "error": 2}
 _COLORS: Final = {"info": "blue", "warning": "yellow", "error": "red"}
 
 
-@click.command("verify", cls=Command, short_help="Check everything, and report what is damaged.")
+@click.command("verify", cls=Command)
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @click.option("--topic", "-t", "topics", multiple=True, metavar="NAME", help="Only this topic.")
 @click.option(
@@ -41,6 +43,7 @@ _COLORS: Final = {"info": "blue", "warning": "yellow", "error": "red"}
 )
 @click.option("--info", is_flag=True, help="Also show findings that are only information.")
 @takes_workers
+@takes_kafka
 @as_json
 def command(
     *,
@@ -50,6 +53,7 @@ def command(
     quick: bool,
     info: bool,
     workers: int | None,
+    kafka: str | None,
     as_json: bool,
 ) -> int:
     """Check segments, indexes, snapshots and checkpoints, alone and against each other.
@@ -59,13 +63,16 @@ def command(
     Exit codes: 0 nothing wrong, 1 warnings, 2 errors, 3 there is nothing to check.
 
     With --json: a list of objects with kind, severity (info, warning, error), path, position
-    (byte), offset, found, expected and broker.
+    (byte), offset, found, expected, broker (what a broker would do) and kafka (its version).
     """
-    findings, checked = find(paths, topics, partitions, deep=not quick, workers=workers)
+    meant, findings, checked = find(
+        paths, topics, partitions, deep=not quick, workers=workers, kafka=kafka
+    )
     shown = findings if info else without_info(findings)
     if as_json:
-        print_json([finding.as_dict() for finding in shown])
+        print_json([{**finding.as_dict(), "kafka": meant.version} for finding in shown])
     else:
+        say_meant(meant)
         _print(shown, len(findings) - len(shown), checked)
     return max((CODES[finding.severity] for finding in findings), default=0)
 
@@ -77,16 +84,19 @@ def find(
     *,
     deep: bool,
     workers: int | None = None,
-) -> tuple[list[Finding], str]:
-    """Return the findings about what the arguments name, and a text that says what was checked.
+    kafka: str | None = None,
+) -> tuple[MeantBroker, list[Finding], str]:
+    """Return the broker that is meant, the findings, and a text that says what was checked.
 
     With topics or partitions, only the findings in files of the chosen partitions.
 
     Raises:
+        ConfigError: the version is unknown.
         LogDirectoryError: a path does not exist, or nothing there looks like Kafka's.
         LookupError: a topic or partition is not there.
     """
     logs = open_logs(paths)
+    meant = meant_broker(logs.listing, kafka)
     everything = not topics and not partitions
     chosen: list[Partition] = list(logs.values())
     if not everything:
@@ -98,7 +108,7 @@ def find(
     looked_at: list[Partition] = []
     with progress("verifying", sum(partition.size for partition in chosen)) as meter:
         for checked, findings in verify_partitions(
-            logs.listing, topics=wanted, deep=deep, workers=worker_count(workers)
+            logs.listing, topics=wanted, deep=deep, workers=worker_count(workers), rules=meant.rules
         ):
             is_chosen = isinstance(checked, Partition) and checked.path in folders
             (found if is_chosen else of_others).extend(findings)
@@ -108,7 +118,7 @@ def find(
     of_others += verify_coordinators(logs.listing, topics=wanted, deep=deep)
     if not everything:
         of_others = [finding for finding in of_others if _is_in(finding.path, folders)]
-    return [*found, *of_others], _in_words(looked_at)
+    return meant, [*found, *of_others], _in_words(looked_at)
 
 
 def _in_words(checked: Sequence[Partition]) -> str:

@@ -14,6 +14,7 @@ from workbench.config.changed_defaults import CHANGED_DEFAULTS
 from workbench.coordinator.era import Era, era_of
 from workbench.coordinator.groups.members import Member, members_of
 from workbench.coordinator.groups.rebalance_history import Rebalance
+from workbench.coordinator.groups.share_state import SharePartition
 from workbench.coordinator.groups.stored_groups import (
     CommittedOffset,
     LoadedGroup,
@@ -122,6 +123,28 @@ def group_facts(loaded: LoadedGroup, coordinator: StoredGroups) -> dict[str, Any
         "recordOffset": group.record_offset,
         "served": unserved is None,
         "unserved": unserved,
+    }
+
+
+def share_facts(share: SharePartition) -> dict[str, Any]:
+    """Return what a share group has delivered of a partition as an object."""
+    return {
+        "topic": share.topic,
+        "partition": share.partition,
+        "topicId": share.topic_id,
+        "startOffset": share.start_offset,
+        "endOffset": share.end_offset,
+        "leaderEpoch": share.leader_epoch,
+        "stateEpoch": share.state_epoch,
+        "deliveryCompleteCount": share.delivery_complete_count,
+        "lag": share.lag,
+        "inFlight": share.in_flight,
+        **{state: share.count(state) for state in ("available", "acknowledged", "archived")},
+        "logStartOffset": share.log_start_offset,
+        "logEndOffset": share.log_end_offset,
+        "states": [each._asdict() for each in share.ranges],
+        "log": share.log,
+        "recordOffset": share.record_offset,
     }
 
 

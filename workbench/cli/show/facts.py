@@ -5,10 +5,10 @@ exclusive. None means unknown or absent.
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,12 @@ from workbench.inspection.log_tail import log_end_offset
 from workbench.inspection.partition import Partition
 from workbench.inspection.remote_tier.segment_rows import remote_segment_rows
 from workbench.inspection.segment import Segment
-from workbench.inspection.transactions import aborted_transactions, read_transactions
+from workbench.inspection.transactions import (
+    ABORTED,
+    Transactions,
+    aborted_transactions,
+    read_transactions,
+)
 from workbench.inspection.unreadable import findings_of_unread, if_readable, unreadable
 from workbench.layout.attributes import TIMESTAMP_TYPE_NAMES, codec_name
 from workbench.layout.batch_row import BATCH_ROW
@@ -59,15 +64,68 @@ def _counts(values: npt.NDArray[Any], name: Any) -> dict[str, int]:
     return {str(name(int(value))): int(count) for value, count in zip(found, counts, strict=True)}
 
 
-def _batches_facts(rows: Rows) -> Facts:
+class _Counted(NamedTuple):
+    """Batches, and how many of their records are at or after a log start offset.
+
+    Attributes:
+        rows: BATCH_ROW[n].
+        counts: int64[n], their records there; -1 where a header does not say how many.
+    """
+
+    rows: Rows
+    counts: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, segment: Segment, start: int) -> "_Counted":
+        """Count by the headers; the one batch that begins before ``start`` is decoded."""
+        rows = segment.batches.rows
+        counts = rows["record_count"].astype(np.int64)
+        counts[(rows["last_offset"] < start) & (counts > 0)] = 0
+        across = (rows["base_offset"] < start) & (rows["last_offset"] >= start) & (counts > 0)
+        for at in np.flatnonzero(across):
+            begin, end = int(rows["position"][at]), int(rows["position"][at] + rows["size"][at])
+            chunks = segment.read(begin, end, options=0)
+            counts[at] = sum(int((chunk.columns.offsets >= start).sum()) for chunk in chunks)
+        return cls(rows, counts)
+
+    def total(self, wanted: npt.NDArray[np.bool_]) -> int | None:
+        """Return how many records some of the batches have; None if a header does not say."""
+        counts = self.counts[wanted]
+        return int(counts.sum()) if (counts >= 0).all() else None
+
+
+def _together(each: Sequence[_Counted]) -> _Counted:
+    counts = [one.counts for one in each]
+    joined = np.concatenate(counts) if counts else np.zeros(0, np.int64)
+    return _Counted(joined_rows([one.rows for one in each], BATCH_ROW), joined)
+
+
+def _deleted_records(counted: _Counted) -> int | None:
+    """Return how many records are left in the files below the log start offset."""
+    rows = counted.rows
+    data = ~rows["is_control"]
+    every = rows["record_count"][data]
+    kept = counted.total(data)
+    return None if kept is None or (every < 0).any() else int(every.sum()) - kept
+
+
+def _committed_records(counted: _Counted, transactions: Transactions) -> int | None:
+    """Return how many records a read_committed consumer gets."""
+    rows = counted.rows
+    wanted = ~rows["is_control"] & (transactions.fates(rows) != ABORTED)
+    return counted.total(wanted & (rows["base_offset"] < transactions.last_stable_offset))
+
+
+def _batches_facts(counted: _Counted) -> Facts:
     """Return totals over the headers of some batches."""
+    rows = counted.rows
     stamps = _known(rows["max_timestamp"])
     bases = _known(rows["base_timestamp"][rows["delete_horizon"] == -1])
-    counts = rows["record_count"]
     return {
         "batches": len(rows),
-        "records": int(counts[~rows["is_control"]].sum()) if (counts >= 0).all() else None,
-        "control_records": int(_known(counts[rows["is_control"]]).sum()),
+        "records": counted.total(~rows["is_control"]),
+        "control_records": int(_known(counted.counts[rows["is_control"]]).sum()),
+        "records_below_log_start": _deleted_records(counted),
         "first_timestamp": int(bases.min()) if len(bases) else None,
         "largest_timestamp": int(stamps.max()) if len(stamps) else None,
         "codecs": _counts(rows["codec"], codec_name),
@@ -155,16 +213,18 @@ def _readable(
 
 def partition_facts(logs: LogDirectory, partition: Partition) -> Facts:
     """Return facts about one partition; reads the headers of all its batches."""
-    root = next((root for root in logs.roots if root.path == partition.root), None)
+    root = logs.listing.root_of(partition)
     transactions = read_transactions(partition)
     segments = partition.segments
     not_read = _texts(findings_of_unread(partition.unread))
-    rows = []
+    start = partition.log_start_offset
+    counted = []
     for segment in segments:
         try:
-            rows.append(segment.batches.rows)
+            counted.append(_Counted.of(segment, start))
         except OSError as error:
             not_read += _texts(unreadable(segment.path, error))
+    whole = _together(counted)
     try:
         log_end = log_end_offset(partition)
     except OSError:  # reported above
@@ -178,15 +238,16 @@ def partition_facts(logs: LogDirectory, partition: Partition) -> Facts:
         "path": partition.path,
         "kind": partition.kind,
         "size": partition.size,
-        "log_start_offset": partition.log_start_offset,
+        "log_start_offset": start,
         "log_end_offset": log_end,
         "last_stable_offset": transactions.last_stable_offset,
         **_checkpoint_facts(root, partition),
-        **_batches_facts(joined_rows(rows, BATCH_ROW)),
+        **_batches_facts(whole),
+        "records_read_committed": _committed_records(whole, transactions),
         "aborted_transactions": [each._asdict() for each in aborted],
         "leader_epochs": [entry._asdict() for entry in epochs.entries] if epochs else [],
         "producers_in_newest_snapshot": _producers(partition),
-        "segments": [line for segment in segments if (line := _segment_line(segment))],
+        "segments": [line for each in segments if (line := _segment_line(each, start))],
         **_remote_facts(partition),
         "leftovers": [file.name for file in partition.leftovers],
         "indexes_without_log": [file.name for file in partition.orphans],
@@ -225,13 +286,12 @@ def _remote_facts(partition: Partition) -> Facts:
     return {"remote_segments": rows}
 
 
-def _segment_line(segment: Segment) -> Facts | None:
+def _segment_line(segment: Segment, start: int) -> Facts | None:
     """Return a row about a segment; None for one that cannot be read."""
     try:
-        rows = segment.batches.rows
+        facts = _batches_facts(_Counted.of(segment, start))
     except OSError:
         return None
-    facts = _batches_facts(rows)
     return {
         "base_offset": segment.base_offset,
         "next_offset": segment.next_offset,
@@ -245,10 +305,11 @@ def _segment_line(segment: Segment) -> Facts | None:
     }
 
 
-def segment_facts(segment: Segment, most_batches: int | None) -> Facts:
+def segment_facts(partition: Partition, segment: Segment, most_batches: int | None) -> Facts:
     """Return facts about one segment.
 
     Args:
+        partition: the partition that has it.
         segment: the segment.
         most_batches: the most rows of the batch table and of each index; None: all.
     """
@@ -267,7 +328,7 @@ def segment_facts(segment: Segment, most_batches: int | None) -> Facts:
         "bytes_after_last_batch": unread,
         "modified": segment.modified_ms,
         "is_active": segment.is_active,
-        **_batches_facts(table.rows),
+        **_batches_facts(_Counted.of(segment, partition.log_start_offset)),
         "offset_index_entries": None if offsets is None else len(offsets),
         "time_index_entries": None if times is None else len(times),
         "transaction_index_entries": None if aborted is None else len(aborted),

@@ -96,8 +96,13 @@ def _json_text(value: Any) -> str:
     return safe(json.dumps(printable(value), ensure_ascii=False, default=str))
 
 
+def base64_text(data: bytes | None) -> str | None:
+    """Return bytes as base64; None for null."""
+    return None if data is None else base64.b64encode(data).decode()
+
+
 def _base64_text(data: bytes | None) -> str:
-    return _NULL if data is None else base64.b64encode(data).decode()
+    return base64_text(data) or _NULL * (data is None)
 
 
 def _decoder(name: str, topic: str) -> Decoder | None:

@@ -21,6 +21,7 @@ from workbench.coordinator.groups.expiry import expiry_of
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.groups.groups import ClassicGroup, ModernGroup
 from workbench.coordinator.groups.reconciliation import progress_of
+from workbench.coordinator.groups.share_state import SharePartition
 from workbench.coordinator.groups.stored_groups import CommittedOffset, StoredGroups
 from workbench.coordinator.partitioning import partition_for
 from workbench.coordinator.verdict import CoordinatorVerdict
@@ -37,6 +38,11 @@ _MARKER: Final = "OffsetMetadataManager.replayEndTransactionMarker (4.2)"
 _STATE: Final = "ConsumerGroup.maybeUpdateGroupState (4.2)"
 _RECONCILIATION: Final = "CurrentAssignmentBuilder.build (4.2)"
 _READ: Final = "UnifiedLog.read (4.2)"
+
+_SHARE: Final = "ShareCoordinatorShard.replay (4.2)"
+
+START_OFFSET: Final = "start offset"
+"""The rule about a partition of a share group."""
 
 RESUMES: Final = "resumes"
 STARTS_OVER: Final = "starts over"
@@ -60,6 +66,8 @@ class GroupExplainer:
     def verdicts(self) -> Iterator[CoordinatorVerdict]:
         """Yield the rows: of the group, then of each partition that it ever committed."""
         yield from self._of_group()
+        for each in self._coordinator.share_partitions(self._group):
+            yield _share(each, self._coordinator)
         found = {(each.where, each.producer_id is None): each for each in self._offsets}
         for where in self.partitions:
             yield from self._of_partition(where, found.get((where, True)))
@@ -252,7 +260,8 @@ class GroupExplainer:
                 offset, at = each.committed.offset, each.committed.record_offset
                 reason = (
                     f"producer {each.producer_id} committed {offset} at record {at} in a "
-                    "transaction that is open: consumers that want stable offsets wait"
+                    "transaction that is open: consumers that ask for stable offsets get "
+                    "UNSTABLE_OFFSET_COMMIT until it ends"
                 )
                 yield CoordinatorVerdict(
                     "transaction", where, "limits", offset, None, reason, _FETCH
@@ -301,6 +310,44 @@ class GroupExplainer:
         yield CoordinatorVerdict(
             "order", where, "limits", offset, _offset_of(highest), reason, _FETCH
         )
+
+
+def _share(share: SharePartition, coordinator: StoredGroups) -> CoordinatorVerdict:
+    """Return where a share group delivers from in a partition, and what is in flight."""
+    start, end = share.start_offset, share.log_end_offset
+    verdict: Word = "allows"
+    if start is None:
+        verdict = "unknown"
+        reason = "nothing was read yet: share.auto.offset.reset decides where the group begins"
+    elif end is None:
+        verdict, reason = "unknown", coordinator.logs.absence(share.where)[1]
+    else:
+        reason = f"delivers from offset {start}"
+        low = share.log_start_offset or 0
+        if not low <= start <= end:
+            verdict, reason = "limits", f"{reason}, outside of the log ({low} to {end})"
+        if share.in_flight:
+            states = [
+                f"{share.count(state):,} {word}"
+                for state, word in _SHARE_STATES.items()
+                if share.count(state)
+            ]
+            flight = plural(share.in_flight, "offset")
+            reason += f"; {flight} in flight: {', '.join(states)}"
+        reason += "; lag unknown" if share.lag is None else f"; lag {share.lag:,}"
+    return CoordinatorVerdict(START_OFFSET, share.where, verdict, start, end, reason, _SHARE)
+
+
+_SHARE_STATES: Final = {
+    "acknowledged": "acknowledged",
+    "archived": "archived",
+    "available": "to be delivered again",
+}
+
+
+def waits_for_transaction(row: CoordinatorVerdict) -> bool:
+    """Return whether a row says that consumers wait for the end of a transaction."""
+    return (row.rule, row.kafka) == ("transaction", _FETCH)
 
 
 def _offset_of(commit: Commit) -> int:

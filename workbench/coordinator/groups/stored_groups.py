@@ -13,6 +13,7 @@ from workbench.coordinator.groups.expiry import Expiry, expiry_of
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC, GroupLoad, load_group_partition
 from workbench.coordinator.groups.groups import ClassicGroup, Group
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
+from workbench.coordinator.groups.share_state import SharePartition, load_share_partitions
 from workbench.coordinator.partitioning import partition_count, partition_for
 from workbench.coordinator.positions import LogPositions, Position
 from workbench.files.names import TopicPartition
@@ -152,6 +153,22 @@ class StoredGroups:
             return f"the group is in {load.partition.name}, but a broker looks in {right}"
         return None
 
+    @cached_property
+    def _shares(self) -> tuple[list[SharePartition], list[Finding]]:
+        findings: list[Finding] = []
+        return load_share_partitions(self.logs, findings), findings
+
+    def share_partitions(self, group: str | None = None) -> Iterator[SharePartition]:
+        """Yield what share groups have delivered, sorted by group, topic and partition.
+
+        Args:
+            group: the only group to yield.
+
+        Raises:
+            OSError: a file cannot be read.
+        """
+        return (each for each in self._shares[0] if group is None or each.group == group)
+
     def served_groups(self) -> Iterator[LoadedGroup]:
         """Yield the groups that a restarted broker knows."""
         return (loaded for loaded in self.groups.values() if loaded.unserved is None)
@@ -197,6 +214,7 @@ class StoredGroups:
     def findings(self) -> list[Finding]:
         """Return what could not be read, and groups in a wrong partition."""
         found = [finding for load in self.loads for finding in load.findings]
+        found += self._shares[1]
         count = self.partition_count
         if count is None:
             return found

@@ -12,11 +12,13 @@ GroupCoordinator (0.9 to 3.9)
 
 import os
 import struct
+import threading
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
 from functools import partial
 from typing import Any, Final, Self, TypeVar
 
-from workbench.config.internal_topics import INTERNAL_TOPICS
+from workbench.config.internal_topics import INTERNAL_TOPICS, METADATA_LOG
 from workbench.coordinator.era import Era
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.offsets.commit_checks import NO_GENERATION, Committer
@@ -34,14 +36,16 @@ from workbench.coordinator.partitioning import (
 from workbench.coordinator.runtime.append_errors import answer_of_old_to_commit, answer_to
 from workbench.coordinator.runtime.coordinator_runtime import CoordinatorRuntime, PartitionState
 from workbench.coordinator.runtime.records import CoordinatorResult
+from workbench.coordinator.runtime.shard import Append, append_to_log
 from workbench.errors import CoordinatorError
 from workbench.files.names import TopicPartition
 from workbench.inspection.listing import list_log_directories
-from workbench.inspection.stored_configs import METADATA_LOG, read_stored_cluster
+from workbench.inspection.stored_configs import read_stored_cluster
 from workbench.log_manager.manager import LogManager
 from workbench.log_manager.registry import PartitionName, partition_of
 from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.scheduler import Task
+from workbench.runtime.several import several
 from workbench.runtime.steps import Observer
 
 _LONGEST_STRING: Final = (1 << 15) - 1  # bytes of a string in a key
@@ -61,7 +65,7 @@ class OffsetManager:
     """Committed offsets of all groups, in the logs of `__consumer_offsets`. Threads may share it.
 
     Use it in a ``with`` statement, or call `startup` and `shutdown`. An answer does not wait for
-    other replicas: the log manager's log is taken to be the only one.
+    other replicas, unless ``waits_for_replicas`` says that there are some.
 
     Args:
         manager: the started log manager.
@@ -76,6 +80,9 @@ class OffsetManager:
         verify: called with transactional id, producer id, producer epoch and the partition of
             `__consumer_offsets` before a transactional commit; raises `CoordinatorError` unless
             the partition is part of the transaction. None: not verified.
+        append: appends to a log; see `CoordinatorRuntime`.
+        waits_for_replicas: whether commits are answered, and seen, when the high watermark passes
+            them; `runtime.on_high_watermark` says that it rose.
 
     Attributes:
         runtime: the partitions of `__consumer_offsets` and their states.
@@ -92,6 +99,8 @@ class OffsetManager:
         creates_topic: bool = True,
         partition_exists: Callable[[TopicPartition], bool] | None = None,
         verify: Verify | None = None,
+        append: Append = append_to_log,
+        waits_for_replicas: bool = False,
     ) -> None:
         self.config = OffsetConfig.of(manager.config) if config is None else config
         self.partitions = self.config.topic_num_partitions
@@ -99,6 +108,7 @@ class OffsetManager:
         self._creates_topic = creates_topic
         self._partition_exists = partition_exists
         self._verify = verify
+        self._lifecycle = threading.Lock()
         self._task: Task | None = None
         self._is_started = False
         self._era = era
@@ -110,6 +120,9 @@ class OffsetManager:
             codec=self.config.topic_compression_codec,
             translate=answer_to if era is Era.KIP_848 else answer_of_old_to_commit,
             loads_to_high_watermark=era is Era.BEFORE_2_1,
+            append=append,
+            waits_for_replicas=waits_for_replicas,
+            reads_committed=era is Era.KIP_848,
             observer=observer,
         )
 
@@ -125,14 +138,16 @@ class OffsetManager:
     def __exit__(self, *_: object) -> None:
         self.shutdown()
 
-    def startup(self, *, with_tasks: bool = True) -> None:
+    def startup(self, *, with_tasks: bool = True, leads: Iterable[int] | None = None) -> None:
         """Load every partition of `__consumer_offsets` that has a log, and schedule the expiry.
 
         The topic has as many partitions as `__cluster_metadata` in the same directories says, or
-        `offsets.topic.num.partitions`; with the default of that, as many as most groups fit.
+        `offsets.topic.num.partitions`; with the default of that, as many as most groups fit. A
+        `shutdown` meanwhile ends it: nothing is owned or scheduled afterwards.
 
         Args:
             with_tasks: False leaves `cleanup_group_metadata` to the caller.
+            leads: the partitions to load; None: all that have a log.
 
         Kafka: GroupCoordinatorService.startup (4.2)
         """
@@ -140,8 +155,10 @@ class OffsetManager:
             where.partition for where in self._manager.logs if where.topic == GROUPS_TOPIC
         )
         self._configure_topic()
-        self._is_started = True
-        for number in numbers:
+        with self._lifecycle:
+            self.runtime.open()
+            self._is_started = True
+        for number in numbers if leads is None else leads:
             self.runtime.load(number)
         stored = self._stored_partition_count()
         if stored is not None:
@@ -149,11 +166,12 @@ class OffsetManager:
         elif self.partitions == DEFAULT_PARTITIONS:
             names = self.runtime.read_all(lambda shard: list(shard.state.groups))
             self.partitions = partition_count(names, numbers) or DEFAULT_PARTITIONS
-        if with_tasks:
-            interval = self.config.retention_check_interval_ms
-            self._task = self._manager.scheduler.schedule(
-                "group-metadata-expiration", self._clean_up, interval, interval
-            )
+        with self._lifecycle:
+            if with_tasks and self._is_started:
+                interval = self.config.retention_check_interval_ms
+                self._task = self._manager.scheduler.schedule(
+                    "group-metadata-expiration", self._clean_up, interval, interval
+                )
 
     def _stored_partition_count(self) -> int | None:
         """Return the topic's number of partitions in the cluster's metadata; None without it."""
@@ -181,12 +199,15 @@ class OffsetManager:
             )
 
     def shutdown(self) -> None:
-        """Stop the expiry and unload all partitions; the log manager stays open."""
-        self._is_started = False
-        if self._task is not None:
-            self._task.cancel()
-        for number in self.runtime.owned_partitions:
-            self.runtime.unload(number)
+        """Stop the expiry and unload all partitions; the log manager stays open.
+
+        A load in another thread ends between two chunks of its log.
+        """
+        with self._lifecycle:
+            self._is_started = False
+            if self._task is not None:
+                self._task.cancel()
+            self.runtime.close()
 
     # Partitions
 
@@ -267,8 +288,33 @@ class OffsetManager:
 
         Kafka: GroupCoordinatorService.commitOffsets (4.2), OffsetManager.putOffsets (0.8.2)
         """
+        return self.schedule_commit(
+            group_id,
+            offsets,
+            member_id=member_id,
+            generation=generation,
+            group_instance_id=group_instance_id,
+            retention_ms=retention_ms,
+            api_version=api_version,
+        ).result()
+
+    def schedule_commit(
+        self,
+        group_id: str,
+        offsets: Mapping[Any, OffsetCommit | int],
+        *,
+        member_id: str = "",
+        generation: int = NO_GENERATION,
+        group_instance_id: str | None = None,
+        retention_ms: int | None = None,
+        api_version: int = 10,
+    ) -> Future[Answers[ErrorCode]]:
+        """Commit offsets without waiting for other replicas; the future has the answer.
+
+        For arguments and errors see `commit`; an error after the append is the future's.
+        """
         committer = Committer(member_id, generation, group_instance_id, api_version=api_version)
-        return self._commit(group_id, offsets, committer, retention_ms, self.runtime.write)
+        return self._commit(group_id, offsets, committer, retention_ms, self.runtime.schedule_write)
 
     def commit_transactional(
         self,
@@ -297,9 +343,9 @@ class OffsetManager:
             operation: Callable[[OffsetMetadataManager], CoordinatorResult[Any]],
         ) -> Any:
             self._require_part_of_transaction(transactional_id, producer_id, producer_epoch, number)
-            return self.runtime.write_transactional(number, producer_id, producer_epoch, operation)
+            return self.runtime.schedule_write(number, operation, producer_id, producer_epoch)
 
-        return self._commit(group_id, offsets, committer, None, write)
+        return self._commit(group_id, offsets, committer, None, write).result()
 
     def _require_part_of_transaction(
         self, transactional_id: str, producer_id: int, producer_epoch: int, number: int
@@ -319,8 +365,8 @@ class OffsetManager:
         offsets: Mapping[Any, OffsetCommit | int],
         committer: Committer,
         retention_ms: int | None,
-        write: Callable[..., Any],
-    ) -> Answers[ErrorCode]:
+        write: Callable[..., Future[Answers[ErrorCode]]],
+    ) -> Future[Answers[ErrorCode]]:
         codes: Answers[ErrorCode] = Answers()
         commits: dict[TopicPartition, OffsetCommit] = {}
         for name, value in offsets.items():
@@ -329,16 +375,19 @@ class OffsetManager:
             if self._partition_exists is None or self._partition_exists(where):
                 commits[where] = OffsetCommit(value) if isinstance(value, int) else value
         if not commits:
-            return codes
-        number = self._partition_of(group_id)
+            answer: Future[Answers[ErrorCode]] = Future()
+            answer.set_result(codes)
+            return answer
+
+        def operate(shard: OffsetMetadataManager) -> CoordinatorResult[Answers[ErrorCode]]:
+            result = shard.commit_offset(group_id, commits, committer, retention_ms)
+            codes.update(result.response)
+            return CoordinatorResult(result.records, codes, result.is_atomic, result.on_append)
+
         try:
-            codes |= write(
-                number,
-                lambda shard: shard.commit_offset(group_id, commits, committer, retention_ms),
-            )
+            return write(self._partition_of(group_id), operate)
         except struct.error as error:
             raise ErrorCode.INVALID_REQUEST.error(f"a value does not fit: {error}") from None
-        return codes
 
     def complete_transaction(
         self,
@@ -404,7 +453,7 @@ class OffsetManager:
                     ),
                 )
             )
-        wanted = [partition_of(each) for each in partitions]
+        wanted = [partition_of(each) for each in several(partitions)]
         return Answers(
             self.runtime.read(
                 number,
@@ -431,7 +480,7 @@ class OffsetManager:
         """
         if not group_id:
             raise ErrorCode.INVALID_GROUP_ID.error("the request names no group")
-        wanted = [partition_of(each) for each in partitions]
+        wanted = [partition_of(each) for each in several(partitions)]
         number = self._partition_of(group_id)
         codes = self.runtime.write(number, lambda shard: shard.delete_offsets(group_id, wanted))
         return Answers(codes)
@@ -442,7 +491,7 @@ class OffsetManager:
         Kafka: GroupCoordinatorService.deleteGroups (4.2)
         """
         codes: dict[str, ErrorCode] = {}
-        for name in group_ids:
+        for name in several(group_ids):
             try:
                 number = self._partition_of(name)
                 found = self.runtime.write(number, partial(_delete_groups, names=[name]))
@@ -456,7 +505,7 @@ class OffsetManager:
 
         Kafka: GroupCoordinatorService.onPartitionsDeleted (4.2)
         """
-        gone = [partition_of(each) for each in partitions]
+        gone = [partition_of(each) for each in several(partitions)]
         counts = self.runtime.write_all(lambda shard: shard.on_partitions_deleted(gone))
         return sum(counts.values())
 

@@ -9,23 +9,29 @@ A broker replays first and rolls its state back if the append fails; it also may
 several operations into one batch (`group.coordinator.append.linger.ms`). Here each operation is
 written at once, as with 0 ms.
 
+Where other replicas hold the log, too (`waits_for_replicas`), an operation is answered and its
+records are replayed only when the high watermark has passed them. A broker replays them at once,
+and its reads see the state as of the high watermark: a client sees the same.
+
 Kafka: CoordinatorRuntime (4.2); ownedPartitions and loadingPartitions of OffsetManager (0.8.2),
 GroupMetadataManager (0.9 to 3.9)
 """
 
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from enum import Enum
-from typing import Any, Final, Generic, Never, Protocol, TypeVar
+from typing import Any, Final, Generic, Never, TypeVar
 
-from workbench.coordinator.log_records import NO_PRODUCER, LogChunk, LogRecord, Marker
+from workbench.coordinator.log_records import NO_PRODUCER, LogRecord, Marker
 from workbench.coordinator.runtime.append_errors import answer_to
+from workbench.coordinator.runtime.deferred import DeferredEvent, DeferredEventQueue
 from workbench.coordinator.runtime.log_loading import read_log
 from workbench.coordinator.runtime.records import CoordinatorRecord, CoordinatorResult
+from workbench.coordinator.runtime.shard import Append, CoordinatorShard, append_to_log
 from workbench.errors import CoordinatorError, WorkbenchError
 from workbench.files.names import TopicPartition
-from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.log import Log
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.writing.builder import RecordsBuilder, end_transaction_marker
@@ -36,13 +42,19 @@ KINDS: Final = {
     "partition loading": "the coordinator became responsible for a partition and loads it",
     "partition loaded": "the coordinator serves a partition",
     "load failed": "the coordinator cannot read a partition and does not serve it",
-    "load ignored": "the coordinator already has the partition with this leader epoch",
+    "load stopped": "the partition was unloaded, or the coordinator shut down, while it loaded",
+    "load ignored": "the coordinator has the partition, a newer leader epoch, or is shut down",
     "partition unloaded": "another broker leads the partition, so its state is dropped",
     "unload ignored": "the coordinator has the partition with a newer leader epoch",
     "records appended": "the records of an operation were written to the coordinator's log",
+    "records committed": "the high watermark passed the records of an operation; it is answered",
     "append failed": "the records of an operation were not written; the state is unchanged",
+    "commit failed": "the high watermark did not pass the records of an operation in time",
 }
 """Every kind of step of the runtime and its meaning."""
+
+COMMIT_TIMEOUT_MS: Final = 5_000
+"""How long an operation waits for the high watermark; `offsets.commit.timeout.ms` by default."""
 
 T = TypeVar("T")
 
@@ -57,37 +69,6 @@ class PartitionState(Enum):
     ACTIVE = "active"
     FAILED = "failed"
     CLOSED = "closed"
-
-
-class CoordinatorShard(Protocol):
-    """The state of one partition.
-
-    Kafka: CoordinatorShard, CoordinatorPlayback (4.2)
-    """
-
-    def replay_chunk(self, chunk: LogChunk) -> None:
-        """Replay records while the partition is loaded.
-
-        Raises:
-            CorruptRecordError, UnsupportedFormatError: a record cannot be read, so the load fails.
-        """
-        ...
-
-    def replay(self, record: LogRecord | Marker) -> None:
-        """Replay a record or transaction marker that was just written."""
-        ...
-
-    def on_loaded(self) -> None:
-        """Receive that the partition is loaded and will be served.
-
-        Raises:
-            WorkbenchError: the records contradict each other, so the load fails.
-        """
-        ...
-
-    def on_unloaded(self) -> None:
-        """Receive that the partition is no longer served."""
-        ...
 
 
 S = TypeVar("S", bound=CoordinatorShard)
@@ -105,6 +86,8 @@ class _Context(Generic[S]):
         self.failure = ""
         self.next_offset = 0  # the first offset that is not replayed
         self.is_replaying = True  # False while an operation writes that changed the state itself
+        self.unread = (0, 0)  # loaded only when the high watermark passes it: [first, end)
+        self.deferred = DeferredEventQueue()
 
 
 class CoordinatorRuntime(Generic[S]):
@@ -118,6 +101,12 @@ class CoordinatorRuntime(Generic[S]):
         translate: returns the answer to an error of an append.
         loads_to_high_watermark: whether loads end at the high watermark, as up to 2.0; otherwise
             at the log end offset.
+        append: appends a batch; raises what `Log.append_as_leader` raises.
+        waits_for_replicas: whether operations wait for the high watermark; whoever moves it calls
+            `on_high_watermark`.
+        reads_committed: whether records count when the high watermark passes them and never
+            before, as since 4.0; for `waits_for_replicas`. Up to 3.9 a load shows all records, and
+            what an operation wrote that timed out counts only after the next load.
         observer: receives each step, of `KINDS`.
 
     Kafka: CoordinatorRuntime (4.2)
@@ -132,15 +121,22 @@ class CoordinatorRuntime(Generic[S]):
         codec: str = "none",
         translate: Callable[[ErrorCode], ErrorCode] = answer_to,
         loads_to_high_watermark: bool = False,
+        append: Append = append_to_log,
+        waits_for_replicas: bool = False,
+        reads_committed: bool = True,
         observer: Observer | None = None,
     ) -> None:
         self.topic = topic
         self.codec = codec
         self._translate = translate
         self._loads_to_high_watermark = loads_to_high_watermark
+        self._append_batch = append
+        self._waits = waits_for_replicas
+        self._shows_committed = waits_for_replicas and reads_committed
         self.observer = observer
         self._log_of = log_of
         self._make_shard = make_shard
+        self._is_open = True
         self._lock = threading.Lock()
         self._contexts: dict[int, _Context[S]] = {}
         self._epochs: dict[int, int] = {}  # the newest leader epoch seen, even after an unload
@@ -192,10 +188,12 @@ class CoordinatorRuntime(Generic[S]):
         if log is None:
             raise ErrorCode.NOT_COORDINATOR.error(f"this broker has no log of {where}")
         with self._lock:
+            is_open = self._is_open
             seen = self._epochs.get(partition)
             epoch = _next_epoch(log, seen) if leader_epoch is None else leader_epoch
             context = self._contexts.get(partition)
-            is_newer = seen is None or epoch > seen
+            is_newer = is_open and (seen is None or epoch > seen)
+            served = None if context is None else context.state
             is_new = is_newer and (context is None or context.state is PartitionState.FAILED)
             if is_newer:
                 self._epochs[partition] = epoch
@@ -204,19 +202,30 @@ class CoordinatorRuntime(Generic[S]):
             if is_newer and context is not None:
                 context.leader_epoch = epoch
         if context is None or not is_new:
-            reason = f"leader epoch {epoch}; the newest known one is {seen}"
+            reason = (
+                "the coordinator is shut down"
+                if not is_open
+                else f"it is {served.value} already; its leader epoch is {epoch} now, {seen} before"
+                if is_newer and served is not None
+                else f"leader epoch {epoch} is not newer than {seen}, the newest known one"
+            )
             self._tell("load ignored", where, reason, leader_epoch=epoch)
         else:
             self._load(context, where)
         return self.state_of(partition) is PartitionState.ACTIVE
 
     def _load(self, context: _Context[S], where: TopicPartition) -> None:
-        """Replay the log from its start; requests meanwhile see that the partition loads."""
+        """Replay the log from its start; requests meanwhile see that the partition loads.
+
+        An unload of the partition ends it between two chunks.
+        """
         log = context.log
         start, end = log.log_start_offset, log.log_end_offset
         context.next_offset = end
         if self._loads_to_high_watermark:
             end = log.high_watermark
+        shown = min(end, log.high_watermark) if self._shows_committed else end
+        context.unread = (shown, end)
         self._tell(
             "partition loading",
             where,
@@ -224,17 +233,24 @@ class CoordinatorRuntime(Generic[S]):
             leader_epoch=context.leader_epoch,
         )
         try:
-            for chunk in read_log(log, end):
+            for chunk in read_log(log, shown):
+                if context.state is not PartitionState.LOADING:
+                    break
                 context.shard.replay_chunk(chunk)
             with context.lock:
-                if context.state is PartitionState.LOADING:
+                is_stopped = context.state is not PartitionState.LOADING
+                if not is_stopped:
                     context.shard.on_loaded()
                     context.state = PartitionState.ACTIVE
         except (WorkbenchError, OSError) as error:
             context.failure, context.state = str(error), PartitionState.FAILED
             self._tell("load failed", where, str(error))
             return
-        self._tell("partition loaded", where, f"records up to offset {end} are replayed")
+        if is_stopped:
+            self._tell("load stopped", where, "the partition was unloaded meanwhile")
+            return
+        rest = f"; those up to offset {end} wait for the high watermark" if shown < end else ""
+        self._tell("partition loaded", where, f"records up to offset {shown} are replayed{rest}")
 
     def unload(self, partition: int, leader_epoch: int | None = None) -> bool:
         """Drop a partition that this broker no longer leads; return whether it had it.
@@ -264,8 +280,63 @@ class CoordinatorRuntime(Generic[S]):
             context.state = PartitionState.CLOSED
             if was_active:
                 context.shard.on_unloaded()
+        context.deferred.fail_all(ErrorCode.NOT_COORDINATOR)
         self._tell("partition unloaded", where, "", leader_epoch=leader_epoch)
         return True
+
+    def close(self) -> None:
+        """Unload all partitions, also those that load, and ignore every load until `open`.
+
+        Kafka: CoordinatorRuntime.close (4.2)
+        """
+        with self._lock:
+            self._is_open = False
+            numbers = list(self._contexts)
+        for number in numbers:
+            self.unload(number)
+
+    def open(self) -> None:
+        """Load partitions again after `close`."""
+        self._is_open = True
+
+    # The high watermark
+
+    def on_high_watermark(self, partition: int) -> None:
+        """Replay and answer what the high watermark of a partition has passed.
+
+        Kafka: CoordinatorRuntime.HighWatermarkListener.onHighWatermarkUpdated (4.2)
+        """
+        context = self._contexts.get(partition)
+        if context is not None:
+            with context.lock:
+                self._complete(context)
+
+    def _complete(self, context: _Context[S]) -> None:
+        if context.state is not PartitionState.ACTIVE:
+            return
+        high = context.log.high_watermark
+        first, end = context.unread
+        if first < min(end, high):
+            context.unread = (min(end, high), end)
+            for chunk in read_log(context.log, min(end, high), first):
+                for record in chunk.records():
+                    context.shard.replay(record)
+        context.deferred.complete_up_to(high)
+
+    def expire_deferred(self, now: int) -> None:
+        """Answer the operations that have waited too long; their records stay in the log.
+
+        Kafka: CoordinatorRuntime.CoordinatorWriteEvent's timeout (4.2), DelayedProduce (up to 3.9)
+        """
+        for context in list(self._contexts.values()):
+            with context.lock:
+                context.deferred.expire(now, keeps=self._shows_committed)
+
+    @property
+    def next_deadline_ms(self) -> int | None:
+        """When the next operation has waited too long; None: no operation waits."""
+        deadlines = [c.deferred.next_deadline_ms for c in self._contexts.values()]
+        return min((each for each in deadlines if each is not None), default=None)
 
     # Operations
 
@@ -289,20 +360,71 @@ class CoordinatorRuntime(Generic[S]):
 
         Kafka: CoordinatorRuntime.scheduleWriteOperation (4.2)
         """
-        return self._write(partition, operation, NO_PRODUCER, -1)
+        return self.schedule_write(partition, operation).result()
 
-    def write_transactional(
+    def schedule_write(
         self,
         partition: int,
-        producer_id: int,
-        producer_epoch: int,
         operation: Callable[[S], CoordinatorResult[T]],
-    ) -> T:
-        """Run an operation whose records are part of a producer's transaction; see `write`.
+        producer_id: int = NO_PRODUCER,
+        producer_epoch: int = -1,
+    ) -> Future[T]:
+        """Run an operation and write its records; the future has its answer.
 
-        Kafka: CoordinatorRuntime.scheduleTransactionalWriteOperation (4.2)
+        It is done at once, or with `waits_for_replicas` when the high watermark passes the records.
+        With a producer the records are part of its transaction.
+
+        Raises:
+            CoordinatorError: see `write`. The future fails with NOT_COORDINATOR if the partition is
+                unloaded before, and with COORDINATOR_NOT_AVAILABLE after the timeout.
+
+        Kafka: CoordinatorRuntime.scheduleWriteOperation, scheduleTransactionalWriteOperation (4.2)
         """
-        return self._write(partition, operation, producer_id, producer_epoch)
+        answer: Future[T] = Future()
+        with self._active(partition) as context:
+            result = operation(context.shard)
+            on_append = result.on_append
+
+            def done(error: ErrorCode) -> None:
+                if answer.done():
+                    return
+                if on_append is not None:
+                    on_append(error)
+                if error is ErrorCode.NONE:
+                    answer.set_result(result.response)
+                else:
+                    answer.set_exception(self._failed(context, error))
+
+            context.is_replaying = on_append is None
+            try:
+                end = self._write_records(context, result, producer_id, producer_epoch)
+            except CoordinatorError as error:
+                if on_append is not None:
+                    on_append(ErrorCode(error.code))
+                raise
+            finally:
+                context.is_replaying = True
+            self._when_committed(context, end, done)
+        return answer
+
+    def _failed(self, context: _Context[S], error: ErrorCode) -> CoordinatorError:
+        """Return the error of a client whose records the high watermark did not pass."""
+        where = context.log.topic_partition
+        answer = self._translate(error)
+        problem = f"{error.name}: the high watermark of {where} did not pass the records"
+        self._tell("commit failed", where, f"{problem}, answered as {answer.name}")
+        return answer.error(problem)
+
+    def _when_committed(
+        self, context: _Context[S], end: int | None, complete: Callable[[ErrorCode], None]
+    ) -> None:
+        """Call something when the high watermark reaches an offset; None: now."""
+        if end is None or not self._waits:
+            complete(ErrorCode.NONE)
+            return
+        deadline = context.log.context.clock.now() + COMMIT_TIMEOUT_MS
+        context.deferred.add(DeferredEvent(end, deadline, complete))
+        self._complete(context)
 
     def complete_transaction(
         self,
@@ -338,7 +460,12 @@ class CoordinatorRuntime(Generic[S]):
                 coordinator_epoch=coordinator_epoch,
             )
             offset = self._append(context, marker, 1, transaction_version)
-            context.shard.replay(Marker(offset, producer_id, is_commit))
+            ended = Marker(offset, producer_id, is_commit)
+            self._when_committed(
+                context,
+                offset + 1,
+                lambda error: None if error else context.shard.replay(ended),
+            )
             return offset
 
     def read_all(self, operation: Callable[[S], T]) -> dict[int, T]:
@@ -370,38 +497,19 @@ class CoordinatorRuntime(Generic[S]):
         if context.state is not PartitionState.ACTIVE:
             raise ErrorCode.NOT_COORDINATOR.error(f"{where}: {context.failure or 'unloaded'}")
 
-    def _write(
-        self,
-        partition: int,
-        operation: Callable[[S], CoordinatorResult[T]],
-        producer_id: int,
-        producer_epoch: int,
-    ) -> T:
-        with self._active(partition) as context:
-            result = operation(context.shard)
-            context.is_replaying = result.on_append is None
-            try:
-                self._write_records(context, result, producer_id, producer_epoch)
-            except CoordinatorError as error:
-                if result.on_append is not None:
-                    result.on_append(ErrorCode(error.code))
-                raise
-            finally:
-                context.is_replaying = True
-            if result.on_append is not None:
-                result.on_append(ErrorCode.NONE)
-            return result.response
-
     def _write_records(
         self,
         context: _Context[S],
         result: CoordinatorResult[Any],
         producer_id: int,
         producer_epoch: int,
-    ) -> None:
+    ) -> int | None:
         """Write the records of an operation in one batch, or in several if it is not atomic.
 
         They are replayed unless the operation has changed the state itself (`on_append`).
+
+        Returns:
+            The offset after the last record; None: nothing was written.
         """
         now = context.log.context.clock.now()
         limit = None if result.is_atomic else context.log.config.max_message_bytes
@@ -415,6 +523,7 @@ class CoordinatorRuntime(Generic[S]):
             waiting.append(record)
         if waiting:
             self._append_and_replay(context, builder, waiting, now, producer_id)
+        return context.next_offset if result.records else None
 
     def _builder(self, producer_id: int, producer_epoch: int, limit: int | None) -> RecordsBuilder:
         """Return the builder of a batch; its base sequence is always 0."""
@@ -438,8 +547,17 @@ class CoordinatorRuntime(Generic[S]):
         first = self._append(context, builder.build(), len(records))
         if not context.is_replaying:
             return
-        for offset, (key, value) in enumerate(records, first):
-            context.shard.replay(LogRecord(offset, now, key, value, producer_id))
+
+        def replay(error: ErrorCode) -> None:
+            if error is not ErrorCode.NONE:
+                return
+            if self._waits:
+                reason = f"the high watermark is {context.log.high_watermark}"
+                self._tell("records committed", context.log.topic_partition, reason, at=first)
+            for offset, (key, value) in enumerate(records, first):
+                context.shard.replay(LogRecord(offset, now, key, value, producer_id))
+
+        self._when_committed(context, first + len(records), replay)
 
     def _append(
         self,
@@ -458,12 +576,7 @@ class CoordinatorRuntime(Generic[S]):
             if self._log_of(where) is not log:
                 problem = f"this broker no longer has the log of {where}"
                 raise ErrorCode.NOT_LEADER_OR_FOLLOWER.error(problem)
-            info = log.append_as_leader(
-                batch,
-                context.leader_epoch,
-                AppendOrigin.COORDINATOR,
-                transaction_version=transaction_version,
-            )
+            info = self._append_batch(log, batch, context.leader_epoch, transaction_version)
         except WorkbenchError as error:
             code = code_of(error)
             answer = self._translate(code)

@@ -13,20 +13,21 @@ from workbench.record.buffers import BufferPool
 from workbench.record.reading.reader import KEYS, VALUES, RecordReader
 
 
-def read_log(log: Log, end: int | None = None) -> Iterator[LogChunk]:
-    """Yield the records of a log from its log start offset on, as they are: CRCs are not checked.
+def read_log(log: Log, end: int | None = None, start: int = 0) -> Iterator[LogChunk]:
+    """Yield the records of a log, as they are: CRCs are not checked.
 
     The memory of a chunk is used again: take what is needed before asking for the next.
 
     Args:
         log: a log of `__consumer_offsets` or `__transaction_state`.
         end: offset at which to stop, excluded; None: the log end offset at the beginning.
+        start: offset of the first record; at least the log start offset.
 
     Raises:
         CorruptRecordError: a batch or record cannot be read.
         OSError: a file cannot be read.
     """
-    pool, start = BufferPool(), log.log_start_offset
+    pool, start = BufferPool(), max(start, log.log_start_offset)
     stop = log.log_end_offset if end is None else end
     for segment in log.segments:
         records = segment.log

@@ -3,7 +3,6 @@
 import os
 from typing import Final
 
-from workbench.file_system.archives.archive_files import ArchiveFiles
 from workbench.file_system.archives.unpacking import ENDINGS
 from workbench.file_system.mounts import files_at, mount, mounted_at
 
@@ -26,6 +25,8 @@ def opened_archive(path: str) -> str:
     found = os.stat(archive)
     version = (found.st_ino, found.st_size, found.st_mtime_ns)
     if mounted_at(archive) is None or _VERSIONS.get(archive) != version:
+        from workbench.file_system.archives.archive_files import ArchiveFiles
+
         mount(archive, ArchiveFiles(archive))
         _VERSIONS[archive] = version
     whole = os.path.abspath(path)

@@ -99,6 +99,7 @@ def compact_directory(
         observer=observer,
         topic_configs=settings.topic_configs,
         progress=progress,
+        rules=settings.rules,
     )
     manager.startup(with_tasks=False)
     try:

@@ -13,11 +13,14 @@ from typing import Any, Final
 
 from workbench.config.broker_config import BrokerConfig
 from workbench.config.internal_topics import with_internal_topics
+from workbench.config.settings import broker_config_of
 from workbench.errors import StorageError
 from workbench.file_system.local import LOCAL, FileSystem
 from workbench.files.names import CLEAN_SHUTDOWN, RECOVERY_POINTS
 from workbench.foresight.startup.prediction import PartitionStart
 from workbench.foresight.startup.start_rows import StepsByFolder, partition_start
+from workbench.inspection.broker_version import MeantBroker, meant_broker
+from workbench.inspection.listing import list_log_directories
 from workbench.log_manager.loading import Progress
 from workbench.log_manager.manager import LogManager
 from workbench.runtime.clock import ManualClock, SystemClock
@@ -35,11 +38,13 @@ class Recovery:
         path: the log directory.
         had_clean_shutdown: whether the clean shutdown file existed; without it logs are recovered.
         partitions: a row for each partition directory, by name.
+        broker: the broker that was meant, and why that one.
     """
 
     path: str
     had_clean_shutdown: bool
     partitions: tuple[PartitionStart, ...]
+    broker: MeantBroker
 
 
 def recover_directory(
@@ -52,6 +57,7 @@ def recover_directory(
     fs: FileSystem = LOCAL,
     observer: Observer | None = None,
     progress: Progress | None = None,
+    kafka: str | None = None,
 ) -> Recovery:
     """Load a log directory as a starting broker does, and close it as a stopping one.
 
@@ -66,6 +72,8 @@ def recover_directory(
         fs: the file system that is written through.
         observer: the receiver of each step.
         progress: a callback after each partition.
+        kafka: the broker's version, as in `config.kafka_versions.series_of`; None: the newest that
+            the directory shows.
 
     Raises:
         LogDirectoryError: the directory is in use, or a directory's name is not one that a broker
@@ -76,6 +84,7 @@ def recover_directory(
     Kafka: LogManager.startup, shutdown (4.2)
     """
     path = os.path.abspath(path)
+    meant = meant_broker(list_log_directories([path]), kafka)  # before anything is removed
     steps = StepsByFolder()
     clock = ManualClock(SystemClock().now() if now is None else now)
     had_clean_shutdown = fs.exists(os.path.join(path, CLEAN_SHUTDOWN))
@@ -85,13 +94,14 @@ def recover_directory(
                 fs.remove(os.path.join(path, name))
     manager = LogManager(
         [path],
-        config,
+        broker_config_of(config or {}, meant.rules),
         fs=fs,
         clock=clock,
         scheduler=ManualScheduler(clock),
         observer=Outline(_both(steps.take, observer)),
         topic_configs=with_internal_topics(topic_configs),
         progress=progress,
+        rules=meant.rules,
         commits_appends=False,  # the records of other replicas are not known here
     )
     outcomes = manager.startup(with_tasks=False)
@@ -100,7 +110,7 @@ def recover_directory(
         key=lambda row: row.name,
     )
     finish(manager, clock)
-    return Recovery(path, had_clean_shutdown, tuple(rows))
+    return Recovery(path, had_clean_shutdown, tuple(rows), meant)
 
 
 def finish(manager: LogManager, clock: ManualClock) -> None:

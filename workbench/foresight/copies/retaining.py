@@ -13,9 +13,12 @@ from typing import Any
 
 from workbench.config.broker_config import BrokerConfig
 from workbench.config.internal_topics import with_internal_topics
+from workbench.config.settings import broker_config_of
 from workbench.file_system.local import LOCAL, FileSystem
 from workbench.file_system.mounts import absolute
 from workbench.foresight.copies.repair import finish
+from workbench.inspection.broker_version import MeantBroker, meant_broker
+from workbench.inspection.listing import list_log_directories
 from workbench.log_manager.high_watermarks import StartingHighWatermark
 from workbench.log_manager.loading import Progress
 from workbench.log_manager.manager import LogManager
@@ -52,6 +55,7 @@ class Retention:
     Attributes:
         path: the log directory.
         now: ms since the epoch.
+        broker: the broker that was meant, and why that one.
         segments: the verdict of each rule on each segment that it judged, in order.
         log_start_offsets: partition → log start offset before and after.
         high_watermarks: partition → the offset below which records are committed, and its source.
@@ -59,6 +63,7 @@ class Retention:
 
     path: str
     now: int
+    broker: MeantBroker
     segments: list[SegmentFate] = field(default_factory=list)
     log_start_offsets: dict[str, tuple[int, int]] = field(default_factory=dict)
     high_watermarks: dict[str, StartingHighWatermark] = field(default_factory=dict)
@@ -73,6 +78,7 @@ def retain(
     fs: FileSystem = LOCAL,
     observer: Observer | None = None,
     progress: Progress | None = None,
+    kafka: str | None = None,
 ) -> Retention:
     """Apply retention to a log directory once, as if all replicas held all records.
 
@@ -84,6 +90,8 @@ def retain(
         fs: the file system that is written through.
         observer: the receiver of each step.
         progress: a callback after each partition.
+        kafka: the broker's version, as in `config.kafka_versions.series_of`; None: the newest that
+            the directory shows.
 
     Raises:
         LogDirectoryError, WorkbenchError, StorageError: see `recover_directory`.
@@ -91,11 +99,12 @@ def retain(
     Kafka: LogManager.cleanupLogs (4.2)
     """
     path = absolute(path)
-    result = Retention(path, now)
+    meant = meant_broker(list_log_directories([path]), kafka)
+    result = Retention(path, now, meant)
     clock = ManualClock(now)
     manager = LogManager(
         [path],
-        config,
+        broker_config_of(config or {}, meant.rules),
         fs=fs,
         clock=clock,
         scheduler=ManualScheduler(clock),
@@ -103,6 +112,7 @@ def retain(
         observer=observer,
         topic_configs=with_internal_topics(topic_configs),
         progress=progress,
+        rules=meant.rules,
     )
     manager.startup(with_tasks=False)
     for log in manager.logs.values():

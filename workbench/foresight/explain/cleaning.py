@@ -17,8 +17,9 @@ from workbench.cleaner.schedule.log_to_clean import (
 )
 from workbench.config.broker_config import BrokerConfig
 from workbench.files.text import INT64_MAX
-from workbench.foresight.explain.rule_verdict import RuleVerdict, Word, time_or_never
+from workbench.foresight.explain.rule_verdict import RuleVerdict, Word, odd_timestamp, time_or_never
 from workbench.log.log import Log
+from workbench.log.segments.segment import LogSegment
 from workbench.runtime.times import age_text, with_hours
 
 _MANAGER: Final = "LogCleanerManager."
@@ -192,11 +193,12 @@ class _Rules:
                 active = self._log.active_segment
                 reason += f": the active segment ({active.size:,} bytes) is never cleaned"
             elif bound.name == MIN_COMPACTION_LAG:
-                largest = self._largest_timestamp(bound.offset)
+                largest = self._segment(bound.offset).largest_timestamp
                 value, threshold, due = self._now - largest, lag, time_or_never(largest + lag)
                 reason += (
                     f": its segment's largest timestamp is {age_text(value)}, "
                     f"below min.compaction.lag.ms = {with_hours(lag)}"
+                    f"{odd_timestamp(self._segment(bound.offset))}"
                 )
             else:
                 reason += f", the {bound.name}"
@@ -212,10 +214,10 @@ class _Rules:
             rows.append(RuleVerdict(MIN_COMPACTION_LAG, "allows", None, lag, reason, _OFFSETS))
         return rows
 
-    def _largest_timestamp(self, base_offset: int) -> int:
+    def _segment(self, base_offset: int) -> LogSegment:
         segment = self._log.local.segments.floor(base_offset)
         assert segment is not None
-        return segment.largest_timestamp
+        return segment
 
     def bytes(self) -> RuleVerdict:
         """Say how much of the log can be cleaned."""
@@ -289,8 +291,13 @@ class _Rules:
         due = earliest_cleaning(self._log, self._last_clean_offset, self._now)
         reason = f"this log is not due for cleaning now (other logs that are due: {len(order)})"
         if due is None:
-            reason += "; that changes only when something is written"
+            config = self._log.config
+            never = config.min_cleanable_dirty_ratio >= 1
+            never &= config.max_compaction_lag_ms >= INT64_MAX
+            reason += f"; {NEVER if never else ONLY_WHEN_WRITTEN}"
         return RuleVerdict("order", "blocks", None, len(order), reason, _GRAB, due=due)
 
 
+NEVER: Final = "with this configuration it never is: no dirty ratio is above 1"
+ONLY_WHEN_WRITTEN: Final = "that changes only when something is written"
 _NAMED: Final = 3  # logs that are named in a sentence

@@ -9,7 +9,7 @@ Kafka: UnifiedLog.deleteOldSegments (4.2)
 from collections.abc import Iterator
 from typing import Final
 
-from workbench.foresight.explain.rule_verdict import RuleVerdict, time_or_never
+from workbench.foresight.explain.rule_verdict import RuleVerdict, odd_timestamp, time_or_never
 from workbench.log.retention import LogState, RetentionVerdict, all_verdicts, by_time
 from workbench.log.segments.segment import LogSegment
 
@@ -35,16 +35,18 @@ def explain_retention(state: LogState, policy_source: str) -> list[RuleVerdict]:
     verdicts = all_verdicts(state)
     rows = [_policy(state, policy_source)]
     gone: set[int] = set()
-    in_force = [LOG_START]
+    in_force = [LOG_START] if state.rules.deletes_below_start else []
     if state.config.delete:
         in_force += [SIZE] * (state.config.retention_bytes >= 0)
         in_force += [TIME] * (state.config.retention_ms >= 0)
     for rule in (LOG_START, SIZE, TIME) if state.config.delete else (LOG_START,):
+        if rule == LOG_START and rule not in in_force:
+            continue
         asked = [verdict for verdict in verdicts if verdict.rule == rule]
         if not asked and rule != LOG_START:
             rows.append(_off(state, rule, gone))
             continue
-        rows += _rows(state, rule, asked, gone, tells_rest=rule == in_force[-1])
+        rows += _rows(state, rule, asked, gone, tells_rest=in_force[-1:] == [rule])
         gone |= {verdict.segment.base_offset for verdict in asked if verdict.is_deleted}
     return rows
 
@@ -96,7 +98,7 @@ def _rows(
                 "deleted" if verdict.is_deleted else "kept",
                 verdict.value,
                 verdict.threshold,
-                verdict.reason,
+                verdict.reason + (odd_timestamp(segment) if rule == TIME else ""),
                 _KAFKA[rule],
                 base,
                 time_or_never(due) if rule == TIME and due > state.now else None,

@@ -8,6 +8,7 @@ from workbench.runtime.steps import Step
 
 RECOVERED: Final = "segment recovered"
 EMPTIED: Final = "segment emptied"
+SPLIT: Final = "segment split"
 
 # Steps of loading a healthy log, and steps that a later step covers in more detail.
 _NOT_A_CHANGE: Final = frozenset(
@@ -74,11 +75,14 @@ def recovered_from(steps: Iterable[Step]) -> int | None:
 
 
 def bytes_cut(steps: Sequence[Step]) -> int:
-    """Return the bytes that recovery truncated: ends of segments, and entire segments."""
+    """Return the bytes that recovery truncated: ends of segments, and entire segments.
+
+    A segment that was split is marked deleted, too, but its bytes are in the parts.
+    """
     cut = sum(step.numbers["cut"] for step in steps if step.kind in {RECOVERED, EMPTIED})
     cut += sum(
         step.numbers.get("size", 0)
         for step in steps
         if step.kind in {"segment marked deleted", "segment files removed"}
     )
-    return int(cut)
+    return int(cut - sum(step.numbers["size"] for step in steps if step.kind == SPLIT))

@@ -1,7 +1,8 @@
 """Predict what a broker will do with log directories when it starts, without writing anything.
 
-The broker's loading code runs on a file system that keeps every change in memory, and an observer
-receives its steps. Then consumers read the loaded logs, to find damage that a broker misses.
+First the identity of the directories and the metadata log, then the logs. The broker's loading code
+runs on a file system that keeps every change in memory, and an observer receives its steps. Then
+consumers read the loaded logs, to find damage that a broker misses.
 
 Kafka: LogManager.startup, KafkaRaftServer.initializeLogDirs, ReplicaManager (4.2)
 """
@@ -9,27 +10,32 @@ Kafka: LogManager.startup, KafkaRaftServer.initializeLogDirs, ReplicaManager (4.
 import os
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from random import Random
 from typing import Any, Final
 from uuid import UUID
 
 from workbench.config.broker_config import BrokerConfig
-from workbench.config.internal_topics import with_internal_topics
+from workbench.config.broker_rules import StrayRule
+from workbench.config.internal_topics import METADATA_LOG, with_internal_topics
 from workbench.errors import LogDirectoryError, StorageError
 from workbench.file_system.dry import DryFileSystem
 from workbench.file_system.local import LOCAL, FileSystem
 from workbench.files.checkpoints import OffsetCheckpoint
-from workbench.files.meta_properties import MetaProperties
 from workbench.files.names import (
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
-    PARTITION_METADATA,
     TopicPartition,
     parse_directory_name,
 )
-from workbench.files.text import format_uuid
 from workbench.foresight.startup.consumer import ConsumerView, consume
 from workbench.foresight.startup.kafka_errors import kafka_exception
+from workbench.foresight.startup.node import (
+    NodeStart,
+    created_partitions,
+    stray_test,
+    vanished_topics,
+)
 from workbench.foresight.startup.prediction import (
     DirectoryStart,
     PartitionStart,
@@ -37,19 +43,20 @@ from workbench.foresight.startup.prediction import (
 )
 from workbench.foresight.startup.start_rows import partition_start, reading_problem
 from workbench.foresight.startup.undetected import unnoticed_damage
+from workbench.inspection.broker_version import MeantBroker, meant_broker
+from workbench.inspection.listing import Listing, list_log_directories
 from workbench.log.log import Log
 from workbench.log_manager.context import ManagerContext
 from workbench.log_manager.directory import ManagedDirectory
-from workbench.log_manager.identity import agree, read_meta_properties
+from workbench.log_manager.identity import read_meta_properties
 from workbench.log_manager.lifecycle import release
 from workbench.log_manager.loading import FolderToLoad, Outcome, Progress, load_logs
-from workbench.log_manager.opening import StrayTest, load_folder
+from workbench.log_manager.opening import SET_ASIDE, StrayTest, load_folder
 from workbench.runtime.clock import ManualClock, SystemClock
 from workbench.runtime.failures import LogDirFailures
 from workbench.runtime.scheduler import ManualScheduler
 from workbench.runtime.steps import Outline, Step
 
-_RUNTIME: Final = "java.lang.RuntimeException"
 _STORAGE: Final = "org.apache.kafka.common.errors.KafkaStorageException"
 
 
@@ -63,26 +70,27 @@ def predict_startup(
     node_id: int | None = None,
     cluster_id: str | None = None,
     topic_ids: Collection[UUID] | None = None,
-    kraft: bool | None = None,
+    kafka: str | None = None,
     only: Collection[str] | None = None,
     consumers: bool = True,
     progress: Progress | None = None,
 ) -> StartupPrediction:
-    """Return what a broker of version 4.2 would do with log directories.
+    """Return what a broker would do with log directories.
 
     Args:
-        directories: the entries of `log.dirs`.
+        directories: the entries of `log.dirs`, in their order: the first has the metadata log,
+            unless `metadata.log.dir` names another.
         config: the broker's configuration.
         topic_configs: topic → its own configuration, by Kafka's names; see `internal_topics`.
         fs: the file system that is read; nothing is written to it.
         now: ms since the epoch; None takes the machine's time.
         node_id: the broker's id; None takes it from the first `meta.properties`.
         cluster_id: the cluster's id; None as for ``node_id``.
-        topic_ids: the ids of the cluster's topics; None accepts every id.
-        kraft: whether the broker runs without ZooKeeper, so that it renames logs without a topic id
-            as stray; None decides by the directories.
-        only: names of partition directories; others are left out, and the directories are not
-            checked against each other. None takes all.
+        topic_ids: the ids of the cluster's topics; None takes those in the metadata log.
+        kafka: the broker's version, as in `config.kafka_versions.series_of`; None takes the newest
+            that the directories show.
+        only: names of partition directories; others are left out, and neither the directories nor
+            the metadata log are checked. None takes all.
         consumers: whether consumers read the loaded logs, every one completely.
         progress: a callback after each partition.
 
@@ -106,12 +114,18 @@ def predict_startup(
     for path in context.directories:
         if not context.fs.exists(path):
             raise LogDirectoryError(path, "no such directory")
-    is_kraft = _looks_like_kraft(context) if kraft is None else kraft
-    prediction = _Prediction(context, told, consumers=consumers)
+    listing = _listing(context)
+    meant, roots = meant_broker(listing, kafka), listing.roots
+    told.begin(METADATA_LOG)
+    context.rules = meant.rules
+    node = NodeStart(
+        context, roots, told.by_folder[METADATA_LOG], meant.rules,
+        node_id=node_id, cluster_id=cluster_id,
+    )  # fmt: skip
+    prediction = _Prediction(context, told, meant, consumers=consumers)
     try:
-        if only is None:
-            prediction.check_identity(node_id, cluster_id, is_kraft=is_kraft)
-        is_stray = _stray_test(topic_ids) if is_kraft else None
+        prediction.check_node(node, is_alone=only is not None)
+        is_stray = stray_test(node, topic_ids)
         outcomes = load_logs(
             context.live,
             lambda folder: prediction.load(folder, is_stray),
@@ -122,9 +136,19 @@ def predict_startup(
             only=only,
         )
         prediction.check_other_checkpoints()
-        return prediction.result(outcomes)
+        return prediction.result(outcomes, node)
     finally:
         release(context)
+
+
+def _listing(context: ManagerContext) -> Listing:
+    """Return the listed directories; one that cannot be listed goes offline when it is loaded."""
+    readable = []
+    for path in context.directories:
+        with suppress(OSError):
+            list_log_directories(path, whole=False)
+            readable.append(path)
+    return list_log_directories(readable, whole=False) if readable else Listing((), {})
 
 
 class _Told:
@@ -144,8 +168,11 @@ class _Told:
 class _Prediction:
     """Collect the prediction."""
 
-    def __init__(self, context: ManagerContext, told: _Told, *, consumers: bool) -> None:
+    def __init__(
+        self, context: ManagerContext, told: _Told, meant: MeantBroker, *, consumers: bool
+    ) -> None:
         self._context = context
+        self._meant = meant
         self._told = told
         self._consumers = consumers
         self._failed: dict[str, OSError] = {}
@@ -156,29 +183,23 @@ class _Prediction:
         self._views: dict[str, tuple[ConsumerView, ...]] = {}
         self._unnoticed: dict[str, tuple[str, ...]] = {}
 
-    def check_identity(
-        self, node_id: int | None, cluster_id: str | None, *, is_kraft: bool
-    ) -> None:
-        """Check whether the directories belong together, as a broker does first.
-
-        Kafka: KafkaRaftServer.initializeLogDirs (4.2)
-        """
-        found: dict[str, MetaProperties] = {}
-        for path in self._context.directories:
+    def check_node(self, node: NodeStart, *, is_alone: bool) -> None:
+        """Note why the node would not start, before it loads a log."""
+        context = self._context
+        for path in context.directories:
             try:
-                properties = read_meta_properties(path, self._context.fs)
-                if properties is not None:
-                    agree({**found, path: properties}, node_id, cluster_id)
-                    found[path] = properties
-                elif is_kraft:
-                    self._refusals[path] = (_RUNTIME, "meta.properties is missing")
-            except LogDirectoryError as error:
-                self._refusals[path] = (_RUNTIME, str(error))
+                context.fs.list(path)
+                read_meta_properties(path, context.fs)
+            except LogDirectoryError:
+                continue  # judged below
             except OSError as error:
                 if (problem := reading_problem(error)) is not None:
                     self._unread[path] = problem
                 else:
-                    self._context.failures.add(path, error)
+                    context.failures.add(path, error)
+        if not is_alone:
+            for path, exception, problem in node.refusals():
+                self._refusals.setdefault(path, (exception, problem))
 
     def load(self, folder: FolderToLoad, is_stray: StrayTest | None) -> Log:
         """Load a partition, and let consumers read it while its files are open.
@@ -252,7 +273,7 @@ class _Prediction:
             except StorageError:
                 continue  # the failure was recorded where it happened
 
-    def result(self, outcomes: list[Outcome]) -> StartupPrediction:
+    def result(self, outcomes: list[Outcome], node: NodeStart) -> StartupPrediction:
         """Return the complete prediction."""
         context = self._context
         for outcome in outcomes:
@@ -269,7 +290,16 @@ class _Prediction:
             self._partition(outcome)
             for outcome in sorted(outcomes, key=lambda outcome: (outcome.directory, outcome.path))
         )
-        return StartupPrediction(not problem, problem, exception, directories, partitions)
+        metadata = node.metadata
+        if metadata is not None and node.topics is not None:
+            metadata = replace(
+                metadata,
+                vanished=vanished_topics(partitions, node.topics),
+                created=() if problem else created_partitions(context, node.topics),
+            )
+        return StartupPrediction(
+            not problem, problem, exception, directories, partitions, self._meant, metadata
+        )
 
     def _directory(self, directory: ManagedDirectory) -> DirectoryStart:
         path, clean = directory.path, directory.had_clean_shutdown
@@ -283,45 +313,14 @@ class _Prediction:
         return DirectoryStart(path, clean, "online")
 
     def _partition(self, outcome: Outcome) -> PartitionStart:
-        return partition_start(
+        row = partition_start(
             outcome,
             self._told.by_folder.get(outcome.path, ()),
             self._unnoticed.get(outcome.path, ()),
             self._views.get(outcome.path, ()),
         )
-
-
-def _looks_like_kraft(context: ManagerContext) -> bool:
-    """Return whether the directories are those of a broker without ZooKeeper.
-
-    The version of `meta.properties` decides. Without that file topic ids do: they came with KRaft.
-    """
-    for path in context.directories:
-        try:
-            properties = read_meta_properties(path, context.fs)
-        except LogDirectoryError:
-            return True  # a 4.x broker refuses the directory in any case
-        except OSError:
-            continue
-        if properties is not None:
-            return properties.version != 0
-    for directory in context.directories.values():
-        with suppress(OSError):  # reported when the directory is loaded
-            for folder in directory.partition_folders():
-                with suppress(OSError):
-                    if context.fs.exists(os.path.join(folder.path, PARTITION_METADATA)):
-                        return True
-    return False
-
-
-def _stray_test(topic_ids: Collection[UUID] | None) -> StrayTest:
-    """Kafka: LogManager.isStrayKraftReplica (4.2)."""
-
-    def is_stray(log: Log) -> str | None:
-        if log.topic_id is None:
-            return "the log has no topic id: partition.metadata is missing"
-        if topic_ids is not None and log.topic_id not in topic_ids:
-            return f"the log's topic id {format_uuid(log.topic_id)} is not known to the cluster"
-        return None
-
-    return is_stray
+        is_new = row.verdict == "stray" and any(step.kind == SET_ASIDE for step in row.steps)
+        if not is_new or self._meant.rules.strays is not StrayRule.DELETED:
+            return row
+        reason = f"{row.reason}: the broker deletes it once it has started"
+        return replace(row, verdict="deleted", reason=reason, changes=())

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
 from workbench.foresight.startup.consumer import ConsumerView
+from workbench.inspection.broker_version import MeantBroker
 from workbench.runtime.steps import Step
 
 Verdict = Literal[
@@ -87,6 +88,42 @@ class PartitionStart:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class MetadataStart:
+    """What a KRaft node does with its metadata log before it loads the other logs.
+
+    Attributes:
+        log: the recovery of `__cluster_metadata-0`; None if it is not there.
+        snapshot: name of the `.checkpoint` that is read; empty if there is none.
+        known_until: the first offset that is not known afterwards.
+        topics: how many topics are known then.
+        vanished: topics with a log here that are not known then: their logs become stray.
+        created: names of partitions assigned to the node without a log that it takes: it makes an
+            empty one.
+        note: what this copy of the disk does not say; empty if nothing.
+    """
+
+    log: PartitionStart | None = None
+    snapshot: str = ""
+    known_until: int = 0
+    topics: int = 0
+    vanished: tuple[str, ...] = ()
+    created: tuple[str, ...] = ()
+    note: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the attributes as plain values, for JSON; of the log without the steps."""
+        return {
+            "log": None if self.log is None else self.log.as_dict(),
+            "snapshot": self.snapshot,
+            "known_until": self.known_until,
+            "topics": self.topics,
+            "vanished": list(self.vanished),
+            "created": list(self.created),
+            "note": self.note,
+        }
+
+
 _SHOWN: Final = (
     "directory",
     "name",
@@ -110,6 +147,9 @@ class StartupPrediction:
         exception: the exception that Kafka throws then; empty if it halts without one.
         directories: the log directories in the given order.
         partitions: the partitions by directory and name.
+        broker: the broker that is meant, and why that one.
+        metadata: what it does with its metadata log; None for a broker with ZooKeeper, for a node
+            that does not get so far, and for partitions alone.
     """
 
     starts: bool
@@ -117,6 +157,8 @@ class StartupPrediction:
     exception: str
     directories: tuple[DirectoryStart, ...]
     partitions: tuple[PartitionStart, ...]
+    broker: MeantBroker
+    metadata: MetadataStart | None = None
 
     def __iter__(self) -> Iterator[PartitionStart]:
         return iter(self.partitions)
@@ -138,9 +180,11 @@ class StartupPrediction:
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for JSON."""
         return {
+            "broker": self.broker._asdict(),
             "starts": self.starts,
             "problem": self.problem,
             "exception": self.exception,
+            "metadata": None if self.metadata is None else self.metadata.as_dict(),
             "directories": [asdict(directory) for directory in self.directories],
             "partitions": [partition.as_dict() for partition in self.partitions],
         }

@@ -15,7 +15,7 @@ from workbench.inspection.bytes.field_list import Field, FieldList
 from workbench.inspection.facts.file_facts import in_use
 from workbench.layout.index_entries import ABORTED_TRANSACTION, OFFSET_ENTRY, TIME_ENTRY
 from workbench.layout.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER
-from workbench.runtime.times import exact_time
+from workbench.runtime.times import time_text
 
 _ENTRIES: Final[dict[str, np.dtype[Any]]] = {
     "index": OFFSET_ENTRY,
@@ -79,7 +79,7 @@ def _explain_entries(
         if "relative_offset" in values:
             fields.amend("relative_offset", f"offset {base_offset + values['relative_offset']:,}")
         if "timestamp" in values:
-            fields.amend("timestamp", exact_time(values["timestamp"]))
+            fields.amend("timestamp", time_text(values["timestamp"]))
         at = min(at + layout.itemsize, end)
         fields.finish(group, at)
 

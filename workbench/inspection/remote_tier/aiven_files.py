@@ -1,8 +1,9 @@
 """The files of Aiven's layout as the files that they were made of, read through a mount.
 
-Below ``aiven+<URL of the tier>``, a segment has a `.log`, an `.index`, a `.timeindex`, a
-`.txnindex`, a `.snapshot` and a `.leader_epoch_checkpoint`. A read fetches only the chunks that it
-needs, and decrypts and decompresses them; one chunk is kept for the next read.
+Below ``aiven+<URL of the tier>`` (``aiven-<keys>+…`` if it was opened with keys), a segment has a
+`.log`, an `.index`, a `.timeindex`, a `.txnindex`, a `.snapshot` and a `.leader_epoch_checkpoint`.
+A read fetches only the chunks that it needs, and decrypts and decompresses them; one chunk is kept
+for the next read.
 
 Aiven: FetchChunkEnumeration, DefaultChunkManager (1.2)
 """
@@ -49,9 +50,14 @@ _KINDS: Final[dict[FileKind, str]] = {
 }
 
 
-def mount_prefix(tier: str) -> str:
-    """Return what the paths of a tier's files begin with."""
-    return f"aiven+{tier}" if "://" in tier else f"aiven+file://{tier}"
+def mount_prefix(tier: str, keys: KeyRing) -> str:
+    """Return what the paths of a tier's files begin with, for those who opened it with these keys.
+
+    Without the keys, or with others, paths are others: nobody reads with keys that they did not
+    give.
+    """
+    opened = f"aiven-{keys.identity}" if keys.identity else "aiven"
+    return f"{opened}+{tier}" if "://" in tier else f"{opened}+file://{tier}"
 
 
 class AivenFiles:
@@ -68,7 +74,7 @@ class AivenFiles:
     def __init__(self, tier: str, keys: KeyRing) -> None:
         self._tier = tier
         self._keys = keys
-        self.prefix = mount_prefix(tier)
+        self.prefix = mount_prefix(tier, keys)
         self._ciphers: OrderedDict[str, Cipher] = OrderedDict()
         self._manifests: OrderedDict[str, Manifest] = OrderedDict()
         self._lock = threading.Lock()

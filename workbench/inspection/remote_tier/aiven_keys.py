@@ -13,9 +13,10 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from workbench.errors import ConfigError, CorruptFileError, MissingDependencyError
+from workbench.errors import ConfigError, CorruptFileError
 from workbench.file_system.source import open_regular
 from workbench.inspection.remote_tier.aiven_manifest import Encryption
+from workbench.runtime.extras import missing
 
 IV_SIZE: Final = 12
 TAG_SIZE: Final = 16
@@ -51,6 +52,14 @@ class KeyRing:
     @cached_property
     def _keys(self) -> "dict[str, _PrivateKey]":
         return {key_id: _read_key(path) for key_id, path in self._paths.items()}
+
+    @cached_property
+    def identity(self) -> str:
+        """A digest of the ids and the public halves of the keys; empty without keys."""
+        if not self._keys:
+            return ""
+        public = sorted((key_id, key.prime * key.second) for key_id, key in self._keys.items())
+        return hashlib.sha256(repr(public).encode()).hexdigest()[:16]
 
     def cipher(self, encryption: Encryption) -> "Cipher":
         """Return what decrypts the chunks and indexes of a segment.
@@ -118,8 +127,7 @@ def _read_key(path: str) -> _PrivateKey:
         from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
     except ImportError:
-        install = "pip install 'kafka-log-workbench[remote]'"
-        raise MissingDependencyError("cryptography", install) from None
+        raise missing("cryptography") from None
     try:
         with os.fdopen(open_regular(path), "rb") as file:
             data = file.read(_MOST_KEY_BYTES)

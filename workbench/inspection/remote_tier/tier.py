@@ -177,8 +177,9 @@ def mount_remote_tier(path: str, keys: Mapping[str, str] | None = None) -> None:
         MissingDependencyError: keys are given, and cryptography is not installed.
     """
     tier = _tier_path(path)
-    if mounted_at(mount_prefix(tier)) is None:
-        AivenFiles(tier, KeyRing(keys or {}))
+    ring = KeyRing(keys or {})
+    if mounted_at(mount_prefix(tier, ring)) is None:
+        AivenFiles(tier, ring)
 
 
 def _tier_path(path: str) -> str:

@@ -168,7 +168,8 @@ def _beyond_end(
 
 def verify_folders(root: Root, checkpoints: Checkpoints, situation: Situation) -> Iterator[Finding]:
     """Yield the contradictions between the partition directories and the checkpoints."""
-    yield from _without_folder(root, checkpoints)
+    if root.is_log_directory:
+        yield from _without_folder(root, checkpoints)
     points = checkpoints.get(names.RECOVERY_POINTS)
     if situation.stop != "clean" or points is None or points.problems:
         return

@@ -4,17 +4,25 @@ Kafka: LogManager.loadLogs, MetaPropertiesEnsemble, CleanShutdownFileHandler (4.
 """
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Final
 
-from workbench.files import names
+from workbench.config.internal_topics import METADATA_LOG
+from workbench.files import names, text
 from workbench.files.clean_shutdown import CleanShutdown
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Root
+from workbench.inspection.node_start.identity import (
+    judge_ids,
+    judge_missing,
+    judge_properties,
+    judge_together,
+    node_id_of,
+)
+from workbench.inspection.node_start.known_topics import known_topics
 from workbench.inspection.unreadable import findings_of_unread, if_readable, unreadable
-from workbench.inspection.verify.metadata_log import verify_metadata_snapshot
+from workbench.inspection.verify.metadata_log import verify_bootstrap
 from workbench.inspection.verify.partition import Era
-from workbench.inspection.verify.situation import has_own_files
+from workbench.inspection.verify.situation import METADATA_TOPIC, has_own_files
 
 
 def era_of(root: Root) -> Era:
@@ -31,15 +39,12 @@ def era_of(root: Root) -> Era:
 
 def verify_root(root: Root, era: Era) -> Iterator[Finding]:
     """Yield what is wrong with a log directory's plain files and with the names in it."""
+    yield from findings_of_unread(root.unread)
     if not root.is_log_directory:
         return
-    yield from findings_of_unread(root.unread)
     yield from _meta_properties(root, era)
     yield from _clean_shutdown(root)
     yield from _names(root)
-    bootstrap = root.file(names.BOOTSTRAP_CHECKPOINT)
-    if bootstrap is not None:
-        yield from verify_metadata_snapshot(bootstrap, deep=True)
 
 
 def _clean_shutdown(root: Root) -> Iterator[Finding]:
@@ -68,24 +73,13 @@ def _meta_properties(root: Root, era: Era) -> Iterator[Finding]:
     if entry is None or meta is None:
         if root.has_name(names.META_PROPERTIES):
             return  # it is not read, which has a finding of its own
-        if era.epochs_and_snapshots and has_own_files(root):
-            broker = (
-                "A broker in KRaft mode (3.x, 4.x) does not start: the directory is not formatted. "
-                "With ZooKeeper it creates a new file."
-            )
-            kind = "meta-properties-missing"
-            yield Finding(kind, "error", root.path, None, None, "no meta.properties", "one", broker)
+        refusal = judge_missing(root) if era.epochs_and_snapshots and has_own_files(root) else None
+        if refusal is not None:
+            yield refusal.finding
         return
-    broker = "A broker since 3.x exits; one with ZooKeeper (2.8) starts with what it can parse."
-    for problem in meta.problems[:1]:
-        yield Finding(
-            "meta-properties-damaged", "error", entry.path, problem.position, None, problem.found,
-            problem.expected, broker,
-        )  # fmt: skip
-    if not meta.problems and meta.node_id is None:
-        found, wanted = "neither node.id nor broker.id", "the id of the directory's broker"
-        kind = "meta-properties-damaged"
-        yield Finding(kind, "error", entry.path, None, None, found, wanted, broker)
+    refusal = judge_properties(root) or judge_ids(root)
+    if refusal is not None:
+        yield refusal.finding
 
 
 def _names(root: Root) -> Iterator[Finding]:
@@ -145,35 +139,10 @@ def verify_roots(roots: Sequence[Root]) -> Iterator[Finding]:
                     kind, "error", partition.path, None, None, found, "one directory", broker
                 )
             first.setdefault(partition.name, partition.path)
-    yield from _same_owner(directories)
+    for refusal in judge_together(directories):
+        yield refusal.finding
     yield from _topic_ids(directories)
-
-
-def _same_owner(roots: Sequence[Root]) -> Iterator[Finding]:
-    seen: dict[str, tuple[str, str]] = {}
-    ids: dict[str, str] = {}
-    for root in roots:
-        entry = root.file(names.META_PROPERTIES)
-        meta = if_readable(partial(getattr, root, "meta_properties"))
-        if entry is None or meta is None:
-            continue
-        for name, value in (("node.id", meta.node_id), ("cluster.id", meta.cluster_id)):
-            if value is None:
-                continue
-            known, where = seen.setdefault(name, (str(value), entry.path))
-            if known != str(value):
-                broker = "A broker that has both in log.dirs does not start."
-                found, wanted = f"{name} {value}", f"{known}, as in {where}"
-                kind = "meta-properties-mismatch"
-                yield Finding(kind, "error", entry.path, None, None, found, wanted, broker)
-        if meta.directory_id is not None:
-            text = str(meta.directory_id)
-            if text in ids:
-                broker = "A broker that has both in log.dirs does not start."
-                found, wanted = f"directory.id as in {ids[text]}", "an id of its own"
-                kind = "meta-properties-mismatch"
-                yield Finding(kind, "error", entry.path, None, None, found, wanted, broker)
-            ids.setdefault(text, entry.path)
+    yield from _of_metadata(directories)
 
 
 def _topic_ids(roots: Sequence[Root]) -> Iterator[Finding]:
@@ -195,3 +164,28 @@ def _topic_ids(roots: Sequence[Root]) -> Iterator[Finding]:
             broker = "A broker compares ids, not names: it loads the log, but serves it to nobody."
             wanted = f"an id of its own; {other} has this one"
             yield Finding("topic-id", "warning", path, None, None, found, wanted, broker)
+
+
+def _of_metadata(roots: Sequence[Root]) -> Iterator[Finding]:
+    """Yield what the metadata log, and the files beside it, make of the other partitions."""
+    found = [root for root in roots if any(p.name == METADATA_LOG for p in root.partitions)]
+    for root in found[:1] or roots[:1]:
+        yield from verify_bootstrap(root)
+    if not found:
+        return
+    for root in found[1:]:
+        path = f"{root.path}/{METADATA_LOG}"
+        broker = "A broker that has both in log.dirs does not start."
+        wanted = f"one in {found[0].path} alone"
+        yield Finding("metadata-log-twice", "error", path, None, None, "another", wanted, broker)
+    metadata = next(p for p in found[0].partitions if p.name == METADATA_LOG)
+    known = if_readable(lambda: known_topics(metadata, node_id_of(roots)))
+    for partition in (p for root in roots for p in root.partitions if p.kind in {"log", "future"}):
+        topic_id = None if partition.topic_id is None else text.parse_uuid(partition.topic_id)
+        if known is None or topic_id is None or partition.topic == METADATA_TOPIC:
+            continue
+        reason = known.stray_reason(topic_id, partition.partition)
+        if reason is not None:
+            broker = "A broker renames the directory to -stray, and does not serve the log."
+            kind = "topic-unknown"
+            yield Finding(kind, "warning", partition.path, None, None, reason, "", broker)

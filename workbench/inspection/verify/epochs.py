@@ -18,7 +18,7 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
 from workbench.inspection.verify.segments.log_pass import MOST_OF_A_KIND
 from workbench.inspection.verify.segments.segment import SegmentSummary
-from workbench.inspection.verify.situation import METADATA_TOPIC, PartitionSituation
+from workbench.inspection.verify.situation import PartitionSituation
 
 Rows = npt.NDArray[Any]
 
@@ -70,7 +70,7 @@ def verify_epochs(
         if len(epochs) and not partition.has_name(
             names.LEADER_EPOCHS
         ):  # a broker that writes epochs keeps a file of them
-            yield _missing(partition, partition.path, "no leader-epoch-checkpoint", situation)
+            yield _missing(partition.path, "no leader-epoch-checkpoint", situation)
         return
     for problem in file.problems[:1]:
         broker = _OFFLINE if problem.kind != "wrong order" else _REORDERED
@@ -82,7 +82,7 @@ def verify_epochs(
         return
     if not file.entries:
         if len(epochs):
-            yield _missing(partition, entry.path, "no entries", situation)
+            yield _missing(entry.path, "no entries", situation)
         return
     yield from _against_end(entry.path, file, log_end)
     yield from _against_batches(entry.path, file, tables, offsets, epochs, odd)
@@ -93,11 +93,9 @@ _REORDERED: Final = (
 )
 
 
-def _missing(partition: Partition, path: str, found: str, situation: PartitionSituation) -> Finding:
+def _missing(path: str, found: str, situation: PartitionSituation) -> Finding:
     if situation.stop == "unclean" and situation.recovery_point == 0:
-        broker = "After the unclean shutdown, recovery restores the epochs of the batches it reads."
-    elif partition.topic == METADATA_TOPIC:
-        broker = "A controller reads the whole log when it starts and restores the epochs."
+        broker = f"{situation.recovers} restores the epochs of the batches it reads."
     else:
         broker = (
             "After a clean shutdown, a broker does not look for the epochs in the batches: the "

@@ -10,6 +10,7 @@ Kafka: LogLoader.removeTempFilesAndCollectSwapFiles, LogLoader.load (4.2)
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from workbench.config.broker_rules import BrokerRules, SwapRule
 from workbench.files import names
 from workbench.files.names import CLEANED, DELETED, SWAP, FileName
 from workbench.inspection.entries import FileEntry
@@ -38,11 +39,16 @@ def swap_ranges(partition: Partition) -> list[tuple[int, FileEntry]]:
     return [(name.offset, entry) for entry, name in swaps(partition) if name.kind == "log"]
 
 
-def verify_leftovers(partition: Partition) -> Iterator[Finding]:
-    """Yield a finding for each segment that has leftover files, and for each other odd file."""
+def verify_leftovers(partition: Partition, rules: BrokerRules) -> Iterator[Finding]:
+    """Yield a finding for each segment that has leftover files, and for each other odd file.
+
+    Args:
+        partition: the partition.
+        rules: of the broker that findings speak of.
+    """
     yield from findings_of_unread(partition.unread)
     named = _named(partition)
-    lowest = _lowest_cleaned(named)
+    lowest = _lowest_cleaned(named) if rules.undoes_partial_swaps else names.MAX_OFFSET
     groups: dict[tuple[int, str], list[Named]] = {}
     for entry, name in named:
         groups.setdefault((name.offset, name.suffix), []).append((entry, name))
@@ -51,7 +57,7 @@ def verify_leftovers(partition: Partition) -> Iterator[Finding]:
         files = sorted(group, key=lambda pair: pair[1].kind != "log")
         size = sum(entry.size for entry, _ in group)
         found = f"{', '.join(entry.name for entry, _ in files)}: {size} bytes"
-        broker = _consequence(suffix, offset, files, lowest)
+        broker = _consequence(suffix, offset, files, lowest, rules)
         yield Finding(kind, severity, files[0][0].path, None, offset, found, "", broker)
     for entry in partition.leftovers:
         if names.parse_file_name(entry.name) is None:
@@ -76,7 +82,9 @@ def _lowest_cleaned(named: Sequence[Named]) -> int:
     return min(offsets, default=names.MAX_OFFSET)
 
 
-def _consequence(suffix: str, offset: int, files: Sequence[Named], lowest: int) -> str:
+def _consequence(
+    suffix: str, offset: int, files: Sequence[Named], lowest: int, rules: BrokerRules
+) -> str:
     if suffix == DELETED:
         if files[0][1].kind == "checkpoint":
             return "A controller deletes these files when it starts."
@@ -92,14 +100,23 @@ def _consequence(suffix: str, offset: int, files: Sequence[Named], lowest: int) 
         )
     if files[0][1].kind != "log":
         return (
-            "Since 3.0 a broker removes .swap from the names when it starts; before, it deletes "
-            "the files and rebuilds the index."
+            "A broker removes .swap from the names when it starts."
+            if rules.swaps is SwapRule.RENAME_ALL
+            else "A broker removes these files when it starts, and rebuilds the indexes."
         )
-    return (
-        "A broker completes the swap when it starts: it deletes the segments whose base offsets "
-        f"are between {offset} and the end of this segment, then removes .swap from its name. "
-        "(Before 3.0 it also reads the segment and rebuilds its indexes, and up to 1.1 it may "
-        "also delete the segment before.)"
+    swaps = {
+        SwapRule.RENAME_ALL: "deletes the segments whose base offsets are between {} and the end "
+        "of this segment, then removes .swap from its name.",
+        SwapRule.RECOVER_OVERLAPPING: "reads this segment, rebuilds its indexes, deletes the "
+        "segments with offsets from {} to its end, then removes .swap from its name.",
+        SwapRule.RECOVER_FROM_FLOOR: "reads this segment, rebuilds its indexes, deletes the "
+        "segments with base offsets from {} to its end, and the one before if none begins at {}, "
+        "then removes .swap from its name.",
+        SwapRule.RENAME_LOG: "removes .swap from its name and rebuilds its index; other segments "
+        "with offsets from {} on stay.",
+    }
+    return f"A broker completes the swap when it starts: it {swaps[rules.swaps]}".format(
+        *[offset] * 2
     )
 
 

@@ -1,21 +1,31 @@
 """Check what only the metadata log of a KRaft cluster has: the quorum's state and its snapshots.
 
 A `.checkpoint` holds the state up to the offset in its name, as batches whose offsets begin at 0.
+`inspection.node_start` judges whether a node starts with them, as it does for `predict`.
 
 Kafka: KafkaMetadataLog, RecordsSnapshotReader, FileQuorumStateStore (4.2)
 """
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final
 
 from workbench.files import names
 from workbench.files.quorum_state import QuorumState
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding
+from workbench.inspection.listing import Root
+from workbench.inspection.node_start.bootstrap import judge_bootstrap, judge_contents
+from workbench.inspection.node_start.metadata_log import judge_snapshots, newest_snapshot
+from workbench.inspection.node_start.quorum_state import judge_quorum_state
 from workbench.inspection.partition import Partition
 from workbench.inspection.unreadable import unreadable
 from workbench.inspection.verify.segments.batches import verify_log
 from workbench.inspection.verify.situation import METADATA_TOPIC, Place, Situation
+
+_READ: Final = "A controller reads what is before it, without an error: what follows is not known."
+_NOT_READ: Final = "A controller does not read this snapshot: a newer one is there."
+_UNCHECKED: Final = "A controller reads this file without checking it."
 
 
 def verify_metadata_log(partition: Partition, *, deep: bool) -> Iterator[Finding]:
@@ -27,39 +37,46 @@ def verify_metadata_log(partition: Partition, *, deep: bool) -> Iterator[Finding
     """
     state = partition.file(names.QUORUM_STATE)
     if state is not None:
-        for problem in QuorumState.read(state.path, strict=False).problems[:1]:
-            yield Finding(
-                "quorum-state-damaged", "error", state.path, problem.position, None, problem.found,
-                problem.expected, "The controller does not start.",
-            )  # fmt: skip
+        refusal = judge_quorum_state(state.path, QuorumState.read(state.path, strict=False))
+        if refusal is not None:
+            yield refusal.finding
+    start = partition.segments[0].base_offset if partition.segments else 0
+    newest = newest_snapshot(partition, start)
     for entry in partition.metadata_snapshots:
-        yield from verify_metadata_snapshot(entry, deep=deep)
-    if partition.topic != METADATA_TOPIC or not partition.segments:
+        yield from _verify_snapshot(entry, deep=deep, is_read=entry == (newest and newest.entry))
+    if partition.topic == METADATA_TOPIC and partition.segments:
+        refusal = judge_snapshots(partition, start)
+        if refusal is not None:
+            yield refusal.finding
+
+
+def verify_bootstrap(root: Root) -> Iterator[Finding]:
+    """Yield what is wrong with the `bootstrap.checkpoint` of the directory of a metadata log."""
+    entry = root.file(names.BOOTSTRAP_CHECKPOINT)
+    if entry is None:
         return
-    start = partition.segments[0].base_offset
-    offsets = [
-        name.offset
-        for entry in partition.metadata_snapshots
-        if (name := names.parse_file_name(entry.name)) is not None
-    ]
-    if start > 0 and max(offsets, default=-1) < start:
-        found = f"the log begins at offset {start}, " + (
-            f"the newest snapshot ends at {max(offsets)}" if offsets else "and there is no snapshot"
-        )
-        wanted = f"a snapshot up to {start} or later"
-        broker = "The controller does not start (IllegalStateException)."
-        kind = "metadata-snapshot-missing"
-        yield Finding(kind, "error", partition.path, None, start, found, wanted, broker)
+    refusal = judge_bootstrap(root)
+    if refusal is not None:
+        yield refusal.finding
+    else:
+        for finding in _batches_of(entry, deep=True):
+            yield replace(finding, severity="warning", broker=_UNCHECKED)
 
 
-def verify_metadata_snapshot(entry: FileEntry, *, deep: bool) -> Iterator[Finding]:
+def _verify_snapshot(entry: FileEntry, *, deep: bool, is_read: bool) -> Iterator[Finding]:
     """Yield what is wrong with the batches of a `.checkpoint` file."""
+    refusal = judge_contents(entry) if is_read else None
+    if refusal is not None:
+        yield refusal.finding
+        return
+    for finding in _batches_of(entry, deep=deep):
+        broker = _READ if is_read else _NOT_READ
+        yield replace(finding, severity="error" if is_read else "warning", broker=broker)
+
+
+def _batches_of(entry: FileEntry, *, deep: bool) -> list[Finding]:
     place = Place(entry.path, 0, None, 0, Situation().of(names.TopicPartition(METADATA_TOPIC, 0)))
     try:
-        found = verify_log(place, deep=deep)[0]
+        return verify_log(place, deep=deep)[0]
     except OSError as error:
-        yield from unreadable(entry.path, error)
-        return
-    broker = "A controller that reads this snapshot stops with an error."
-    for finding in found:
-        yield replace(finding, severity="error", broker=broker)
+        return unreadable(entry.path, error)

@@ -6,7 +6,8 @@ Kafka: LogLoader.load, UnifiedLog (4.2)
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from functools import partial
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -15,7 +16,8 @@ from workbench.files import names
 from workbench.files.names import FileKind, TopicPartition
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
-from workbench.inspection.unreadable import unread_kinds, unreadable
+from workbench.inspection.time_lookup import first_in_segment
+from workbench.inspection.unreadable import if_readable, unread_kinds, unreadable
 from workbench.inspection.verify.epochs import verify_epochs
 from workbench.inspection.verify.leftovers import swap_ranges, swaps, verify_leftovers
 from workbench.inspection.verify.metadata_log import verify_metadata_log
@@ -29,6 +31,7 @@ from workbench.inspection.verify.situation import (
 )
 from workbench.inspection.verify.snapshots import verify_snapshots
 from workbench.inspection.verify.transactions import verify_transactions
+from workbench.runtime.times import LONGEST_TIME, likely_unit, time_text
 
 Advance = Callable[[int], None]
 """Is told how many more bytes were checked."""
@@ -88,7 +91,7 @@ def verify_partition(
     findings: list[Finding] = []
     here = situation.of(TopicPartition(partition.topic, partition.partition))
     if partition.kind == "stray":  # renamed as it was, and never closed
-        here = PartitionSituation("unknown", 0)
+        here = PartitionSituation("unknown", 0, rules=here.rules)
     segments = partition.segments
     epochs = partition.leader_epochs
     starts = [entry.start_offset for entry in epochs.entries] if epochs is not None else []
@@ -127,10 +130,12 @@ def verify_partition(
     has_records = log_end is not None and partition.log_start_offset < log_end
     for step in (
         gaps,
+        _blind_lookups(logs),
+        _odd_timestamps(logs),
         verify_transactions(
             logs, is_joined=is_joined and not gaps and not swap_ranges(partition)
         ),
-        verify_leftovers(partition),
+        verify_leftovers(partition, here.rules),
         _swapped(partition, here, deep=deep),
         verify_snapshots(
             partition, log_end, here.stop, has_records=has_records,
@@ -169,6 +174,59 @@ def _missing_offsets(partition: Partition, logs: Sequence[SegmentSummary]) -> It
         yield Finding(
             "missing-offsets", "warning", behind.place.path, 0, end, found, wanted, broker
         )
+
+
+def _blind_lookups(logs: Sequence[SegmentSummary]) -> Iterator[Finding]:
+    """Yield a finding for each segment without timestamps that hides later records from lookups.
+
+    Kafka: UnifiedLog.fetchOffsetByTimestamp, LogSegment.largestTimestamp (4.2)
+    """
+    latest = [log.latest_time for log in logs]
+    later = [*reversed(list(accumulate(reversed(latest), max, initial=-1)))][1:]
+    reached = -1
+    for log, latest_after in zip(logs, later, strict=True):
+        has_times = log.latest_time >= 0 or log.is_transactional
+        if not has_times:
+            file_time = log.segment.modified_ms
+            hidden = min(file_time, latest_after)
+            if hidden > reached:
+                broker = (
+                    "The file's time counts as the segment's largest timestamp: a lookup of a time "
+                    f"from {time_text(reached + 1)} to {time_text(hidden)} finds nothing, though "
+                    "later segments have such records. (Before 0.10.1, lookups use file times "
+                    "alone.)"
+                )
+                yield Finding(
+                    "time-lookup-blind", "warning", log.place.path, None, log.place.base_offset,
+                    f"no timestamps, and the file's time {time_text(file_time)}",
+                    "records, or a file time before theirs in later segments", broker,
+                )  # fmt: skip
+        reached = max(reached, log.latest_time if has_times else log.segment.modified_ms)
+
+
+def _odd_timestamps(logs: Sequence[SegmentSummary]) -> Iterator[Finding]:
+    """Yield a finding if a segment's largest timestamp is hardly one in ms."""
+    odd = [
+        log
+        for log in logs
+        if log.latest_time > LONGEST_TIME or likely_unit(log.latest_time) is not None
+    ]
+    if not odd:
+        return
+    latest = odd[0].latest_time
+    unit = likely_unit(latest)
+    record = if_readable(partial(first_in_segment, odd[0].segment, latest))
+    more = "" if len(odd) == 1 else f"; {len(odd) - 1} more segments have such timestamps"
+    broker = (
+        "Ages are measured by it: retention.ms deletes the segment by this time, and "
+        "min.compaction.lag.ms keeps the cleaner from it; lookups by time follow it."
+    )
+    yield Finding(
+        "timestamp-range", "info", odd[0].place.path, None,
+        None if record is None else record.offset,
+        f"timestamp {latest}" + (f" ({unit})" if unit else "") + more,
+        "ms since the epoch", broker,
+    )  # fmt: skip
 
 
 def _swapped(partition: Partition, here: PartitionSituation, *, deep: bool) -> Iterator[Finding]:

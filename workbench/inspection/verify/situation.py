@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from workbench.file_system.mounts import absolute
+from workbench.config.broker_rules import MODELED_RULES, BrokerRules, IndexCheck
 from workbench.files import names
 from workbench.files.names import FileKind, TopicPartition
 from workbench.inspection.listing import Root
@@ -30,27 +30,37 @@ class Situation:
 
     Attributes:
         stop: "clean", "unclean" (killed: recovery follows), "running" (a process holds the lock),
-            or "unknown" (only a partition or a file was opened, and no process holds the lock of
-            the log directory).
+            or "unknown" (the directory has none of a broker's own files).
         recovery_points: partition → offset where recovery begins; 0 for partitions that it lacks.
+        rules: how brokers of the version that is meant behave.
     """
 
     stop: Stop = "unknown"
     recovery_points: Mapping[TopicPartition, int] = field(default_factory=dict)
+    rules: BrokerRules = MODELED_RULES
 
     def of(self, partition: TopicPartition) -> "PartitionSituation":
         """Return how a broker would find one partition; it always recovers the metadata log."""
-        if partition.topic == METADATA_TOPIC and self.stop == "clean":
-            return PartitionSituation("unclean", 0)
-        return PartitionSituation(self.stop, self.recovery_points.get(partition, 0))
+        if partition.topic == METADATA_TOPIC and self.stop != "running":
+            return PartitionSituation("unclean", 0, "Every start recovers this log: it", self.rules)
+        point = self.recovery_points.get(partition, 0)
+        return PartitionSituation(self.stop, point, rules=self.rules)
 
 
 @dataclass(frozen=True)
 class PartitionSituation:
-    """The `Situation` of one partition."""
+    """The `Situation` of one partition.
+
+    Attributes:
+        stop: as in `Situation`.
+        recovery_point: first offset that recovery reads.
+        recovers: the beginning of a sentence about what recovery does.
+    """
 
     stop: Stop
     recovery_point: int
+    recovers: str = "After the unclean shutdown, recovery"
+    rules: BrokerRules = MODELED_RULES
 
 
 @dataclass(frozen=True)
@@ -65,6 +75,7 @@ class Place:
         situation: the partition's situation.
         swaps: kinds of the segment's files that exist as `.swap` and that a broker will rename.
         unread: kinds of the segment's files that exist but that inspection does not read.
+        is_implausible: whether its offset or time index fails the check of a version that has one.
     """
 
     path: str
@@ -74,6 +85,12 @@ class Place:
     situation: PartitionSituation
     swaps: frozenset[FileKind] = frozenset()
     unread: frozenset[FileKind] = frozenset()
+    is_implausible: bool = False
+
+    @property
+    def rules(self) -> BrokerRules:
+        """How brokers of the version that is meant behave."""
+        return self.situation.rules
 
     @property
     def is_last(self) -> bool:
@@ -93,8 +110,9 @@ class Place:
 
     @property
     def is_rebuilt(self) -> bool:
-        """Whether the next start rebuilds the segment's indexes: the same as `is_recovered`."""
-        return self.is_recovered
+        """Whether the next start rebuilds the segment's indexes."""
+        checks = self.rules.index_check is IndexCheck.REBUILDS
+        return self.is_recovered or (checks and self.is_implausible)
 
     def cut(self, what: str, offset: int | None) -> str:
         """Return what a broker does about a batch that breaks the format.
@@ -106,7 +124,7 @@ class Place:
         at = "" if offset is None else f", at offset {offset}"
         drops = f" and drops the {_count(self.later, 'later segment')}" if self.later else ""
         if self.is_recovered:
-            return f"After the unclean shutdown, recovery truncates the log here{at}{drops}."
+            return f"{self.situation.recovers} truncates the log here{at}{drops}."
         if self.stop == "clean":
             return f"After the clean shutdown, a broker starts without checking: {what}."
         if self.stop == "unclean":
@@ -121,6 +139,17 @@ class Place:
             "the recovery point."
         )
 
+    def split(self) -> str:
+        """Return what a broker does about offsets that the segment's indexes cannot hold."""
+        loads = "a broker loads the segment as it is, and its indexes lack these offsets"
+        splits = "splits the segment (since 2.0), and no record is lost"
+        if self.is_recovered:
+            return f"{self.situation.recovers} {splits}."
+        if self.stop in {"clean", "unclean"}:
+            when = "clean shutdown" if self.stop == "clean" else "unclean shutdown above it"
+            return f"After the {when}, {loads}."
+        return f"After a clean shutdown, {loads}. After an unclean one, recovery {splits}."
+
     def stays(self, what: str) -> str:
         """Return what follows from damage that recovery does not look for."""
         return f"Neither a broker nor recovery detects it; {what}."
@@ -132,8 +161,15 @@ class Place:
             what: the effect of its use, for example "lookups may skip records".
         """
         if self.is_recovered:
-            return "After the unclean shutdown, recovery rebuilds this index."
-        looks = "a broker does not check this index (before 2.3 it checks only the last entry)"
+            return f"{self.situation.recovers} rebuilds this index."
+        if self.is_implausible:
+            seen = "A broker finds an index of this segment implausible when it starts"
+            if self.is_rebuilt:
+                return f"{seen}: it reads the whole segment and rebuilds its indexes."
+            return f"{seen}, and does not start (IllegalArgumentException)."
+        looks = "a broker does not check this index"
+        if self.rules.index_check is not IndexCheck.SKIPPED:
+            looks = "a broker checks only the last entry of this index"
         if self.stop == "unclean":
             point = self.situation.recovery_point
             return f"Recovery begins after this segment, at offset {point}: {looks}; {what}."
@@ -149,22 +185,20 @@ def _count(number: int, what: str) -> str:
 
 def has_own_files(root: Root) -> bool:
     """Return whether a log directory has any of a broker's own files; otherwise it is a part."""
-    return any(file.name in names.ROOT_FILES for file in root.files)
+    return any(file.name in names.ROOT_FILES for file in (*root.files, *root.beside))
 
 
-def situation_of(root: Root) -> Situation:
-    """Return how a broker would find a log directory."""
-    if not root.is_log_directory or not has_own_files(root):
-        lock_beside = os.path.join(os.path.dirname(absolute(root.path)), names.LOCK)
-        is_part = not root.is_log_directory
-        return Situation("running" if is_part and _is_locked(lock_beside) else "unknown")
+def situation_of(root: Root, rules: BrokerRules = MODELED_RULES) -> Situation:
+    """Return how a broker of a version would find a log directory."""
+    if not has_own_files(root):
+        return Situation(rules=rules)
     points = if_readable(lambda: root.checkpoint(names.RECOVERY_POINTS))
     offsets = {} if points is None or points.problems else points.offsets
     if root.has_name(names.CLEAN_SHUTDOWN):
-        return Situation("clean", offsets)
+        return Situation("clean", offsets, rules)
     lock = root.file(names.LOCK)
     running = lock is not None and _is_locked(lock.path)
-    return Situation("running" if running else "unclean", offsets)
+    return Situation("running" if running else "unclean", offsets, rules)
 
 
 def _is_locked(path: str) -> bool:

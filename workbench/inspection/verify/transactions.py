@@ -218,7 +218,7 @@ def _missing(
             f"{first} to {aborts.offsets[slot]}{more}"
         )
         if log.place.is_recovered:
-            broker = "After the unclean shutdown, recovery rebuilds the index."
+            broker = f"{log.place.situation.recovers} rebuilds the index."
         else:
             broker = f"{_UNSEEN}get the aborted records."
         kind = "transaction-index-incomplete"

@@ -12,8 +12,10 @@ Kafka: LogSegment.recover, LogLoader.load, LogManager.loadLogs, DumpLogSegments 
 from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 
+from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.files import names
 from workbench.files.names import TopicPartition
+from workbench.inspection.broker_version import meant_broker
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing, Root, StrPath, list_log_directories
 from workbench.inspection.partition import Partition
@@ -32,19 +34,23 @@ from workbench.inspection.verify.segments.segment import collect
 from workbench.inspection.verify.situation import situation_of
 
 
-def verify(paths: StrPath | Iterable[StrPath], *, deep: bool = True) -> list[Finding]:
+def verify(
+    paths: StrPath | Iterable[StrPath], *, deep: bool = True, kafka: str | None = None
+) -> list[Finding]:
     """Check a log directory, several of one broker, a partition directory, or a single file.
 
     Args:
         paths: see `list_log_directories`.
         deep: check CRCs and decode every record, at nearly the speed of a scan; otherwise check
             only names, headers, indexes and checkpoints.
+        kafka: the version of the broker that findings speak of; None: the newest that is shown.
 
     Raises:
+        ConfigError: the version is unknown.
         LogDirectoryError: a path does not exist.
         OSError: a folder cannot be listed.
     """
-    return verify_listing(list_log_directories(paths), deep=deep)
+    return verify_listing(list_log_directories(paths), deep=deep, kafka=kafka)
 
 
 def verify_listing(
@@ -53,6 +59,7 @@ def verify_listing(
     topics: Collection[str] | None = None,
     partitions: Collection[int] | None = None,
     deep: bool = True,
+    kafka: str | None = None,
 ) -> list[Finding]:
     """Return every finding: of each partition, then of its log directory, then of all together.
 
@@ -60,9 +67,10 @@ def verify_listing(
         listing: what was opened.
         topics: names; if given, only their partitions are checked, not the log directories.
         partitions: numbers; like ``topics``.
-        deep: see `verify`.
+        deep, kafka: see `verify`.
     """
-    steps = verify_partitions(listing, topics=topics, partitions=partitions, deep=deep)
+    rules = meant_broker(listing, kafka).rules
+    steps = verify_partitions(listing, topics=topics, partitions=partitions, deep=deep, rules=rules)
     return [finding for _, findings in steps for finding in findings]
 
 
@@ -75,6 +83,7 @@ def verify_partitions(
     deep: bool = True,
     advance: Advance | None = None,
     workers: int = 1,
+    rules: BrokerRules = MODELED_RULES,
 ) -> Iterator[tuple[Partition | Root, list[Finding]]]:
     """Do what `verify_listing` does step by step: yield what was checked, and its findings.
 
@@ -86,11 +95,12 @@ def verify_partitions(
         advance: called with the bytes of each segment after it was checked, for progress inside a
             large partition; what it raises ends the check. A second look counts again.
         workers: threads that check CRCs and decode side by side; the findings are the same.
+        rules: of the broker that findings speak of.
     """
     is_filtered = not (topics is None and partitions is None and folders is None)
     seen: set[Finding] = set()
     for root in listing.roots:
-        situation, era = situation_of(root), era_of(root)
+        situation, era = situation_of(root, rules), era_of(root)
         checkpoints, found = checkpoints_of(root)
         cleaned = checkpoints.get(names.CLEANER_OFFSETS)
         results: dict[TopicPartition, PartitionResult] = {}

@@ -20,6 +20,7 @@ from workbench.kernels.intrinsics import (
     address_of,
     prefetch,
     read_word,
+    working_memory,
     write_i64,
 )
 from workbench.layout.compaction import IS_SUPERSEDED, WAS_PUT
@@ -27,6 +28,8 @@ from workbench.layout.compaction import IS_SUPERSEDED, WAS_PUT
 _ENTRY = 24  # bytes
 _AHEAD = 32  # keys
 _SUMS = 16 * _AHEAD  # bytes
+_HASHING = _SUMS + WORKING_MEMORY  # bytes
+_HASHING_LANES = 16 * LANES + WORKING_MEMORY  # bytes
 _LINE = 64  # bytes that come from memory at once: a slot and the next one are within two
 _NOT_FOUND = -1
 
@@ -122,8 +125,7 @@ def put_keys(
     start = address_of(data)
     where = (address_of(table), len(table) // 3)
     secret = (secret_low, secret_high)
-    working = np.empty(_SUMS + WORKING_MEMORY, np.uint8)
-    memory = address_of(working)
+    memory = working_memory(_HASHING)
     new = 0
     mark_at = address_of(marks)
     ascends = True
@@ -178,8 +180,7 @@ def find_keys(
     start = address_of(data)
     where = (address_of(table), len(table) // 3)
     secret = (secret_low, secret_high)
-    working = np.empty(_SUMS + WORKING_MEMORY, np.uint8)
-    memory = address_of(working)
+    memory = working_memory(_HASHING)
     for first in range(0, count, _AHEAD):
         last = min(first + _AHEAD, count)
         open_ones = 0
@@ -221,8 +222,7 @@ def sum_keys(
     """
     start = address_of(data)
     secret = (secret_low, secret_high)
-    working = np.empty(16 * LANES + WORKING_MEMORY, np.uint8)
-    memory = address_of(working)
+    memory = working_memory(_HASHING_LANES)
     for first in range(0, len(places), LANES):
         last = min(first + LANES, len(places))
         hash_places(start, places, first, last, secret, memory + 16 * LANES, memory)

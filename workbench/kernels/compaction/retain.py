@@ -87,7 +87,7 @@ def decide_batches(
         reasons: uint8[k, FACTS]: the reason for each rule of a batch and facts of a record.
         superseded: the reason for superseded records; records with this or a larger reason are
             dropped, the others kept.
-        new_horizon: the delete horizon in ms for batches that get one now.
+        new_horizon: the delete horizon in ms for batches that get one now; -1: none gets one.
         outcomes: BATCH_OUTCOME[m], the second half of each is filled; the size of rebuilt batches
             is not known yet.
         chosen: uint8[n], filled: the records' reasons.
@@ -130,7 +130,8 @@ def decide_batches(
         total += kept
         horizon = row.delete_horizon
         size = row.size
-        sets_horizon = horizon == _NO_HORIZON and (outcome.sets_horizon or tombstones > 0)
+        lacks_horizon = horizon == _NO_HORIZON and new_horizon != _NO_HORIZON
+        sets_horizon = lacks_horizon and (outcome.sets_horizon or tombstones > 0)
         if kept > 0:
             if kept == row.record_count and row.magic == _MAGIC and not sets_horizon:
                 verdict = COPIED

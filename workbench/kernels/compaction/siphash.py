@@ -16,7 +16,7 @@ from workbench.kernels._jit import inlined, kernel
 from workbench.kernels.intrinsics import read_u8, read_word, write_i64
 
 LANES = 8
-WORKING_MEMORY = 64 + 8 * LANES * 6  # bytes: state, words and mask of each lane, to be aligned
+WORKING_MEMORY = 8 * LANES * 6  # bytes: state, words and mask of each lane
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 _VECTOR = ir.VectorType(_I64, LANES)
@@ -188,10 +188,9 @@ def hash_places(
         places: RECORD_PLACE[n].
         first, last: the records [first, last), at most LANES.
         secret: the 128 bits of the secret.
-        memory: the address of WORKING_MEMORY bytes.
+        memory: the address of WORKING_MEMORY bytes, a multiple of 64.
         sums: the address of 16 * LANES bytes: the first halves of all, then the second halves.
     """
-    memory = (memory + 63) & ~63
     _begin(memory, secret[0], secret[1])
     most = least = max(places[first].key_size, 0)
     for index in range(first, last):

@@ -265,7 +265,7 @@ if HAS_PREAD:
         size = _FIRST_WINDOW
         count = 0
         while True:
-            got = _pread(descriptor, address, min(size, file_end - position), position)
+            got = _pread(descriptor, address, max(0, min(size, file_end - position)), position)
             if got <= 0 and position < file_end:
                 return count, position, MORE_DATA
             before = count

@@ -138,11 +138,14 @@ class Export:
 
     def _lines(self) -> Iterator[str]:
         pool = BufferPool()
+        shown = json_lines.shown_by(self._scan.values.decoders if self._scan.decode else {})
         everything = replace(self._scan.options, columns=tuple(RECORD_FIELDS))
         for read in self._scan.plan():
             where = (read.partition.topic, read.partition.partition)
             with suppress(FileNotFoundError):  # removed since it was listed
-                for chunk, keep, _ in matching_chunks(read, everything, pool):
+                for chunk, keep, *_ in matching_chunks(read, everything, pool):
                     runs = runs_of(keep)
-                    yield from json_lines.record_lines(chunk.columns, chunk.rows, runs, where)
+                    yield from json_lines.record_lines(
+                        chunk.columns, chunk.rows, runs, where, shown=shown
+                    )
                     self._count(int(keep.sum()))

@@ -1,16 +1,18 @@
 """Records and batches as JSON lines, in bulk: the format that other tools rely on.
 
 A record is ``topic, partition, offset, timestamp, timestampType, key, value, headers``, as a Kafka
-consumer reports them: a timestamp is in ms, or -1 if there is none; bytes are hex, null is null. A
-batch has the fields of `schemas.BATCHES`, with times in ms, or null if there are none.
+consumer reports them: a timestamp is in ms, or -1 if there is none; bytes are hex, null is null,
+and keys and values are what `Shown` makes of them. A batch has the fields of `schemas.BATCHES`,
+with times in ms, or null if there are none.
 
 Kafka: ConsumerRecord, TimestampType (4.2)
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +38,8 @@ from workbench.loaders.exports.pieces import (
 from workbench.record.columns import BinaryColumn, HeaderColumn, RecordColumns
 from workbench.record.control import decode_control_record
 from workbench.record.reading.reader import ALL_COLUMNS
+from workbench.values.column import ColumnDecoder
+from workbench.values.printing import decoded_value
 
 EVERYTHING: Final = ALL_COLUMNS
 """The columns to decode for complete records."""
@@ -47,6 +51,34 @@ _RECORDS_AT_ONCE: Final = 4096
 _NO_HEADERS: Final = "[]"
 
 Rows = npt.NDArray[Any]
+
+
+class Shown(NamedTuple):
+    """What stands for the bytes of keys and values, ready for JSON; None: their hex.
+
+    Attributes:
+        key: from a key to what it means.
+        value: from the key and the value of a record to what the value means.
+    """
+
+    key: Callable[[bytes | None], Any] | None = None
+    value: Callable[[bytes | None, bytes | None], Any] | None = None
+
+
+HEX: Final = Shown()
+
+
+def shown_by(decoders: Mapping[str, ColumnDecoder]) -> Shown:
+    """Return keys and values as the decoders of a scan's columns read them.
+
+    What cannot be decoded is an object with ``error`` and ``bytes``.
+    """
+    nothing = {"key": pa.nulls(1, pa.large_binary())}
+    key, value = decoders.get("key"), decoders.get("value")
+    return Shown(
+        None if key is None else lambda data: decoded_value(key, data, nothing),
+        None if value is None else lambda _, data: decoded_value(value, data, nothing),
+    )
 
 
 def first_records(runs: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:
@@ -89,6 +121,42 @@ def _header_items(column: HeaderColumn, first: int, end: int) -> list[str]:
     return [f"[{','.join(pairs[a:b])}]" for a, b in pairwise(places)]
 
 
+def _keys(columns: RecordColumns, rows: Rows, first: int, end: int, shown: Shown) -> list[str]:
+    """Return the keys of records [first, end) as JSON; those of control records as hex."""
+    assert columns.keys is not None
+    items = _hex_items(columns.keys, first, end)
+    if shown.key is not None:
+        for at in _of_data(columns, rows, first, end):
+            items[at - first] = _json(shown.key, columns.keys, at)
+    return items
+
+
+def _values(columns: RecordColumns, rows: Rows, first: int, end: int, shown: Shown) -> list[str]:
+    """Do what `_keys` does with values."""
+    keys, values = columns.keys, columns.values
+    assert keys is not None
+    assert values is not None
+    items = _hex_items(values, first, end)
+    if shown.value is not None:
+        for at in _of_data(columns, rows, first, end):
+            items[at - first] = _json(partial(shown.value, keys.item(at)), values, at)
+    return items
+
+
+def _of_data(columns: RecordColumns, rows: Rows, first: int, end: int) -> list[int]:
+    """Return which of the records [first, end) are not control records."""
+    is_control = rows["is_control"][columns.batch[first:end]]
+    found: list[int] = (np.flatnonzero(~is_control) + first).tolist()
+    return found
+
+
+def _json(meaning: Callable[[bytes | None], Any], column: BinaryColumn, at: int) -> str:
+    """Return what a key or a value means as JSON; those that are too large are not decoded."""
+    if size_at(column, at) > MOST_DECODED:
+        return json.dumps({"error": f"not decoded: more than {MOST_DECODED:,} bytes"})
+    return json.dumps(printable(meaning(column.item(at))), default=str)
+
+
 def _type_names(columns: RecordColumns, rows: Rows, first: int, end: int) -> list[str]:
     codes = columns.timestamp_types(rows, first, end)
     if (codes == codes[0]).all():
@@ -96,10 +164,10 @@ def _type_names(columns: RecordColumns, rows: Rows, first: int, end: int) -> lis
     return [TIMESTAMP_NAMES[code] for code in codes.tolist()]
 
 
-def _block(columns: RecordColumns, rows: Rows, first: int, end: int, prefix: str) -> list[str]:
+def _block(
+    columns: RecordColumns, rows: Rows, first: int, end: int, prefix: str, shown: Shown
+) -> list[str]:
     """Return records [first, end) as lines, without the line ends."""
-    assert columns.keys is not None
-    assert columns.values is not None
     assert columns.headers is not None
     lines = [
         f'{prefix}{offset},"timestamp":{timestamp},"timestampType":"{kind}",'
@@ -108,8 +176,8 @@ def _block(columns: RecordColumns, rows: Rows, first: int, end: int, prefix: str
             columns.offsets[first:end].tolist(),
             columns.timestamps[first:end].tolist(),
             _type_names(columns, rows, first, end),
-            _hex_items(columns.keys, first, end),
-            _hex_items(columns.values, first, end),
+            _keys(columns, rows, first, end, shown),
+            _values(columns, rows, first, end, shown),
             _header_items(columns.headers, first, end),
             strict=True,
         )
@@ -168,6 +236,9 @@ def record_lines(
     runs: list[tuple[int, int]],
     where: tuple[str, int],
     decoder: Decoder | None = None,
+    *,
+    shown: Shown = HEX,
+    file: str = "",
 ) -> Iterator[str]:
     """Yield records as text of many lines, each with its end; a huge record comes in pieces.
 
@@ -177,8 +248,11 @@ def record_lines(
         runs: [first, end) of the records wanted, ascending.
         where: topic and partition.
         decoder: adds ``decoded`` with ``key`` and ``value`` to all but control records.
+        shown: what stands for the bytes of keys and values of all but control records.
+        file: the path of the file that holds the records; empty: not written.
     """
-    prefix = f'{{"topic":{json.dumps(where[0])},"partition":{where[1]},"offset":'
+    place = f'"file":{json.dumps(file)},' if file else ""
+    prefix = f'{{"topic":{json.dumps(where[0])},"partition":{where[1]},{place}"offset":'
     ends = np.cumsum(sizes_of(columns))
     for start, end in runs:
         first = start
@@ -187,10 +261,10 @@ def record_lines(
             behind = int(np.searchsorted(ends, before + HUGE, "right"))
             last = min(behind, first + _RECORDS_AT_ONCE, end)
             if last == first:
-                yield from _huge_line(columns, rows, first, prefix, decoder)
+                yield from _huge_line(columns, rows, first, prefix, decoder, shown)
                 first += 1
                 continue
-            lines = _block(columns, rows, first, last, prefix)
+            lines = _block(columns, rows, first, last, prefix, shown)
             if decoder is not None:
                 for at, line in enumerate(lines, first):
                     if not rows["is_control"][columns.batch[at]]:
@@ -202,7 +276,12 @@ def record_lines(
 
 
 def _huge_line(
-    columns: RecordColumns, rows: Rows, at: int, prefix: str, decoder: Decoder | None
+    columns: RecordColumns,
+    rows: Rows,
+    at: int,
+    prefix: str,
+    decoder: Decoder | None,
+    shown: Shown,
 ) -> Iterator[str]:
     """Yield the line of one record in pieces."""
     keys, values, headers = columns.keys, columns.values, columns.headers
@@ -212,9 +291,15 @@ def _huge_line(
     (kind,) = _type_names(columns, rows, at, at + 1)
     yield f'{prefix}{columns.offsets[at]},"timestamp":{columns.timestamps[at]},'
     yield f'"timestampType":"{kind}","key":'
-    yield from hex_json_pieces(keys, at)
+    if shown.key is None:
+        yield from hex_json_pieces(keys, at)
+    else:
+        yield from _keys(columns, rows, at, at + 1, shown)
     yield ',"value":'
-    yield from hex_json_pieces(values, at)
+    if shown.value is None:
+        yield from hex_json_pieces(values, at)
+    else:
+        yield from _values(columns, rows, at, at + 1, shown)
     yield ',"headers":['
     first, end = headers.offsets[at : at + 2].tolist()
     for header in range(first, end):

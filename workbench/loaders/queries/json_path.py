@@ -1,8 +1,12 @@
-"""Paths into JSON, and what is compared with the value that is found there."""
+"""Paths into JSON, and what is compared with the value that is found there.
+
+A list stands for its elements, as in the lax mode of SQL/JSON: ``$.items.sku`` and ``$.tags=new``
+look at each. Null is a value: a path that leads to null leads somewhere.
+"""
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,7 +25,7 @@ MOST_PARSED: Final = 4 << 20
 _LARGEST_BOUND: Final = 10**15
 
 _STEP: Final = re.compile(
-    r"""\.(?P<name>[^\s.\[\]=<>!~:"]+)|\[(?P<index>\d{1,9})\]|\[(?P<any>\*)\]"""
+    r"""\.(?P<name>[^\s.\[\]()=<>!~:"]+)|\[(?P<index>\d{1,9})\]|\[(?P<any>\*)\]"""
     r"""|\["(?P<quoted>(?:[^"\\]|\\.)*)"\]"""
 )
 _SIMPLE: Final = re.compile(r"[\w .-]+", re.ASCII)
@@ -56,23 +60,48 @@ def _unquoted(text: str) -> str:
 
 
 def values_at(document: Any, steps: tuple[Step, ...]) -> Iterator[Any]:
-    """Yield the values that a path leads to in parsed JSON: several through ``[*]``."""
+    """Yield the values that a path leads to in parsed JSON: several through lists."""
     for at, step in enumerate(steps):
+        if isinstance(document, list) and not isinstance(step, int):
+            for each in document:
+                if step is ANY:
+                    yield from values_at(each, steps[at + 1 :])
+                elif isinstance(each, dict):  # not a list in the list: one level opens
+                    yield from values_at(each, steps[at:])
+            return
         if isinstance(step, str):
             if not isinstance(document, dict) or step not in document:
                 return
             document = document[step]
-        elif not isinstance(document, list):
-            return
-        elif step is ANY:
-            for each in document:
-                yield from values_at(each, steps[at + 1 :])
+        elif step is ANY or not isinstance(document, list):
             return
         elif step < len(document):
             document = document[step]
         else:
             return
     yield document
+
+
+def paths_in(documents: Iterable[Any], most: int) -> list[str]:
+    """Return the paths of the fields of parsed JSON, as a query writes them, each once.
+
+    Args:
+        documents: the JSON; what is in lists counts as theirs.
+        most: how many paths are returned.
+    """
+    found: dict[str, None] = {}
+    left = [("$", document) for document in documents]
+    while left and len(found) < most:
+        path, value = left.pop(0)
+        if isinstance(value, list):
+            left += [(path, each) for each in value if isinstance(each, dict)]
+        elif isinstance(value, dict):
+            for name, inner in value.items():
+                is_plain = _SIMPLE.fullmatch(name) and not set(name) & {" ", "."}
+                step = f".{name}" if is_plain else f"[{json.dumps(name, ensure_ascii=False)}]"
+                found[path + step] = None
+                left.append((path + step, inner))
+    return list(found)[:most]
 
 
 def parsed(data: memoryview | bytes) -> Any:
@@ -104,12 +133,22 @@ class Comparison:
     text: str | None
 
     def holds(self, value: Any) -> bool:
-        """Return whether a value compares so. Numbers and texts compare with their own kind."""
+        """Return whether a value compares so; of a list, whether an element does.
+
+        Numbers and texts compare with their own kind. A text that is a number compares as one with
+        a number that was not quoted.
+        """
+        if isinstance(value, list) and not isinstance(self.literal, list):
+            return any(map(self._holds, value))
+        return self._holds(value)
+
+    def _holds(self, value: Any) -> bool:
         if self.operator in {"=", "!="}:
             return self._equals(value) is (self.operator == "=")
         wanted = self.literal
-        if isinstance(value, str):
-            wanted = self.text if self.text is not None else self.literal
+        if isinstance(value, str) and self.text is not None:
+            number = parsed(value.encode("utf-8", "surrogatepass")) if _is_number(wanted) else None
+            value, wanted = (number, wanted) if _is_number(number) else (value, self.text)
         if not (_is_number(value) and _is_number(wanted)) and not (
             isinstance(value, str) and isinstance(wanted, str)
         ):
@@ -122,6 +161,17 @@ class Comparison:
         if isinstance(value, bool) or isinstance(self.literal, bool):
             return value is self.literal
         return bool(value == self.literal or (self.text is not None and value == self.text))
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Several comparisons, one of which must hold."""
+
+    comparisons: tuple[Comparison, ...]
+
+    def holds(self, value: Any) -> bool:
+        """Return whether a value, or an element of a list, compares so."""
+        return any(each.holds(value) for each in self.comparisons)
 
 
 def comparison(operator: str, operand: str, *, is_quoted: bool) -> Comparison:
@@ -162,8 +212,8 @@ def _needed_value(wanted: Comparison) -> bytes:
     if _is_number(wanted.literal):  # 42 may be written 42.0 or 4.2e1
         if literal != str(wanted.literal) or isinstance(wanted.literal, float):
             return b""
-        return rb'(?:"?' + text + rb"|-?[0-9]+[.eE])"
-    return rb'"?' + text
+        return rb'(?:\[|"?' + text + rb"|-?[0-9]+[.eE])"
+    return rb'(?:\[|"?' + text + rb")"
 
 
 def _needed_number(wanted: Comparison) -> bytes:
@@ -182,7 +232,7 @@ def _needed_number(wanted: Comparison) -> bytes:
     whole = "|".join(filter(None, forms))
     rest = "" if is_above else "-|"  # every negative number is below the bound
     end = "" if is_above else r"(?:[^0-9]|\z)"
-    return rf'(?:"|{rest}(?:{whole}){end}|-?[0-9][0-9.]*[eE])'.encode()
+    return rf'(?:\[|"|{rest}(?:{whole}){end}|-?[0-9][0-9.]*[eE])'.encode()
 
 
 def _escaped(text: str) -> bytes:

@@ -5,6 +5,7 @@ bytes: ``.`` is one byte, and letters beyond ASCII are the bytes of their UTF-8.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -69,6 +70,12 @@ def literal(data: bytes, *, ignores_case: bool = False, is_whole: bool = False) 
         letters = re.compile(rb"\\x..|([A-Za-z]+)")
         escaped = letters.sub(lambda run: b"(?i:%s)" % run[1] if run[1] else run[0], escaped)
     return Pattern(rb"\A" + escaped + rb"\z" if is_whole else escaped)
+
+
+def one_of(patterns: Iterable[Pattern]) -> Pattern:
+    """Return the pattern that finds what one of several finds."""
+    flagged = ((b"(?i:%s)" if each.ignores_case else b"(?:%s)", each) for each in patterns)
+    return Pattern(b"|".join(form % each.expression for form, each in flagged))
 
 
 def regular_expression(text: str, *, ignores_case: bool = False) -> Pattern:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 from workbench.errors import QueryError
+from workbench.loaders.queries.language import Field
 from workbench.runtime.times import milliseconds
 
 Range = tuple[int, int]
@@ -21,7 +22,8 @@ _WIDTHS: Final = (
 )
 """How many ms a time names that is written without its smaller parts."""
 
-_DIGITS: Final = re.compile(r"\d[\d,_]*")
+_DIGITS: Final = re.compile(r"\d[\d_]*|\d{1,3}(?:,\d{3})+")
+_MOST_DIGITS: Final = 20
 
 
 def common(first: Range, second: Range) -> Range:
@@ -29,34 +31,46 @@ def common(first: Range, second: Range) -> Range:
     return max(first[0], second[0]), min(first[1], second[1])
 
 
-def offset_range(operator: str, operand: str) -> Range:
-    """Return the offsets of ``offset:10..20`` (both included), ``offset>=10`` and so on.
+def hull(first: Range, second: Range) -> Range:
+    """Return the smallest range that holds both; an empty one adds nothing."""
+    if first[0] >= first[1]:
+        return second
+    if second[0] >= second[1]:
+        return first
+    return min(first[0], second[0]), max(first[1], second[1])
+
+
+def ranges_of(field: Field, operator: str, operand: str) -> list[Range]:
+    """Return the numbers or times that a comparison allows.
+
+    Args:
+        field: what is compared.
+        operator: ``:``, ``=``, ``<``, ``<=``, ``>`` or ``>=``.
+        operand: a number or time; ``A..B``, both included; several numbers of partitions.
 
     Raises:
-        QueryError: the operand is not an offset, or a range of them.
+        QueryError: the operand is something else.
     """
-    return _range(operator, operand, _offset)
+    if field.kind == "time":
+        return [_range(operator, operand, _time)]
+    if field.name == "partition" and operator in ":=" and ".." not in operand:
+        parts = operand.split(",")
+        if not all(part.isascii() and part.isdigit() for part in parts):
+            raise QueryError(f"partition{operator}{operand} is not partition:0 or partition:0,2")
+        return [_whole_number(int(part[:_MOST_DIGITS])) for part in parts]
+    what = "an offset" if field.name == "offset" else f"a number, which {field.name} is"
+
+    def number(text: str) -> Range:
+        if not text.isascii() or not _DIGITS.fullmatch(text):
+            raise QueryError(f"{text!r} is not {what} (expected digits, or a range as 10..20)")
+        return _whole_number(int(re.sub("[,_]", "", text)[:_MOST_DIGITS]))
+
+    return [_range(operator, operand, number)]
 
 
-def time_range(operator: str, operand: str) -> Range:
-    """Return the times, in ms, of ``time:2026-03-01..2026-03-02`` (both days included) and so on.
-
-    Raises:
-        QueryError: the operand is not a time, or a range of them.
-    """
-    return _range(operator, operand, _time)
-
-
-def partition_numbers(operator: str, operand: str) -> frozenset[int]:
-    """Return the numbers of ``partition:0,2``.
-
-    Raises:
-        QueryError: something else is there.
-    """
-    parts = operand.split(",")
-    if operator not in ":=" or not all(part.isascii() and part.isdigit() for part in parts):
-        raise QueryError(f"partition{operator}{operand} is not partition:0 or partition:0,2")
-    return frozenset(int(part) for part in parts)
+def _whole_number(number: int) -> Range:
+    number = min(number, HIGHEST - 1)
+    return number, number + 1
 
 
 def _range(operator: str, operand: str, read: Callable[[str], Range]) -> Range:
@@ -73,13 +87,6 @@ def _range(operator: str, operand: str, read: Callable[[str], Range]) -> Range:
         ">": (end, HIGHEST),
         ">=": (start, HIGHEST),
     }[operator]
-
-
-def _offset(text: str) -> Range:
-    if not text.isascii() or not _DIGITS.fullmatch(text):
-        raise QueryError(f"{text!r} is not an offset (expected digits, or a range as 10..20)")
-    offset = min(int(text.replace(",", "").replace("_", "")[:20]), HIGHEST - 1)
-    return offset, offset + 1
 
 
 def _time(text: str) -> Range:

@@ -20,7 +20,7 @@ Rows = npt.NDArray[Any]
 
 NO_ABSENT: Final = object()
 _PROBLEMS: Final = dict(sorted(problems.WORDS.items()))
-_WHERE: Final = ("topic", "partition", "segment")
+_WHERE: Final = ("topic", "partition", "segment", "file")
 
 
 def _bitmap(flags: npt.NDArray[np.bool_]) -> pa.Buffer:
@@ -138,13 +138,15 @@ def sequences(columns: RecordColumns, rows: Rows) -> npt.NDArray[np.int32]:
     return np.where(base < 0, -1, (base + delta) % 2**31).astype(np.int32)
 
 
-def column(name: str, columns: RecordColumns, rows: Rows, where: tuple[str, int, int]) -> pa.Array:
+def column(
+    name: str, columns: RecordColumns, rows: Rows, where: tuple[str, int, int, str]
+) -> pa.Array:
     """Return one column of a scan for the records of a chunk.
 
     Args:
         name: one of `SCAN_FIELDS`.
         rows: BATCH_ROW[m] that ``columns.batch`` numbers.
-        where: (topic, partition, base offset of the segment).
+        where: (topic, partition, base offset of the segment, path of its file).
     """
     count = len(columns)
     kind = SCAN_FIELDS[name].type

@@ -4,7 +4,7 @@ from typing import Any, Final, Literal
 
 import pyarrow as pa
 
-from workbench.errors import MissingDependencyError
+from workbench.runtime.extras import optional
 
 DtypeBackend = Literal["numpy_nullable", "pyarrow"]
 
@@ -17,10 +17,10 @@ def data_frame(table: pa.Table, dtype_backend: DtypeBackend | None = None) -> An
     """Return a table as a `pandas.DataFrame`; see `Scan.to_pandas` for its types.
 
     Raises:
+        MissingDependencyError: pandas is not installed.
         ValueError: the backend is unknown.
     """
-    import pandas as pd
-
+    pd = optional("pandas")
     if dtype_backend not in {None, "numpy_nullable", "pyarrow"}:
         raise ValueError(f"dtype_backend is {dtype_backend!r}, not numpy_nullable or pyarrow")
     has_nulls = {field.type for field in table.schema if table[field.name].null_count}
@@ -67,8 +67,4 @@ def new_connection() -> Any:
     Raises:
         MissingDependencyError: duckdb is not installed.
     """
-    try:
-        import duckdb
-    except ImportError as error:
-        raise MissingDependencyError("duckdb", "pip install duckdb") from error
-    return duckdb.connect()
+    return optional("duckdb").connect()

@@ -12,10 +12,11 @@ import pyarrow as pa
 from workbench.inspection.findings import Finding
 from workbench.loaders.schemas import SCAN_FIELDS, table_schema
 from workbench.values.column import Column, ColumnDecoder, Problem
+from workbench.values.guard import MOST_BUILT
 from workbench.values.masking import Masks
 from workbench.values.registry import AnyDecoding, decoder
 from workbench.values.schemas.schemas import Schemas, schemas_of_records
-from workbench.values.types import as_texts
+from workbench.values.types import as_texts, width_of
 
 SAMPLE: Final = 1000  # records that a decoding may look at before it decodes
 MOST_SCHEMA_BYTES: Final = 256 << 20  # of the records of `_schemas`
@@ -68,6 +69,13 @@ class ValueColumns:
             for topic in sorted(set(topics)):
                 kind = self.masks.for_topic(topic).kind(name, kind)
         return kind
+
+    def parts(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Yield a batch in parts whose decoded columns take a bounded size even if all is null."""
+        widths = [width_of(each.kind) for each in self.decoders.values()]
+        rows = max(1, MOST_BUILT // max(widths, default=1))
+        for first in range(0, batch.num_rows, rows):
+            yield batch if rows >= batch.num_rows else batch.slice(first, rows)
 
     def apply(
         self, batch: pa.RecordBatch, schema: pa.Schema, topic: str, path: str

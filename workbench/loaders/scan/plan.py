@@ -14,10 +14,13 @@ from typing import Any, Final, Literal, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from workbench.files.names import parse_file_name
+from workbench.inspection.entries import FileEntry
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import ABORTED, read_transactions
+from workbench.runtime.several import several
 from workbench.runtime.words import did_you_mean
 
 Rows = npt.NDArray[Any]
@@ -77,6 +80,7 @@ class SegmentRead:
         span: the bytes of a planned piece; its other attributes are still those of the segment.
         log_end: the end of the log that a job planned with read_committed knows.
         is_remote: whether the segment is in the remote tier.
+        before: the `.log` of the segment before, as it was when a job was planned.
     """
 
     partition: Partition
@@ -91,6 +95,13 @@ class SegmentRead:
     span: ByteRange | None = None
     log_end: LogEnd | None = None
     is_remote: bool = False
+    before: FileEntry | None = None
+
+    @property
+    def place(self) -> tuple[str, int, int, str]:
+        """Topic, partition, base offset and file of the segment: columns of its records."""
+        name = self.partition.topic, self.partition.partition
+        return (*name, self.segment.base_offset, self.segment.path)
 
 
 def input_paths(partitions: Iterable[Partition]) -> Iterator[str]:
@@ -108,58 +119,99 @@ def choose_partitions(
     listing: Listing,
     topics: Iterable[str] | str | None,
     partitions: Iterable[int | str] | int | str | None,
+    *,
+    everything: bool = False,
 ) -> list[Partition]:
     """Return the partitions that a scan is about, sorted by topic and number.
 
     Args:
         topics: names of topics; None: all.
         partitions: numbers, or names as ``orders-0``; None: all.
+        everything: whether folders that are marked for deletion, strays and future ones are meant,
+            too; otherwise only those that are named in full, or were opened alone.
 
     Raises:
         LookupError: a topic or partition does not exist; the message names the nearest.
     """
-    given = {partitions} if isinstance(partitions, int | str) else set(partitions or ())
+    given = set(several(partitions) or ())
     numbers = {p for p in given if isinstance(p, int)}
     named = {str(p) for p in given if not isinstance(p, int)}
     # A directory that was opened alone, or is named, is wanted even if it is marked for deletion.
-    chosen = [
-        p
-        for p in listing.partitions.values()
-        if p.kind == "log" or p.root is None or p.name in named
-    ]
+    chosen: list[Partition] = []
+    others: list[Partition] = []
+    for p in listing.partitions.values():
+        is_meant = everything or p.kind == "log" or p.is_alone or p.name in named
+        (chosen if is_meant else others).append(p)
     if topics is not None:
-        wanted = {topics} if isinstance(topics, str) else set(topics)
-        _require(wanted, {p.topic for p in chosen}, "topic")
+        wanted = set(several(topics))
+        _require(wanted, chosen, others, "topic", lambda p: (p.topic,))
         chosen = [p for p in chosen if p.topic in wanted]
     if partitions is not None:
-        _require(named, {p.name for p in chosen}, "partition")
-        _require(numbers, {p.partition for p in chosen}, "partition")
-        chosen = [p for p in chosen if p.partition in numbers or p.name in named]
+        _require(named, chosen, others, "partition", _names_of)
+        _require(numbers, chosen, others, "partition", lambda p: (p.partition,))
+        chosen = [p for p in chosen if p.partition in numbers or not named.isdisjoint(_names_of(p))]
     return chosen
 
 
-def _require(wanted: set[Any], there: set[Any], what: str) -> None:
+def _names_of(partition: Partition) -> tuple[str, str]:
+    """Return the names of a partition: its directory's, and the one that it has in use."""
+    return partition.name, f"{partition.topic}-{partition.partition}"
+
+
+def _require(
+    wanted: set[Any],
+    chosen: list[Partition],
+    others: list[Partition],
+    what: str,
+    names_of: Callable[[Partition], Iterable[Any]],
+) -> None:
+    there = {name for partition in chosen for name in names_of(partition)}
     for name in sorted(wanted - there, key=str):
+        folders = [partition.name for partition in others if name in names_of(partition)]
+        if folders:
+            raise LookupError(
+                f"{what} {name} is not in use; its folder is {folders[0]}: name it, or ask for "
+                "everything"
+            )
         hint = did_you_mean(str(name), sorted(map(str, there)))
         raise LookupError(f"unknown {what} {name}{hint}")
 
 
 def offset_range(
-    offsets: OffsetRange | Mapping[str, OffsetRange] | None, partition: Partition
+    offsets: OffsetRange | Mapping[str, OffsetRange] | None,
+    partition: Partition,
+    *,
+    everything: bool = False,
 ) -> tuple[int, int]:
-    """Return the offsets [low, high) wanted of a partition: its own range, or the one for all."""
+    """Return the offsets [low, high) wanted of a partition: its own range, or the one for all.
+
+    With ``everything``, what is below the log start offset is meant, too.
+    """
     given = offsets.get(partition.name) if isinstance(offsets, Mapping) else offsets
     low, high = given or (None, None)
+    start = LOWEST if everything else partition.log_start_offset
     return (
-        max(partition.log_start_offset, LOWEST if low is None else low),
+        max(start, LOWEST if low is None else low),
         HIGHEST if high is None else high,
     )
 
 
 def plan_partition(
-    partition: Partition, low: int, high: int, isolation_level: IsolationLevel
+    partition: Partition,
+    low: int,
+    high: int,
+    isolation_level: IsolationLevel,
+    *,
+    everything: bool = False,
 ) -> list[SegmentRead]:
-    """Return the segments of a partition that can hold offsets [low, high), ascending."""
+    """Return the segments of a partition that can hold offsets [low, high), ascending.
+
+    Args:
+        partition: the partition.
+        low, high: the offsets.
+        isolation_level: ``read_committed`` ends at the last stable offset.
+        everything: whether files out of use come afterwards: leftovers and metadata snapshots.
+    """
     transactions = None
     if isolation_level == "read_committed":
         transactions = read_transactions(partition)
@@ -172,7 +224,30 @@ def plan_partition(
             ),
             transactions=transactions,
         )
-        for read in segments_within(partition, low, high)
+        for read in (
+            *segments_within(partition, low, high),
+            *(out_of_use(partition, low, high) if everything else ()),
+        )
+    ]
+
+
+def out_of_use(partition: Partition, low: int, high: int) -> list[SegmentRead]:
+    """Return the files with batches that are not read as a log: leftovers, metadata snapshots."""
+    return [
+        SegmentRead(
+            partition,
+            # The name of a snapshot gives its end; its batches begin at 0.
+            Segment(parsed.offset * (parsed.kind == "log"), {"log": entry}, is_active=False),
+            0,
+            low,
+            high,
+            HIGHEST,
+            None,
+        )
+        for entry in (*partition.leftovers, *partition.metadata_snapshots)
+        if (parsed := parse_file_name(entry.name)) is not None
+        and parsed.kind in {"log", "checkpoint"}
+        and low < high
     ]
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, Unpack
 
 import pyarrow as pa
 
-from workbench.errors import CorruptRecordError, MissingDependencyError
+from workbench.errors import CorruptRecordError
 from workbench.file_system.outputs import new_file
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
@@ -30,6 +30,7 @@ from workbench.loaders.scan.column_engines import (
     data_frame,
     register_view,
 )
+from workbench.loaders.scan.not_searched import NotSearched, left_out, unread_by
 from workbench.loaders.scan.plan import (
     HIGHEST,
     LOWEST,
@@ -42,10 +43,12 @@ from workbench.loaders.scan.plan import (
     offset_range,
     plan_partition,
 )
-from workbench.loaders.scan.segment_batches import ReadOptions, read_segments
+from workbench.loaders.scan.segment_batches import EVERY_RECORD, ReadOptions, read_segments
 from workbench.loaders.scan.splits import size_of
 from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
 from workbench.record.buffers import thread_pool
+from workbench.runtime.extras import optional
+from workbench.runtime.several import several
 from workbench.runtime.times import milliseconds
 from workbench.runtime.words import unknown_column
 from workbench.runtime.workers import useful, worker_count
@@ -75,7 +78,7 @@ class ScanOptions(TypedDict, total=False):
     offsets: OffsetRange | Mapping[str, OffsetRange] | None
     timestamps: TimeRange | None
     where: str | Query
-    columns: Iterable[str] | None
+    columns: Iterable[str] | str | None
     decode: "Mapping[str, AnyDecoding] | None"
     mask: AnyMasks
     isolation_level: IsolationLevel
@@ -84,6 +87,7 @@ class ScanOptions(TypedDict, total=False):
     check_crc: bool
     on_corrupt: OnCorrupt
     workers: int | None
+    everything: bool
 
 
 class Scan:
@@ -118,11 +122,16 @@ class Scan:
             value that cannot be decoded.
         workers: threads that decompress, decode and filter side by side; None: one per core, at
             most 8. What they give, and its order, do not depend on it. Each takes up to 64 MiB.
+        everything: whether to read also what no consumer gets, and what is still on the disk:
+            records below the log start offset, files out of use (``.deleted``, ``.cleaned``,
+            ``.swap``), metadata snapshots, folders that are marked for deletion, strays and future
+            ones, and batches whose CRC is invalid. An offset can come several times; the column
+            ``file`` says where each is.
 
     Raises:
         LookupError: a topic, partition or column does not exist.
         QueryError: the query cannot be read.
-        SchemaError: a mask has no meaning.
+        SchemaError: a mask has no meaning, or a decoding is unknown.
         ValueError: an argument has no meaning.
     """
 
@@ -135,16 +144,13 @@ class Scan:
         if unknown:
             raise TypeError(f"unknown option {unknown[0]!r} of a scan")
         given = options.get("columns")
-        names = tuple(RECORD_FIELDS if given is None else given)
+        names = several(RECORD_FIELDS if given is None else given)
         for name in names:
             if name not in SCAN_FIELDS:
                 raise LookupError(unknown_column(name, SCAN_FIELDS))
         self.listing = listing
         self.masks = Masks.of(options.get("mask"))
-        self.decode = dict(options.get("decode") or {})
-        for name in self.decode:
-            if name not in {"key", "value"} or name not in names:
-                raise LookupError(f"unknown column {name} to decode")
+        self.decode = _known_decodings(options.get("decode") or {}, names)
         self.isolation_level: IsolationLevel = options.get("isolation_level", "read_uncommitted")
         if self.isolation_level not in {"read_uncommitted", "read_committed"}:
             levels = "read_uncommitted or read_committed"
@@ -156,14 +162,12 @@ class Scan:
         self.limit = options.get("limit")
         if self.limit is not None and self.limit < 0:
             raise ValueError(f"limit is {self.limit}, below 0")
-        self.partitions = choose_partitions(
-            listing, options.get("topics"), options.get("partitions")
-        )
+        self.everything = options.get("everything", False)
+        self._place = _kept(options.get("topics")), _kept(options.get("partitions"))
         where = options.get("where", "")
         self.where = where if isinstance(where, Query) else parse(where)
-        if self.where.partitions is not None:
-            numbers = self.where.partitions
-            self.partitions = [each for each in self.partitions if each.partition in numbers]
+        chosen = choose_partitions(listing, *self._place, everything=self.everything)
+        self.partitions = self.where.admitted(chosen, listing.partitions.values())
         self.offsets = options.get("offsets")
         first, end = options.get("timestamps") or (None, None)
         self.options = ReadOptions(
@@ -177,9 +181,41 @@ class Scan:
             ),
             where=self.where,
             include_control=options.get("include_control", False),
-            check_crc=options.get("check_crc", True),
+            check_crc=options.get("check_crc", not self.everything),
         )
         self.findings: list[Finding] = []
+        self.unread = 0
+        if self.decode and self.where.asks_invalid:
+            self._bind_invalid()
+
+    def _bind_invalid(self) -> None:
+        """Let ``invalid`` mean what the decodings of the scan cannot read."""
+        whole = copy.copy(self)
+        whole.options = dataclasses.replace(self.options, where=EVERY_RECORD)
+        self.where = self.where.with_decoders(whole.values.decoders)
+        self.options = dataclasses.replace(self.options, where=self.where)
+
+    @property
+    def left_out(self) -> list[NotSearched]:
+        """What is in the directories and is not read, by names and sizes; see `not_searched`."""
+        meant = choose_partitions(self.listing, *self._place, everything=True)
+        return left_out(
+            self.listing,
+            self.partitions,
+            self.where.admitted(meant, self.listing.partitions.values()),
+            everything=self.everything,
+        )
+
+    @property
+    def not_searched(self) -> list[NotSearched]:
+        """What the scan does not look at, and what the last reading could not look into.
+
+        Files out of use, folders that are marked for deletion, records below the log start offset
+        (``everything`` includes these), remote segments of a tier that is not opened, files that
+        Kafka does not know; after a reading also damage, values that cannot be decoded, and values
+        that are not JSON where the query asks for JSON.
+        """
+        return [*self.left_out, *unread_by(self.findings, self.unread, self.where.text)]
 
     @property
     def schema(self) -> pa.Schema:
@@ -255,8 +291,11 @@ class Scan:
         """Return the segments that will be read, in order; reads names, indexes, transactions."""
         reads: list[SegmentRead] = []
         for partition in self.partitions:
-            low, high = common(offset_range(self.offsets, partition), self.where.offsets)
-            reads.extend(plan_partition(partition, low, high, self.isolation_level))
+            given = offset_range(self.offsets, partition, everything=self.everything)
+            low, high = common(given, self.where.offsets)
+            reads += plan_partition(
+                partition, low, high, self.isolation_level, everything=self.everything
+            )
         return reads
 
     def batches(self) -> Generator[pa.RecordBatch, None, None]:
@@ -272,19 +311,23 @@ class Scan:
         options = self.options
         if not is_plain:
             options = dataclasses.replace(options, columns=self.values.read)
-        self.findings = []
+        self.findings, self.unread = [], 0
         left = HIGHEST if self.limit is None else self.limit
         pool = thread_pool()
         for partition in self.partitions if left else ():
             self._note(findings_about_records(partition))
         reads = self.plan() if left else []
         with closing(read_segments(reads, options, pool, self._threads(reads))) as found:
-            for read, (batch, findings) in found:
+            for read, _, (batch, unread), findings in found:
                 self._note(findings)
+                self.unread += unread
                 taken = batch if batch.num_rows <= left else batch.slice(0, left)
                 left -= taken.num_rows
-                if taken.num_rows:
-                    yield taken if is_plain else self._applied(taken, schema, read)
+                if is_plain and taken.num_rows:
+                    yield taken
+                elif taken.num_rows:
+                    for part in self.values.parts(taken):
+                        yield self._applied(part, schema, read)
                 if not left:
                     break
         pool.trim(KEPT_MEMORY)
@@ -356,11 +399,7 @@ class Scan:
         Raises:
             MissingDependencyError: polars is not installed.
         """
-        try:
-            import polars as pl
-        except ImportError as error:
-            raise MissingDependencyError("polars", "pip install polars") from error
-        return pl.from_arrow(self.to_arrow())
+        return optional("polars").from_arrow(self.to_arrow())
 
     def to_duckdb(self, table_name: str = "records", connection: Any = None) -> Any:
         """Make this scan a view and return the `duckdb` connection.
@@ -403,7 +442,7 @@ class Scan:
             count = write_parquet(
                 scan.batches(), scan.schema, file, compression, row_group_bytes, self.workers
             )
-            self.findings = scan.findings
+            self.findings, self.unread = scan.findings, scan.unread
             return count
 
     def of_one_worker(self) -> "Scan":
@@ -416,7 +455,7 @@ class Scan:
         """Return how many records there are; keys, values and headers are not decoded."""
         narrow = self._bare(("offset",), self.partitions)
         total: int = sum(batch.num_rows for batch in narrow.batches())
-        self.findings = narrow.findings
+        self.findings, self.unread = narrow.findings, narrow.unread
         return total
 
     def head(self, count: int = _SHOWN) -> pa.Table:
@@ -425,7 +464,7 @@ class Scan:
         first = copy.copy(self)
         first.limit = limit
         table = first.to_arrow()
-        self.findings = first.findings
+        self.findings, self.unread = first.findings, first.unread
         return table
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -438,6 +477,31 @@ class Scan:
                 yield from batch.to_pylist()
             except OverflowError:
                 yield from _with_plain_times(batch)
+
+
+def _known_decodings(
+    decode: "Mapping[str, AnyDecoding]", columns: Sequence[str]
+) -> "dict[str, AnyDecoding]":
+    """Return decodings by column.
+
+    Raises:
+        LookupError: a column is neither key nor value, or not read.
+        SchemaError: a format is unknown.
+    """
+    for name in decode:
+        if name not in {"key", "value"} or name not in columns:
+            raise LookupError(f"unknown column {name} to decode")
+    if decode:
+        from workbench.values.registry import known
+
+        for decoding in decode.values():
+            known(decoding)
+    return dict(decode)
+
+
+def _kept(given: Any) -> Any:
+    """Return one name, or several that can be looked at again."""
+    return given if given is None or isinstance(given, int | str) else tuple(given)
 
 
 def _with_plain_times(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:

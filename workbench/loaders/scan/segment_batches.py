@@ -3,29 +3,32 @@
 `ReadOptions` and `plan.SegmentRead` are all it needs, and both can be sent to another process.
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
-from typing import Final, NamedTuple
+from functools import cached_property, partial
+from typing import Final, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from workbench.inspection.findings import Finding
+from workbench.loaders.queries.conditions import Columns
 from workbench.loaders.queries.query import Query
 from workbench.loaders.scan import arrow
-from workbench.loaders.scan.plan import SegmentRead
+from workbench.loaders.scan.plan import Rows, SegmentRead
 from workbench.loaders.scan.segment_chunks import (
     ALL_TIMES,
     Mask,
+    Prepared,
     RecordChoice,
-    WantedRecords,
     read_prepared,
 )
 from workbench.loaders.schemas import SCAN_FIELDS, table_schema
 from workbench.record.buffers import BufferPool
+from workbench.record.columns import RecordColumns
 from workbench.record.reading.reader import HEADERS, KEYS, VALUES, Chunk
+
+T = TypeVar("T")
 
 EVERY_RECORD: Final = Query()
 
@@ -71,6 +74,32 @@ class SegmentBatch(NamedTuple):
     findings: list[Finding]
 
 
+class Matching(NamedTuple, Generic[T]):
+    """What of a chunk meets ``where``.
+
+    Attributes:
+        value: the records, or bool[n], which of them they are.
+        unread: how many keys and values a path of ``where`` could not look into: they are not JSON.
+    """
+
+    value: T
+    unread: int
+
+
+class MatchingRecords(NamedTuple):
+    """A chunk of a segment, and which of its records meet ``where``.
+
+    Attributes:
+        chunk, keep, findings: see `WantedRecords`.
+        unread: see `Matching`.
+    """
+
+    chunk: Chunk
+    keep: Mask
+    findings: list[Finding]
+    unread: int
+
+
 def read_segment(
     read: SegmentRead, options: ReadOptions, pool: BufferPool
 ) -> Iterator[SegmentBatch]:
@@ -84,12 +113,12 @@ def read_segment(
     """
     prepare = partial(_batch_of, options)
     for each in read_prepared([read], options.choice, prepare, pool):
-        yield SegmentBatch(each.value, each.findings)
+        yield SegmentBatch(each.value.value, each.findings)
 
 
 def read_segments(
     reads: Iterable[SegmentRead], options: ReadOptions, pool: BufferPool, workers: int
-) -> Generator[tuple[SegmentRead, SegmentBatch], None, None]:
+) -> Generator[Prepared[Matching[pa.RecordBatch]], None, None]:
     """Do what `read_segment` does for several; one that was removed is a finding.
 
     Args:
@@ -99,40 +128,49 @@ def read_segments(
         workers: threads that decode, filter and look for matches side by side.
     """
     prepare = partial(_batch_of, options)
-    found = read_prepared(reads, options.choice, prepare, pool, workers=workers, skips_removed=True)
-    with closing(found):
-        for each in found:
-            yield each.read, SegmentBatch(each.value, each.findings)
+    return read_prepared(reads, options.choice, prepare, pool, workers=workers, skips_removed=True)
 
 
 def matching_chunks(
     read: SegmentRead, options: ReadOptions, pool: BufferPool
-) -> Iterator[WantedRecords]:
+) -> Iterator[MatchingRecords]:
     """Yield the chunks of one segment, and which of their records are wanted and meet ``where``.
 
     Raises:
         FileNotFoundError: the segment was removed since it was listed.
     """
-    prepare = partial(_matching, options)
+    prepare = partial(_matching, options.where)
     for each in read_prepared([read], options.choice, prepare, pool):
-        yield WantedRecords(each.chunk, each.value, each.findings)
+        yield MatchingRecords(each.chunk, each.value.value, each.findings, each.value.unread)
 
 
-def _matching(options: ReadOptions, read: SegmentRead, chunk: Chunk, keep: Mask) -> Mask:
+def _matching(where: Query, read: SegmentRead, chunk: Chunk, keep: Mask) -> Matching[Mask]:
     """Return bool[n]: which of the records in ``keep`` meet ``where``."""
-    return options.where.mask(_columns_of(chunk, read), keep)
+    columns = columns_of(chunk.columns, chunk.rows, read)
+    mask = where.mask(columns, keep)
+    return Matching(mask, len(columns.unread))
 
 
-def _batch_of(options: ReadOptions, read: SegmentRead, chunk: Chunk, keep: Mask) -> pa.RecordBatch:
+def _batch_of(
+    options: ReadOptions, read: SegmentRead, chunk: Chunk, keep: Mask
+) -> Matching[pa.RecordBatch]:
     """Return those of the records in ``keep`` that meet ``where``."""
-    column = _columns_of(chunk, read)
+    column = columns_of(chunk.columns, chunk.rows, read)
     matching = options.where.mask(column, keep)
     arrays = [column(name) for name in options.columns]
     batch = pa.RecordBatch.from_arrays(arrays, schema=options.schema)
-    return batch if matching.all() else batch.filter(arrow.booleans(np.asarray(matching)))
+    if not matching.all():
+        batch = batch.filter(arrow.booleans(np.asarray(matching)))
+    return Matching(batch, len(column.unread))
 
 
-def _columns_of(chunk: Chunk, read: SegmentRead) -> Callable[[str], pa.Array]:
-    """Return the function from a column's name to the Arrow array of a chunk; each is made once."""
-    where = (read.partition.topic, read.partition.partition, read.segment.base_offset)
-    return cache(lambda name: arrow.column(name, chunk.columns, chunk.rows, where))
+def columns_of(columns: RecordColumns, rows: Rows, read: SegmentRead) -> Columns:
+    """Return what gives the Arrow arrays of a chunk by their names; each is made once.
+
+    Args:
+        columns: the records.
+        rows: BATCH_ROW[m] that ``columns.batch`` numbers.
+        read: the segment.
+    """
+    place = read.place
+    return Columns(lambda name: arrow.column(name, columns, rows, place))

@@ -203,12 +203,11 @@ class Matches:
         batches = [schema.empty_table()]
         places = [np.zeros(0, np.int64)]
         for read, start, stop, mine in self._runs(found.batch[wanted]):
-            where = (read.partition.topic, read.partition.partition, read.segment.base_offset)
             for chunk in read.segment.read(start, stop, options=options):
                 at, is_here = _lookup(chunk.columns.offsets, found.offsets[wanted[mine]])
                 if is_here.any():
                     arrays = [
-                        arrow.column(name, chunk.columns, chunk.rows, where) for name in names
+                        arrow.column(name, chunk.columns, chunk.rows, read.place) for name in names
                     ]
                     batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
                     batches.append(pa.Table.from_batches([batch.take(_indices(at[is_here]))]))

@@ -16,6 +16,7 @@ from typing import Final, Literal
 from workbench.errors import WorkbenchError
 from workbench.inspection.findings import Finding
 from workbench.inspection.unreadable import findings_about_records, removed
+from workbench.loaders.scan.not_searched import NotSearched, unread_by
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.scan.segment_batches import matching_chunks
 from workbench.loaders.search.matches import MOST_LISTED, SORT_COLUMNS, Matches, Order
@@ -73,6 +74,7 @@ class Search:
         self.findings: list[Finding] = []
         self.finding_count = 0
         self._begun = self._ended = 0.0
+        self._unread = 0
         self._stop = False
         self._moved = threading.Condition()
 
@@ -82,6 +84,11 @@ class Search:
         columns = SORT_COLUMNS.get(self._order, ())
         mine.options = dataclasses.replace(scan.options, columns=columns)
         return mine
+
+    @property
+    def not_searched(self) -> list[NotSearched]:
+        """What of the directories was not looked at so far; see `Scan.not_searched`."""
+        return [*self.scan.left_out, *unread_by(self.findings, self._unread, self.scan.where.text)]
 
     @property
     def seconds(self) -> float:
@@ -162,8 +169,11 @@ class Search:
         """Look through a piece."""
         before, start = self.bytes_read, piece.read.start
         try:
-            for chunk, keep, findings in matching_chunks(piece.read, self.scan.options, pool):
+            for chunk, keep, findings, unread in matching_chunks(
+                piece.read, self.scan.options, pool
+            ):
                 self._note(findings)
+                self._unread += unread
                 times = self.matches.add(piece.read, chunk, keep)
                 self.records_read += len(keep)
                 if len(chunk.rows):

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from workbench.cleaner.decisions import Keeping, Reason, Verdict
 from workbench.foresight.rehearse.rounds import CleaningRound
+from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.facts.html import table_html
 from workbench.inspection.partition import Partition
 from workbench.loaders import schemas
@@ -41,6 +42,7 @@ class CleaningPlan:
         problem: why there are fewer rounds than requested; empty if there are not.
         size: bytes of the log before cleaning.
         high_watermark: the assumed high watermark of the log, and why: a sentence.
+        broker: the broker that is meant, and why that one.
     """
 
     partition: Partition
@@ -48,6 +50,7 @@ class CleaningPlan:
     problem: str
     size: int
     high_watermark: str
+    broker: MeantBroker
 
     @property
     def size_after(self) -> int:
@@ -132,6 +135,7 @@ class CleaningPlan:
     def as_dict(self) -> dict[str, Any]:
         """Return the totals as plain values, for JSON."""
         return {
+            "broker": self.broker._asdict(),
             "partition": self.partition.name,
             "size": self.size,
             "size_after": self.size_after,
@@ -170,7 +174,7 @@ class CleaningPlan:
         return [*texts, *([self.problem] if self.rounds and self.problem else [])]
 
     def __str__(self) -> str:
-        lines = [self.summary, *(f"  {text}" for text in self.round_texts())]
+        lines = [str(self.broker), self.summary, *(f"  {text}" for text in self.round_texts())]
         for number, reason, count in self.counts():
             fate = "kept" if reason.is_kept else "dropped"
             lines.append(f"  round {number}: {count:,} {fate}: {reason.text}")
@@ -185,7 +189,7 @@ class CleaningPlan:
             [number, "kept" if reason.is_kept else "dropped", count, reason.text]
             for number, reason, count in self.counts()
         ]
-        note = "; ".join([*self.round_texts(), self.high_watermark])
+        note = "; ".join([*self.round_texts(), self.high_watermark, str(self.broker)])
         return table_html(
             self.summary, ["round", "fate", "records", "why"], rows, note, sentences=["why"]
         )

@@ -31,7 +31,7 @@ def cleaning_rows(
     moment = time_or_now(now)
     with open_dry(listing.log_directories, config, moment) as dry:
         served = [one for one in partitions if one.kind == "log" and one.only is None]
-        names = {absolute(one.path) for one in served if one.root is None}
+        names = {absolute(one.path) for one in served if one.is_alone}
         is_whole = all(root.is_log_directory for root in listing.roots)
         dry.load(
             lambda folder: (

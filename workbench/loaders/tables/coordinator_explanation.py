@@ -8,18 +8,24 @@ import pyarrow as pa
 
 from workbench.coordinator.era import era_of
 from workbench.coordinator.groups.commit_history import CommitHistory
-from workbench.coordinator.groups.group_explanation import GroupExplainer
+from workbench.coordinator.groups.group_explanation import (
+    START_OFFSET,
+    GroupExplainer,
+    waits_for_transaction,
+)
 from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.coordinator.transactions.transaction_explanation import TransactionExplainer
 from workbench.coordinator.verdict import CoordinatorVerdict
-from workbench.foresight.dry_listing import settings_of
+from workbench.files.names import TopicPartition
+from workbench.foresight.dry_listing import meant_settings
 from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.facts.text_table import text_table
 from workbench.inspection.listing import Listing
 from workbench.loaders import schemas
 from workbench.loaders.tables.explanation import value_text
 from workbench.loaders.tables.rows import table_of
+from workbench.runtime.words import plural
 
 _COLUMNS: Final = ("partition", "rule", "verdict", "why")
 
@@ -49,6 +55,11 @@ class CoordinatorExplanation:
     def of(self, partition: str) -> list[CoordinatorVerdict]:
         """Return the rows of a partition, such as ``orders-0``."""
         return [row for row in self.rows if str(row.where) == partition]
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether any rule blocks or limits."""
+        return any(row.verdict in {"blocks", "limits"} for row in self.rows)
 
     def to_arrow(self) -> pa.Table:
         """Return the rows as a table (`schemas.COORDINATOR_EXPLANATION`); values as texts."""
@@ -151,7 +162,7 @@ def explain_transaction(
     config: Mapping[str, Any] | None = None,
 ) -> TransactionExplanation:
     """Return what a transaction blocks and what ends it; see `LogDirectory.explain_transaction`."""
-    broker = settings_of(listing, config).broker
+    broker = meant_settings(listing, config)[1].broker
     explainer = TransactionExplainer(StoredTransactions(listing), transaction, now, broker)
     return explained_transaction(explainer)
 
@@ -167,16 +178,47 @@ def explained_transaction(explainer: TransactionExplainer) -> TransactionExplana
 
 
 def _conclusion(rows: tuple[CoordinatorVerdict, ...], partitions: int) -> str:
-    """Say it in one sentence: what holds for the group, or which partitions start over."""
+    """Say it in one sentence: what holds for the group, where consumers wait or start over."""
     for row in rows:
         if row.where is None and row.verdict == "blocks":
             return f"starts over everywhere: {row.reason}"
+    shares = [row for row in rows if row.rule == START_OFFSET]
+    if shares:
+        return _share_conclusion(shares)
     if not partitions:
         return "no commit is in the log, so its start is unknown"
-    over = {row.where: row for row in rows if row.where is not None and row.verdict == "blocks"}
-    if not over:
+    waits = {row.where: row for row in reversed(rows) if waits_for_transaction(row)}
+    over = {
+        row.where: row
+        for row in reversed(rows)
+        if row.verdict == "blocks" and row.where not in waits
+    }
+    parts = [_counted("starts over", over, partitions), _counted("waits", waits, partitions)]
+    if not over and not waits:
         every = "its one partition" if partitions == 1 else f"all {partitions:,} partitions"
-        return f"resumes in {every}"
-    where, first = next(iter(over.items()))
-    counted = "" if partitions == 1 else f" in {len(over)} of {partitions} partitions"
-    return f"starts over{counted}: {where}: {first.reason}"
+        parts = [f"resumes in {every}"]
+    settled = {*over, *waits}
+    other = (row for row in rows if row.verdict == "limits" and row.where not in settled)
+    limit = next(other, None)
+    if limit is not None:
+        parts.append(f"{limit.where or 'the group'}: {limit.reason}")
+    return "; ".join(filter(None, parts))
+
+
+def _share_conclusion(shares: list[CoordinatorVerdict]) -> str:
+    """Say where a share group delivers, or does not yet."""
+    known = [row for row in shares if row.value is not None]
+    text = f"delivers from its start offsets in {len(known)} of {plural(len(shares), 'partition')}"
+    other = next((row for row in shares if row.verdict != "allows"), None)
+    return text if other is None else f"{text}; {other.where}: {other.reason}"
+
+
+def _counted(
+    word: str, found: Mapping[TopicPartition | None, CoordinatorVerdict], partitions: int
+) -> str:
+    """Return what holds in some partitions, with the reason of the first; empty for none."""
+    if not found:
+        return ""
+    where = min(found, key=str)
+    counted = "" if partitions == 1 else f" in {len(found)} of {partitions} partitions"
+    return f"{word}{counted}: {where}: {found[where].reason}"

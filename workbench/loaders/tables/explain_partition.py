@@ -13,7 +13,13 @@ from workbench.errors import LogDirectoryError, WorkbenchError
 from workbench.file_system.mounts import absolute
 from workbench.files.names import CLEANER_OFFSETS, TopicPartition
 from workbench.foresight.dry_logs import DryLogs
-from workbench.foresight.explain.cleaning import Policy, explain_cleaning, explain_uncleanable
+from workbench.foresight.explain.cleaning import (
+    NEVER,
+    ONLY_WHEN_WRITTEN,
+    Policy,
+    explain_cleaning,
+    explain_uncleanable,
+)
 from workbench.foresight.explain.retention import explain_retention
 from workbench.foresight.explain.rule_verdict import RuleVerdict
 from workbench.foresight.rehearse.rounds import clean_rounds
@@ -21,7 +27,7 @@ from workbench.inspection.partition import Partition
 from workbench.loaders.tables.cleaning_plan import CleaningPlan
 from workbench.loaders.tables.explanation import Explanation
 from workbench.log.log import Log
-from workbench.runtime.times import time_text
+from workbench.runtime.times import LONGEST_TIME, time_text
 
 
 class Explainer:
@@ -66,7 +72,7 @@ class Explainer:
             )
         high_watermark = str(dry.high_watermarks[name])
         return Explanation(
-            partition.name, now, cleaning_conclusion(rows), tuple(rows), high_watermark
+            partition.name, now, cleaning_conclusion(rows), tuple(rows), high_watermark, dry.meant
         )
 
     def retention(self, partition: Partition) -> Explanation:
@@ -81,6 +87,7 @@ class Explainer:
             retention_conclusion(rows, sizes),
             tuple(rows),
             str(self._dry.high_watermarks[log.topic_partition]),
+            self._dry.meant,
         )
 
 
@@ -109,7 +116,7 @@ def plan_partition(
         workers=workers,
     )
     high_watermark = str(dry.high_watermarks[log.topic_partition])
-    return CleaningPlan(partition, rounds, problem, size, high_watermark)
+    return CleaningPlan(partition, rounds, problem, size, high_watermark, dry.meant)
 
 
 def load_one(dry: DryLogs, partition: Partition) -> Log:
@@ -189,7 +196,8 @@ def cleaning_conclusion(rows: Sequence[RuleVerdict]) -> str:
     if blocking.rule in {"log.cleaner.enable", "cleanup.policy", "uncleanable"}:
         return text
     if order.due is None:
-        return f"{text}; that changes only when something is written"
+        never = order.reason.endswith(NEVER)
+        return f"{text}; {NEVER if never else ONLY_WHEN_WRITTEN}"
     return f"{text}; if nothing is written, the log can be cleaned at {time_text(order.due)}"
 
 
@@ -225,4 +233,6 @@ def why_retained(rows: Sequence[RuleVerdict], sizes: Mapping[int, int]) -> str:
     text = f"segment {row.segment} is kept: {row.reason}"
     if row.due is None:
         return text
+    if row.due > LONGEST_TIME:
+        return f"{text}; retention.ms does not delete it before the year 10000"
     return f"{text}; it can be deleted at {time_text(row.due)} at the earliest"

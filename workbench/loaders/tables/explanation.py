@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from workbench.files.text import INT64_MAX
 from workbench.foresight.explain.rule_verdict import RuleVerdict, Value
+from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.facts.text_table import text_table
 from workbench.loaders import schemas
@@ -27,6 +28,7 @@ class Explanation:
         conclusion: one sentence.
         rows: one row per rule, or per rule and segment, in the order in which Kafka asks.
         high_watermark: the assumed high watermark of the log, and why: a sentence.
+        broker: the broker that is meant, and why that one.
     """
 
     partition: str
@@ -34,6 +36,7 @@ class Explanation:
     conclusion: str
     rows: tuple[RuleVerdict, ...]
     high_watermark: str
+    broker: MeantBroker
 
     def __iter__(self) -> Iterator[RuleVerdict]:
         return iter(self.rows)
@@ -74,6 +77,7 @@ class Explanation:
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for JSON."""
         return {
+            "broker": self.broker._asdict(),
             "partition": self.partition,
             "now": self.now,
             "conclusion": self.conclusion,
@@ -107,13 +111,14 @@ class Explanation:
 
     def __str__(self) -> str:
         title = f"{self.partition} at {time_text(self.now)}: {self.conclusion}"
-        return "\n".join([title, *text_table(self.columns, self.cells()), self.high_watermark])
+        rows = text_table(self.columns, self.cells())
+        return "\n".join([str(self.broker), title, *rows, self.high_watermark])
 
     def _repr_html_(self) -> str:
         left = len(self.rows) - _SHOWN
         title = f"{self.partition} at {time_text(self.now)}: {self.conclusion}"
         more = [f"{left} more rows"] if left > 0 else []
-        note = "; ".join([*more, self.high_watermark])
+        note = "; ".join([*more, self.high_watermark, str(self.broker)])
         return table_html(
             title, self.columns, self.cells(self.rows[:_SHOWN]), note, sentences=["why"]
         )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from workbench.files import names
+from workbench.inspection.broker_version import meant_broker
 from workbench.inspection.findings import Finding, without_info
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
@@ -43,10 +44,12 @@ def chosen_findings(
     deep: bool,
     info: bool,
     workers: int | None = None,
+    kafka: str | None = None,
 ) -> list[Finding]:
     """Return the findings of `LogDirectory.verify`, which describes the arguments.
 
     Raises:
+        ConfigError: the version is unknown.
         LookupError: a topic or partition does not exist.
     """
     folders, chosen = None, set()
@@ -56,7 +59,8 @@ def chosen_findings(
         every = (p for root in listing.roots for p in root.partitions)
         folders = {p.path for p in every if (p.topic, p.partition) in chosen}
     threads = worker_count(workers)
-    steps = verify_partitions(listing, folders=folders, deep=deep, workers=threads)
+    rules = meant_broker(listing, kafka).rules
+    steps = verify_partitions(listing, folders=folders, deep=deep, workers=threads, rules=rules)
     found = [finding for _, findings in steps for finding in findings]
     if partitions is None:
         from workbench.coordinator.verify import verify_coordinators
@@ -403,14 +407,19 @@ class Inspect:
     def disk_usage(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
         """Return the use of the bytes on the disk (`schemas.DISK_USAGE`), down to keys and values.
 
-        Reads every record. The bytes of all rows are the sizes of all files; of preallocated or
-        sparse files the disk holds less, the occupied bytes.
+        Reads every record. The bytes of all rows are the sizes of all files, those in `-delete`,
+        `-stray` and `-future` directories of the partitions included; of preallocated or sparse
+        files the disk holds less, the occupied bytes.
         """
         rows: list[tuple[Any, ...]] = []
-        for partition in self._chosen(topics, partitions):
-            rows += usage_of_partition(partition)
-        if topics is None and partitions is None:
-            for root in self._listing.roots:
+        is_whole = topics is None and partitions is None
+        chosen = self._chosen(topics, partitions)
+        logs = {(each.topic, each.partition) for each in chosen}
+        for root in self._listing.roots:
+            for partition in root.partitions:
+                if is_whole or (partition.topic, partition.partition) in logs:
+                    rows += usage_of_partition(partition)
+            if is_whole:
                 rows += usage_of_root(root)
         return table_of(schemas.DISK_USAGE, rows)
 

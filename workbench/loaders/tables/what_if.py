@@ -6,7 +6,7 @@ offsets expire by `offsets.retention.minutes`.
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -18,11 +18,12 @@ from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.errors import WorkbenchError
 from workbench.file_system.mounts import absolute
 from workbench.files.names import TopicPartition
-from workbench.foresight.dry_listing import Config, open_dry, time_or_now
+from workbench.foresight.dry_listing import Config, open_dry, require_topics, time_or_now
 from workbench.foresight.dry_logs import DryLogs
 from workbench.foresight.explain.cleaning import Policy, explain_cleaning, explain_uncleanable
 from workbench.foresight.explain.retention import explain_retention
 from workbench.foresight.explain.rule_verdict import RuleVerdict
+from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.listing import Listing
 from workbench.loaders import schemas
@@ -42,8 +43,22 @@ from workbench.loaders.tables.offset_fates import (
 from workbench.loaders.tables.rows import table_of
 from workbench.log.log import Log
 from workbench.runtime.times import time_text
+from workbench.runtime.words import plural
+
+COLUMNS: Final = (
+    "partition",
+    "policy",
+    "before",
+    "deleted",
+    "compacted",
+    "with the change",
+    "as configured",
+    "difference",
+)
+"""The names of what `PartitionFate.totals` returns: bytes from the third on."""
 
 _SHOWN: Final = 100  # rows of the table in a notebook
+_NAMED: Final = 5  # topics that a sentence names
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +81,9 @@ class PartitionFate:
         problem: why the log could not be loaded; empty if it was.
         high_watermark: the assumed high watermark of the log, and why; empty where
             `replication-offset-checkpoint` gives it.
+        size_as_configured: bytes of the log afterwards without the change.
+        is_config_known: whether the directories, or what is given, name the topic's configuration;
+            otherwise Kafka's defaults are assumed.
     """
 
     topic: str
@@ -82,6 +100,8 @@ class PartitionFate:
     cleaning: str = ""
     problem: str = ""
     high_watermark: str = ""
+    size_as_configured: int = 0
+    is_config_known: bool = True
 
     @property
     def name(self) -> str:
@@ -94,19 +114,33 @@ class PartitionFate:
         return self.size - self.deleted_bytes - self.compacted_bytes
 
     @property
+    def difference(self) -> int:
+        """Bytes that the change adds to the log; negative: that it saves."""
+        return self.size_after - self.size_as_configured
+
+    @property
     def reasons(self) -> list[str]:
         """The explanations of the fate: sentences."""
         every = (self.retention, self.cleaning, self.high_watermark, self.problem)
         return [why for why in every if why]
 
     def totals(self) -> list[Cell]:
-        """Return the numbers of a table: name, policy, bytes, deleted, compacted, bytes after."""
-        deleted, compacted = self.deleted_bytes, self.compacted_bytes
-        return [self.name, self.policy, self.size, deleted, compacted, self.size_after]
+        """Return the cells of a table, as `COLUMNS` names them."""
+        return [
+            self.name,
+            self.policy,
+            self.size,
+            self.deleted_bytes,
+            self.compacted_bytes,
+            self.size_after,
+            self.size_as_configured,
+            self.difference,
+        ]
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for JSON."""
-        return {**asdict(self), "size_after": self.size_after}
+        sizes = {"size_after": self.size_after, "difference": self.difference}
+        return {**asdict(self), **sizes}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +152,7 @@ class WhatIf:
         now: ms; the time that ages were measured by.
         partitions: sorted by topic and number.
         verdicts: partition → the verdicts of retention on its segments, rule by rule.
+        broker: the broker that is meant, and why that one.
         offsets: the fates of committed offsets, by `offsets.retention.minutes`, sorted by group.
     """
 
@@ -125,6 +160,7 @@ class WhatIf:
     now: int
     partitions: tuple[PartitionFate, ...]
     verdicts: Mapping[tuple[str, int], tuple[RuleVerdict, ...]]
+    broker: MeantBroker
     offsets: tuple[OffsetFate, ...] = ()
 
     def __iter__(self) -> Iterator[PartitionFate]:
@@ -165,12 +201,32 @@ class WhatIf:
             f"at {time_text(self.now)}: {size:,} bytes become {size - deleted - compacted:,}: "
             f"retention deletes {deleted:,}, cleaning removes {compacted:,}"
         )
+        configured = sum(fate.size_as_configured for fate in self)
+        text += f"; as it is configured, {configured:,} remain"
         about_offsets = fate_sentence(self.offsets)
         return f"{text}; {about_offsets}" if about_offsets else text
+
+    @property
+    def unknown_configs(self) -> list[str]:
+        """The topics whose configuration is not known: Kafka's defaults are assumed for them."""
+        return sorted({fate.topic for fate in self if not fate.is_config_known})
+
+    @property
+    def about_configs(self) -> str:
+        """What is assumed about configurations; empty if all are known."""
+        topics = self.unknown_configs
+        if not topics:
+            return ""
+        named = ", ".join(topics[:_NAMED]) + (", …" if len(topics) > _NAMED else "")
+        return (
+            f"the configuration of {plural(len(topics), 'topic')} is not in these directories, and "
+            f"Kafka's defaults are assumed: {named}"
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for JSON."""
         return {
+            "broker": self.broker._asdict(),
             "config": self.config,
             "now": self.now,
             "partitions": [
@@ -182,11 +238,12 @@ class WhatIf:
                 }
                 for fate in self
             ],
+            "unknown_configs": self.unknown_configs,
             "offsets": [fate.as_dict() for fate in self.offsets],
         }
 
     def __str__(self) -> str:
-        lines = [self.summary]
+        lines = [str(self.broker), self.summary, *filter(None, [self.about_configs])]
         for fate in self:
             lines.append(f"  {fate.name}: {fate.size:,} -> {fate.size_after:,}")
             lines += [f"    {why}" for why in fate.reasons]
@@ -196,41 +253,66 @@ class WhatIf:
         shown = self.partitions[:_SHOWN]
         rows = [[*fate.totals(), "; ".join(fate.reasons)] for fate in shown]
         left = len(self) - _SHOWN
-        columns = ["partition", "policy", "bytes", "deleted", "compacted", "bytes after", "why"]
-        note = f"{left} more partitions" if left > 0 else None
+        columns = [*COLUMNS, "why"]
+        more = f"{left} more partitions" if left > 0 else ""
+        note = "; ".join(filter(None, [str(self.broker), more, self.about_configs]))
         return table_html(self.summary, columns, rows, note, sentences=["why"])
 
 
 def what_would_be(
-    listing: Listing, config: Config, now: int | None, topics: Collection[str] | None
+    listing: Listing,
+    config: Config,
+    now: int | None,
+    topics: Collection[str] | None,
+    kafka: str | None = None,
 ) -> WhatIf:
     """Return what a broker would delete and compact; see `log_directory.what_if`."""
     moment = time_or_now(now)
     given = config if isinstance(config, Mapping) else {}
     retention_ms = retention_ms_of(given)
+    wanted = {topics} if isinstance(topics, str) else topics
+    if wanted is not None:
+        require_topics(wanted, {partition.topic for partition in listing.partitions.values()})
     folders = {
         absolute(partition.path)
         for partition in listing.partitions.values()
-        if partition.kind == "log" and (topics is None or partition.topic in topics)
+        if partition.kind == "log" and (wanted is None or partition.topic in wanted)
     }
-    with open_dry(listing.log_directories, config, moment) as dry:
+    meant, fates, verdicts = _outcome(listing, config, moment, folders, kafka)
+    before = fates if not config else _outcome(listing, None, moment, folders, kafka)[1]
+    sizes = {fate.name: fate.size_after for fate in before}
+    fates = [replace(fate, size_as_configured=sizes.get(fate.name, fate.size)) for fate in fates]
+    offsets: tuple[OffsetFate, ...] = ()
+    if wanted is None or GROUPS_TOPIC in wanted:
+        with suppress(OSError):  # then the fate of its log has the problem
+            offsets = fates_of_offsets(listing, now=moment, retention_ms=retention_ms)
+    return WhatIf(dict(given), moment, tuple(fates), verdicts, meant, offsets)
+
+
+def _outcome(
+    listing: Listing, config: Config, now: int, folders: Collection[str], kafka: str | None
+) -> tuple[MeantBroker, list[PartitionFate], dict[tuple[str, int], tuple[RuleVerdict, ...]]]:
+    """Return the broker that is meant, the fates of the logs in some folders, sorted, and verdicts.
+
+    The verdicts are those of retention.
+    """
+    with open_dry(listing.log_directories, config, now, kafka) as dry:
         dry.load(lambda folder: folder.path in folders)
         fates = [_failed(dry, name, error) for name, error in dry.problems.items()]
         verdicts = {}
         for name, log in dry.logs.items():
             try:
-                fate, rows = _fate(dry, log, moment)
+                fate, rows = _fate(dry, log, now)
             except (WorkbenchError, OSError) as error:  # the log has changed since it was loaded
                 fates.append(_failed(dry, name, error))
             else:
                 fates.append(fate)
                 verdicts[name.topic, name.partition] = tuple(rows)
-    fates.sort(key=lambda fate: (fate.topic, fate.partition))
-    offsets: tuple[OffsetFate, ...] = ()
-    if topics is None or GROUPS_TOPIC in topics:
-        with suppress(OSError):  # then the fate of its log has the problem
-            offsets = fates_of_offsets(listing, now=moment, retention_ms=retention_ms)
-    return WhatIf(dict(given), moment, tuple(fates), verdicts, offsets)
+        fates = [
+            replace(fate, is_config_known=dry.settings.knows(fate.topic, "cleanup.policy"))
+            for fate in fates
+        ]
+    return dry.meant, sorted(fates, key=lambda fate: (fate.topic, fate.partition)), verdicts
 
 
 def _failed(dry: DryLogs, name: TopicPartition, error: Exception) -> PartitionFate:

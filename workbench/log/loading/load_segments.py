@@ -2,7 +2,8 @@
 
 Four steps: remove files marked for deletion and undo incomplete replacements; remove the segments
 that a complete replacement replaces; rename its files; open each `.log`, remove index files
-without one, and recover segments whose indexes are missing or invalid.
+without one, and recover segments whose indexes are missing or invalid. Before 3.0 the second and
+third step came last, and were others: `loading.old_swaps`.
 
 Kafka: LogLoader (4.2)
 """
@@ -12,6 +13,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from workbench.config.broker_rules import IndexCheck, SwapRule
 from workbench.errors import CorruptIndexError, CorruptNameError
 from workbench.files.names import CLEANED, DELETED, MAX_OFFSET, SWAP, file_name
 from workbench.log.context import LogContext
@@ -67,12 +69,12 @@ def finish_replacements(context: LogContext) -> list[str]:
     if not any(name.endswith((DELETED, CLEANED, SWAP)) for name in names):
         return names
     swaps = _remove_temporary_files(context, names)
-    if swaps:
+    if swaps and context.rules.swaps is SwapRule.RENAME_ALL:
         _remove_replaced(context, swaps)
         swaps = [name for name in file_names(context) if name.endswith(SWAP)]
         for name in swaps:  # including an index created by the search for a segment's end
             context.fs.rename(context.path(name), context.path(name.removesuffix(SWAP)))
-            _tell_file(context, "swap completed", name, "all files of the replacement exist")
+            tell_file(context, "swap completed", name, "all files of the replacement exist")
         context.fs.sync_directory(context.directory)
     return file_names(context)
 
@@ -82,9 +84,11 @@ def _remove_temporary_files(context: LogContext, names: list[str]) -> list[str]:
     for name in names:
         if name.endswith(DELETED) and not name.endswith(_SNAPSHOT_DELETED):
             context.fs.remove(context.path(name))
-            _tell_file(context, "leftover removed", name, "the file was marked for deletion")
+            tell_file(context, "leftover removed", name, "the file was marked for deletion")
     cleaned = [name for name in names if name.endswith(CLEANED)]
     first_cleaned = min((offset_of(context.path(name)) for name in cleaned), default=None)
+    if not context.rules.undoes_partial_swaps:
+        first_cleaned = None
     swaps = []
     for name in names:
         if not name.endswith(SWAP):
@@ -94,10 +98,10 @@ def _remove_temporary_files(context: LogContext, names: list[str]) -> list[str]:
             continue
         context.fs.remove(context.path(name))
         reason = f"the replacement is not complete: offset {first_cleaned} is still .cleaned"
-        _tell_file(context, "swap undone", name, reason)
+        tell_file(context, "swap undone", name, reason)
     for name in cleaned:
         context.fs.remove(context.path(name))
-        _tell_file(
+        tell_file(
             context,
             "leftover removed",
             name,
@@ -134,7 +138,7 @@ def _remove_replaced(context: LogContext, swaps: list[str]) -> None:
         context.fs.remove(context.path(name))
         removed = True
         reason = f"the segment's records are in the .swap segments of offsets {first} to {end - 1}"
-        _tell_file(context, "replaced file removed", name, reason)
+        tell_file(context, "replaced file removed", name, reason)
     if removed:
         context.fs.sync_directory(context.directory)
 
@@ -152,7 +156,7 @@ def load_segment_files(
     """Open every `.log` and recover those whose indexes cannot be used.
 
     Of the indexes only the existence of the offset index and the plausibility of the transaction
-    index are checked, as Kafka does since 2.3.
+    index are checked, as Kafka does since 2.3; before, the other two as well.
 
     Args:
         context: the log's context.
@@ -173,7 +177,7 @@ def load_segment_files(
         if name.endswith(_INDEX_ENDINGS):
             if file_name("log", offset_of(context.path(name))) not in present:
                 context.fs.remove(context.path(name))
-                _tell_file(context, "orphaned index removed", name, "the index has no .log file")
+                tell_file(context, "orphaned index removed", name, "the index has no .log file")
         elif name.endswith(".log"):
             segment = LogSegment.open(context, offset_of(context.path(name)), file_exists=True)
             present.add(file_name("log", segment.base_offset))  # "5.log" is opened with 20 digits
@@ -188,12 +192,16 @@ def _index_problem(segment: LogSegment, present: set[str]) -> str | None:
 
     Kafka: LogSegment.sanityCheck (4.2)
     """
-    base_offset = segment.base_offset
+    base_offset, rules = segment.base_offset, segment.context.rules
     if file_name("index", base_offset) not in present:
-        return "the segment has no offset index"
+        if not rules.leaves_missing_index:
+            return "the segment has no offset index"
+        segment.offset_index.resize()  # which makes it: an empty one
     if file_name("timeindex", base_offset) not in present:
         segment.time_index.resize(0)
-    if file_name("txnindex", base_offset) in present:
+    if rules.index_check is IndexCheck.REBUILDS and (problem := implausible_index(segment)):
+        return problem
+    if rules.has_producer_state and file_name("txnindex", base_offset) in present:
         try:
             segment.transaction_index.sanity_check()
         except CorruptIndexError as error:
@@ -201,6 +209,26 @@ def _index_problem(segment: LogSegment, present: set[str]) -> str | None:
     return None
 
 
-def _tell_file(context: LogContext, kind: str, name: str, reason: str) -> None:
+def implausible_index(segment: LogSegment) -> str | None:
+    """Return why the offset or time index of a segment fails its check; None if they pass.
+
+    Kafka: LogSegment.sanityCheck (2.2), OffsetIndex.sanityCheck (1.1)
+    """
+    rules, base_offset = segment.context.rules, segment.base_offset
+    index = segment.offset_index
+    try:
+        index.sanity_check()
+        if index.entries and not rules.indexes_last_offset and index.last_offset == base_offset:
+            return f"the segment's offset index is invalid: its last offset is {base_offset}"
+        if rules.has_time_index:
+            segment.time_index.sanity_check()
+    except CorruptIndexError as error:
+        kind = "offset" if error.path == index.path else "time"
+        return f"the segment's {kind} index is invalid: {error.problem}"
+    return None
+
+
+def tell_file(context: LogContext, kind: str, name: str, reason: str) -> None:
+    """Report to the observer what is done with a file, and why."""
     if context.observer is not None:
         context.tell(kind, reason, context.path(name))

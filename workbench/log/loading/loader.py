@@ -5,9 +5,17 @@ Kafka: LogLoader (4.2)
 
 from typing import NamedTuple
 
+from workbench.config.broker_rules import IndexCheck, SwapRule
+from workbench.errors import CorruptIndexError
 from workbench.log.context import LogContext
 from workbench.log.leader_epoch_cache import LeaderEpochCache
-from workbench.log.loading.load_segments import file_names, finish_replacements, load_segment_files
+from workbench.log.loading.load_segments import (
+    file_names,
+    finish_replacements,
+    implausible_index,
+    load_segment_files,
+)
+from workbench.log.loading.old_swaps import complete_swaps, prepare_swaps
 from workbench.log.loading.recover_log import LogRecovery, Progress, RecoveryOffsets
 from workbench.log.producers.rebuild import rebuild_producer_state
 from workbench.log.producers.state import ProducerStateManager
@@ -94,6 +102,10 @@ class LogLoader:
         """
         context, segments, recovery = self._context, self._segments, self._recovery
         names: list[str] | None = finish_replacements(context)
+        is_old = context.rules.swaps is not SwapRule.RENAME_ALL
+        swaps = prepare_swaps(context) if is_old else []
+        if is_old:
+            names = None  # some of them are gone
 
         def load_files() -> None:
             nonlocal names
@@ -103,6 +115,7 @@ class LogLoader:
             load_segment_files(context, segments, found, recovery.recover_segment)
 
         recovery.retry_on_overflow(load_files)
+        complete_swaps(context, segments, swaps, recovery.recover_segment)
         if context.directory.endswith("-delete"):
             offsets = _NOT_RECOVERED
             if not segments:
@@ -110,6 +123,8 @@ class LogLoader:
         else:
             offsets = recovery.retry_on_overflow(recovery.recover_log)
             segments.active.resize_indexes()
+        if context.rules.index_check is IndexCheck.REFUSES:
+            _refuse_implausible_indexes(segments)
         log_start = self._bring_in_line(offsets.next_offset)
         for segment in segments.all:
             segment.log.close_handler()  # opens again at the next use: there may be thousands
@@ -127,8 +142,9 @@ class LogLoader:
         log_start = max(recovery.log_start_offset, first)
         # The file may be older than the log start offset. Kafka rewrites it even if it is not.
         earliest = recovery.leader_epochs.earliest
-        if earliest is not None and earliest.start_offset < recovery.log_start_offset:
-            recovery.leader_epochs.truncate_from_start_async_flush(recovery.log_start_offset)
+        start = log_start if self._context.rules.moves_first_epoch else recovery.log_start_offset
+        if earliest is not None and earliest.start_offset < start:
+            recovery.leader_epochs.truncate_from_start_async_flush(start)
         if not recovery.producer_state.is_empty:
             raise RuntimeError("the producer state given to a loader must be empty")
         recovery.producer_state.remove_stray_snapshots(
@@ -144,3 +160,11 @@ class LogLoader:
             observer=self._context.observer,
         )
         return log_start
+
+
+def _refuse_implausible_indexes(segments: LogSegments) -> None:
+    """Kafka: Log.loadSegments (0.8.2.2), whose last lines check the index of every segment."""
+    for segment in segments.all:
+        problem = implausible_index(segment)
+        if problem is not None:
+            raise CorruptIndexError(segment.offset_index.path, None, problem)

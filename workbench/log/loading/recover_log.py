@@ -189,7 +189,7 @@ class LogRecovery:
         if not self.segments:
             return None
         log_end = self.segments.active.read_next_offset()
-        if log_end >= self.log_start_offset:
+        if log_end >= self.log_start_offset or not self.context.rules.empties_below_start:
             return log_end
         reason = (
             f"the log end offset {log_end} is below the log start offset {self.log_start_offset}"

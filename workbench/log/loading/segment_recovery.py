@@ -49,7 +49,9 @@ def recover_segment(
     """
     recovery = _Recovery(segment, producer_state, leader_epochs)
     segment.reset_indexes()
-    for batches in whole_batches(segment.log.file, segment.size):
+    limits_size = segment.context.rules.recovery_limits_size
+    largest = segment.context.config.max_message_bytes if limits_size else None
+    for batches in whole_batches(segment.log.file, segment.size, largest):
         problem = recovery.take(batches) or batches.problem
         if problem:
             recovery.tell_stop(problem)

@@ -113,6 +113,8 @@ class LogSegment:
                 fs.remove(path(kind))
         preallocate = 0 if file_exists else config.init_file_size
         log = FileRecords.open(fs, path("log"), exists=file_exists, preallocate_size=preallocate)
+        log.skips_bad_tail = context.rules.skips_bad_tail
+        log.searches_last_offsets = context.rules.searches_last_offsets
         size = config.segment_index_bytes
         indexes = (
             WritableOffsetIndex(fs, path("index"), base_offset, size),
@@ -294,7 +296,7 @@ class LogSegment:
         Kafka: LogSegment.timeWaitedForRoll (4.2)
         """
         first = self._rolling_timestamp
-        if first is None:
+        if first is None and not self.context.rules.rolls_by_creation:
             first = self._first_timestamp()
         return max_timestamp - first if first is not None and first >= 0 else now - self._created
 
@@ -455,8 +457,15 @@ class LogSegment:
 
         Kafka: LogSegment.largestTimestamp (4.2)
         """
-        largest = self.max_timestamp_so_far.timestamp
-        return largest if largest >= 0 else self.last_modified
+        if self.goes_by_file_time:
+            return self.last_modified
+        return self.max_timestamp_so_far.timestamp
+
+    @property
+    def goes_by_file_time(self) -> bool:
+        """Whether retention uses the file's time: records have none, or the version uses none."""
+        by_rule = self.context.rules.retains_by_file_time
+        return by_rule or self.max_timestamp_so_far.timestamp < 0
 
     def _read_largest_timestamp(self) -> TimestampOffset:
         entry = self.time_index.last_entry

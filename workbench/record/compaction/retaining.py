@@ -79,7 +79,7 @@ class Retainer:
             located: the records of some of them.
             newest: int64[n], newest offset of the key of each record; -1: not known.
             end_offset: the end of the offset map.
-            new_horizon: the delete horizon in ms for batches that get one now.
+            new_horizon: the delete horizon in ms for batches that get one now; -1: none.
             outcomes: BATCH_OUTCOME[m], filled for the batches that are located.
         """
         count = len(located.places)

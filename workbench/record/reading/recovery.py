@@ -44,10 +44,17 @@ class WholeBatches(NamedTuple):
         return self.data[start : start + int(row["size"])]
 
 
-def whole_batches(source: FileSource, end: int) -> Iterator[WholeBatches]:
+def whole_batches(
+    source: FileSource, end: int, largest: int | None = None
+) -> Iterator[WholeBatches]:
     """Yield the batches of [0, end) up to the first that a broker finds invalid.
 
     The last item may hold only the problem. Uses about 10 MiB, more if a batch is larger.
+
+    Args:
+        source: the `.log` file.
+        end: byte position of its end.
+        largest: the largest size that a batch may tell of itself, in bytes; None: any.
 
     Raises:
         OSError: the file cannot be read.
@@ -66,9 +73,12 @@ def whole_batches(source: FileSource, end: int) -> Iterator[WholeBatches]:
             found = found[:-1]
             reached -= needed
         valid = int(dispatch.first_invalid(data, position, found))
+        if largest is not None:
+            too_large = np.flatnonzero(found["size"][:valid] - LENGTH_END > largest)
+            valid = int(too_large[0]) if len(too_large) else valid
         if valid < len(found):
             bad = found[valid]
-            yield WholeBatches(found[:valid], data, position, _what_is_wrong(bad))
+            yield WholeBatches(found[:valid], data, position, _what_is_wrong(bad, largest))
             return
         if code == problems.BAD_SIZE and end - reached > ENTRY_HEADER_SIZE and not needed:
             size = int.from_bytes(source.read(reached + LENGTH_END - 4, 4).tobytes(), signed=True)
@@ -85,7 +95,10 @@ def whole_batches(source: FileSource, end: int) -> Iterator[WholeBatches]:
         position = reached
 
 
-def _what_is_wrong(row: Any) -> str:
+def _what_is_wrong(row: Any, largest: int | None) -> str:
+    told = int(row["size"]) - LENGTH_END
+    if largest is not None and told > largest:
+        return f"a message of {told:,} bytes, more than max.message.bytes = {largest:,}"
     if row["problem"] == problems.SHORT_BATCH:
         return f"a batch of {row['size']} bytes, too short for its header"
     return f"a batch whose CRC is not the stored {row['crc']:08x}"

@@ -19,10 +19,12 @@ Kafka: ReplicaManager and its fetchers on each broker; the quorum controller as 
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple, Self
 
+from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.errors import ReplicationError
-from workbench.files.names import TopicPartition, parse_directory_name
+from workbench.files.names import TopicPartition, parse_directory_name, topic_name_problem
 from workbench.replication.controller import Controller
 from workbench.replication.fetcher import EpochRequest, FetchRequest, Request
 from workbench.replication.messages import (
@@ -34,6 +36,7 @@ from workbench.replication.partition import Partition
 from workbench.replication.replica_log import ReplicaLog
 from workbench.replication.replica_manager import ReplicaManager
 from workbench.replication.rules import Rules
+from workbench.replication.simulation.coordinator import Commit, SimulatedCoordinator
 from workbench.replication.simulation.storage import (
     EngineStorage,
     LightStorage,
@@ -47,6 +50,8 @@ from workbench.runtime.steps import Observer, Step
 START_MS: Final = 1_700_000_000_000
 SESSION_TIMEOUT_MS: Final = 9_000
 CHECKPOINT_INTERVAL_MS: Final = 5_000
+REGISTRATION_MS: Final = 2_000
+"""Time after which a broker whose ZooKeeper session is over has registered again."""
 _CLUSTER_ID: Final = "c2ltdWxhdGVkLWNsdXN0ZQ"
 
 
@@ -59,6 +64,7 @@ class Produced(NamedTuple):
         to: the broker.
         answer: None: no answer came; otherwise NONE for success, or an error.
         offset: where the broker wrote it; -1: nowhere.
+        is_commit: whether it is a commit, such as `billing orders-0=42`, for the coordinator.
     """
 
     value: str
@@ -66,6 +72,7 @@ class Produced(NamedTuple):
     to: int
     answer: ErrorCode | None = None
     offset: int = -1
+    is_commit: bool = False
 
     @property
     def is_acked(self) -> bool:
@@ -98,24 +105,29 @@ class SimulatedBroker:
         id: the broker's id.
         storage: its log.
         manager: its replica manager; None: it is dead.
+        coordinator: its group coordinator; None: it is dead, or the cluster has none.
         exchange: its request to a leader that is under way; None: there is none.
         is_isolated: whether neither the controller nor other brokers reach it; clients do.
         is_paused: whether its process stands still: requests wait in its sockets.
         waiting: (number, timeout in ms) of the records that clients sent while it was paused.
         was_clean: whether it was stopped cleanly the last time.
         last_heartbeat_ms: when the controller heard of it.
+        registers_at_ms: when it will have registered again, because its ZooKeeper session is over;
+            None: it need not.
     """
 
     def __init__(self, broker: int, cluster: "Cluster", storage: Storage) -> None:
         self.id = broker
         self.storage = storage
         self.manager: ReplicaManager | None = None
+        self.coordinator: SimulatedCoordinator | None = None
         self.exchange: Exchange | None = None
         self.is_isolated = False
         self.is_paused = False
         self.waiting: tuple[tuple[int, int], ...] = ()
         self.was_clean = True
         self.last_heartbeat_ms = cluster.clock.now()
+        self.registers_at_ms: int | None = None
         self._cluster = cluster
 
     # What the replica manager needs of its broker
@@ -187,6 +199,13 @@ class SimulatedBroker:
         latest = log.leader_epochs.latest_epoch
         return (-1 if latest is None else latest), log.log_end_offset
 
+    def expire_delayed(self) -> None:
+        """Answer the requests whose time is over."""
+        if self.manager is not None:
+            self.manager.expire_delayed()
+        if self.coordinator is not None:
+            self.coordinator.expire(self.now())
+
     def copy(self, cluster: "Cluster") -> "SimulatedBroker":
         """Return the same broker of another cluster; only for light storage."""
         assert isinstance(self.storage, LightStorage)
@@ -194,12 +213,14 @@ class SimulatedBroker:
         other.id = self.id
         storage = self.storage.copy()
         other.storage = storage
+        other.coordinator = None
         other.exchange = self.exchange
         other.is_isolated = self.is_isolated
         other.is_paused = self.is_paused
         other.waiting = self.waiting
         other.was_clean = self.was_clean
         other.last_heartbeat_ms = self.last_heartbeat_ms
+        other.registers_at_ms = self.registers_at_ms
         other._cluster = cluster  # noqa: SLF001
         other.manager = (
             None if self.manager is None else self.manager.copy(other, lambda _: storage.stored)
@@ -214,7 +235,8 @@ class Cluster:
         brokers: how many brokers, with ids from 0.
         rules: the version whose rules hold, such as `"0.10"`, `"2.8"`; `"kraft"`: a quorum of
             voters, as of `__cluster_metadata`.
-        partition: the partition's name.
+        partition: the partition's name. With one of `__consumer_offsets`, brokers have a group
+            coordinator, unless the storage is light; see `commit`.
         replicas: the assigned brokers, the preferred leader first; None: all.
         min_insync_replicas: `min.insync.replicas` of the topic.
         unclean_leader_election: of the topic; None takes the default of the rules.
@@ -257,8 +279,10 @@ class Cluster:
         observer: Observer | None = None,
     ) -> None:
         name = parse_directory_name(partition)
-        if name is None:
-            raise ReplicationError(f"{partition!r}: expected topic-number, such as orders-0")
+        problem = "not a partition" if name is None else topic_name_problem(name.topic)
+        if name is None or problem is not None:
+            expected = "expected topic-number, such as orders-0"
+            raise ReplicationError(f"{partition!r}: {problem} ({expected})")
         assigned = tuple(range(brokers)) if replicas is None else tuple(replicas)
         if brokers < 1 or not assigned or not set(assigned) <= set(range(brokers)):
             raise ReplicationError(
@@ -352,7 +376,7 @@ class Cluster:
         """Stop all brokers cleanly."""
         for broker in self.brokers.values():
             if broker.is_alive:
-                broker.manager = None
+                broker.manager = broker.coordinator = None
                 broker.storage.stop()
 
     # What is
@@ -366,6 +390,12 @@ class Cluster:
     def leader(self) -> int:
         """The leader's broker id; -1: there is none."""
         return self.state.leader
+
+    @property
+    def has_coordinator(self) -> bool:
+        """Whether its brokers have group coordinators."""
+        storage = next(iter(self.brokers.values())).storage
+        return self.partition.topic == GROUPS_TOPIC and isinstance(storage, EngineStorage)
 
     @property
     def lag_time_max_ms(self) -> int:
@@ -454,10 +484,70 @@ class Cluster:
             before, "a client deleted records"
         )
 
+    def commit(self, group: str, partition: str, offset: int, *, to: int | None = None) -> int:
+        """Let a group commit an offset; return the number of the commit in `produced`.
+
+        The coordinator answers when the high watermark has passed the record, or after 5 s.
+
+        Args:
+            group: the group.
+            partition: the partition that it consumes, such as `orders-0`.
+            offset: the offset.
+            to: the broker; None: the leader, which is the coordinator.
+
+        Raises:
+            ReplicationError: the cluster has no coordinator, or there is no leader.
+
+        Kafka: KafkaApis.handleOffsetCommitRequest (4.2)
+        """
+        self._require_coordinator()
+        broker = self._broker(self.leader if to is None else to)
+        number = len(self.produced)
+        text = str(Commit.of(f"{group} {partition}={offset}"))
+        self.produced.append(Produced(text, -1, broker.id, is_commit=True))
+        if broker.is_paused:
+            broker.waiting += ((number, 0),)
+        else:
+            self._append(broker, number, 0)
+        return number
+
+    def committed_offset(
+        self, group: str, partition: str, *, of: int | None = None
+    ) -> int | ErrorCode:
+        """Return the offset that a group resumes at, -1 without one; or a broker's error.
+
+        Args:
+            group: the group.
+            partition: the partition.
+            of: the broker; None: the leader.
+
+        Raises:
+            ReplicationError: the cluster has no coordinator, or there is no leader.
+
+        Kafka: KafkaApis.handleOffsetFetchRequest (4.2)
+        """
+        self._require_coordinator()
+        coordinator = self._broker(self.leader if of is None else of).coordinator
+        if coordinator is None:
+            return ErrorCode.NETWORK_EXCEPTION
+        return coordinator.fetch(group, partition)
+
+    def _require_coordinator(self) -> None:
+        if not self.has_coordinator:
+            raise ReplicationError(
+                f"{self.partition} has no group coordinator: expected partition="
+                f'"{GROUPS_TOPIC}-0" and storage="engine"'
+            )
+
     def _append(self, broker: SimulatedBroker, number: int, timeout_ms: int) -> None:
         sent = self.produced[number]
         if broker.manager is None:
             self._answer_client(number, ErrorCode.NETWORK_EXCEPTION)
+            return
+        if sent.is_commit:
+            assert broker.coordinator is not None
+            answer = partial(self._answer_client, number)
+            broker.coordinator.commit(Commit.of(sent.value), answer)
             return
         records = broker.storage.records_of(sent.value)
         broker.manager.append_records(
@@ -609,7 +699,7 @@ class Cluster:
 
         Without the controller the change waits for ever.
         """
-        if broker.is_isolated:
+        if not self._heartbeats(broker):
             return
         answer = self.controller.alter_partition(partition.name, request)
         partition.handle_alter_partition(request, answer)
@@ -630,6 +720,8 @@ class Cluster:
     def _apply(self, broker: SimulatedBroker, state: LeaderAndIsr) -> None:
         assert broker.manager is not None
         broker.manager.apply({self.partition: state})
+        if broker.coordinator is not None:
+            broker.coordinator.apply()
         exchange = broker.exchange
         if exchange is not None and exchange.leader not in broker.manager.fetchers:
             broker.exchange = None  # the fetcher's connection is closed
@@ -737,9 +829,10 @@ class Cluster:
     def _end(self, victim: SimulatedBroker) -> None:
         for number, _ in victim.waiting:
             self._answer_client(number, ErrorCode.NETWORK_EXCEPTION)
-        victim.manager = None
+        victim.manager = victim.coordinator = None
         victim.exchange = None
         victim.is_paused = False
+        victim.registers_at_ms = None
         victim.waiting = ()
 
     def _break_connections(self, broker: int) -> None:
@@ -798,6 +891,11 @@ class Cluster:
             if self.rules.tells_broker_epoch
             else -1,
         )
+        if self.has_coordinator and isinstance(broker.storage, EngineStorage):
+            observer = None if self.observer is None else partial(_with_broker, self, broker.id)
+            broker.coordinator = SimulatedCoordinator(
+                self.partition, broker.storage.manager, broker.manager, observer
+            )
 
     def pause(self, broker: int) -> bool:
         """Let a broker's process stand still, as SIGSTOP does; return whether it ran.
@@ -808,11 +906,16 @@ class Cluster:
         if chosen.manager is None or chosen.is_paused:
             return False
         chosen.is_paused = True
+        chosen.registers_at_ms = None
         chosen.last_heartbeat_ms = self.clock.now()
         return True
 
     def resume(self, broker: int) -> bool:
-        """Let a paused broker go on: first with the requests that wait, then with new metadata."""
+        """Let a paused broker go on: first with the requests that wait, then with new metadata.
+
+        With ZooKeeper, a broker whose session is over gets metadata only when it has registered
+        again, `REGISTRATION_MS` later; with KRaft its next heartbeat is enough.
+        """
         chosen = self._broker(broker)
         if not chosen.is_paused:
             return False
@@ -829,13 +932,14 @@ class Cluster:
         if chosen.is_isolated:
             return False
         chosen.is_isolated = True
+        chosen.registers_at_ms = None
         self._break_connections(broker)
         if chosen.exchange is not None and not chosen.exchange.is_answered:
             self._deliver(chosen, chosen.exchange, None)
         return True
 
     def heal(self, broker: int) -> bool:
-        """Connect an isolated broker again; it gets the newest metadata."""
+        """Connect an isolated broker again; it gets the newest metadata, when `resume` says."""
         chosen = self._broker(broker)
         if not chosen.is_isolated:
             return False
@@ -846,10 +950,19 @@ class Cluster:
     def _return(self, broker: SimulatedBroker) -> None:
         """Let the controller hear of a broker again."""
         broker.last_heartbeat_ms = self.clock.now()
-        if self._heartbeats(broker):
-            if self._is_fenced(broker.id):
-                self.controller.unfence(broker.id)
-            self._send_metadata()
+        if broker.manager is None or broker.is_isolated or broker.is_paused:
+            return
+        if self._is_fenced(broker.id) and not self.rules.has_quorum_controller:
+            broker.registers_at_ms = self.clock.now() + REGISTRATION_MS
+            return
+        self._register(broker)
+
+    def _register(self, broker: SimulatedBroker) -> None:
+        """Let the controller take a broker for alive, and send it the metadata."""
+        broker.registers_at_ms = None
+        if self._is_fenced(broker.id):
+            self.controller.unfence(broker.id)
+        self._send_metadata()
 
     # Time
 
@@ -886,12 +999,21 @@ class Cluster:
             if broker.manager is not None and not broker.is_paused:
                 times += [o.deadline_ms for o in broker.manager.produce_purgatory.operations]
                 times += [o.deadline_ms for o in broker.manager.fetch_purgatory.operations]
+                deadline = broker.coordinator and broker.coordinator.next_deadline_ms
+                times += [] if deadline is None else [deadline]
             if not self._heartbeats(broker) and not self._is_fenced(broker.id):
                 times.append(self._session_end(broker))
+            if broker.registers_at_ms is not None:
+                times.append(broker.registers_at_ms)
         return min(times)
 
     def _heartbeats(self, broker: SimulatedBroker) -> bool:
-        return broker.manager is not None and not broker.is_isolated and not broker.is_paused
+        return (
+            broker.manager is not None
+            and not broker.is_isolated
+            and not broker.is_paused
+            and broker.registers_at_ms is None
+        )
 
     def _session_end(self, broker: SimulatedBroker) -> int:
         return broker.last_heartbeat_ms + self._session_timeouts[broker.id]
@@ -902,13 +1024,15 @@ class Cluster:
     def _do_due(self) -> None:
         now = self.clock.now()
         for broker in self.brokers.values():
+            if broker.registers_at_ms is not None and now >= broker.registers_at_ms:
+                self._register(broker)
             if self._heartbeats(broker):
                 broker.last_heartbeat_ms = now
             elif now >= self._session_end(broker):
                 self.notice(broker.id)
         for broker in self.brokers.values():
-            if broker.manager is not None and not broker.is_paused:
-                broker.manager.expire_delayed()
+            if not broker.is_paused:
+                broker.expire_delayed()
         if now >= self._next_isr_check:
             self.check_isr()
             self._next_isr_check += max(1, self.lag_time_max_ms // 2)
@@ -984,7 +1108,8 @@ class Cluster:
             exchange = broker.exchange
             brokers.append(
                 (
-                    broker.is_isolated, broker.is_paused, broker.waiting, content,
+                    broker.is_isolated, broker.is_paused, broker.registers_at_ms is not None,
+                    broker.waiting, content,
                     None if partition is None else partition.key(),
                     tuple(fetcher.key() for fetcher in manager.fetchers.values()),
                     None if exchange is None
@@ -1007,6 +1132,13 @@ class Cluster:
             known = "no leader" if broker == NO_LEADER else f"no broker {broker}"
             raise ReplicationError(f"{known}: expected one of {sorted(self.brokers)}")
         return found
+
+
+def _with_broker(cluster: Cluster, broker: int, step: Step) -> None:
+    """Report a step of a coordinator as one of replication: `at` is the broker."""
+    assert cluster.observer is not None
+    numbers = {"offset" if name == "at" else name: n for name, n in step.numbers.items()}
+    cluster.observer(step._replace(numbers={"at": broker, **numbers}))
 
 
 def _key_of(exchange: Exchange) -> Any:

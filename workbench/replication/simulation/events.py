@@ -6,10 +6,13 @@ from typing import Any, Final, NamedTuple
 
 from workbench.errors import ReplicationError
 from workbench.replication.simulation.cluster import Cluster, SimulatedBroker
+from workbench.replication.simulation.coordinator import Commit
 from workbench.runtime.words import plural
 
 KINDS: Final = {
     "produce": "a client sends a record to the leader, with acks=all unless it says otherwise",
+    "commit": "a group commits an offset to the coordinator, the leader of `__consumer_offsets`",
+    "ask offset": "a consumer asks the coordinator at which offset its group resumes",
     "fetch": "a follower's request reaches the leader",
     "answer": "the leader's answer reaches the follower",
     "lose": "a follower's request or its answer is lost",
@@ -38,6 +41,10 @@ KINDS: Final = {
 """Every kind of event and its meaning."""
 
 
+OF_CLIENTS: Final = frozenset({"produce", "commit", "ask offset"})
+"""What a client sends to a broker, to the leader unless one is named."""
+
+
 class Event(NamedTuple):
     """One event.
 
@@ -45,7 +52,8 @@ class Event(NamedTuple):
         do: what happens, one of `KINDS`.
         broker: the broker concerned; -1: none.
         value: the record of a produce; NAME=VALUE of a configuration; the leader epoch of a
-            consumer's position.
+            consumer's position; a commit such as `billing orders-0=42`; of "ask offset" the group
+            and partition, `billing orders-0`.
         acks: of a produce.
         lose: records that a killed broker loses with its page cache.
         ms: how much time passes.
@@ -61,10 +69,10 @@ class Event(NamedTuple):
     offset: int = 0
 
     def __str__(self) -> str:
-        if self.do == "produce":
+        if self.do in OF_CLIENTS:
             to = "" if self.broker < 0 else f" to {self.broker}"
             acks = "" if self.acks == -1 else f" with acks={self.acks}"
-            return f"produce {self.value}{to}{acks}"
+            return f"{self.do} {self.value}{to}{acks}"
         if self.do == "advance":
             return f"{self.ms} ms pass"
         if self.do == "run":
@@ -87,8 +95,8 @@ def do(cluster: Cluster, event: Event) -> None:
         ReplicationError: there is no such event or broker.
     """
     kind, broker = event.do, event.broker
-    if kind == "produce":
-        cluster.produce(event.value, acks=event.acks, to=None if broker < 0 else broker)
+    if kind in OF_CLIENTS:
+        _send(cluster, event)
     elif kind == "crash":
         cluster.kill(broker, lose=event.lose)
         cluster.notice(broker)
@@ -107,6 +115,16 @@ def do(cluster: Cluster, event: Event) -> None:
         getattr(cluster, _WITHOUT_BROKER[kind])()
     else:
         raise ReplicationError(f"event {kind!r}: expected one of {', '.join(KINDS)}")
+
+
+def _send(cluster: Cluster, event: Event) -> None:
+    """Do what a client does; the question for an offset changes nothing."""
+    to = None if event.broker < 0 else event.broker
+    if event.do == "produce":
+        cluster.produce(event.value, acks=event.acks, to=to)
+    elif event.do == "commit":
+        commit = Commit.of(event.value)
+        cluster.commit(commit.group, str(commit.partition), commit.offset, to=to)
 
 
 def _pass_time(cluster: Cluster, event: Event) -> None:
@@ -150,6 +168,8 @@ _TEXTS: Final = (
     re.compile(
         r"(?P<do>produce) (?P<value>.+?)(?: to (?P<broker>\d+))?(?: with acks=(?P<acks>-1|0|1))?"
     ),
+    re.compile(r"(?P<do>commit) (?P<value>\S+ \S+=\d+)(?: to (?P<broker>\d+))?"),
+    re.compile(r"(?P<do>ask offset) (?P<value>\S+ \S+)(?: to (?P<broker>\d+))?"),
     re.compile(r"(?P<ms>\d+) ms pass(?P<run>, followers fetch(?:, (?P<broker>\d+) does not)?)?"),
     re.compile(r"(?P<do>configure) (?P<value>[\w.]+=\w+)"),
     re.compile(r"(?P<do>delete records) before (?P<offset>\d+)"),

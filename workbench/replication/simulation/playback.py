@@ -4,13 +4,13 @@ played = play(["produce m0", "fetch 1", "answer 1", "fetch 1"], brokers=2)
 print(played.table())
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from workbench.errors import ReplicationError
 from workbench.replication.simulation.cluster import Cluster, Produced
-from workbench.replication.simulation.events import KINDS, Event, do, event_of
+from workbench.replication.simulation.events import KINDS, OF_CLIENTS, Event, do, event_of
 from workbench.replication.simulation.invariants import Violation, violations
 from workbench.replication.simulation.search import Schedule
 from workbench.replication.simulation.snapshots import (
@@ -27,7 +27,7 @@ from workbench.runtime.steps import Step
 CLIENT: Final = -1
 """The sender or receiver of a `Move` that is no broker."""
 
-_OF_LEADER: Final = frozenset({"produce", "delete records"})
+_OF_LEADER: Final = OF_CLIENTS | {"delete records"}
 
 
 class Move(NamedTuple):
@@ -94,6 +94,7 @@ class Playback:
         moments: the events in order.
         start: the cluster before the first event.
         cluster: the cluster after the last event; its logs can be looked at.
+        options: of the `Cluster`, as they were given.
     """
 
     title: str
@@ -102,6 +103,7 @@ class Playback:
     moments: tuple[Moment, ...]
     start: Snapshot
     cluster: Cluster
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{self.title}, rules of {self.rules}\n{self.table()}\n{self.result}"
@@ -226,7 +228,7 @@ def play(
         before = after
         steps.clear()
     version = cluster.rules.version
-    return Playback(title or "Events", about, version, tuple(moments), start, cluster)
+    return Playback(title or "Events", about, version, tuple(moments), start, cluster, options)
 
 
 def _with_reason(each: Event | str | tuple[Event | str, str]) -> tuple[Event, str]:
@@ -250,9 +252,12 @@ def _moves(
 ) -> tuple[Move, ...]:
     moves: list[Move] = []
     kind, broker = event.do, event.broker
-    if kind == "produce" and len(after.produced) > len(before.produced):
+    if kind in OF_CLIENTS and len(after.produced) > len(before.produced):
         sent = after.produced[-1]
-        moves.append(Move(CLIENT, sent.to, f"{sent.value}, acks={_acks_text(sent.acks)}"))
+        how = "commit" if sent.is_commit else f"acks={_acks_text(sent.acks)}"
+        moves.append(Move(CLIENT, sent.to, f"{sent.value}, {how}"))
+    elif kind == "ask offset":
+        moves += _question(event, cluster)
     elif kind == "fetch" and broker >= 0:
         asked = next((each for each in after.under_way if each.follower == broker), None)
         if asked is not None and carried is None:
@@ -309,12 +314,29 @@ def _validation(event: Event, cluster: Cluster) -> list[Move]:
     ]
 
 
+def _question(event: Event, cluster: Cluster) -> list[Move]:
+    """Return a consumer's question for its offset, and the coordinator's answer."""
+    broker = event.broker if event.broker >= 0 else cluster.leader
+    if broker < 0:
+        return []
+    group, partition = event.value.split(" ")
+    found = cluster.committed_offset(group, partition, of=broker)
+    name = found.name if isinstance(found, ErrorCode) else None
+    text = name or (f"resume at {found}" if found >= 0 else "no offset is committed")
+    return [
+        Move(CLIENT, broker, f"where does {group} resume in {partition}?"),
+        Move(broker, CLIENT, text),
+    ]
+
+
 def answer_text(sent: Produced) -> str:
     """Return the answer that the client got for a record."""
     if sent.answer is None:
         return f"{sent.value} waits"
     if sent.answer is not ErrorCode.NONE:
         return f"{sent.value}: {sent.answer.name}"
+    if sent.is_commit:
+        return f"{sent.value} is committed"
     return f"{sent.value} is stored at {sent.offset}" if sent.offset >= 0 else sent.value
 
 

@@ -743,6 +743,64 @@ _ALL: Final = (
                 and with it all records before.
         """),
     ),
+    Scenario(
+        name="G-14",
+        title="A committed offset waits for the replicas, and moves with the leader",
+        about=(
+            "The partition is of `__consumer_offsets`, and its leader is the group coordinator. A "
+            "commit is a record like any other: it is answered, and a consumer sees it, when the "
+            "high watermark has passed it. The next leader loads the log and is the coordinator "
+            "then. Up to 3.9 it shows a record above the high watermark, too."
+        ),
+        rules="4.2",
+        also=("3.9",),
+        options={"brokers": 3, "partition": "__consumer_offsets-0"},
+        script=_script("""
+            fetch 1
+                Both followers wait for records.
+            fetch 2
+                Both followers wait for records.
+            commit billing orders-0=42
+                The coordinator appends the commit. The high watermark is 0, so it does not answer
+                yet.
+            ask offset billing orders-0
+                A consumer that starts now gets no offset: the commit does not count before all
+                in-sync replicas have it.
+            answer 1
+                Follower 1 has the commit.
+            answer 2
+                Follower 2 has it, too.
+            fetch 1
+                Follower 1 asks for offset 1. The leader still waits for follower 2.
+            fetch 2
+                The high watermark rises to 1: the coordinator puts 42 into its table and answers.
+            ask offset billing orders-0
+                The group resumes at 42.
+            commit billing orders-0=50
+                The next commit goes to both followers.
+            answer 1
+                Follower 1 has it, and knows the high watermark 1.
+            answer 2
+                Follower 2 has it, too.
+            crash 0
+                The coordinator dies before it has answered. Broker 1 leads, loads the partition and
+                is the coordinator; its high watermark is still 1.
+            ask offset billing orders-0
+                Since 4.0 the group resumes at 42: the commit of 50 is in the log, but above the
+                high watermark. From 2.1 to 3.9 it is 50, because a load ends at the log end offset
+                and shows everything.
+            fetch 2
+                Follower 2 asks for offset 2, so the high watermark rises to 2.
+            ask offset billing orders-0
+                The group resumes at 50: nothing is lost, although no client got an answer. Up to
+                2.0 a load ends at the high watermark, and the commit comes back with the next load
+                only.
+            start 0
+                The old coordinator starts as a follower and loads nothing.
+            ask offset billing orders-0 to 0
+                It answers NOT_COORDINATOR; a client looks for the coordinator again.
+        """),
+    ),
 )
 
 SCENARIOS: Final = {scenario.name: scenario for scenario in _ALL}

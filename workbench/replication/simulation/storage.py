@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, Self
 
+from workbench.decoders.consumer_offsets import decode_key, decode_value
 from workbench.file_system.dry import DryFileSystem
 from workbench.file_system.local import LOCAL, FileSystem
 from workbench.files.names import TopicPartition
@@ -249,9 +250,20 @@ _BATCH: Final = ("base_offset", "partition_leader_epoch", "crc", "position", "si
 
 def _decode(batch: MemoryRecords, epoch: int) -> tuple[StoredRecord, ...]:
     return tuple(
-        StoredRecord(record.offset, epoch, bytes(record.value or b"").decode(errors="replace"))
+        StoredRecord(record.offset, epoch, _text_of(record.key, record.value))
         for record in batch.records()
     )
+
+
+def _text_of(key: bytes | None, value: bytes | None) -> str:
+    """Return a record's value as text; an offset commit, which has a key, as its group says it."""
+    if key is None:
+        return bytes(value or b"").decode(errors="replace")
+    where = decode_key(key)["data"]
+    text = f"{where['group']} {where['topic']}-{where['partition']}"
+    if value is None:
+        return f"{text} deleted"
+    return f"{text}={decode_value(key, value)['data']['offset']}"
 
 
 def _cut(log: Log, lose: int) -> tuple[str, int]:

@@ -25,7 +25,7 @@ from workbench.coordinator.transactions.serving.transaction_coordinator import (
 from workbench.errors import ServerError
 from workbench.files.names import CLEAN_SHUTDOWN, TopicPartition
 from workbench.inspection.listing import Listing
-from workbench.inspection.stored_configs import METADATA_LOG, StoredCluster, read_stored_cluster
+from workbench.inspection.stored_configs import StoredCluster, read_stored_cluster
 from workbench.log_manager.manager import LogManager
 from workbench.server.broker.live_groups import LiveGroups
 from workbench.server.broker.metadata_log import MetadataLog
@@ -250,7 +250,7 @@ def _check(listing: Listing, *, recover: bool) -> None:
 
 
 def _cluster_of(listing: Listing) -> StoredCluster | None:
-    metadata = listing.partitions.get(METADATA_LOG)
+    metadata = listing.metadata_log
     return None if metadata is None else read_stored_cluster(metadata)
 
 

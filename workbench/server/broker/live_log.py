@@ -7,6 +7,7 @@ import numpy as np
 
 from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.listing import list_log_directories
+from workbench.inspection.time_lookup import TimestampAndOffset
 from workbench.layout.attributes import ZSTD
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.log.log import Isolation, Log
@@ -16,7 +17,6 @@ from workbench.server.logs.served_log import (
     Records,
     ServedLog,
     Tell,
-    TimestampAndOffset,
     UnsupportedCompressionError,
 )
 

@@ -11,10 +11,10 @@ import threading
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Self
 
+from workbench.config.internal_topics import METADATA_LOG
 from workbench.config.log_config import LogConfig
 from workbench.decoders.api_records import FRAME_VERSION
 from workbench.decoders.cluster_metadata import MESSAGES
-from workbench.inspection.stored_configs import METADATA_LOG
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.log import Log
 from workbench.record import varint

@@ -16,7 +16,7 @@ from workbench.config.internal_topics import HIDDEN_TOPICS, INTERNAL_TOPICS, MET
 from workbench.config.settings import Settings
 from workbench.errors import ConfigError
 from workbench.files import text
-from workbench.files.names import TopicPartition
+from workbench.files.names import TopicPartition, topic_name_problem
 from workbench.inspection.stored_configs import StoredCluster, StoredConfigs
 from workbench.log_manager.manager import LogManager
 from workbench.record.message_schema import NULL_UUID
@@ -24,7 +24,6 @@ from workbench.runtime.error_codes import ErrorCode
 from workbench.server.broker.live_log import LiveLog
 from workbench.server.broker.metadata_log import MetadataLog, MetadataRecord
 from workbench.server.logs.served_log import Tell
-from workbench.server.logs.topic_names import invalid_topic_name
 
 _TOPIC: Final = 2  # resource type
 MOST_PARTITIONS: Final = 10_000  # that one request makes; Kafka: MAX_PARTITIONS_PER_BATCH
@@ -244,9 +243,9 @@ class Topics:
 
     def _check_name(self, name: str) -> None:
         """Kafka: Topic.validate, ReplicationControlManager.validateNewTopicNames (4.2)."""
-        problem = invalid_topic_name(name)
+        problem = topic_name_problem(name)
         if problem is not None:
-            raise ErrorCode.INVALID_TOPIC_EXCEPTION.error(problem)
+            raise ErrorCode.INVALID_TOPIC_EXCEPTION.error(f"Topic name is invalid: {problem}")
         if name == METADATA_TOPIC:
             raise ErrorCode.INVALID_TOPIC_EXCEPTION.error(f"Topic name is reserved: {name}")
         if name in self._topics:

@@ -11,13 +11,13 @@ from contextlib import suppress
 from typing import Final
 
 from workbench.errors import CoordinatorError
+from workbench.files.names import topic_name_problem
 from workbench.record.message_schema import NULL_UUID
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.broker.broker import Broker
 from workbench.server.handlers.authorized_operations import CLUSTER, TOPIC, operations
 from workbench.server.handlers.error_responses import error_response
 from workbench.server.logs.catalog import PartitionLog
-from workbench.server.logs.topic_names import invalid_topic_name
 from workbench.server.protocol import cluster_messages as messages
 from workbench.server.protocol import sasl_messages
 from workbench.server.protocol.api_keys import API_KEYS
@@ -140,7 +140,7 @@ def _topic(call: Call, name: str, topic_id: str) -> Values:
     logs = catalog.logs_of(name)
     call.budget.charge(1 + len(logs or ()), len(name))
     if logs is None:
-        is_invalid = invalid_topic_name(name) is not None
+        is_invalid = topic_name_problem(name) is not None
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         code = ErrorCode.INVALID_TOPIC_EXCEPTION if is_invalid else code
         return {"errorCode": code, "name": name, "partitions": []}

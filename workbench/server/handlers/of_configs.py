@@ -20,10 +20,10 @@ from workbench.config.server_configs import (
 )
 from workbench.config.values import text_of
 from workbench.errors import CoordinatorError
+from workbench.files.names import topic_name_problem
 from workbench.inspection.stored_configs import EVERY_BROKER
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.handlers.error_responses import error_response
-from workbench.server.logs.topic_names import invalid_topic_name
 from workbench.server.protocol.cluster_messages import DESCRIBE_CONFIGS
 from workbench.server.serving import BlockingHandler, Call, Values
 
@@ -107,9 +107,9 @@ def _entry(name: str, config: ServerConfig, value: str | None, synonyms: list[_S
 
 def _of_topic(call: Call, name: str) -> list[Values]:
     catalog = call.serving.catalog
-    problem = invalid_topic_name(name)
+    problem = topic_name_problem(name)
     if problem is not None:
-        raise ErrorCode.INVALID_TOPIC_EXCEPTION.error(problem)
+        raise ErrorCode.INVALID_TOPIC_EXCEPTION.error(f"Topic name is invalid: {problem}")
     if catalog.logs_of(name) is None:
         raise ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.error("")
     own = catalog.settings.own(name)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from workbench.files.names import TopicPartition
+from workbench.inspection.time_lookup import TimestampAndOffset
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.budget import ITEM
 from workbench.server.fetch_sessions import Where
@@ -24,7 +25,6 @@ from workbench.server.logs.served_log import (
     NO_EPOCH,
     DamagedBatchError,
     StorageUnavailableError,
-    TimestampAndOffset,
     UnsupportedCompressionError,
 )
 from workbench.server.protocol import log_messages as messages

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from workbench.coordinator.transactions.serving.listing import TransactionFilter
+from workbench.files.names import topic_name_problem
 from workbench.files.producer_snapshot import ProducerEntry
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.handlers.topics_by_id import distinct_partitions
-from workbench.server.logs.topic_names import invalid_topic_name
 from workbench.server.protocol import transaction_messages as messages
 from workbench.server.serving import BlockingHandler, Call, Values
 
@@ -36,10 +36,10 @@ def describe_producers(call: Call) -> Values:
 
 def _producers(call: Call, topic: str, number: int) -> Values:
     result: Values = {"partitionIndex": number, "errorCode": ErrorCode.NONE, "activeProducers": []}
-    problem = invalid_topic_name(topic)
+    problem = topic_name_problem(topic)
     if problem is not None:
         code = ErrorCode.INVALID_TOPIC_EXCEPTION
-        return {**result, "errorCode": code, "errorMessage": problem}
+        return {**result, "errorCode": code, "errorMessage": f"Topic name is invalid: {problem}"}
     catalog = call.serving.catalog
     log = catalog.log(topic, number)
     if log is None:

@@ -8,24 +8,24 @@ from contextlib import suppress
 from functools import cached_property, partial
 from typing import Final, Protocol
 
+from workbench.comparison.ahead import Replicas
 from workbench.config.broker_config import BROKER_NAMES
 from workbench.config.internal_topics import HIDDEN_TOPICS, METADATA_TOPIC
 from workbench.config.settings import Settings
+from workbench.errors import LogDirectoryError, ServerError
 from workbench.files.leader_epochs import LeaderEpochs
-from workbench.files.names import TopicPartition
+from workbench.files.names import TopicPartition, topic_name_problem
 from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.listing import Listing
 from workbench.inspection.stored_configs import (
-    METADATA_LOG,
     StoredCluster,
     StoredConfigs,
     read_stored_cluster,
 )
+from workbench.inspection.time_lookup import TimestampAndOffset
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.record.message_schema import NULL_UUID
-from workbench.server.logs.replicas import Replicas
-from workbench.server.logs.served_log import Records, ServedLog, Tell, TimestampAndOffset
-from workbench.server.logs.topic_names import LEGAL
+from workbench.server.logs.served_log import Records, ServedLog, Tell
 
 DEFAULT_NODE: Final = 1
 
@@ -180,7 +180,10 @@ class Catalog:
         *,
         strict: bool = False,
     ) -> None:
-        self.replicas = Replicas(listing, tell)
+        try:
+            self.replicas = Replicas(listing, tell, "served")
+        except LogDirectoryError as error:
+            raise ServerError(error.path, error.problem) from None
         self._whole = listing
         self.topics: dict[str, dict[int, ServedLog]] = {}
         self.left_out: list[str] = []
@@ -192,7 +195,7 @@ class Catalog:
             logs = self.topics.setdefault(partition.topic, {})
             name = TopicPartition(partition.topic, partition.partition)
             is_replica = len(self.replicas.of(name)) > 1
-            if LEGAL.fullmatch(partition.topic) is None:
+            if topic_name_problem(partition.topic) is not None:
                 self.left_out.append(partition.name)
             elif partition.partition not in logs:
                 logs[partition.partition] = (
@@ -249,7 +252,7 @@ class Catalog:
     @cached_property
     def cluster(self) -> StoredCluster | None:
         """The cluster by `__cluster_metadata`; None if that is not in the directories."""
-        metadata = self.listing.partitions.get(METADATA_LOG)
+        metadata = self.listing.metadata_log
         with suppress(OSError):
             return None if metadata is None else read_stored_cluster(metadata)
         return None
@@ -307,11 +310,11 @@ class Catalog:
     def metadata_offset(self) -> int:
         """The last offset of the cluster's metadata; -1 without any."""
         with suppress(OSError):
-            metadata = self.listing.partitions.get(METADATA_LOG)
+            metadata = self.listing.metadata_log
             return -1 if metadata is None else metadata.log_end_offset - 1
         return -1
 
     @property
     def directories(self) -> list[str]:
         """Paths of the log directories."""
-        return [root.path for root in self._whole.roots]
+        return list(dict.fromkeys(root.log_directory for root in self._whole.roots))

@@ -24,6 +24,7 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.log_parts import HIGHEST, LogPart
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
+from workbench.inspection.time_lookup import TimestampAndOffset, first_offsets, first_record_at
 from workbench.inspection.transactions import (
     AbortedTransaction,
     aborted_transactions,
@@ -35,7 +36,7 @@ from workbench.layout.attributes import ZSTD
 from workbench.record.buffers import BufferPool, thread_pool
 from workbench.record.writing.record_encoding import empty_batch_header
 from workbench.server.logs.indexed_aborts import IndexedAborts
-from workbench.server.logs.sound_batches import SoundBatches, first_offsets, sound_batches
+from workbench.server.logs.sound_batches import SoundBatches, sound_batches
 from workbench.server.logs.stored_producers import StoredProducers
 from workbench.server.logs.up_conversion import runs, up_convert
 
@@ -77,13 +78,6 @@ class Records(NamedTuple):
     next_offset: int
     cut: int = 0
     aborted: Sequence[Aborted] = ()
-
-
-class TimestampAndOffset(NamedTuple):
-    """A record found by its time: ms, and its offset."""
-
-    timestamp: int
-    offset: int
 
 
 class DamagedBatchError(Exception):
@@ -393,22 +387,14 @@ class ServedLog:
     def offset_for_timestamp(self, timestamp: int, end: int) -> TimestampAndOffset | None:
         """Return the first record at or after a time and below ``end``; None without one.
 
-        Of a remote segment, the metadata says whether it has any, as to a broker.
-
-        Kafka: UnifiedLog.fetchOffsetByTimestamp, RemoteLogManager.findOffsetByTimestamp (4.2)
+        Kafka: UnifiedLog.fetchOffsetByTimestamp, Partition.fetchOffsetForTimestamp (4.2)
         """
-        parts = (
-            part
-            for part in self._parts
-            if part.max_timestamp is None or part.max_timestamp >= timestamp
+        found = first_record_at(
+            self.partition,
+            timestamp,
+            lambda segment, error: self._note(unreadable(segment.path, error)),
         )
-        for segment, rows in self._batches(parts):
-            reaching = (rows["max_timestamp"] >= timestamp) & (first_offsets(rows) < end)
-            for row in rows[reaching]:
-                found = self._first_record(segment, row, timestamp, end)
-                if found is not None:
-                    return found
-        return None
+        return found if found is not None and found.offset < end else None
 
     def max_timestamp(self) -> TimestampAndOffset | None:
         """Return the first record with the largest time; None without any.

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from workbench.file_system.source import FileSource
 from workbench.inspection.findings import Finding, finding_of, torn_tail
 from workbench.inspection.segment import Segment, is_preallocated
+from workbench.inspection.time_lookup import first_offsets
 from workbench.inspection.verify.segments.batches import out_of_place
 from workbench.layout import problems
 from workbench.layout.batch_row import BATCH_ROW
@@ -108,14 +109,6 @@ def _valid(window: Window) -> tuple[Rows, list[Problem]]:
             wrong.append(Problem(problems.CRC_MISMATCH, *place))
             at += 1
     return rows[sound], sorted(wrong, key=lambda problem: problem.position)
-
-
-def first_offsets(rows: Rows) -> npt.NDArray[np.int64]:
-    """Return int64[n]: base offsets; that of a wrapper, which its header lacks, is its last."""
-    base: npt.NDArray[np.int64] = np.where(
-        rows["base_offset"] < 0, rows["last_offset"], rows["base_offset"]
-    )
-    return base
 
 
 def _in_order(rows: Rows, low: int, end: int) -> tuple[Rows, Rows]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from workbench.inspection.partition import Partition
-from workbench.spark_source.plan.time_lookup import first_offset_at
 
 EARLIEST: Final = -2
 LATEST: Final = -1
@@ -186,7 +185,7 @@ class LogEnds:
         return self.end(name) if offset == LATEST else offset
 
     def _at_time(self, name: str, time: int, limit: Limit) -> int:
-        offset = first_offset_at(self.partitions[name], time)
+        offset = self.partitions[name].offset_for_timestamp(time)
         if offset is not None and offset < self.end(name):
             return offset
         if not limit.or_latest:

@@ -1,6 +1,7 @@
 """Plan what a job reads, on the driver: partitions, offsets, pieces of segments, tasks.
 
-Names and sizes are enough: no file of a log is opened, unless options name offsets or times.
+Names and sizes are enough, unless options name offsets or times, or a segment of this machine is
+larger than a task: where it is split, headers are read, so that each piece knows its offsets.
 
 Spark: KafkaOffsetRangeCalculator, FilePartition.getFilePartitions (4.2)
 """
@@ -8,33 +9,35 @@ Spark: KafkaOffsetRangeCalculator, FilePartition.getFilePartitions (4.2)
 import re
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import replace
 from typing import Final, NamedTuple
 
+from workbench.comparison.ahead import Replicas
 from workbench.config.internal_topics import HIDDEN_TOPICS
 from workbench.errors import CorruptRecordError, OffsetOutOfRangeError
 from workbench.file_system.mounts import files_at
+from workbench.files.names import TopicPartition
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.partition import Partition
 from workbench.inspection.unreadable import findings_about_records, unreadable
-from workbench.loaders.remote import mounted
 from workbench.loaders.scan.plan import (
     HIGHEST,
-    LogEnd,
     SegmentRead,
     choose_partitions,
     segments_within,
 )
 from workbench.loaders.scan.scan import CorruptDataWarning
-from workbench.loaders.scan.splits import by_offsets, byte_ranges, pack, size_of
+from workbench.loaders.scan.splits import by_offsets, byte_ranges, pack, size_of, split
 from workbench.spark_source.options import SourceOptions
 from workbench.spark_source.plan.offsets import LogEnds, Offsets
-from workbench.spark_source.plan.remote_tier import without_tier
+from workbench.spark_source.plan.path_patterns import readable
+from workbench.spark_source.plan.reads import planned_reads, settled
 from workbench.spark_source.tasks.committed import stable_end
 
 _SMALLEST_RANGE: Final = 512  # bytes, whatever maxPartitionBytes says
+
+_CHOSEN: Final[dict[object, str]] = {}  # paths of replicas that are ahead, by the state of all
+_MOST_CHOSEN: Final = 10_000
 
 Task = tuple[SegmentRead, ...]
 
@@ -56,6 +59,10 @@ class DataLossWarning(UserWarning):
     """A job asked for records that do not exist; with failOnDataLoss it would have ended."""
 
 
+class ReplicaChoice(UserWarning):
+    """Of a partition in several brokers' directories one copy is read: the one that is ahead."""
+
+
 class Plan:
     """A view of the directories as they are at this moment: names and sizes, unless more is needed.
 
@@ -66,24 +73,60 @@ class Plan:
 
     Raises:
         ConfigError: a file of the remote tier's keys holds no private key.
-        LogDirectoryError: a path does not exist.
+        LogDirectoryError: a path does not exist, or brokers are of different clusters.
         LookupError: a topic or partition that was named does not exist.
         OSError: a directory cannot be listed.
+        ValueError: two directories of one broker hold a partition.
+
+    Attributes:
+        listing: the directories.
+        replicas: the partitions that are chosen, of several brokers all copies.
     """
 
     def __init__(self, options: SourceOptions, *, is_stream: bool = False) -> None:
         self._options = options
         self._is_stream = is_stream
-        self.listing = list_log_directories(map(_readable, options.paths))
+        self.listing = list_log_directories(map(readable, options.paths))
         if options.tier is not None:
             options.tier.attach(self.listing)
         chosen = choose_partitions(self.listing, options.topics, options.partitions)
         if options.pattern is not None:
             chosen = [p for p in chosen if self._fits(p)]
-        self._partitions = {self._name(p): p for p in chosen}
-        if len(self._partitions) < len(chosen):
-            raise ValueError(f"a partition is in two of {', '.join(options.paths)}; load one copy")
+        elif not (options.include_internal or options.topics or options.partitions):
+            chosen = [p for p in chosen if p.topic not in HIDDEN_TOPICS or p.root is None]
+        self.replicas = chosen
+        self._partitions = {self._name(p): p for p in settled(self._ahead())}
         self.ends = LogEnds(self._partitions, self._end_of)
+
+    def _ahead(self) -> list[Partition]:
+        """Return the partitions that are chosen: of several brokers' the replica that is ahead.
+
+        Raises:
+            LogDirectoryError: the brokers are of different clusters.
+            ValueError: two directories of one broker hold a partition.
+        """
+        found: dict[TopicPartition, list[Partition]] = {}
+        for each in self.replicas:
+            found.setdefault(TopicPartition(each.topic, each.partition), []).append(each)
+        if len(found) == len(self.replicas):
+            return self.replicas
+        several = Replicas(self.listing, _warn_of_choice)
+        if len(_CHOSEN) > _MOST_CHOSEN:
+            _CHOSEN.clear()
+        ahead = []
+        for name, copies in found.items():
+            if len(copies) > 1 and len(several.of(name)) < len(copies):
+                where = ", ".join(each.path for each in copies)
+                raise ValueError(
+                    f"{name} is twice in the directories of one broker: {where}; load one copy"
+                )
+            if len(copies) > 1:
+                state = tuple((each.path, _state(each)) for each in copies)
+                if state not in _CHOSEN:  # a stream asks for each micro-batch
+                    _CHOSEN[state] = several.choose(name).path
+                copies = [each for each in copies if each.path == _CHOSEN[state]]  # noqa: PLW2901
+            ahead.append(copies[0])
+        return ahead
 
     @property
     def partitions(self) -> list[Partition]:
@@ -144,6 +187,9 @@ class Plan:
             ValueError: the options do not fit the partitions.
         """
         starts = self.ends.resolve(self._options.starting)
+        for name, start in (self._options.starting.offsets or {}).items():
+            if start > self.ends.end(name):
+                self._note_loss(name, start, self.ends.start(name), self.ends.end(name))
         if self._options.ending.is_latest:
             # Records that damaged logs hold past their end are read too.
             return self.tasks(starts, dict.fromkeys(starts, HIGHEST))
@@ -210,22 +256,16 @@ class Plan:
         """Return the pieces of a partition that hold offsets [low, high), by names and sizes."""
         partition, most = self._partitions[name], self._options.max_records
         pieces: list[SegmentRead] = []
-        log_end = None
-        if self._options.read_committed and partition.segments:
-            last = partition.segments[-1]
-            log_end = LogEnd(last.base_offset, last.size)
-        sent = without_tier(partition)
-        for read in segments_within(partition, low, high):
-            segment = read.segment
-            if not segment.size:
-                continue
-            # The last segment may grow before it is read: a retried task must read the same.
-            stop = segment.size if segment.is_active else None
-            read = replace(read, partition=sent, stop=stop, log_end=log_end)  # noqa: PLW2901
-            if most is None:
-                pieces += byte_ranges(read, max(size, _SMALLEST_RANGE))
-            else:
+        for read in planned_reads(
+            partition, low, high, read_committed=self._options.read_committed
+        ):
+            if most is not None:
                 pieces += by_offsets(read, most, size, self._log_end(partition))
+            elif files_at(read.segment.path) is None:
+                # Cleanings replace the files of this machine: the pieces get offsets of their own.
+                pieces += split(read, max(size, _SMALLEST_RANGE))
+            else:
+                pieces += byte_ranges(read, max(size, _SMALLEST_RANGE))
         return pieces
 
     def _in_tasks(self, bounds: Mapping[str, tuple[int, int]]) -> list[Task]:
@@ -247,13 +287,13 @@ class Plan:
         return pack(pieces, size, options.max_records)
 
 
-def _readable(path: str) -> str:
-    """Return a path that can be read here; a URI is mounted, unless its prefix is."""
-    if "?" not in path:
-        with suppress(FileNotFoundError):
-            if files_at(path) is not None:
-                return path
-    return mounted(path)
+def _state(partition: Partition) -> tuple[object, ...]:
+    """Return what changes when a log is written to."""
+    return tuple((each.base_offset, each.size, each.modified_ms) for each in partition.segments)
+
+
+def _warn_of_choice(sentence: str) -> None:
+    warnings.warn(f"kafka-log: {sentence}", ReplicaChoice, stacklevel=4)
 
 
 def _log_end_of(partition: Partition) -> int:

@@ -100,13 +100,22 @@ def segments_from(read: SegmentRead, paths: tuple[str, ...], tier: TierOptions) 
     found = _remote_reads(_listed(paths, tier), read.partition.name)
     local = read.partition.segments
     if not _has(found, read) or (local and found[-1].high < local[0].base_offset):
-        _listed.cache_clear()  # it was listed for a query of before
-        found = _remote_reads(_listed(paths, tier), read.partition.name)
+        found = _remote_reads(listed_again(paths, tier), read.partition.name)
     if not _has(found, read):
         raise FileNotFoundError(read.segment.path)
     wanted = {each.segment.path: each.segment for each in found if each.segment is not None}
     start = list(wanted).index(read.segment.path)
     return list(wanted.values())[start:]
+
+
+def listed_again(paths: tuple[str, ...], tier: TierOptions) -> Listing:
+    """Return log directories with their remote tier, listed now and not for an earlier query.
+
+    Raises:
+        As `TierOptions.attach`.
+    """
+    _listed.cache_clear()
+    return _listed(paths, tier)
 
 
 @lru_cache(1)

@@ -3,12 +3,13 @@
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
 
 from workbench.errors import LogDirectoryError
-from workbench.file_system.source import FileSource
+from workbench.file_system.mounts import files_at
 from workbench.inspection.findings import Finding
 from workbench.inspection.segment import Segment
 from workbench.loaders.remote import all_mounted
@@ -28,10 +29,14 @@ from workbench.spark_source.columns import (
 )
 from workbench.spark_source.options import OnCorrupt, SourceOptions
 from workbench.spark_source.plan.planning import DataLossWarning, LeftOut, Task, unreadable_error
+from workbench.spark_source.plan.reads import require_as_planned, settled
 from workbench.spark_source.plan.remote_tier import TierOptions, segments_from
 from workbench.spark_source.tasks.committed import with_markers
+from workbench.spark_source.tasks.following import found_again
 from workbench.spark_source.tasks.values import SparkValues
 from workbench.spark_source.worker import spare_collections
+
+_MOST_LISTINGS: Final = 100  # of one piece
 
 
 class TaskPartition(InputPartition):
@@ -56,7 +61,7 @@ class TaskReader:
         columns: names of the columns to give, in order.
         include_control: whether to return control records too.
         read_committed: leave out aborted records and stop at the last stable offset.
-        fail_on_data_loss: a segment that was deleted or replaced since ends the job.
+        fail_on_data_loss: offsets that were deleted since end the job.
         on_corrupt: the treatment of an unreadable batch.
         batch_rows: rows of a batch at the most; None: any.
         values: decodes and masks columns; None: they stay as they are.
@@ -108,7 +113,7 @@ class TaskReader:
 
         Raises:
             CorruptRecordError: a batch is damaged or a file cannot be read, with onCorrupt=fail.
-            LogDirectoryError: a segment was deleted or replaced since the job was planned.
+            LogDirectoryError: offsets were deleted since the job was planned, with failOnDataLoss.
         """
         self._mount()
         wanted = [ALL_COLUMNS[name].scan_name for name in self.columns if name != DAMAGE_COLUMN]
@@ -119,18 +124,15 @@ class TaskReader:
         schema, kinds = self.schema, self._kinds
         left_out = undecoded = 0
         for planned in task:
-            read = self._located(planned)
-            if read is None:
-                continue
-            where = (read.partition.topic, read.partition.partition)
-            for batch, findings in self._segment(read, options):
+            for read, (batch, findings) in self._followed(planned, options):
+                where = (read.partition.topic, read.partition.partition)
                 if findings and self.on_corrupt == "fail":
                     raise unreadable_error(findings[0])
                 left_out += len(findings)
                 if findings and self.on_corrupt == "rows":
                     yield damage_rows(findings, where, schema)
-                if batch.num_rows:
-                    columns, bad = self._applied(batch, read)
+                for part in self._parts(batch):
+                    columns, bad = self._applied(part, read)
                     undecoded += len(bad)
                     yield from self._slices(to_spark(columns, schema, kinds))
         spare_collections()
@@ -145,6 +147,13 @@ class TaskReader:
         if self.tier is not None:
             self.tier.mount()
 
+    def _parts(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Yield a batch in parts that can be decoded at once; none of an empty one."""
+        if self.values is not None:
+            yield from self.values.values.parts(batch)
+        elif batch.num_rows:
+            yield batch
+
     def _applied(
         self, batch: pa.RecordBatch, read: SegmentRead
     ) -> tuple[pa.RecordBatch, list[Finding]]:
@@ -153,23 +162,60 @@ class TaskReader:
             return batch, []
         return self.values.apply(batch, read.partition.topic, read.segment.path)
 
-    def _segment(self, read: SegmentRead, options: ReadOptions) -> Iterator[SegmentBatch]:
-        """Read one piece; a segment that is removed before is a loss of data."""
-        try:
-            yield from read_segment(read, options, thread_pool())
-        except FileNotFoundError:
-            self._note_loss(read, "was deleted")
+    def _followed(
+        self, planned: SegmentRead, options: ReadOptions
+    ) -> Iterator[tuple[SegmentRead, SegmentBatch]]:
+        """Yield the batches of a piece's offsets, each with the read that it comes from.
+
+        Raises:
+            LogDirectoryError: offsets are lost, with failOnDataLoss; or the files change all the
+                time.
+        """
+        waiting, listings, is_read = [planned], 0, False
+        while waiting:
+            read = waiting.pop(0)
+            is_read = False
+            try:
+                for batch in self._piece(read, options):
+                    is_read = True
+                    yield read, batch
+            except FileNotFoundError:
+                if is_read:
+                    self._note_loss(read, "was deleted while it was read, which was not finished")
+                    continue
+                listings += 1
+                if listings > _MOST_LISTINGS:
+                    problem = f"its partition was changed {listings} times while a task read it"
+                    raise LogDirectoryError(read.segment.path, problem) from None
+                waiting[:0] = found_again(read, self.paths, self.tier, self._note_loss)
+
+    def _piece(self, read: SegmentRead, options: ReadOptions) -> Iterator[SegmentBatch]:
+        """Yield the batches of a piece, if its segment is still the file that was listed.
+
+        Raises:
+            FileNotFoundError: it is not.
+        """
+        require_as_planned(read.segment)
+        wanted = self._located(read)
+        batches = iter(()) if wanted is None else read_segment(wanted, options, thread_pool())
+        first = next(batches, None)
+        if files_at(read.segment.path) is None:  # what has been opened by now stays open
+            require_as_planned(read.segment)
+        if first is not None:
+            yield first
+            yield from batches
 
     def _located(self, planned: SegmentRead) -> SegmentRead | None:
-        """Return the batches of a piece, as the segment is now; None if there are none."""
-        read = self._as_it_is(planned)
-        try:
-            read = None if read is None else located(read)
-            if read is not None and self.read_committed:
-                read = with_markers(read, self._remote_segments(read))
-        except FileNotFoundError:
-            self._note_loss(planned, "or its offset index, was deleted")
-            return None
+        """Return the batches of a piece; None if there are none.
+
+        Raises:
+            FileNotFoundError: the segment, or one whose headers are needed, is gone.
+        """
+        read = located(planned)
+        if read is not None and self.read_committed:
+            (partition,) = settled([read.partition])
+            read = replace(read, partition=partition)
+            read = with_markers(read, self._remote_segments(read))
         return read
 
     def _remote_segments(self, read: SegmentRead) -> list[Segment]:
@@ -178,27 +224,8 @@ class TaskReader:
             return []
         return segments_from(read, self.paths, self.tier)
 
-    def _as_it_is(self, planned: SegmentRead) -> SegmentRead | None:
-        """Return what to read from a segment now: to its end if it was replaced since the planning.
-
-        Compaction writes another file of the same name; the offsets wanted of it are the same.
-        """
-        segment = planned.segment
-        try:
-            with FileSource(segment.path) as source:
-                size = source.size
-        except FileNotFoundError:
-            self._note_loss(planned, "was deleted")
-            return None
-        except OSError:  # reading it reports the error as damage
-            return planned
-        if size == segment.size or (segment.is_active and size > segment.size):
-            return planned
-        self._note_loss(planned, f"has {size} bytes, not {segment.size}: it was replaced")
-        return replace(planned, stop=None)
-
     def _note_loss(self, read: SegmentRead, what: str) -> None:
-        """Raise, or warn, that a segment is not what was planned."""
+        """Raise, or warn, that offsets of a segment are lost."""
         error = LogDirectoryError(read.segment.path, f"{what} since the job was planned")
         if self.fail_on_data_loss:
             raise error

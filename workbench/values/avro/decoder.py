@@ -13,6 +13,7 @@ from workbench.values.avro.program import Program, compile_schema, decode_spans
 from workbench.values.avro.reader import read_value
 from workbench.values.avro.schema import Node, parse_schema
 from workbench.values.column import Bytes, Decoded, Int64s, one_problem, spread
+from workbench.values.guard import TooLargeError
 
 _WORDS: Final = {
     ops.CUT_SHORT: "the value is cut short",
@@ -80,7 +81,9 @@ class AvroDecoder:
         for row, (start, end) in enumerate(spans.tolist()):
             try:
                 found.append(read_value(self._root, data[start:end].tobytes()))
-            except (CorruptRecordError, RecursionError) as error:
+            except TooLargeError:
+                raise
+            except (CorruptRecordError, ArithmeticError, RecursionError, ValueError) as error:
                 words = words or str(getattr(error, "problem", "types nested too deeply"))
                 found.append(None)
                 bad.append(row)

@@ -12,6 +12,8 @@ from workbench.kernels import dispatch
 from workbench.kernels.plain import avro as ops
 from workbench.values.avro.reader import bounds, decimal, most_bytes
 from workbench.values.avro.schema import DURATION, Node
+from workbench.values.guard import require_size
+from workbench.values.types import width_of
 
 Int64s = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
@@ -154,13 +156,19 @@ def decode_spans(
         program: compiled from it.
         data: uint8[m]
         spans: int64[n, 2]: first byte and end of each value.
+
+    Raises:
+        TooLargeError: the array would take too much memory.
     """
     results = np.zeros((len(spans), 2), np.int64)
     at_once = max(_NUMBERS_AT_ONCE // len(program.is_bytes), 1)
     arrays = [pa.nulls(0, root.arrow)]
+    built = 0
     for first in range(0, len(spans), at_once):
         some = slice(first, first + at_once)
         arrays.append(_decode_some(root, program, data, spans[some], results[some]))
+        built += arrays[-1].nbytes
+        require_size(built)
     return arrays[1] if len(arrays) == 2 else pa.concat_arrays(arrays), results
 
 
@@ -184,7 +192,33 @@ def _decode_some(
     written = np.zeros((len(spans), 2), np.int64) if program.has_loops else results
     dispatch.decode_avro(*common, numbers, written, True)  # noqa: FBT003
     good = int((written[:, 0] == ops.GOOD).sum())
-    return _build(root, good, _Columns(program, data, places, counts, numbers))
+    columns = _Columns(program, data, places, counts, numbers)
+    require_size(_size(root, good, columns))
+    return _build(root, good, columns)
+
+
+def _size(node: Node, count: int, columns: _Columns) -> int:
+    """Return about how many bytes the array of a node takes that was read ``count`` times."""
+    if node.kind == "null":
+        return 8 * count  # what an index into it takes
+    if node.kind == "record":
+        return 8 * count + sum(_size(child, count, columns) for child in node.children)
+    found = columns.of(id(node))
+    if node.kind == "union":
+        total = 0
+        for number, branch in enumerate(node.children):
+            taken = int((found == number).sum())
+            # Where another branch was taken there is a null.
+            total += _size(branch, taken, columns) + (count - taken) * width_of(branch.arrow)
+        return total
+    if node.kind in {"array", "map"}:
+        return 8 * count + _size(node.children[0], int(found.sum()), columns)
+    if node.kind == "enum":
+        longest = max((len(name) for name in node.names), default=0)
+        return count * (8 + longest)
+    if node.kind in _IS_BYTES:
+        return 8 * count + int(columns.lengths_of(id(node)).sum())
+    return count * width_of(node.arrow)
 
 
 def _build(  # noqa: C901, PLR0911 — one case for each kind of type
@@ -196,7 +230,7 @@ def _build(  # noqa: C901, PLR0911 — one case for each kind of type
     if node.kind == "record":
         arrays = [_build(child, count, columns) for child in node.children]
         if not arrays:
-            return pa.array([{}] * count, node.arrow)
+            return pa.Array.from_buffers(node.arrow, count, [None])
         return pa.StructArray.from_arrays(arrays, fields=list(node.arrow))
     found = columns.of(id(node))
     if node.kind == "union":

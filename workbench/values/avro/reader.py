@@ -16,6 +16,7 @@ import pyarrow as pa
 from workbench.errors import CorruptRecordError
 from workbench.kernels.plain.avro import FREE_ITEMS
 from workbench.values.avro.schema import DURATION, Node
+from workbench.values.guard import ENTRIES
 
 _DEEPEST: Final = 150  # types in types of a value
 _DAY_MS: Final = 86_400_000
@@ -76,6 +77,7 @@ class _Reader:
             case "union":
                 return self.union(node, depth)
             case "record":
+                ENTRIES.take(len(node.children) + 1)
                 return {
                     name: self.value(child, depth + 1)
                     for name, child in zip(node.names, node.children, strict=True)
@@ -163,6 +165,7 @@ class _Reader:
             self.free -= max(count - left, 0)
             if not count:
                 return found
+            ENTRIES.take(count)
             found.extend(read() for _ in range(count))
 
     def zigzag_any(self) -> None:

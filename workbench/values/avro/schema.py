@@ -17,7 +17,10 @@ import pyarrow as pa
 from workbench.errors import SchemaError
 
 MOST_NODES: Final = 5000  # types in a schema, each counted wherever it is used
+MOST_OF_OTHERS: Final = 50_000  # types in all schemas that one refers to
 DEEPEST: Final = 60  # types in types
+MOST_FIXED: Final = 64  # bytes of a fixed that is one of Arrow's; larger ones are large_binary
+LARGEST: Final = 4 << 20  # characters of a schema
 
 PRIMITIVES: Final = {
     "null": pa.null(),
@@ -98,6 +101,8 @@ def parse_schema(schema: Any, references: Iterable[Any] = ()) -> Node:
 def _json_of(schema: Any) -> Any:
     if not isinstance(schema, str):
         return schema
+    if len(schema) > LARGEST:
+        raise SchemaError(f"Avro schema: more than {LARGEST:,} characters")
     try:
         return json.loads(schema)
     except RecursionError:
@@ -111,12 +116,16 @@ def _json_of(schema: Any) -> Any:
 class _Parser:
     def __init__(self) -> None:
         self.count = 0
+        self.others = 0
         self.definitions: dict[str, tuple[Any, str]] = {}
         self.open: dict[str, Node] = {}
 
     def define(self, schema: Any) -> None:
         """Note the named types of a schema that others use."""
         self.node(schema, "", 0)
+        self.others += self.count
+        if self.others > MOST_OF_OTHERS:
+            raise SchemaError(f"Avro schema: more than {MOST_OF_OTHERS:,} types in references")
         self.count = 0
 
     def node(  # noqa: C901 — one case for each form of a schema
@@ -181,7 +190,9 @@ class _Parser:
             size = schema.get("size")
             if not isinstance(size, int) or isinstance(size, bool) or not 0 < size < 1 << 31:
                 raise SchemaError(f"Avro schema: fixed {_short(short)} has no size above 0")
-            node = Node("fixed", pa.binary(size), short, size=size)
+            # Arrow's binary of one size takes it for nulls, too.
+            kind = pa.binary(size) if size <= MOST_FIXED else pa.large_binary()
+            node = Node("fixed", kind, short, size=size)
             return _with_logical_type(node, schema)
         return self._record(schema, short, full, its_namespace, depth)
 
@@ -194,11 +205,13 @@ class _Parser:
         fields = schema.get("fields")
         if not isinstance(fields, list):
             raise SchemaError(f"Avro schema: record {_short(short)} has no fields")
+        names: set[str] = set()
         for each in fields:
             if not isinstance(each, dict) or not isinstance(each.get("name"), str):
                 raise SchemaError(f"Avro schema: a field of {_short(short)} has no name")
-            if each["name"] in node.names:
-                raise SchemaError(f"Avro schema: {_short(short)} has {each['name']} twice")
+            if each["name"] in names:
+                raise SchemaError(f"Avro schema: {_short(short)} has {_short(each['name'])} twice")
+            names.add(each["name"])
             node.names.append(each["name"])
             node.children.append(self.node(each.get("type"), its_namespace, depth + 1))
         if outer is None:

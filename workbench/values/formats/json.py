@@ -16,6 +16,9 @@ import pyarrow.compute as pc
 from workbench.errors import SchemaError
 from workbench.values.column import Bytes, Decoded, Int64s, one_problem
 from workbench.values.formats.pieces import halved, pieces_of
+from workbench.values.formats.samples import usable_samples
+from workbench.values.guard import require_size
+from workbench.values.types import widest_item
 
 _OBJECT: Final = r"(?s)^\s*\{.*\}\s*$"
 
@@ -54,6 +57,9 @@ class JsonDecoder:
         if not pc.all(pc.match_substring_regex(text, _OBJECT)).as_py():
             raise pa.ArrowInvalid("not a JSON object")
         schema = pa.schema(list(self.kind))
+        if width := widest_item(self.kind):  # an item of a list may be two bytes
+            commas = pc.sum(pc.count_substring(text, ",")).as_py() or 0
+            require_size(commas * width)
         table = _read_json(text, schema)
         # A line ends with a brace and the next begins with one: no object spans both.
         if len(table) != len(values):
@@ -78,7 +84,8 @@ def inferred_schema(values: Iterable[bytes | None]) -> pa.Schema:
     Raises:
         SchemaError: a field is an object here and something else there.
     """
-    found = [value for value in map(_loaded, values) if isinstance(value, dict)]
+    loaded = [value for value in map(_loaded, values) if isinstance(value, dict)]
+    found = usable_samples(loaded, "JSON")
     try:
         kind = pa.infer_type(found)
     except pa.ArrowException as error:

@@ -17,8 +17,10 @@ from workbench.errors import SchemaError
 from workbench.values.column import Bytes, Decoded, Int64s
 from workbench.values.formats.json import JsonDecoder
 from workbench.values.formats.pieces import decoded_one_by_one
+from workbench.values.guard import ENTRIES
 
 MOST_NODES: Final = 5000
+LARGEST: Final = 4 << 20  # characters of a schema
 _DEEPEST: Final = 60
 
 Convert = Callable[[Any], Any]
@@ -82,6 +84,8 @@ class _Shape:
 def _document(schema: Any) -> tuple[Any, Any]:
     """Return a schema as Python has it, and the document it is in: itself."""
     if isinstance(schema, str):
+        if len(schema) > LARGEST:
+            raise SchemaError(f"JSON Schema: more than {LARGEST:,} characters")
         try:
             schema = json.loads(schema)
         except (ValueError, RecursionError) as error:
@@ -193,11 +197,14 @@ def _mapped(convert: Convert) -> Convert:
 
 def _struct(converts: dict[str, Convert]) -> Convert:
     is_dict = _of((dict,), "an object")
-    return lambda value: (
-        None
-        if is_dict(value) is None
-        else {name: convert(value.get(name)) for name, convert in converts.items()}
-    )
+
+    def convert_object(value: Any) -> Any:
+        if is_dict(value) is None:
+            return None
+        ENTRIES.take(len(converts) + 1)
+        return {name: convert(value.get(name)) for name, convert in converts.items()}
+
+    return convert_object
 
 
 _JSON: Final = _Shape(pa.large_string(), _json_text)

@@ -11,9 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from workbench.errors import SchemaError
+from workbench.runtime.extras import optional
 from workbench.values.column import Bytes, Decoded, Int64s
-from workbench.values.formats.packages import optional
 from workbench.values.formats.pieces import decoded_one_by_one
+from workbench.values.formats.samples import usable_samples
+from workbench.values.guard import ENTRIES
 
 
 @dataclass(frozen=True)
@@ -54,9 +56,10 @@ def inferred_type(values: Iterable[bytes | None]) -> pa.DataType:
             found.append(None if value is None else _unpacked(value))
         except (ValueError, TypeError, RecursionError):
             continue
+    found = usable_samples(found, "MessagePack")
     try:
         return pa.infer_type(found)
-    except (pa.ArrowException, OverflowError) as error:
+    except (pa.ArrowException, OverflowError, UnicodeError) as error:
         raise SchemaError(f"the MessagePack has no single type ({error}); give its type") from None
 
 
@@ -91,6 +94,7 @@ def _shaped(value: Any, kind: Any) -> Any:
     if pa.types.is_struct(kind):
         if not isinstance(value, dict):
             raise TypeError(f"{type(value).__name__} instead of a map")
+        ENTRIES.take(kind.num_fields + 1)
         return {field.name: _shaped(value.get(field.name), field.type) for field in kind}
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         if not isinstance(value, list):

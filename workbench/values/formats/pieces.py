@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from workbench.kernels import dispatch
 from workbench.values.column import Bytes, Decoded, Int64s, one_problem
+from workbench.values.guard import TooLargeError
 
 Parse = Callable[[Any], pa.Array]
 
@@ -43,6 +44,8 @@ def halved(values: Any, parse: Parse, kind: pa.DataType) -> tuple[pa.Array, Int6
         first, end = spans.pop()
         try:
             arrays.append(parse(values[first:end]))
+        except TooLargeError:
+            raise
         except (pa.ArrowException, OverflowError, TypeError, ValueError):
             if end - first == 1:
                 arrays.append(pa.nulls(1, kind))
@@ -63,7 +66,8 @@ def decoded_one_by_one(
         data: uint8[m]
         spans: int64[n, 2]
         read: from bytes to what `pyarrow.array` takes as ``kind``; raises `ValueError`,
-            `TypeError`, `OverflowError` or `RecursionError` for bad bytes.
+            `TypeError`, `OverflowError` or `RecursionError` for bad bytes, and counts the `ENTRIES`
+            that it makes.
         kind: the type.
         format_name: for the problem.
     """
@@ -74,6 +78,8 @@ def decoded_one_by_one(
     for row, (start, end) in enumerate(spans.tolist()):
         try:
             found.append(read(bytes(view[start:end])))
+        except TooLargeError:
+            raise
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
             reason = reason or (str(error) or type(error).__name__)[:200]
             found.append(None)

@@ -22,11 +22,15 @@ from typing import Any, Final
 import pyarrow as pa
 
 from workbench.errors import SchemaError
+from workbench.runtime.extras import optional
 from workbench.values.column import Bytes, Decoded, Int64s
-from workbench.values.formats.packages import optional
 from workbench.values.formats.pieces import decoded_one_by_one
+from workbench.values.guard import ENTRIES, words_of
 
 MOST_FIELDS: Final = 5000
+LARGEST: Final = 4 << 20  # characters of a schema and of what it imports, together
+_DEEPEST: Final = 60
+_LONGEST_NAME: Final = 255  # bytes of a part of an import's name
 _COMPILE_S: Final = 30
 _MAIN: Final = "schema.proto"
 
@@ -124,16 +128,23 @@ def _compiled(text: str, imports: tuple[tuple[str, str], ...]) -> bytes:
     if (descriptor := _from_base64(text)) is not None:
         return _with_imports(descriptor, dict(imports))
     optional("grpc_tools", "grpcio-tools")
+    if len(text) + sum(len(content) for _, content in imports) > LARGEST:
+        raise SchemaError(f"Protobuf: more than {LARGEST:,} characters with its imports")
     with tempfile.TemporaryDirectory() as folder:
         for name, content in [*imports, (_MAIN, text)]:
+            _check_name(name)
             path = os.path.normpath(os.path.join(folder, name))
             if not path.startswith(folder + os.sep):
                 raise SchemaError(f"Protobuf: the import {name[:100]} leads out of its folder")
             if (base := _from_base64(content)) is not None:
                 raise SchemaError(f"Protobuf: the import {base.name[:100]} is compiled already")
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(content)
+            try:
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(content)
+            except (OSError, UnicodeError) as error:
+                words = words_of(error).replace(folder, "")
+                raise SchemaError(f"Protobuf: the import {name[:100]!r}: {words}") from None
         out = os.path.join(folder, "descriptors")
         # In a process of its own: the compiler is C++, and the text may come from anywhere.
         words = ["-m", "grpc_tools.protoc", f"--proto_path={folder}", "--include_imports"]
@@ -152,6 +163,17 @@ def _compiled(text: str, imports: tuple[tuple[str, str], ...]) -> bytes:
             raise SchemaError(f"Protobuf: not compiled: {reason}")
         with open(out, "rb") as file:
             return file.read()
+
+
+def _check_name(name: str) -> None:
+    """Refuse the name of an import that no file can have.
+
+    Raises:
+        SchemaError: it holds NUL, or is too long.
+    """
+    parts = name.encode("utf-8", "surrogatepass").split(b"/")
+    if "\0" in name or max(map(len, parts)) > _LONGEST_NAME or len(parts) > _DEEPEST:
+        raise SchemaError(f"Protobuf: the import {name[:100]!r} is not the name of a file")
 
 
 def _google() -> str:
@@ -267,11 +289,14 @@ class _Shaper:
             return kind, lambda message: convert(message.value)
         if name in _IN_JSON or name in self.open:
             return pa.large_string(), _json_text
+        if len(self.open) >= _DEEPEST:
+            raise SchemaError(f"Protobuf: messages nested more than {_DEEPEST} deep")
         self.open.append(name)
         parts = [(field, *self._field(field)) for field in descriptor.fields]
         self.open.pop()
 
         def convert_message(message: Any) -> dict[str, Any]:
+            ENTRIES.take(len(parts) + 1)
             return {
                 field.name: convert(getattr(message, field.name))
                 if not field.has_presence or message.HasField(field.name)

@@ -9,7 +9,9 @@ zigzag numbers; a count of 0 is the first message.
 Source: Confluent Schema Registry, wire format; confluent-kafka 2.16, SchemaId
 """
 
+import time
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -35,6 +37,7 @@ from workbench.values.column import (
 )
 from workbench.values.formats.json_schema import JsonSchemaDecoder
 from workbench.values.formats.protobuf import ProtobufDecoder, descriptors_of, message_at
+from workbench.values.guard import as_schema_error, require_size
 from workbench.values.schemas.schemas import Schemas, SchemaType
 from workbench.values.types import aligned, fields_of, merged
 
@@ -42,7 +45,13 @@ _ID_SIZE: Final = 5  # magic byte and id
 _GUID_SIZE: Final = 17
 _MOST_INDEXES: Final = 100
 _MOST_GUESSES: Final = 200  # schemas that a column's type is made of
+_MOST_SECONDS: Final = 60  # that making the decoders of all schemas may take
+_LARGEST: Final = 16 << 20  # characters of a schema and of those that it refers to
 _FIRST: Final = (0,)
+
+
+Groups = dict["_Frame", list[tuple[Int64s, Int64s]]]
+"""Rows and spans of each schema, in parts."""
 
 
 class _Frame(NamedTuple):
@@ -77,10 +86,11 @@ class FramedDecoder:
     _decoders: dict[_Frame, "SpanDecoder | str"] = field(
         default_factory=dict, repr=False, compare=False
     )
+    _seconds: list[float] = field(default_factory=lambda: [0.0], repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: decoders are made again."""
-        return {**self.__dict__, "_decoders": {}}
+        return {**self.__dict__, "_decoders": {}, "_seconds": [0.0]}
 
     @classmethod
     def of(
@@ -108,7 +118,8 @@ class FramedDecoder:
                 decoder = first.decoder(_Frame(number, each))
                 if not isinstance(decoder, str):
                     kinds.append(decoder.kind)
-        return cls(column.name, schemas, merged(kinds), only, in_headers, first._decoders)
+        kind = merged(kinds)
+        return cls(column.name, schemas, kind, only, in_headers, first._decoders, first._seconds)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -119,10 +130,26 @@ class FramedDecoder:
         """Return what decodes values of a schema, or why nothing does."""
         if frame not in self._decoders:
             try:
-                self._decoders[frame] = self._made(frame)
+                with as_schema_error():
+                    self._decoders[frame] = self._timed(frame)
             except SchemaError as error:
                 self._decoders[frame] = f"schema {frame.number} of {self.schemas.source}: {error}"
         return self._decoders[frame]
+
+    def _timed(self, frame: _Frame) -> SpanDecoder:
+        """Return the decoder of a schema, as long as all of them took a bounded time.
+
+        Raises:
+            SchemaError: the schema cannot be used, or those before it took too long.
+        """
+        (spent,) = self._seconds
+        if spent > _MOST_SECONDS:
+            raise SchemaError(f"not read: the schemas before it took {spent:.0f} s")
+        start = time.monotonic()
+        try:
+            return self._made(frame)
+        finally:
+            self._seconds[0] += time.monotonic() - start
 
     def _made(self, frame: _Frame) -> SpanDecoder:
         schema = self.schemas.by_id.get(frame.number)
@@ -131,6 +158,8 @@ class FramedDecoder:
         if self.only not in {None, schema.type}:
             raise SchemaError(f"it is {schema.type}, not {self.only}")
         references = {name: each.text for name, each in self.schemas.referenced(schema)}
+        if len(schema.text) + sum(map(len, references.values())) > _LARGEST:
+            raise SchemaError(f"with its references it has more than {_LARGEST:,} characters")
         if schema.type == "AVRO":
             return AvroDecoder(schema.text, tuple(references.values()))
         if schema.type == "JSON":
@@ -143,12 +172,16 @@ class FramedDecoder:
         data, _ = spans_of(column)
         groups, problems = self._frames(column, others)
         arrays, places = [], []
+        built = 0
+        own_fields = fields_of(self.kind)
         for frame, (rows, spans) in groups.items():
             decoder = self.decoder(frame)
             if isinstance(decoder, str):
                 problems.append(Problem(int(rows[0]), len(rows), decoder))
                 continue
             found = decoder.decode_spans(data, spans)
+            built += found.values.nbytes
+            require_size(built)
             problems += at_rows(found.problems, rows)
             try:
                 arrays.append(aligned(found.values, self.kind))
@@ -157,7 +190,7 @@ class FramedDecoder:
                 problems.append(Problem(int(rows[0]), len(rows), words))
                 continue
             places.append(rows)
-            if left_out := sorted(fields_of(decoder.kind) - fields_of(self.kind)):
+            if left_out := sorted(fields_of(decoder.kind) - own_fields):
                 words = f"schema {frame.number} has fields without a column: {', '.join(left_out)}"
                 problems.append(Problem(int(rows[0]), len(rows), words[:300]))
         if not arrays:
@@ -174,7 +207,7 @@ class FramedDecoder:
         rows = valid_rows(column)
         rows = np.arange(len(spans)) if rows is None else rows
         problems: list[Problem] = []
-        groups: dict[_Frame, tuple[Int64s, Int64s]] = {}
+        groups: Groups = {}
         if self.in_headers and "headers" in others:
             named, ids = _header_ids(others["headers"], _header(self.column))
             chosen = np.isin(named, rows)
@@ -201,13 +234,28 @@ class FramedDecoder:
         after = spans[framed].copy()
         after[:, 0] += _ID_SIZE
         self._group(numbers, framed, after, data, groups, problems)
-        for row in rows[has_guid].tolist():
-            start = int(spans[row, 0])
-            number = self._of_guid(data[start + 1 : start + _GUID_SIZE].tobytes(), row, problems)
+        self._by_guid(rows[has_guid], spans, data, groups, problems)
+        return {frame: _joined(parts) for frame, parts in groups.items()}, problems
+
+    def _by_guid(
+        self,
+        rows: Int64s,
+        spans: Int64s,
+        data: Bytes,
+        groups: Groups,
+        problems: list[Problem],
+    ) -> None:
+        """Add rows whose values begin with the GUIDs of their schemas."""
+        if not len(rows):
+            return
+        starts = spans[rows, 0]
+        guids = data[starts[:, None] + np.arange(1, _GUID_SIZE)]
+        after = np.stack([starts + _GUID_SIZE, spans[rows, 1]], axis=1)
+        for guid, mine in _by_value(np.ascontiguousarray(guids).view("V16")[:, 0]):
+            number = self._of_guid(guid.tobytes(), rows[mine], problems)
             if number is not None:
-                span = np.array([[start + _GUID_SIZE, spans[row, 1]]], np.int64)
-                self._group(np.array([number]), np.array([row]), span, data, groups, problems)
-        return groups, problems
+                numbers = np.full(len(mine), number)
+                self._group(numbers, rows[mine], after[mine], data, groups, problems)
 
     def _group(
         self,
@@ -215,12 +263,11 @@ class FramedDecoder:
         rows: Int64s,
         spans: Int64s,
         data: Bytes,
-        groups: dict[_Frame, tuple[Int64s, Int64s]],
+        groups: Groups,
         problems: list[Problem],
     ) -> None:
         """Add rows to the groups of their schemas, and of their messages."""
-        for number in np.unique(numbers).tolist():
-            mine = numbers == number
+        for number, mine in _by_value(numbers):
             schema = self.schemas.by_id.get(number)
             if schema is None or schema.type != "PROTOBUF":
                 _add(groups, _Frame(number), rows[mine], spans[mine])
@@ -242,7 +289,7 @@ class FramedDecoder:
         rows: Int64s,
         ids: list[bytes],
         spans: Int64s,
-        groups: dict[_Frame, tuple[Int64s, Int64s]],
+        groups: Groups,
         problems: list[Problem],
     ) -> None:
         """Add rows whose headers have the ids; their bytes are data from the first on."""
@@ -252,7 +299,8 @@ class FramedDecoder:
             if len(header) >= _ID_SIZE and header[0] == 0:
                 number, size = int.from_bytes(header[1:_ID_SIZE], "big"), _ID_SIZE
             elif len(header) >= _GUID_SIZE and header[0] == 1:
-                number, size = self._of_guid(header[1:_GUID_SIZE], row, problems), _GUID_SIZE
+                guid = header[1:_GUID_SIZE]
+                number, size = self._of_guid(guid, np.array([row]), problems), _GUID_SIZE
                 if number is None:
                     continue
             if number is None:
@@ -265,24 +313,33 @@ class FramedDecoder:
                 continue
             _add(groups, _Frame(number, indexes), np.array([row]), spans[row : row + 1])
 
-    def _of_guid(self, guid: bytes, row: int, problems: list[Problem]) -> int | None:
+    def _of_guid(self, guid: bytes, rows: Int64s, problems: list[Problem]) -> int | None:
         name = str(uuid.UUID(bytes=guid))
         number = self.schemas.by_guid(name)
         if number is None:
-            problems.append(
-                Problem(row, 1, f"schema {name} of {self.schemas.source}: unknown GUID")
-            )
+            words = f"schema {name} of {self.schemas.source}: unknown GUID"
+            problems.append(Problem(int(rows[0]), len(rows), words))
         return number
 
 
-def _add(
-    groups: dict[_Frame, tuple[Int64s, Int64s]], frame: _Frame, rows: Int64s, spans: Int64s
-) -> None:
-    before = groups.get(frame)
-    if before is not None:
-        rows = np.concatenate([before[0], rows])
-        spans = np.concatenate([before[1], spans])
-    groups[frame] = rows, np.ascontiguousarray(spans)
+def _by_value(values: Any) -> Iterator[tuple[Any, Int64s]]:
+    """Yield each value, ascending, and where it is; the time is that of sorting."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    ends = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+    if len(order):
+        for some in np.split(order, ends):
+            yield values[some[0]].item() if values.dtype.kind == "i" else values[some[0]], some
+
+
+def _joined(parts: list[tuple[Int64s, Int64s]]) -> tuple[Int64s, Int64s]:
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate([rows for rows, _ in parts]), np.concatenate([each for _, each in parts])
+
+
+def _add(groups: Groups, frame: _Frame, rows: Int64s, spans: Int64s) -> None:
+    groups.setdefault(frame, []).append((rows, np.ascontiguousarray(spans)))
 
 
 def _indexes(data: bytes) -> tuple[tuple[int, ...], int]:

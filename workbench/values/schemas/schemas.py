@@ -8,7 +8,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from workbench.errors import SchemaError
@@ -20,6 +20,7 @@ ENDINGS: Final[dict[str, SchemaType]] = {".avsc": "AVRO", ".proto": "PROTOBUF", 
 """What a file with a schema ends in."""
 
 LARGEST_FILE: Final = 4 << 20  # bytes of a schema
+LARGEST_RECORD: Final = 16 << 20  # bytes of a record of the topic
 _TYPES: Final = {kind: kind for kind in ENDINGS.values()}
 _NUMBERED: Final = re.compile(r"(\d+)(?!\d).*")
 _REFERENCES_DEEP: Final = 50
@@ -70,6 +71,8 @@ class Schemas:
     problems: list[str] = field(default_factory=list)
     imports: dict[str, str] = field(default_factory=dict)
     source: str = "the given schemas"
+    _guids: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
+    _guids_of: int = field(default=0, repr=False, compare=False)
 
     def same_subjects(self, ids: Iterable[int]) -> list[int]:
         """Return the known ids, and those of every version of their subjects, ascending."""
@@ -79,7 +82,11 @@ class Schemas:
 
     def by_guid(self, guid: str) -> int | None:
         """Return the id of the schema with this GUID."""
-        return next((i for i, schema in self.by_id.items() if schema.guid == guid), None)
+        if self._guids_of != len(self.by_id):
+            ids = reversed(self.by_id.items())  # of several with one GUID, the first
+            self._guids = {schema.guid: number for number, schema in ids if schema.guid}
+            self._guids_of = len(self.by_id)
+        return self._guids.get(guid)
 
     def referenced(self, schema: Schema) -> list[tuple[str, Schema]]:
         """Return names and schemas that a schema uses; each uses only those before it.
@@ -191,9 +198,13 @@ def schemas_of_records(records: Iterable[tuple[bytes | None, bytes | None]]) -> 
         records: keys and values of `_schemas`, by offset.
     """
     result = Schemas(source=f"the topic {SCHEMAS_TOPIC}")
+    subjects: dict[int, dict[tuple[str, int], None]] = {}
     for key, value in records:
         if key is None or value is None:
             continue  # deleted for good: what is still in the log is still good for its values
+        if len(key) + len(value) > LARGEST_RECORD:
+            result.problems.append(f"a record has more than {LARGEST_RECORD:,} bytes")
+            continue
         try:
             name, found = json.loads(key), json.loads(value)
         except (ValueError, RecursionError):
@@ -202,28 +213,34 @@ def schemas_of_records(records: Iterable[tuple[bytes | None, bytes | None]]) -> 
         if not isinstance(name, dict) or name.get("keytype") != "SCHEMA":
             continue
         try:
-            _register(result, found)
-        except (KeyError, TypeError, ValueError):
+            _register(result, found, subjects)
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
             result.problems.append(
                 f"the record of {str(name.get('subject'))[:100]} is not a schema"
             )
+    for number, names in subjects.items():
+        result.by_id[number] = replace(result.by_id[number], subjects=tuple(names))
     return result
 
 
-def _register(schemas: Schemas, value: Any) -> None:
+def _register(
+    schemas: Schemas, value: Any, subjects: dict[int, dict[tuple[str, int], None]]
+) -> None:
+    """Add the schema of a record; ``subjects`` of each id ascend by their last registration."""
     subject, version, number = str(value["subject"]), int(value["version"]), int(value["id"])
     kind = _TYPES[value.get("schemaType") or "AVRO"]
     text = value["schema"]
     if not isinstance(text, str):
         raise TypeError(text)
-    known = schemas.by_id.get(number)
-    subjects = () if known is None else tuple(s for s in known.subjects if s != (subject, version))
+    references = tuple(_references(value.get("references") or ()))
+    own = subjects.setdefault(number, {})
+    own.pop((subject, version), None)
+    own[subject, version] = None
     guid = value.get("guid")
     schemas.by_id[number] = Schema(
         type=kind,
         text=text,
-        references=tuple(_references(value.get("references") or ())),
-        subjects=(*subjects, (subject, version)),
+        references=references,
         guid=guid if isinstance(guid, str) else None,
     )
     schemas.by_version[subject, version] = number

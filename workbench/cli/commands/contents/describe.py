@@ -1,5 +1,6 @@
 """`kafka-workbench describe`: one directory, partition, segment, batch or small file in detail."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -17,6 +18,8 @@ from workbench.cli.output import (
     Size,
     cell,
     console,
+    label,
+    note,
     print_json,
     print_table,
     rich_text,
@@ -49,7 +52,7 @@ _COUNTS: Final = {
 _TIMES_IN_TABLES: Final = _TIMES | {"timestamp", "event_timestamp"}
 
 
-@click.command("describe", cls=Command, short_help="Show one thing in detail.")
+@click.command("describe", cls=Command)
 @click.argument(
     "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(), callback=mount_paths
 )
@@ -123,7 +126,8 @@ def command(
         return 0
     found = _one_segment(chosen, segment)
     if batch is None:
-        return _show(facts.segment_facts(found, most), rows=most, as_json=as_json)
+        about = facts.segment_facts(chosen[0], found, most)
+        return _show(about, rows=most, as_json=as_json)
     return _show_batch(found, batch, rows=most, as_json=as_json, show_values=show_values)
 
 
@@ -158,23 +162,19 @@ def _show(facts: dict[str, Any], *, rows: int | None, as_json: bool) -> int:
     for name, value in single.items():
         text = _text(name, value)
         if text is not None:
-            line = f"{_label(name):<{width}}{text}"
+            line = f"{label(name):<{width}}{text}"
             out.print(rich_text(line, "red" if name == "problems" else ""))
     for name, value in facts.items():
         if _is_table(value) and value:
             click.echo()
             shown = value if rows is None else value[:rows]
             total = facts.get(_COUNTS.get(name, ""), len(value))
-            _print_rows(_label(name), shown, total - len(shown))
+            _print_rows(label(name), shown, total - len(shown))
     return 0
 
 
 def _is_table(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
-
-
-def _label(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def _text(name: str, value: Any) -> str | None:
@@ -195,7 +195,7 @@ def _text(name: str, value: Any) -> str | None:
 def _print_rows(title: str, rows: list[dict[str, Any]], left: int) -> None:
     columns = [name for name in rows[0] if any(row[name] not in (None, [], {}) for row in rows)]
     cells = [[_cell(name, row[name]) for name in columns] for row in rows]
-    headings = [_label(name) for name in columns]
+    headings = [label(name) for name in columns]
     print_table(headings, cells, title=title, spare=_SPARE)
     if left:
         click.echo(f"{left:,} more; --all shows them")
@@ -213,6 +213,20 @@ def _cell(name: str, value: Any) -> Any:
     return value
 
 
+def _inside_of(segment: Segment, position: int) -> str:
+    """Return where batches begin, if a position is inside of one; otherwise an empty text."""
+    rows = segment.batches.rows
+    starts = rows["position"].tolist()
+    at = bisect_right(starts, position) - 1
+    if at < 0 or starts[at] == position or position >= starts[at] + int(rows["size"][at]):
+        return ""
+    near = starts[max(0, at - 1) : at + 3]
+    return (
+        f"byte {position} is inside of the batch at {starts[at]}; batches begin at "
+        f"{', '.join(map(str, near))}{', …' if near[-1] != starts[-1] else ''}"
+    )
+
+
 def _show_batch(
     segment: Segment, position: int, *, rows: int | None, as_json: bool, show_values: bool
 ) -> int:
@@ -225,6 +239,8 @@ def _show_batch(
     fields = explain_batch(segment, position, most)
     if not fields:
         raise click.UsageError(f"byte {position} is past the end of {segment.path}")
+    if text := _inside_of(segment, position):
+        note(text)
     if as_json:
         print_json([field_facts(field) for field in fields])
         return 0

@@ -6,6 +6,7 @@ Kafka: DumpLogSegments (4.2)
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import click
@@ -15,7 +16,7 @@ from workbench.cli.command import Command, chooses_records, select_records
 from workbench.cli.output import is_terminal
 from workbench.cli.reading import Part, Reading
 from workbench.cli.show import text_lines
-from workbench.cli.show.decoded_text import decoders, key_format, value_format
+from workbench.cli.show.decoded_text import decoders, key_format, shown_as_json, value_format
 from workbench.cli.show.text_lines import Look
 from workbench.decoders.registry import decoder_for
 from workbench.inspection.transactions import Transactions, read_transactions
@@ -29,7 +30,7 @@ Lines = Callable[[Part, Runs], Iterator[str]]
 _DAMAGED: Final = 2  # exit code with --strict
 
 
-@click.command("dump", cls=Command, short_help="Print records and batches.")
+@click.command("dump", cls=Command)
 @chooses_records
 @click.option(
     "--format",
@@ -44,8 +45,8 @@ _DAMAGED: Final = 2  # exit code with --strict
 )
 @click.option("--records/--no-records", default=True, help="Print records (the default).")
 @click.option("--show-values", is_flag=True, help="text: print keys, values and headers.")
-@key_format("text: the format of keys, as utf8, avro or avro:FILE; the default is auto.")
-@value_format("text: the format of values.")
+@key_format("The format of keys, as utf8, avro or avro:FILE; the default is auto, in JSON hex.")
+@value_format("The format of values.")
 @click.option(
     "--decode", is_flag=True, help='jsonl: add "decoded" to the records of internal topics.'
 )
@@ -69,7 +70,8 @@ def command(
     """Print the records of log directories, partitions or files, in log order.
 
     With --format jsonl, each record is one JSON object: topic, partition, offset, timestamp (ms;
-    -1: none), timestampType, key and value (hex or null), headers (a list of [name, hex or null]).
+    -1: none), timestampType, key and value (null, hex, or by --key-format and --value-format),
+    headers (a list of [name, hex or null]).
     Control records also have "control". With --batches, each batch is one object before its
     records, with the columns of the batch table. With --decode, records of Kafka's own topics have
     "decoded", an object with the decoded "key" and "value".
@@ -93,8 +95,10 @@ def command(
         look = Look(show_values, key_format, value_format, is_terminal(), full, decoders(selection))
         lines = _text(look, with_batches=with_batches, with_records=records)
     else:
-        lines = _json(with_batches=with_batches, with_records=records, decode=decode)
+        shown = shown_as_json(selection, key_format, value_format)
+        lines = _json(shown, with_batches=with_batches, with_records=records, decode=decode)
     _print(reading, lines, limit)
+    reading.tell_not_searched()
     return _DAMAGED if reading.tell_findings() and strict else 0
 
 
@@ -140,22 +144,29 @@ def _by_batch(part: Part, runs: Runs) -> Iterator[tuple[Any, Runs]]:
         yield row, mine
 
 
-def _json(*, with_batches: bool, with_records: bool, decode: bool) -> Lines:
+def _json(
+    shown: Callable[[str], json_lines.Shown],
+    *,
+    with_batches: bool,
+    with_records: bool,
+    decode: bool,
+) -> Lines:
     """Return the function that turns a part into JSON lines."""
 
     def lines(part: Part, runs: Runs) -> Iterator[str]:
         where = (part.partition.topic, part.partition.partition)
         decoder = decoder_for(where[0]) if decode else None
         columns, rows = part.columns, part.batch_rows
+        write = partial(json_lines.record_lines, decoder=decoder, shown=shown(where[0]))
         if not with_batches:
             if with_records:
-                yield from json_lines.record_lines(columns, rows, runs, where, decoder)
+                yield from write(columns, rows, runs, where)
             return
         texts = json_lines.batch_lines(part.rows, *where, part.read.segment.base_offset)
         for text, (_, mine) in zip(texts, _by_batch(part, runs), strict=True):
             yield text + "\n"
             if with_records and mine:
-                yield from json_lines.record_lines(columns, rows, mine, where, decoder)
+                yield from write(columns, rows, mine, where)
 
     return lines
 

@@ -23,7 +23,7 @@ from workbench.cli.command import (
 from workbench.cli.output import is_terminal, note, print_json, safe, size_text
 from workbench.cli.progress import progress
 from workbench.cli.reading import Reading
-from workbench.cli.show.decoded_text import key_format, value_format
+from workbench.cli.show.decoded_text import key_format, shown_as_json, value_format
 from workbench.cli.show.value_text import AUTO
 from workbench.file_system.outputs import new_file
 from workbench.layout.rows import runs_of
@@ -31,6 +31,7 @@ from workbench.loaders.exports import json_lines
 from workbench.loaders.exports.csv_file import TextForm, write_csv
 from workbench.loaders.exports.export import FORMATS, SUFFIXES
 from workbench.loaders.exports.parquet_file import write_parquet
+from workbench.loaders.scan.not_searched import summary
 from workbench.loaders.scan.plan import input_paths
 from workbench.loaders.scan.scan import CorruptDataWarning, Scan
 from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
@@ -42,7 +43,7 @@ _STDOUT: Final = "-"
 _DAMAGED: Final = 2
 
 
-@click.command("export", cls=Command, short_help="Write records to Parquet, CSV or JSON lines.")
+@click.command("export", cls=Command)
 @chooses_records
 @click.option(
     "--to",
@@ -56,8 +57,8 @@ _DAMAGED: Final = 2
     metavar="A,B,…",
     help="parquet, csv: columns of a scan to write; default: those of a record.",
 )
-@key_format("parquet, csv: decode keys, as utf8, avro or avro:FILE. Default: bytes.")
-@value_format("parquet, csv: decode values.")
+@key_format("Decode keys, as utf8, avro or avro:FILE. Default: bytes.")
+@value_format("Decode values.")
 @click.option(
     "--mask",
     type=click.Path(),
@@ -125,8 +126,9 @@ def command(
     selection = select_records(**choice)
     if form == "jsonl":
         with _whole_file(target, selection, overwrite=overwrite) as file:
+            shown = shown_as_json(selection, key_format, value_format)
             count, findings = _to_json_lines(
-                selection, file, include_control=control, workers=workers
+                selection, file, shown, include_control=control, workers=workers
             )
     else:
         names = [name.strip() for name in columns.split(",")] if columns else list(RECORD_FIELDS)
@@ -150,13 +152,21 @@ def command(
                 "records": count,
                 "size": size,
                 "findings": [finding.as_dict() for finding in findings],
+                "not_searched": [each.as_dict() for each in selection.left_out],
             }
         )
     elif target != _STDOUT:
         note(f"{plural(count, 'record')} in {target}, {size_text(os.path.getsize(target))}")
+    _tell_left_out(selection, findings)
+    return _DAMAGED if findings and strict else 0
+
+
+def _tell_left_out(selection: Selection, findings: list[Any]) -> None:
+    """Report on stderr what is not in the file."""
     if findings:
         note(f"{plural(len(findings), 'damaged place')} left out; the first: {findings[0]}")
-    return _DAMAGED if findings and strict else 0
+    if text := summary(selection.left_out, "--everything"):
+        note(text)
 
 
 def _values(
@@ -170,8 +180,8 @@ def _values(
     """
     formats = {"key": key_format, "value": value_format}
     decode = {name: how for name, how in formats.items() if how != AUTO}
-    if form == "jsonl" and (decode or mask is not None):
-        raise click.UsageError("--key-format, --value-format and --mask need parquet or csv")
+    if form == "jsonl" and mask is not None:
+        raise click.UsageError("--mask needs parquet or csv")
     return decode, Masks.of(None if mask is None else Path(mask))
 
 
@@ -209,7 +219,12 @@ def _whole_file(target: str, selection: Selection, *, overwrite: bool) -> Iterat
 
 
 def _to_json_lines(
-    selection: Selection, file: IO[bytes], *, include_control: bool, workers: int | None
+    selection: Selection,
+    file: IO[bytes],
+    shown: Callable[[str], json_lines.Shown],
+    *,
+    include_control: bool,
+    workers: int | None,
 ) -> tuple[int, list[Any]]:
     """Write JSON lines; return how many records and what was left out."""
     reading = Reading(selection, include_control=include_control, workers=worker_count(workers))
@@ -220,7 +235,9 @@ def _to_json_lines(
         if left is not None:
             runs = json_lines.first_records(runs, left - count)
         where = (part.partition.topic, part.partition.partition)
-        for text in json_lines.record_lines(part.columns, part.batch_rows, runs, where):
+        for text in json_lines.record_lines(
+            part.columns, part.batch_rows, runs, where, shown=shown(where[0])
+        ):
             file.write(text.encode())
         count += sum(end - first for first, end in runs)
         if count == left:
@@ -255,6 +272,7 @@ def _scan(
         include_control=include_control,
         check_crc=selection.check_crc,
         workers=workers,
+        everything=selection.everything,
     )
     scan.partitions = selection.partitions  # even of folders that a scan of a directory skips
     return scan

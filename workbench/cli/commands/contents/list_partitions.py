@@ -50,7 +50,8 @@ class Row:
         offset_count: offsets from the log start to the log end, at least as many as records.
         leftovers: files that a broker was about to remove or swap in.
         unknown: files with names that no broker uses.
-        modified: when a segment was last written, in ms; None without segments.
+        modified: the newest file time of a segment, in ms: a copy may have that of the copying;
+            None without segments.
         path: the path of the partition directory; None for a topic.
         not_read: what could not be read, and why.
         remote_segments: how many segments are complete in the remote tier; 0 without a tier.
@@ -76,7 +77,7 @@ class Row:
     remote_size: int = 0
 
 
-@click.command("ls", cls=Command, short_help="List topics and partitions.")
+@click.command("ls", cls=Command)
 @chooses_partitions
 @reads_remote_tier
 @click.option("--topics", "by_topic", is_flag=True, help="Show one row per topic.")
@@ -248,14 +249,14 @@ def _print(rows: list[Row], totals: Row, *, by_topic: bool, several_roots: bool)
             if totals.leftovers
             else []
         ),
-        ("last written (UTC)", lambda row: _minute(row.modified), None),
+        ("file time (UTC)", lambda row: _minute(row.modified), None),
         *([("in", lambda row: row.path, None)] if several_roots and not by_topic else []),
     ]
     print_table(
         [name for name, _, _ in columns],
         [[value(row) for _, value, _ in columns] for row in rows],
         footer=[total for _, _, total in columns],
-        spare=("in", "last written (UTC)", "other files", "offsets", "segments"),
+        spare=("in", "file time (UTC)", "other files", "offsets", "segments"),
     )
 
 

@@ -5,11 +5,10 @@ limit unless one is given.
 """
 
 import os
-import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from functools import cache
+from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import click
@@ -17,135 +16,72 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.cli.command import Command, Selection, chooses_records, select_records, takes_workers
-from workbench.cli.output import is_terminal, note, safe
+from workbench.cli.output import is_terminal, note, print_json, safe
 from workbench.cli.reading import Part, Reading
 from workbench.cli.show import text_lines
-from workbench.cli.show.decoded_text import decoders, key_format, value_format
+from workbench.cli.show.decoded_text import (
+    decoders,
+    decoders_of,
+    key_format,
+    shown_as_json,
+    value_format,
+)
 from workbench.cli.show.text_lines import Look
 from workbench.errors import QueryError
 from workbench.layout.rows import runs_of
 from workbench.loaders.exports import json_lines
 from workbench.loaders.exports.pieces import are_huge
-from workbench.loaders.queries import query as queries
+from workbench.loaders.queries.conditions import (
+    AnyOf,
+    Condition,
+    Holds,
+    HoldsHeader,
+    IsNull,
+    Not,
+)
+from workbench.loaders.queries.patterns import Pattern, literal, regular_expression
+from workbench.loaders.queries.query import Query, all_of, parse
 from workbench.loaders.queries.ranges import EVERYTHING, HIGHEST, LOWEST, common
-from workbench.loaders.scan import arrow
-from workbench.record.columns import BinaryColumn, HeaderColumn
+from workbench.loaders.scan.segment_batches import columns_of
 from workbench.runtime.words import plural
 from workbench.runtime.workers import worker_count
 
 Mask = npt.NDArray[np.bool_]
 
+Printer = Callable[[Part, Mask], None]
+
 NOT_FOUND: Final = 1
 
 
-@dataclass(frozen=True)
-class Query:
-    """The conditions that a record must meet, all of them.
+def _pattern(text: str, *, is_literal: bool, as_hex: bool, ignores_case: bool) -> Pattern:
+    """Return what an argument finds.
 
-    Attributes:
-        key, value: the patterns; None: any.
-        either: a pattern that the key or the value matches; None: any.
-        headers: names and patterns of required headers; a None pattern: any value.
-        is_tombstone: whether only records with a key and a null value are wanted.
-        is_literal: whether the patterns are plain bytes, which are found faster.
-        where: the conditions of ``--where``; its ranges are the selection's already.
+    Raises:
+        UsageError: it is no regular expression, or no hex.
     """
-
-    key: re.Pattern[bytes] | None
-    value: re.Pattern[bytes] | None
-    either: re.Pattern[bytes] | None
-    headers: tuple[tuple[bytes, re.Pattern[bytes] | None], ...]
-    is_tombstone: bool
-    is_literal: bool
-    where: queries.Query = field(default_factory=queries.Query)
-
-    def mask(self, part: Part) -> Mask:
-        """Return bool[n]: which records of a part match."""
-        columns, keep = part.columns, part.keep
-        assert columns.keys is not None
-        assert columns.values is not None
-        assert columns.headers is not None
-        if self.is_tombstone:
-            keep = keep & columns.values.is_null() & ~columns.keys.is_null()
-        find = find_literal if self.is_literal else find_pattern
-        for pattern, column in ((self.key, columns.keys), (self.value, columns.values)):
-            if pattern is not None:
-                keep = find(pattern, column, keep)
-        if self.either is not None:
-            in_value = find(self.either, columns.values, keep)
-            keep = find(self.either, columns.keys, keep) | in_value
-        for name, pattern in self.headers:
-            keep = _find_header(name, pattern, columns.headers, keep)
-        place = (part.partition.topic, part.partition.partition, part.read.segment.base_offset)
-        return self.where.mask(
-            cache(lambda name: arrow.column(name, columns, part.batch_rows, place)), keep
-        )
-
-
-def find_pattern(pattern: re.Pattern[bytes], column: BinaryColumn, keep: Mask) -> Mask:
-    """Return which of the items in ``keep`` hold a match; null never does."""
-    found = np.zeros(len(keep), np.bool_)
-    data = memoryview(column.data)
-    offsets = column.offsets.tolist()
-    search = pattern.search
-    for index in np.flatnonzero(keep & ~column.is_null()).tolist():
-        if search(data[offsets[index] : offsets[index + 1]]):
-            found[index] = True
-    return found
-
-
-def find_literal(pattern: re.Pattern[bytes], column: BinaryColumn, keep: Mask) -> Mask:
-    """Do what `find_pattern` does for plain bytes: look through all items at once."""
-    found = np.zeros(len(keep), np.bool_)
-    end = int(column.offsets[-1])
-    data = memoryview(column.data)[:end]
-    at = 0
-    while (match := pattern.search(data, at)) is not None:
-        first, last = match.span()
-        if first == last:  # an empty pattern: everything but null matches
-            return keep & ~column.is_null()
-        item = int(np.searchsorted(column.offsets, first, side="right")) - 1
-        at = first + 1
-        if last <= column.offsets[item + 1]:  # otherwise it reaches into the next item
-            found[item] = True
-            at = int(column.offsets[item + 1])
-    return found & keep
-
-
-def _find_header(
-    name: bytes, pattern: re.Pattern[bytes] | None, column: HeaderColumn, keep: Mask
-) -> Mask:
-    """Return which of the records in ``keep`` have a header of this name that matches."""
-    found = np.zeros(len(keep), np.bool_)
-    counts = np.diff(column.offsets)
-    for index in np.flatnonzero(keep & (counts > 0)).tolist():
-        for key, value in column.item(index):
-            if key == name and (pattern is None or (value is not None and pattern.search(value))):
-                found[index] = True
-                break
-    return found
-
-
-def _compiler(*, literal: bool, as_hex: bool, ignore_case: bool) -> Callable[[str], Any]:
-    """Return the function from an argument to a pattern over bytes."""
-    flags = re.DOTALL | (re.IGNORECASE if ignore_case else 0)
-
-    def compiled(text: str) -> re.Pattern[bytes]:
-        if as_hex:
-            try:
-                return re.compile(re.escape(bytes.fromhex(text)))
-            except ValueError:
-                raise click.UsageError(f"{text!r} is not hex: two digits per byte") from None
-        data = text.encode()
+    if as_hex:
         try:
-            return re.compile(re.escape(data) if literal else data, flags)
-        except re.error as error:
-            raise click.UsageError(f"{text!r} is not a regular expression: {error}") from None
+            return literal(bytes.fromhex(text))
+        except ValueError:
+            raise click.UsageError(f"{text!r} is not hex: two digits per byte") from None
+    if is_literal:
+        return literal(text.encode("utf-8", "surrogateescape"), ignores_case=ignores_case)
+    try:
+        return regular_expression(text, ignores_case=ignores_case)
+    except QueryError as error:
+        raise click.UsageError(str(error)) from None
 
-    return compiled
+
+def _header(text: str, pattern: Callable[[str], Pattern]) -> Condition:
+    name, equals, rest = text.partition("=")
+    return HoldsHeader(name.encode(), pattern(rest) if equals else None)
 
 
-@click.command("search", cls=Command, short_help="Find records by key, value, header, time.")
+def _anywhere(pattern: Pattern) -> Condition:
+    return AnyOf((Holds("key", pattern), Holds("value", pattern), HoldsHeader(None, pattern)))
+
+
+@click.command("search", cls=Command)
 @chooses_records
 @click.option("--key", "-k", metavar="PATTERN", help="Only records with a matching key.")
 @click.option("--value", "-v", metavar="PATTERN", help="Only records with a matching value.")
@@ -161,19 +97,23 @@ def _compiler(*, literal: bool, as_hex: bool, ignore_case: bool) -> Callable[[st
     "--where",
     "-w",
     metavar="QUERY",
-    help="Only records that meet a query: 'key:id-7 $.amount>100 -test', as in the record browser.",
+    help="Only records that meet a query, as PATTERN: 'key:id-7 $.amount > 100 not test'.",
 )
 @click.option("--tombstones", is_flag=True, help="Only records with a key and a null value.")
 @click.option(
-    "--literal", "-F", is_flag=True, help="Read patterns as plain text, not regular expressions."
+    "--literal",
+    "-F",
+    "literal_text",
+    is_flag=True,
+    help="Read PATTERN as plain text, not as a query or regular expression.",
 )
-@click.option("--hex", "-x", "as_hex", is_flag=True, help="Read patterns as bytes in hex.")
+@click.option("--hex", "-x", "as_hex", is_flag=True, help="Read PATTERN as bytes in hex.")
 @click.option("--ignore-case", "-i", is_flag=True, help="Ignore case (ASCII only).")
 @click.option("--count", "-c", is_flag=True, help="Print only the number of matches.")
 @click.option(
     "--show-values", is_flag=True, help="Print keys, values and headers, not their sizes."
 )
-@key_format("The format of keys, as utf8, avro or avro:FILE; the default is auto.")
+@key_format("The format of keys, as utf8, avro or avro:FILE; the default is auto, in JSON hex.")
 @value_format("The format of values.")
 @takes_workers
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines, as dump does.")
@@ -184,7 +124,7 @@ def command(
     headers: tuple[str, ...],
     where: str | None,
     tombstones: bool,
-    literal: bool,
+    literal_text: bool,
     as_hex: bool,
     ignore_case: bool,
     count: bool,
@@ -197,72 +137,92 @@ def command(
 ) -> int:
     r"""Print the records that match every condition.
 
-    search DIR PATTERN searches keys and values: without another condition, the last of several
-    PATHs is a pattern if no file or folder has that name.
+    search DIR PATTERN takes a query, as --where, widgets and Python do: words to find in the key,
+    the value or a header, 'key=id-7', '$.amount > 100', 'header.trace:7', '/^id-\\d+$/',
+    'size > 1000', and, or, not, parentheses. Without another condition, the last of several PATHs
+    is a PATTERN if no file or folder has that name. docs/queries.md has every form.
 
-    A PATTERN is a regular expression over bytes, found anywhere in the key or value: 'a.*b',
-    '^id-7$', '\x00\x01'. With --literal it is text, with --hex bytes. Null matches no pattern; an
-    empty pattern matches everything else.
+    The PATTERN of --key, --value and --header is a regular expression over bytes, found anywhere:
+    'a.*b', '^id-7$', '\\x00\\x01'. With --literal a PATTERN is text, with --hex bytes. Null matches
+    no pattern; an empty one matches everything else.
 
     A range needs no pattern: search PATH --since 2026-03-01 --until 2026-03-02.
 
+    What was not looked at, such as a folder that is marked for deletion, is named on stderr;
+    --everything includes it.
+
     Exit codes: 0 found, 1 nothing found. A file without a batch is not a log: 3.
     """
-    if literal and as_hex:
+    if literal_text and as_hex:
         raise click.UsageError("--literal and --hex exclude each other")
+    pattern = partial(_pattern, is_literal=literal_text, as_hex=as_hex, ignores_case=ignore_case)
+    conditions = [
+        *(_header(text, pattern) for text in headers),
+        *([] if key is None else [Holds("key", pattern(key))]),
+        *([] if value is None else [Holds("value", pattern(value))]),
+        *([IsNull("value"), Not(IsNull("key"))] if tombstones else []),
+    ]
+    asked = [_parsed("--where", where or "", ignores_case=ignore_case)]
     either = None
-    wanted = _parsed(where or "")
-    if key is value is where is None and not headers and not tombstones:
+    if not conditions and where is None:
         choice["paths"], either = _last_pattern(choice["paths"])
-    compiled = _compiler(literal=literal, as_hex=as_hex, ignore_case=ignore_case)
-    query = Query(
-        key=None if key is None else compiled(key),
-        value=None if value is None else compiled(value),
-        either=None if either is None else compiled(either),
-        headers=tuple(_header(text, compiled) for text in headers),
-        is_tombstone=tombstones,
-        is_literal=literal or as_hex,
-        where=wanted,
-    )
-    selection = _narrowed(select_records(**choice), wanted)
-    look = Look(
-        show_values,
-        key_format,
-        value_format,
-        is_terminal(),
-        decoders=decoders(selection),
-    )
+    if either is not None and (literal_text or as_hex):
+        conditions.append(_anywhere(pattern(either)))
+    elif either is not None:
+        asked.append(_parsed("PATTERN", either, ignores_case=ignore_case))
+    selection = select_records(**choice)
+    query = all_of(asked, conditions)
+    if query.asks_invalid:
+        query = query.with_decoders(decoders_of(selection, key_format, value_format))
+    selection = _narrowed(selection, query)
     reading = Reading(
         replace(selection, limit=None),
         quiet=is_terminal() and not count,
         workers=worker_count(workers),
+        query=query.text,
     )
-    printer = None if count else _print_json if as_json else _TextPrinter(look)
-    found = _search(reading, query, selection.limit, printer)
-    if count:
-        click.echo(f'{{"count": {found}}}' if as_json else str(found))
-    elif not as_json:
-        what = "" if either is None else f" whose key or value matches {either!r}"
-        note(f"{plural(found, 'record')} found{what}")
-    reading.tell_findings()
+    printer: Printer = _JsonPrinter(selection, shown_as_json(selection, key_format, value_format))
+    if not as_json:
+        printer = _TextPrinter(
+            Look(show_values, key_format, value_format, is_terminal(), decoders=decoders(selection))
+        )
+    found = _search(reading, query, selection.limit, None if count else printer)
+    _tell(found, reading, either, is_count=count, as_json=as_json)
     return 0 if found else NOT_FOUND
 
 
-def _parsed(text: str) -> queries.Query:
+def _tell(
+    found: int, reading: Reading, either: str | None, *, is_count: bool, as_json: bool
+) -> None:
+    """Report how many records were found, and what was not searched."""
+    if is_count and as_json:
+        left = [each.as_dict() for each in reading.not_searched]
+        print_json({"count": found, "not_searched": left})
+    elif is_count:
+        click.echo(str(found))
+    elif not as_json:
+        what = "" if either is None else f" for {either!r}"
+        note(f"{plural(found, 'record')} found{what}")
+    reading.tell_findings()
+    reading.tell_not_searched()
+
+
+def _parsed(name: str, text: str, *, ignores_case: bool) -> Query:
     try:
-        return queries.parse(text)
+        return parse(text, ignores_case=ignores_case)
     except QueryError as error:
-        raise click.UsageError(f"--where: {error}") from None
+        raise click.UsageError(f"{name}: {error}") from None
 
 
-def _narrowed(selection: Selection, where: queries.Query) -> Selection:
+def _narrowed(selection: Selection, where: Query) -> Selection:
     """Return the selection without what a query excludes by its ranges."""
     first, end = selection.offsets
     offsets = (LOWEST if first is None else first, HIGHEST if end is None else end)
-    numbers = where.partitions
+    known = list(selection.listing.partitions.values())
     return replace(
         selection,
-        partitions=[p for p in selection.partitions if numbers is None or p.partition in numbers],
+        partitions=where.admitted(selection.partitions, known),
+        meant=tuple(where.admitted(selection.meant, known)),
         offsets=selection.offsets
         if where.offsets == EVERYTHING
         else common(offsets, where.offsets),
@@ -278,23 +238,20 @@ def _last_pattern(paths: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:
     return tuple(before), last
 
 
-def _header(text: str, compiled: Callable[[str], Any]) -> tuple[bytes, Any]:
-    name, equals, pattern = text.partition("=")
-    return name.encode(), compiled(pattern) if equals else None
-
-
 def _search(
     reading: Reading,
     query: Query,
     limit: int | None,
-    printer: Callable[[Part, Mask], None] | None,
+    printer: Printer | None,
 ) -> int:
     """Print the matches and return their number, at most ``limit``."""
     found = 0
     if limit == 0:
         return 0
     for part in reading:
-        mask = query.mask(part)
+        columns = columns_of(part.columns, part.batch_rows, part.read)
+        mask = query.mask(columns, part.keep)
+        reading.unread += len(columns.unread)
         if limit is not None:
             places = np.flatnonzero(mask)
             mask[places[limit - found :]] = False
@@ -309,11 +266,25 @@ def _search(
     return found
 
 
-def _print_json(part: Part, mask: Mask) -> None:
-    where = (part.partition.topic, part.partition.partition)
-    runs = runs_of(mask)
-    for text in json_lines.record_lines(part.columns, part.batch_rows, runs, where):
-        sys.stdout.write(text)
+class _JsonPrinter:
+    """Prints matches as JSON lines; with --everything, with the file of each."""
+
+    def __init__(self, selection: Selection, shown: Callable[[str], json_lines.Shown]) -> None:
+        self._names_files = selection.everything
+        self._shown = shown
+
+    def __call__(self, part: Part, mask: Mask) -> None:
+        where = (part.partition.topic, part.partition.partition)
+        file = part.read.segment.path if self._names_files else ""
+        for text in json_lines.record_lines(
+            part.columns,
+            part.batch_rows,
+            runs_of(mask),
+            where,
+            shown=self._shown(where[0]),
+            file=file,
+        ):
+            sys.stdout.write(text)
 
 
 class _TextPrinter:
@@ -321,12 +292,14 @@ class _TextPrinter:
 
     def __init__(self, look: Look) -> None:
         self._look = look
-        self._partition = ""
+        self._title = ""
 
     def __call__(self, part: Part, mask: Mask) -> None:
-        if part.partition.path != self._partition:
-            self._partition = part.partition.path
-            click.echo(self._look.style(safe(part.partition.name), bold=True))
+        name, file = part.partition.name, part.read.segment.path
+        title = name if file.endswith(".log") else f"{name} {os.path.basename(file)}"
+        if title != self._title:
+            self._title = title
+            click.echo(self._look.style(safe(title), bold=True))
         huge = are_huge(part.columns)
         line = text_lines.RecordLines(part.partition.topic, self._look).line
         for index in np.flatnonzero(mask).tolist():

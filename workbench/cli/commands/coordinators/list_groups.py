@@ -8,7 +8,7 @@ from workbench.cli.show.coordinator_facts import group_facts, load_groups, loads
 from workbench.coordinator.era import Era
 
 
-@click.command("groups", cls=Command, short_help="List groups of every kind.")
+@click.command("groups", cls=Command)
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @click.option(
     "--all", "everything", is_flag=True, help="Also show groups that a broker would not serve."

@@ -11,7 +11,7 @@ from workbench.coordinator.era import Era
 from workbench.coordinator.groups.stored_groups import CommittedOffset
 
 
-@click.command("offsets", cls=Command, short_help="List committed offsets and their lag.")
+@click.command("offsets", cls=Command)
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @click.option("--group", "-g", metavar="NAME", help="Only offsets of this group.")
 @click.option(

@@ -11,7 +11,7 @@ from workbench.coordinator.repair.repair import REPAIR
 SOMETHING_TO_DO = 1
 
 
-@click.command("repairs", cls=Command, short_help="Plan a repair of groups and transactions.")
+@click.command("repairs", cls=Command)
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @click.option("--show-values", is_flag=True, help="Print keys and values in hex, not their sizes.")
 @as_json

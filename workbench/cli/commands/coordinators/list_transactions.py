@@ -17,7 +17,7 @@ from workbench.coordinator.transactions.stored_transactions import HANGS, Stored
 from workbench.runtime.words import plural
 
 
-@click.command("transactions", cls=Command, short_help="List transactional ids; find what hangs.")
+@click.command("transactions", cls=Command)
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @click.option(
     "--open", "is_open", is_flag=True,

@@ -1,12 +1,13 @@
 """`kafka-workbench group`: everything about one group."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import click
 
 from workbench.cli.command import Command, as_json
 from workbench.cli.commands.coordinators.list_offsets import print_offsets
-from workbench.cli.output import print_json, print_table, time_of
+from workbench.cli.output import label, note, print_json, print_table, time_of
 from workbench.cli.show.coordinator_facts import (
     group_facts,
     load_groups,
@@ -14,16 +15,20 @@ from workbench.cli.show.coordinator_facts import (
     offset_facts,
     rebalance_facts,
     report,
+    share_facts,
 )
 from workbench.coordinator.era import Era
 from workbench.coordinator.groups.rebalance_history import RebalanceHistory
 from workbench.loaders.tables.coordinator_explanation import explained
+from workbench.runtime.words import did_you_mean
 
-NOT_THERE = 1
+NOT_THERE = NOT_EVERYWHERE = 1
 _NEWEST = 10  # rebalances in the text
+_SHOWN = 10  # groups that a message names
+_RULES_OF_NO_GROUP = 3  # where no record mentions it: nothing to show
 
 
-@click.command("group", cls=Command, short_help="Show one group and its story.")
+@click.command("group", cls=Command)
 @click.argument("name")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @loads_groups
@@ -43,14 +48,19 @@ def command(
     its generation, epochs and assignments follow, with who came and went. The rules at the end say
     for each partition whether consumers resume there or start over, and why.
 
-    Exit codes: 0 done, 1 there is no such group (state Dead), or something could not be read.
+    Exit codes: 0 consumers resume everywhere, as the group left off; 1 there is no such group
+    (state Dead), a rule blocks or limits where they resume, or something could not be read.
 
     With --json: an object as `groups --json` gives; its offsets are a list of objects as
-    `offsets --json` gives. Beside them conclusion, and rules: a list of objects with rule, where
-    (partition, or null: the whole group), verdict (allows, blocks, limits, unknown), value,
-    threshold, reason, kafka and due. rebalances is a list of objects with timestamp, event, state,
-    generation (the epoch if the group is not classic), targetAssignmentEpoch, protocol, leader,
-    memberCount, joined, left, reason, log and recordOffset; null is unknown.
+    `offsets --json` gives. shareOffsets is a list of objects, one for each partition of a share
+    group: startOffset (null: not read yet), endOffset, leaderEpoch, deliveryCompleteCount, lag,
+    inFlight (endOffset less startOffset), how many of these offsets are available (to be delivered
+    again), acknowledged and archived, and states. Beside them conclusion, and rules: a list of
+    objects with rule, where (partition, or null: the whole group), verdict (allows, blocks, limits,
+    unknown), value, threshold, reason, kafka and due. rebalances is a list of objects with
+    timestamp, event, state, generation (the epoch if the group is not classic),
+    targetAssignmentEpoch, protocol, leader, memberCount, joined, left, reason, log and
+    recordOffset; null is unknown.
     """
     coordinator = load_groups(paths, era, now, retention_minutes)
     loaded = coordinator.groups.get(name)
@@ -59,22 +69,26 @@ def command(
     if loaded is not None:
         facts = group_facts(loaded, coordinator)
     facts["offsets"] = [offset_facts(each) for each in offsets]
+    facts["shareOffsets"] = [share_facts(each) for each in coordinator.share_partitions(name)]
     story = explained(coordinator, name)
     facts |= {"conclusion": story.conclusion, "rules": story.as_dict()["rules"]}
     history = RebalanceHistory(coordinator.logs.topic_names, name)
     coordinator.observe(history, name, each_commit=False)
     facts["rebalances"] = [rebalance_facts(each) for each in history.finish()]
     code = report(coordinator.findings())
+    if loaded is None:
+        note(_absence(name, coordinator.groups))
     if as_json:
         print_json(facts)
-    else:
-        tables = {"members", "offsets", "rules", "rebalances"}
-        shown = {field: value for field, value in facts.items() if field not in tables}
+    elif loaded is not None or len(story) > _RULES_OF_NO_GROUP:
+        tables = {"members", "offsets", "shareOffsets", "rules", "rebalances"}
+        shown = {"group": name, "conclusion": story.conclusion, **facts}
+        shown = {field: value for field, value in shown.items() if field not in tables}
         times = ("stateTimestamp", "lastCommitTimestamp")
         print_table(
             ["field", "value"],
             [
-                [field, time_of(value) if field in times else value]
+                [label(field), time_of(value) if field in times else value]
                 for field, value in shown.items()
                 if value is not None
             ],
@@ -83,10 +97,37 @@ def command(
         if offsets:
             click.echo()
             print_offsets(offsets, everything=True)
+        _print_shares(facts["shareOffsets"])
         _print_rebalances(facts["rebalances"])
         click.echo()
         print_table(["partition", "rule", "verdict", "why"], story.cells())
-    return NOT_THERE if loaded is None else code
+    if loaded is None:
+        return NOT_THERE
+    return code or (NOT_EVERYWHERE if story.is_limited else 0)
+
+
+def _absence(name: str, groups: Iterable[str]) -> str:
+    """Return that there is no such group, and which there are."""
+    there = sorted(groups)
+    shown = ", ".join(there[:_SHOWN]) + (
+        f" and {len(there) - _SHOWN:,} more" * (len(there) > _SHOWN)
+    )
+    return f"no such group: {name}{did_you_mean(name, there)}; groups: {shown or 'none'}"
+
+
+def _print_shares(shares: list[dict[str, Any]]) -> None:
+    if not shares:
+        return
+    click.echo()
+    names = ("startOffset", "logEndOffset", "lag", "inFlight")
+    states = ("available", "acknowledged", "archived")
+    print_table(
+        ["share-partition", *map(label, names), *states],
+        [
+            [f"{each['topic']}-{each['partition']}", *(each[name] for name in (*names, *states))]
+            for each in shares
+        ],
+    )
 
 
 def _print_rebalances(rebalances: list[dict[str, Any]]) -> None:

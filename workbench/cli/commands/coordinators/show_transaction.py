@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from workbench.cli.command import Command, as_json, open_logs, read_time
-from workbench.cli.output import note, print_json, print_table, time_of
+from workbench.cli.output import label, note, print_json, print_table, time_of
 from workbench.cli.settings import settings_for, takes_settings
 from workbench.cli.show.coordinator_facts import open_facts, report, transaction_facts
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
@@ -17,7 +17,7 @@ NOT_THERE_OR_HANGS = 1
 _TIMES = frozenset({"transactionStartTimeMs", "lastUpdateTimestamp", "timesOutAt", "expiresAt"})
 
 
-@click.command("transaction", cls=Command, short_help="Show one transaction and what ends it.")
+@click.command("transaction", cls=Command)
 @click.argument("name", metavar="ID")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @click.option(
@@ -69,8 +69,8 @@ def command(
         print_table(
             ["field", "value"],
             [
-                [field, time_of(value) if field in _TIMES else _text(value)]
-                for field, value in facts.items()
+                [label(field), time_of(value) if field in _TIMES else _text(value)]
+                for field, value in {"conclusion": story.conclusion, **facts}.items()
                 if value is not None and field not in {"open", "rules"}
             ],
         )

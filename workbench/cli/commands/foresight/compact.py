@@ -15,14 +15,14 @@ from workbench.cli.changing import (
 from workbench.cli.command import Command, as_json
 from workbench.cli.explain_options import chosen_times, takes_rounds
 from workbench.cli.output import Size, print_json, print_table, say
-from workbench.cli.settings import settings_for, takes_settings
+from workbench.cli.settings import meant_for, say_meant, takes_kafka, takes_settings
 from workbench.foresight.copies.compacting import Compaction, compact_directory
 from workbench.loaders.remote import mounted
 from workbench.loaders.scan.plan import choose_partitions
 from workbench.runtime.words import plural
 
 
-@click.command("compact", cls=Command, short_help="Compact logs, in a copy.")
+@click.command("compact", cls=Command)
 @click.argument("path", metavar="DIR", type=click.Path())
 @takes_target
 @click.option(
@@ -35,6 +35,7 @@ from workbench.runtime.words import plural
 )
 @takes_rounds
 @takes_settings
+@takes_kafka
 @as_json
 def command(
     *,
@@ -46,6 +47,7 @@ def command(
     passes: int,
     everything: bool,
     settings: tuple[str, ...],
+    kafka: str | None,
     as_json: bool,
 ) -> int:
     """Clean logs as a broker's cleaner does, even if they are not due, and count their records.
@@ -60,14 +62,15 @@ def command(
 
     Exit codes: 0 done. After an error there is no OUT.
 
-    With --json: an object with path, logs and left_out (links and others that were not copied).
+    With --json: an object with broker, path, logs and left_out (links and others that were not
+    copied).
     """
     path = mounted(path)
     where = chosen_target(path, target, in_place=in_place)
     moments = chosen_times(times, passes)
     listing = listed(path)
     choose_partitions(listing, topics or None, None)
-    found = settings_for(listing, settings)
+    meant, found = meant_for(listing, settings, kafka)
     with copied(path, where) as left_out, loading("loading", folder_count(path)) as advance:
         done = compact_directory(
             where, moments, found, topics=topics, everything=everything, progress=advance
@@ -75,8 +78,9 @@ def command(
     if as_json:
         logs = [_as_dict(each) for each in done]
         left = [each._asdict() for each in left_out]
-        print_json({"path": where, "logs": logs, "left_out": left})
+        print_json({"broker": meant._asdict(), "path": where, "logs": logs, "left_out": left})
     else:
+        say_meant(meant, "cleaning")
         _print(done, where)
     return 0
 

@@ -9,7 +9,7 @@ from workbench.cli.command import Command, as_json, chooses_partitions, open_log
 from workbench.cli.explain_options import FAILURES, chosen_logs, takes_now
 from workbench.cli.output import console, print_json, print_table, rich_text
 from workbench.cli.progress import progress
-from workbench.cli.settings import named_values, takes_settings
+from workbench.cli.settings import named_values, say_meant, takes_kafka, takes_settings
 from workbench.errors import WorkbenchError
 from workbench.foresight.dry_listing import open_dry, time_or_now
 from workbench.inspection.partition import Partition
@@ -49,12 +49,13 @@ class Answer:
         }
 
 
-@click.command("explain", cls=Command, short_help="Explain why logs are compacted, or deleted.")
+@click.command("explain", cls=Command)
 @chooses_partitions
 @click.option("--cleaning", "only", flag_value="cleaning", help="Explain only compaction.")
 @click.option("--retention", "only", flag_value="retention", help="Explain only deletion.")
 @takes_now
 @takes_settings
+@takes_kafka
 @as_json
 def command(
     *,
@@ -64,9 +65,10 @@ def command(
     only: str | None,
     now: int | None,
     settings: tuple[str, ...],
+    kafka: str | None,
     as_json: bool,
 ) -> int:
-    """Explain why a broker of Kafka 4.2 compacts a log and deletes its segments, or does not.
+    """Explain why a broker compacts a log and deletes its segments, or does not.
 
     Each row shows one rule: the value that it checks, the threshold, and the verdict. The engine
     applies its own rules to the logs as a starting broker loads them; nothing is written.
@@ -78,14 +80,14 @@ def command(
 
     Exit codes: 0 done, 1 a log cannot be loaded, or cleaning it would fail.
 
-    With --json: a list of objects with partition, cleaning, retention and problem.
+    With --json: a list of objects with broker, partition, cleaning, retention and problem.
     """
     logs = open_logs(paths)
     chosen = chosen_logs(logs.listing, topics, partitions)
     moment = time_or_now(now)
     answers = []
     with (
-        open_dry(logs.listing.log_directories, named_values(settings), moment) as dry,
+        open_dry(logs.listing.log_directories, named_values(settings), moment, kafka) as dry,
         progress("explaining", len(chosen), unit="logs") as meter,
     ):
         explainer = Explainer(dry, moment)
@@ -93,8 +95,10 @@ def command(
             answers.append(_answer(explainer, partition, only))
             meter.advance(1)
     if as_json:
-        print_json([answer.as_dict() for answer in answers])
+        broker = dry.meant._asdict()
+        print_json([{"broker": broker, **answer.as_dict()} for answer in answers])
     else:
+        say_meant(dry.meant, "cleaning")
         for answer in answers:
             _print(answer)
     return 0 if all(answer.is_sound for answer in answers) else FAILURES

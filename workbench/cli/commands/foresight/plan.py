@@ -14,7 +14,7 @@ from workbench.cli.command import (
 from workbench.cli.explain_options import FAILURES, chosen_logs, chosen_times, takes_rounds
 from workbench.cli.output import console, print_json, print_table, rich_text
 from workbench.cli.progress import progress
-from workbench.cli.settings import named_values, takes_settings
+from workbench.cli.settings import named_values, say_meant, takes_kafka, takes_settings
 from workbench.cli.show.value_text import plain_text
 from workbench.errors import WorkbenchError
 from workbench.files.names import TopicPartition
@@ -25,7 +25,7 @@ from workbench.loaders.tables.cleaning_plan import CleaningPlan
 from workbench.loaders.tables.explain_partition import plan_partition
 
 
-@click.command("plan", cls=Command, short_help="Show what compaction would drop, and why.")
+@click.command("plan", cls=Command)
 @chooses_partitions
 @takes_rounds
 @click.option("--why", "offsets", type=int, multiple=True, metavar="OFFSET",
@@ -37,6 +37,7 @@ from workbench.loaders.tables.explain_partition import plan_partition
 @click.option("--batches", is_flag=True, help="Show the outcome for each batch.")
 @click.option("--records", is_flag=True, help="Show the outcome for each record.")
 @takes_settings
+@takes_kafka
 @takes_workers
 @as_json
 def command(
@@ -52,6 +53,7 @@ def command(
     batches: bool,
     records: bool,
     settings: tuple[str, ...],
+    kafka: str | None,
     workers: int | None,
     as_json: bool,
 ) -> int:
@@ -65,8 +67,9 @@ def command(
 
     Exit codes: 0 done, 1 a log cannot be loaded or cleaned; the others are shown.
 
-    With --json: a list of objects with partition, size, size_after, problem, high_watermark, rounds
-    and reasons, and with why, keys, batches and records if requested. Keys are hex.
+    With --json: a list of objects with broker, partition, size, size_after, problem,
+    high_watermark, rounds and reasons, and with why, keys, batches and records if requested. Keys
+    are hex.
     """
     logs = open_logs(paths)
     chosen = chosen_logs(logs.listing, topics, partitions)
@@ -75,9 +78,11 @@ def command(
     told: list[dict[str, Any]] = []
     code = 0
     with (
-        open_dry(logs.listing.log_directories, named_values(settings), moments[0]) as dry,
+        open_dry(logs.listing.log_directories, named_values(settings), moments[0], kafka) as dry,
         progress("planning", len(chosen), unit="logs") as meter,
     ):
+        if not as_json:
+            say_meant(dry.meant, "cleaning")
         for partition in chosen:
             if topics or partitions or _is_compacted(dry, partition):
                 try:
@@ -95,7 +100,7 @@ def command(
                         _print(plan, told[-1])
             meter.advance(1)
     if as_json:
-        print_json(told)
+        print_json([{"broker": dry.meant._asdict(), **each} for each in told])
     elif not told:
         click.echo(
             "no log is known to be compacted; --topic plans any log, explain shows the reason"

@@ -7,8 +7,13 @@ import click
 from workbench.cli.changing import loading
 from workbench.cli.command import Command, as_json, open_logs, read_time
 from workbench.cli.output import cell, console, print_json, print_table, rich_text
-from workbench.cli.settings import settings_for, takes_settings
-from workbench.foresight.startup.prediction import PartitionStart, StartupPrediction
+from workbench.cli.settings import meant_for, say_meant, takes_kafka, takes_settings
+from workbench.config.internal_topics import METADATA_LOG
+from workbench.foresight.startup.prediction import (
+    MetadataStart,
+    PartitionStart,
+    StartupPrediction,
+)
 from workbench.runtime.words import plural
 
 _LOADS: Final = 0
@@ -18,9 +23,10 @@ _FAILURES: Final = frozenset({"offline", "refuses"})
 _COLORS: Final = {_LOADS: "green", _CHANGES: "yellow", _FAILS: "red"}
 
 
-@click.command("predict", cls=Command, short_help="Predict what a broker will do at its start.")
+@click.command("predict", cls=Command)
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @takes_settings
+@takes_kafka
 @click.option(
     "--node-id", type=int, help="The broker's node id; default: node.id in meta.properties."
 )
@@ -35,14 +41,17 @@ def command(
     *,
     paths: tuple[str, ...],
     settings: tuple[str, ...],
+    kafka: str | None,
     node_id: int | None,
     now: int | None,
     quick: bool,
     as_json: bool,
 ) -> int:
-    """Predict what a broker of Kafka 4.2 will do with log directories when it starts.
+    """Predict what a broker will do with log directories when it starts.
 
-    The engine loads the logs with every change kept in memory: nothing is written. For each
+    Give them in the order of log.dirs: the first has the metadata log, unless --set
+    metadata.log.dir names another. The engine recovers the metadata log, and then loads the logs of
+    the topics that are known, with every change kept in memory: nothing is written. For each
     partition directory, the prediction says whether the broker loads it as it is, recovers it, sets
     it aside as stray, takes its log directory offline, or stops, and with which exception. It also
     names damage that the broker will not detect, and what consumers will then read. It says nothing
@@ -51,12 +60,14 @@ def command(
     Exit codes: 0 all logs load as they are, 1 something is changed, is not detected or cannot be
     read here, 2 the broker does not start, or not with all directories.
 
-    With --json: an object with starts, problem, exception, directories and partitions.
+    With --json: an object with broker, starts, problem, exception, metadata, directories and
+    partitions.
     """
-    prediction = predict(paths, settings, node_id, now=now, consumers=not quick)
+    prediction = predict(paths, settings, node_id, kafka=kafka, now=now, consumers=not quick)
     if as_json:
         print_json(prediction.as_dict())
     else:
+        say_meant(prediction.broker, "start")
         _print(prediction)
     return _code(prediction)
 
@@ -66,6 +77,7 @@ def predict(
     settings: tuple[str, ...],
     node_id: int | None,
     *,
+    kafka: str | None,
     now: int | None,
     consumers: bool,
 ) -> StartupPrediction:
@@ -73,15 +85,16 @@ def predict(
 
     Raises:
         LogDirectoryError: a path does not exist, or is not a directory.
-        ConfigError: a setting is wrong.
+        ConfigError: a setting is wrong, or the version is unknown.
     """
     logs = open_logs(paths)
-    found = settings_for(logs.listing, settings)
+    found = meant_for(logs.listing, settings, kafka)[1]
     with loading("loading", len(logs)) as advance:
         return logs.predict_startup(
             found.broker,
             topic_configs=found.topic_configs,
             node_id=node_id,
+            kafka=kafka,
             now=now,
             consumers=consumers,
             progress=advance,
@@ -129,12 +142,32 @@ def _print(prediction: StartupPrediction) -> None:
         for line, style in lines:
             out.print(rich_text(f"  {line}", style))
     out.print()
+    if prediction.metadata is not None:
+        for line, style in _metadata_lines(prediction.metadata):
+            out.print(rich_text(line, style))
     for directory in prediction.directories:
         if directory.verdict == "offline":
             out.print(rich_text(f"{directory.path} goes offline: {directory.problem}", "red"))
         elif directory.verdict == "unread":
             out.print(rich_text(f"{directory.path} {directory.problem}", "yellow"))
     out.print(rich_text(_summary(prediction), f"bold {_COLORS[_code(prediction)]}"))
+
+
+def _metadata_lines(metadata: MetadataStart) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    log = metadata.log
+    if log is not None and log.bytes_cut:
+        text = f"{METADATA_LOG}: {log.reason}; what follows offset {metadata.known_until} is lost"
+        found.append((text, "yellow"))
+    if metadata.vanished:
+        text = f"topics that vanish, because they are not in {METADATA_LOG}"
+        found.append((f"{text}: {', '.join(metadata.vanished)}", "red"))
+    if metadata.created:
+        text = "partitions that the broker creates, empty"
+        found.append((f"{text}: {', '.join(metadata.created)}", "yellow"))
+    if metadata.note:
+        found.append((metadata.note, "yellow"))
+    return found
 
 
 def _lines(row: PartitionStart) -> list[tuple[str, str]]:

@@ -14,14 +14,14 @@ from workbench.cli.changing import (
 )
 from workbench.cli.command import Command, as_json, read_time
 from workbench.cli.output import cell, console, note, print_json, rich_text
-from workbench.cli.settings import settings_for, takes_settings
+from workbench.cli.settings import meant_for, say_meant, takes_kafka, takes_settings
 from workbench.foresight.copies.copying import LeftOut
 from workbench.foresight.copies.repair import Recovery, recover_directory
 from workbench.loaders.remote import mounted
 from workbench.runtime.words import plural
 
 
-@click.command("recover", cls=Command, short_help="Recover a log directory, into a copy.")
+@click.command("recover", cls=Command)
 @click.argument("path", metavar="DIR", type=click.Path())
 @takes_target
 @click.option(
@@ -35,6 +35,7 @@ from workbench.runtime.words import plural
     "machine's. The time of the broker's own stop gives the snapshots that it would have written.",
 )  # fmt: skip
 @takes_settings
+@takes_kafka
 @as_json
 def command(
     *,
@@ -44,6 +45,7 @@ def command(
     full: bool,
     now: int | None,
     settings: tuple[str, ...],
+    kafka: str | None,
     as_json: bool,
 ) -> int:
     """Load a log directory as a starting broker does, report the changes, and shut it down cleanly.
@@ -58,12 +60,12 @@ def command(
 
     Exit codes: 0 done. After an error there is no OUT.
 
-    With --json: an object with path, had_clean_shutdown, partitions and left_out (links and others
-    that were not copied).
+    With --json: an object with broker, path, had_clean_shutdown, partitions and left_out (links and
+    others that were not copied).
     """
     path = mounted(path)
     where = chosen_target(path, target, in_place=in_place)
-    found = settings_for(listed(path), settings)
+    meant, found = meant_for(listed(path), settings, kafka)
     with copied(path, where) as left_out, loading("recovering", folder_count(path)) as advance:
         recovery = recover_directory(
             where,
@@ -72,10 +74,12 @@ def command(
             everything=full,
             now=now,
             progress=advance,
+            kafka=meant.version,
         )
     if as_json:
-        print_json(_as_dict(recovery, left_out))
+        print_json({"broker": meant._asdict(), **_as_dict(recovery, left_out)})
     else:
+        say_meant(meant, "start")
         _print(recovery)
     return 0
 

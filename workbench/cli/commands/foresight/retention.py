@@ -15,7 +15,7 @@ from workbench.cli.changing import (
 )
 from workbench.cli.command import Command, as_json, read_time
 from workbench.cli.output import Size, print_json, print_table, say, time_of
-from workbench.cli.settings import settings_for, takes_settings
+from workbench.cli.settings import meant_for, say_meant, takes_kafka, takes_settings
 from workbench.file_system.dry import DryFileSystem
 from workbench.file_system.local import LOCAL
 from workbench.foresight.copies.copying import LeftOut
@@ -24,7 +24,7 @@ from workbench.loaders.remote import mounted
 from workbench.runtime.words import plural
 
 
-@click.command("retention", cls=Command, short_help="Delete old segments, in a copy.")
+@click.command("retention", cls=Command)
 @click.argument("path", metavar="DIR", type=click.Path())
 @takes_target
 @click.option("--dry-run", is_flag=True, help="Show what would be deleted; write nothing.")
@@ -33,6 +33,7 @@ from workbench.runtime.words import plural
     help="Measure ages from this time: ISO 8601, or ms since the epoch.",
 )  # fmt: skip
 @takes_settings
+@takes_kafka
 @as_json
 def command(
     *,
@@ -42,6 +43,7 @@ def command(
     dry_run: bool,
     now: int,
     settings: tuple[str, ...],
+    kafka: str | None,
     as_json: bool,
 ) -> int:
     """Apply retention once, as a broker's periodic task does, and explain it for each segment.
@@ -58,11 +60,11 @@ def command(
 
     Exit codes: 0 done. After an error there is no OUT.
 
-    With --json: an object with path, now, dry_run, segments, log_start_offsets, high_watermarks and
-    left_out (links and others that were not copied).
+    With --json: an object with broker, path, now, dry_run, segments, log_start_offsets,
+    high_watermarks and left_out (links and others that were not copied).
     """
     path = mounted(path)
-    found = settings_for(listed(path), settings)
+    meant, found = meant_for(listed(path), settings, kafka)
     where = path if dry_run else chosen_target(path, target, in_place=in_place)
     with copied(path, where) as left_out, loading("loading", folder_count(path)) as advance:
         result = retain(
@@ -72,10 +74,12 @@ def command(
             topic_configs=found.topic_configs,
             fs=DryFileSystem(within=[where]) if dry_run else LOCAL,
             progress=advance,
+            kafka=meant.version,
         )
     if as_json:
-        print_json(_as_dict(result, left_out, dry_run=dry_run))
+        print_json({"broker": meant._asdict(), **_as_dict(result, left_out, dry_run=dry_run)})
     else:
+        say_meant(meant)
         _print(result, dry_run=dry_run)
     return 0
 

@@ -5,13 +5,13 @@ import click
 from workbench.cli.command import Command, as_json, open_logs
 from workbench.cli.explain_options import FAILURES, takes_now
 from workbench.cli.output import console, print_json, print_table, rich_text, say
-from workbench.cli.settings import named_values, takes_settings
+from workbench.cli.settings import named_values, say_meant, takes_kafka, takes_settings
 from workbench.loaders.tables.offset_fates import OffsetFate
-from workbench.loaders.tables.what_if import WhatIf
+from workbench.loaders.tables.what_if import COLUMNS, WhatIf
 from workbench.log_directory import what_if
 
 
-@click.command("what-if", cls=Command, short_help="Show what another configuration would do.")
+@click.command("what-if", cls=Command)
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @click.option(
     "--topic", "-t", "topics", multiple=True, metavar="NAME", help="Only this topic; repeatable."
@@ -19,6 +19,7 @@ from workbench.log_directory import what_if
 @takes_now
 @click.option("--why", is_flag=True, help="Also show the reasons for each log.")
 @takes_settings
+@takes_kafka
 @as_json
 def command(
     *,
@@ -27,13 +28,16 @@ def command(
     now: int | None,
     why: bool,
     settings: tuple[str, ...],
+    kafka: str | None,
     as_json: bool,
 ) -> int:
     """Show what a broker would delete and compact if it were configured as --set says.
 
     Retention runs once on every log, and then the cleaner once on every log that is due; both on a
     copy in memory: nothing is written. Other configurations come from __cluster_metadata in the
-    same directories, or are Kafka's defaults.
+    same directories, or are Kafka's defaults; where they are unknown, the output says so.
+
+    The bytes of each log "with the change" stand beside those "as configured" and the difference.
 
     Committed offsets expire by offsets.retention.minutes; the default is that of the version that
     wrote them.
@@ -42,13 +46,17 @@ def command(
 
     Exit codes: 0 done, 1 a log could not be loaded.
 
-    With --json: an object with config, now, partitions, and offsets: a list of objects with group,
-    topic, partition, offset, commit_timestamp, expires_at, rule, is_gone, removes_group and reason.
+    With --json: an object with broker, config, now, partitions, and offsets: a list of objects with
+    group, topic, partition, offset, commit_timestamp, expires_at, rule, is_gone, removes_group and
+    reason.
     """
-    result = what_if(open_logs(paths), named_values(settings), now=now, topics=topics or None)
+    result = what_if(
+        open_logs(paths), named_values(settings), now=now, topics=topics or None, kafka=kafka
+    )
     if as_json:
         print_json(result.as_dict())
     else:
+        say_meant(result.broker, "cleaning")
         _print(result, why=why)
     return FAILURES if any(fate.problem for fate in result) else 0
 
@@ -56,9 +64,9 @@ def command(
 def _print(result: WhatIf, *, why: bool) -> None:
     out = console()
     print_table(
-        ["partition", "policy", "before", "deleted", "compacted", "after", "segments deleted"],
+        [*COLUMNS, "segments deleted"],
         [[*fate.totals(), f"{fate.deleted_segments} of {fate.segments}"] for fate in result],
-        spare=["segments deleted", "policy"],
+        spare=["segments deleted", "policy", "compacted", "deleted"],
     )
     for fate in result:
         told = fate.reasons if why else [fate.problem] if fate.problem else []
@@ -73,6 +81,8 @@ def _print(result: WhatIf, *, why: bool) -> None:
             ["group", "partition", "offset", "removed", "why"],
             [[fate.group, fate.name, fate.offset, _word(fate), fate.reason] for fate in gone],
         )
+    if result.about_configs:
+        say(result.about_configs)
     say(result.summary)
 
 

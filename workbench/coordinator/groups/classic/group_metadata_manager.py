@@ -46,6 +46,7 @@ from workbench.coordinator.runtime.append_errors import answer_to
 from workbench.coordinator.runtime.records import CoordinatorResult, nothing_to_write
 from workbench.runtime.clock import Clock
 from workbench.runtime.error_codes import ErrorCode
+from workbench.runtime.several import several
 from workbench.runtime.steps import Observer
 from workbench.runtime.words import plural
 
@@ -318,7 +319,7 @@ class GroupMetadataManager:
 
         Kafka: GroupMetadataManager.listGroups (4.2)
         """
-        wanted = {state.strip().lower() for state in states}
+        wanted = {state.strip().lower() for state in several(states)}
         return [
             group.listed()
             for group in self.groups.values()

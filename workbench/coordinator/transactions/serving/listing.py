@@ -10,6 +10,7 @@ from workbench.coordinator.transactions.serving.id_pattern import IdPattern
 from workbench.coordinator.transactions.serving.states import TransactionState
 from workbench.coordinator.transactions.serving.transaction_metadata import TransactionMetadata
 from workbench.runtime.error_codes import ErrorCode
+from workbench.runtime.several import several
 
 _STATES: Final = {str(state): state for state in TransactionState}
 
@@ -50,8 +51,9 @@ class TransactionFilter(NamedTuple):
             transactions: the states.
             now: ms.
         """
-        wanted = {_STATES[name] for name in self.states if name in _STATES}
-        unknown = sorted(name for name in self.states if name not in _STATES)
+        producers, states = several(self.producer_ids), several(self.states)
+        wanted = {_STATES[name] for name in states if name in _STATES}
+        unknown = sorted(name for name in states if name not in _STATES)
         try:
             pattern = IdPattern(self.pattern) if self.pattern else None
         except ValueError:
@@ -59,8 +61,8 @@ class TransactionFilter(NamedTuple):
         found = [
             (each.transactional_id, each.producer_id, each.state)
             for each in transactions
-            if (not self.producer_ids or each.producer_id in self.producer_ids)
-            and (not self.states or each.state in wanted)
+            if (not producers or each.producer_id in producers)
+            and (not states or each.state in wanted)
             and (self.longer_than_ms < 0 or now - each.start_timestamp > self.longer_than_ms)
             and (pattern is None or pattern.matches(each.transactional_id))
         ]

@@ -132,6 +132,7 @@ class TransactionStateManager:
         self._cache: dict[int, _CacheEntry] = {}
         self._loading: set[tuple[int, int]] = set()
         self._leader_epochs: dict[int, int] = {}  # the newest of each partition
+        self._is_open = True
 
     def tell(self, kind: str, where: object, reason: str = "", **numbers: Any) -> None:
         """Report a step to the observer."""
@@ -343,7 +344,8 @@ class TransactionStateManager:
     ) -> None:
         """Begin to load a partition that is led from now on.
 
-        Requests about it are refused with COORDINATOR_LOAD_IN_PROGRESS until it is loaded.
+        Requests about it are refused with COORDINATOR_LOAD_IN_PROGRESS until it is loaded. After
+        `clear` nothing is loaded before `open`.
 
         Args:
             number: the partition of `__transaction_state`.
@@ -355,6 +357,8 @@ class TransactionStateManager:
         Kafka: TransactionStateManager.loadTransactionsForTxnTopicPartition (4.2)
         """
         with self.lock:
+            if not self._is_open:
+                return
             self._loading.add((number, coordinator_epoch))
             self._leader_epochs[number] = coordinator_epoch
 
@@ -465,12 +469,17 @@ class TransactionStateManager:
         where = TopicPartition(TRANSACTIONS_TOPIC, number)
         self.tell("partition unloaded", where, transactional_ids=known)
 
+    def open(self) -> None:
+        """Load partitions again after `clear`."""
+        self._is_open = True
+
     def clear(self) -> None:
-        """Forget everything, at shutdown.
+        """Forget everything, at shutdown; a load in another thread ends between two chunks.
 
         Kafka: TransactionStateManager.shutdown (4.2)
         """
         with self.lock:
+            self._is_open = False
             self._loading.clear()
             self._cache.clear()
 

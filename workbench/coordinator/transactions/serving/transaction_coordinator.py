@@ -57,9 +57,11 @@ from workbench.coordinator.transactions.serving.transaction_metadata import (
 from workbench.errors import CoordinatorError, InvalidTransitionError
 from workbench.files.names import TopicPartition
 from workbench.log_manager.manager import LogManager
+from workbench.log_manager.registry import PartitionName, partition_of
 from workbench.runtime.clock import Clock
 from workbench.runtime.error_codes import ErrorCode, code_of
 from workbench.runtime.scheduler import Scheduler, Task
+from workbench.runtime.several import several
 from workbench.runtime.steps import Observer
 from workbench.runtime.times import time_text, with_hours
 
@@ -189,6 +191,7 @@ class TransactionCoordinator:
         Kafka: TransactionCoordinator.startup (4.2)
         """
         config = self._config
+        self.states.open()
         self._manager.update_topic_config(TRANSACTIONS_TOPIC, config.topic_config)
         if with_tasks:
             self._tasks = [
@@ -402,14 +405,14 @@ class TransactionCoordinator:
         transactional_id: str | None,
         producer_id: int,
         producer_epoch: int,
-        partitions: Iterable[TopicPartition],
+        partitions: Iterable[PartitionName],
         client_version: TransactionVersion = TransactionVersion.TV_2,
     ) -> ErrorCode:
         """Add partitions to a producer's transaction; the first ones open it.
 
         Kafka: TransactionCoordinator.handleAddPartitionsToTransaction (4.2)
         """
-        added = frozenset(partitions)
+        added = frozenset(map(partition_of, several(partitions)))
         try:
             name, found = self._find(transactional_id)
             metadata = found.metadata
@@ -460,13 +463,13 @@ class TransactionCoordinator:
         transactional_id: str | None,
         producer_id: int,
         producer_epoch: int,
-        partitions: Iterable[TopicPartition],
+        partitions: Iterable[PartitionName],
     ) -> dict[TopicPartition, ErrorCode]:
         """Tell the leader of partitions whether they are in a producer's transaction (KIP-890).
 
         Kafka: TransactionCoordinator.handleVerifyPartitionsInTransaction (4.2)
         """
-        asked = list(partitions)
+        asked = [partition_of(each) for each in several(partitions)]
         try:
             _, found = self._find(transactional_id)
             metadata = found.metadata

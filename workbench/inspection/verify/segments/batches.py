@@ -103,6 +103,11 @@ def _consequence(left_out: LeftOut, place: Place) -> str:
         return place.cut(_FAIL, left_out.end_offset)
     is_too_small = problem.code == problems.BAD_SIZE and problem.expected.startswith("at least")
     if is_too_small and place.is_last and place.stop == "clean":
+        if place.rules.skips_bad_tail:
+            return (
+                "After the clean shutdown, a broker that finds this batch after the last index "
+                f"entry takes the log to end before it; otherwise {_FAIL}."
+            )
         return (
             "After the clean shutdown, a broker searches for the log end offset from the last "
             "index entry, and does not start if this batch is after it (CorruptRecordException); "
@@ -155,7 +160,7 @@ def _tail_consequence(
     if place.is_recovered:
         return (
             "warning",
-            f"After the unclean shutdown, recovery truncates these bytes, at offset {next_offset}.",
+            f"{place.situation.recovers} truncates these bytes, at offset {next_offset}.",
         )
     ignored = (
         "a broker starts, ignores these bytes and writes the next batch after them, where no "
@@ -163,8 +168,10 @@ def _tail_consequence(
     )
     refused = (
         "the broker does not start (CorruptRecordException while it searches for the log end "
-        "offset; 0.9 starts, but every fetch from here fails)"
+        "offset)"
     )
+    if place.rules.skips_bad_tail:
+        refused = "the broker starts, but every fetch from here fails"
     if place.stop == "clean":
         severity: Severity = "error" if is_torn or throws else "warning"
         return severity, f"After the clean shutdown, {refused if throws else ignored}."
@@ -337,7 +344,7 @@ def _range_rules(place: Place) -> tuple[_RangeRule, ...]:
             "offset-overflow", "warning",
             lambda _, last: (last - base > _MAX_RELATIVE_OFFSET) & ~is_above(last),
             f"offsets up to {base + _MAX_RELATIVE_OFFSET}, which an index entry can hold",
-            "Since 2.1 a broker splits the segment when it loads the log.",
+            place.split(),
         ),
     )  # fmt: skip
 

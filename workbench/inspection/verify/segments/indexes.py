@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from workbench.config.broker_rules import BrokerRules, IndexCheck
 from workbench.files.indexes.offset_index import OffsetIndex
 from workbench.files.indexes.time_index import TimeIndex
 from workbench.files.reading import Problem
@@ -23,7 +24,7 @@ from workbench.inspection.findings import Finding, Severity
 from workbench.inspection.verify.segments.log_pass import LogPart, LogReading, first_offsets
 from workbench.inspection.verify.segments.trusted import TrustedBatches
 from workbench.inspection.verify.situation import Place
-from workbench.runtime.times import exact_time
+from workbench.runtime.times import time_text
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -39,10 +40,28 @@ _OF_PROBLEM: Final = {
 }
 _ASTRAY: Final = "lookups may skip records, and consumers miss them"
 _LATE: Final = "lookups by time, and retention by time, may be wrong"
-_SIZE: Final = (
-    "A broker ignores the bytes after the last complete entry. Kafka before 2.3 rebuilds the index "
-    "when it starts."
-)
+_SIZE: Final = "A broker ignores the bytes after the last complete entry."
+
+
+def fails_check(rules: BrokerRules, index: OffsetIndex | None, times: TimeIndex | None) -> bool:
+    """Return whether a start of the version finds an index of a segment implausible.
+
+    Kafka: OffsetIndex.sanityCheck, TimeIndex.sanityCheck (0.8.2.2 to 2.2)
+    """
+    if rules.index_check is IndexCheck.SKIPPED:
+        return False
+    found = False
+    for each in (index, times if rules.has_time_index else None):
+        if each is None:
+            continue
+        found |= any(_OF_PROBLEM.get(problem.kind) == "size" for problem in each.problems)
+        if len(each):  # zeros after the entries are entries to a broker
+            last = each.base_offset if each.slack else int(each.offsets[-1])
+            is_new = each is times or rules.indexes_last_offset
+            found |= last < each.base_offset + (0 if is_new else 1)
+    if times is not None and rules.has_time_index and len(times):
+        found |= bool(times.slack) or bool(times.timestamps[-1] < times.timestamps[0])
+    return found
 
 
 class OffsetIndexCheck:
@@ -114,7 +133,10 @@ class OffsetIndexCheck:
         """
         index = self._index
         severity: Severity = "warning" if place.is_rebuilt else "error"
-        yield from _of_problems("index", index.problems, path, severity, place.index(_ASTRAY))
+        yield from _of_problems(
+            "index", index.problems, path, severity, place.index(_ASTRAY),
+            is_implausible=place.is_implausible,
+        )  # fmt: skip
         if index.slack and (not place.is_last or place.stop == "clean"):
             yield _zeros("index", index.slack, len(index) * 8, path, place)
         if not self._is_compared:
@@ -209,7 +231,10 @@ class TimeIndexCheck:
             is_complete: whether nothing unreadable is between the batches, and they ascend.
         """
         index = self._index
-        yield from _of_problems("time-index", index.problems, path, "warning", place.index(_LATE))
+        yield from _of_problems(
+            "time-index", index.problems, path, "warning", place.index(_LATE),
+            is_implausible=place.is_implausible,
+        )  # fmt: skip
         if index.slack and (not place.is_last or place.stop == "clean"):
             yield _zeros("time-index", index.slack, len(index) * 12, path, place)
         if not self._is_compared:
@@ -239,10 +264,10 @@ class TimeIndexCheck:
         slot, time, before = self._wrong
         more = f" (and {self._wrong_count - 1} more)" if self._wrong_count > 1 else ""
         timestamp, offset = index[slot]
-        found = f"{exact_time(timestamp)} at offset {offset}{more}"
+        found = f"{time_text(timestamp)} at offset {offset}{more}"
         wanted = (
             f"the first batch with the largest timestamp so far; the batch of offset {offset} has "
-            f"{exact_time(time)}, earlier ones up to {exact_time(before)}"
+            f"{time_text(time)}, earlier ones up to {time_text(before)}"
         )
         yield _finding(
             "time-index-entry", "warning", path, found, wanted, place.index(_LATE),
@@ -293,7 +318,7 @@ def _behind_end(
     slot = int(slots[0])
     more = f" (and {len(slots) - 1} more)" if len(slots) > 1 else ""
     severity: Severity = "warning" if place.is_rebuilt or prefix != "index" else "error"
-    if prefix == "index" and place.is_last and place.stop == "clean":
+    if prefix == "index" and place.is_last and place.stop == "clean" and not place.is_rebuilt:
         broker = (
             "After the clean shutdown, a broker searches for the log end offset from this entry, "
             f"finds no batch, and takes the segment's base offset {place.base_offset}: it loses "
@@ -306,7 +331,7 @@ def _behind_end(
     if isinstance(index, OffsetIndex):
         found = f"offset {index[slot].offset} at position {index[slot].position}{more}"
     else:
-        found = f"{exact_time(index[slot].timestamp)} at offset {index[slot].offset}{more}"
+        found = f"{time_text(index[slot].timestamp)} at offset {index[slot].offset}{more}"
     offset = int(index.offsets[slot])
     yield _finding(
         f"{prefix}-beyond-end", severity, path, found, "a position within the log", broker,
@@ -320,6 +345,8 @@ def _of_problems(
     path: str,
     severity: Severity,
     broker: str,
+    *,
+    is_implausible: bool,
 ) -> Iterator[Finding]:
     """Yield the problems that an index's reader found, the first of each kind."""
     seen: set[str] = set()
@@ -334,7 +361,7 @@ def _of_problems(
         small = kind.endswith("-size")
         yield Finding(
             kind, "warning" if small else severity, path, problem.position, None, problem.found,
-            problem.expected, _SIZE if small else broker,
+            problem.expected, _SIZE if small and not is_implausible else broker,
         )  # fmt: skip
 
 
@@ -371,11 +398,11 @@ def _time_end(
     upgraded = not len(index) and not trusted.has_magic_2
     if largest < 0 or index.last_entry.timestamp >= largest or upgraded:
         return
-    last = exact_time(index.last_entry.timestamp) if len(index) else "no entry"
+    last = time_text(index.last_entry.timestamp) if len(index) else "no entry"
     broker = place.index(
         "it takes the last entry's timestamp as the segment's largest, without entries the file's "
         "modification time; lookups and retention by time are wrong"
     )
-    found, wanted = f"{last} at the end", f"{exact_time(largest)}, the segment's largest timestamp"
+    found, wanted = f"{last} at the end", f"{time_text(largest)}, the segment's largest timestamp"
     position = len(index) * 12
     yield _finding("time-index-short", "warning", path, found, wanted, broker, position=position)

@@ -6,7 +6,7 @@ Kafka: LogSegment.recover, LogSegment.sanityCheck (4.2)
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -19,7 +19,11 @@ from workbench.inspection.findings import Finding, Severity
 from workbench.inspection.segment import Segment
 from workbench.inspection.unreadable import unreadable
 from workbench.inspection.verify.segments.batches import verify_log
-from workbench.inspection.verify.segments.indexes import OffsetIndexCheck, TimeIndexCheck
+from workbench.inspection.verify.segments.indexes import (
+    OffsetIndexCheck,
+    TimeIndexCheck,
+    fails_check,
+)
 from workbench.inspection.verify.segments.log_pass import LogReading
 from workbench.inspection.verify.segments.trusted import EPOCH_ROW, NO_TIME, Starts, TrustedBatches
 from workbench.inspection.verify.situation import Place
@@ -97,6 +101,7 @@ def verify_segment(
     index = _read(segment, "index", lambda: segment.offset_index, findings)
     times = _read(segment, "timeindex", lambda: segment.time_index, findings)
     transactions = _read(segment, "txnindex", lambda: segment.transaction_index, findings)
+    place = replace(place, is_implausible=fails_check(place.rules, index, times))
     of_offsets = None if index is None else OffsetIndexCheck(index)
     of_times = None if times is None else TimeIndexCheck(times)
     trusted = TrustedBatches(segment.base_offset, epoch_starts)
@@ -186,9 +191,10 @@ def _missing_indexes(
     if "index" not in there:
         broker = (
             "A broker reads the whole segment when it starts and rebuilds the index, even after a "
-            "clean shutdown. (After a clean shutdown, 0.9 and 1.1 leave an empty index: lookups "
-            "are slow.)"
+            "clean shutdown."
         )
+        if place.rules.leaves_missing_index and not place.is_recovered:
+            broker = "A broker makes an empty index in its place: lookups scan the segment."
         yield _absent("index-missing", "warning", place.path, "no .index", "one", broker)
     if "timeindex" not in there and has_time_indexes:
         if place.is_rebuilt or "index" not in there:

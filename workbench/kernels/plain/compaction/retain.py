@@ -69,7 +69,8 @@ def decide_batches(
         stays = is_here & (chosen[: len(places)] < superseded)
         has_tombstone = places["is_tombstone"][stays].any()
         horizon = int(row["delete_horizon"])
-        sets_horizon = horizon == _NONE and (outcome["sets_horizon"] or has_tombstone)
+        lacks_horizon = horizon == _NONE and new_horizon != _NONE
+        sets_horizon = lacks_horizon and (outcome["sets_horizon"] or has_tombstone)
         outcome["count"], outcome["kept"] = is_here.sum(), stays.sum()
         outcome["delete_horizon"] = _NONE
         outcome["max_offset"] = row["last_offset"]

@@ -1,25 +1,26 @@
-"""The disks of several brokers of one cluster, served as one: of each partition the replica ahead.
+"""The disks of several brokers of one cluster, read as one: of each partition the replica ahead.
 
-Which replica that is, is decided when a client first asks for the partition, as
-`compare_replicas` decides it: by the leader epoch of the last batch, then by the log end offset.
+Which replica that is, is decided when the partition is first asked for, as `compare_replicas`
+decides it: by the leader epoch of the last batch, then by the log end offset. The server and
+Spark's source read it.
 
 Kafka: none; a controller elects from the in-sync replicas that run
 """
 
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
 
 from workbench.comparison.disks import BrokerDisks
 from workbench.comparison.replica import Replica, read_replica
 from workbench.config.internal_topics import HIDDEN_TOPICS
-from workbench.errors import ServerError
+from workbench.errors import LogDirectoryError
 from workbench.files.leader_epochs import UNKNOWN_EPOCH
 from workbench.files.names import TopicPartition
 from workbench.inspection.brokers import listings_by_broker
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
-from workbench.server.logs.served_log import Tell
 
 
 class Replicas:
@@ -27,18 +28,20 @@ class Replicas:
 
     Args:
         listing: the directories.
-        tell: receives which replica is served, and why.
+        tell: receives which replica is read, and why, as a sentence.
+        verb: what is done with a replica in that sentence.
 
     Attributes:
         brokers: id → its disks; none if the directories are those of one broker.
 
     Raises:
-        ServerError: the brokers are of different clusters.
+        LogDirectoryError: the brokers are of different clusters.
     """
 
-    def __init__(self, listing: Listing, tell: Tell) -> None:
+    def __init__(self, listing: Listing, tell: Callable[[str], object], verb: str = "read") -> None:
         self._whole = listing
         self._tell = tell
+        self._verb = verb
         self._lock = threading.Lock()
         self._chosen: dict[TopicPartition, Partition] = {}
         several = listings_by_broker(listing)
@@ -55,7 +58,7 @@ class Replicas:
             ids = disks.cluster_ids
             if first is not None and ids and not ids & first[1]:
                 where = disks.listing.roots[0].path
-                raise ServerError(
+                raise LogDirectoryError(
                     str(where),
                     f"belongs to broker {node_id} of cluster {', '.join(sorted(ids))} (expected "
                     f"cluster {', '.join(sorted(first[1]))}, that of broker {first[0]})",
@@ -96,7 +99,7 @@ class Replicas:
         others = [_state(node_id, each) for node_id, each in replicas.items() if node_id != best]
         if any(each.rank != replicas[best].rank for each in replicas.values()):
             own = _state(best, replicas[best])
-            self._tell(f"{name}: {own} is served, because it is ahead of {', '.join(others)}")
+            self._tell(f"{name}: {own} is {self._verb}, because it is ahead of {', '.join(others)}")
         return self._chosen[name]
 
     @cached_property

@@ -1,0 +1,135 @@
+"""SQL over log directories: topics and tables of inspection; nothing else is read or written."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import workbench as wb
+from tests.cli.program import run
+from tests.naive import read
+from workbench.errors import QueryError
+from workbench.loaders.sql import TABLES
+
+SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
+
+
+@pytest.fixture(scope="module")
+def logs() -> wb.LogDirectory:
+    return wb.open_log_directory(SHOP)
+
+
+def orders() -> list[dict[str, object]]:
+    """Return the orders, read by the tests' own reader and parser."""
+    paths = sorted(SHOP.glob("orders-*/*.log"))
+    values = [record.value for path in paths for record in read(path.read_bytes())]
+    return [json.loads(value) for value in values if value is not None]
+
+
+def test_a_topic_is_a_view_of_its_records(logs: wb.LogDirectory) -> None:
+    wanted = Counter(order["customer_id"] for order in orders())
+    query = """
+        select decode(value)::json->>'$.customer_id' customer, count(*) n from orders
+        group by all order by n desc, customer limit 5
+    """
+    found = logs.sql(query).fetchall()
+    assert found == sorted(wanted.items(), key=lambda row: (-row[1], row[0]))[:5]  # type: ignore[operator]
+
+
+def test_decoded_values_have_their_fields_as_columns(logs: wb.LogDirectory) -> None:
+    [(total,)] = logs.sql(
+        "select sum(value.total_cents) from orders", decode={"value": "json"}
+    ).fetchall()
+    assert total == sum(order["total_cents"] for order in orders())  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_table_of_inspection_can_be_queried(logs: wb.LogDirectory, name: str) -> None:
+    count = logs.sql(f"from inspect.{name}").count("*").fetchall()
+    assert count == [(len(getattr(logs.inspect, name)()),)]
+    assert logs.sql(f"from {name.upper()}").count("*").fetchall() == count
+
+
+def test_a_topic_is_meant_before_a_table_of_its_name(tmp_path: Path) -> None:
+    with wb.LogManager([str(tmp_path / "logs")]) as manager:
+        manager.get_or_create_log("batches", 0).append([(b"k", b"v"), (b"k", b"w")])
+        manager.get_or_create_log("with-dash", 0).append([(b"k", b"x")])
+    logs = wb.open_log_directory(tmp_path / "logs")
+    assert logs.sql("select value from batches").fetchall() == [(b"v",), (b"w",)]
+    assert logs.sql("select topic, record_count from inspect.batches order by 1").fetchall() == [
+        ("batches", 2),
+        ("with-dash", 1),
+    ]
+    assert logs.sql('select value from "with-dash"').fetchall() == [(b"x",)]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "delete from orders",
+        "copy orders to 'records.csv'",
+        "select 1; select 2",
+        "selec topic from orders",
+        "select nosuch from orders",
+        "select * from read_csv('rows.csv')",
+        "select * from glob('*')",
+    ],
+)
+def test_what_is_not_one_select_of_the_logs_is_refused(
+    logs: wb.LogDirectory, query: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.csv").write_text("a\n1\n")
+    with pytest.raises(QueryError):
+        logs.sql(query).fetchall()
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]
+
+
+def test_an_unknown_table_gets_the_nearest_name(logs: wb.LogDirectory) -> None:
+    with pytest.raises(LookupError, match="unknown topic or table ordrs; did you mean orders"):
+        logs.sql("select * from ordrs")
+    with pytest.raises(LookupError, match="unknown topic or table segmnts; did you mean segments"):
+        logs.sql("select * from segmnts")
+
+
+def test_the_command_prints_and_writes_every_format(tmp_path: Path) -> None:
+    query = "select partition, count(*) n from orders group by all order by all"
+    rows = logs_of_orders()
+    printed = run("sql", SHOP, query).out.split()
+    assert printed == ["partition", "n", "0", "1,588", "1", "2,083", "2", "1,529"]
+    csv = run("sql", SHOP, query, "--format", "csv")
+    assert csv.out.splitlines() == ["partition,n", *(f"{at},{n}" for at, n in rows)]
+    objects = [{"partition": at, "n": n} for at, n in rows]
+    assert run("sql", SHOP, query, "--format", "json").json == objects
+    assert run("sql", SHOP, query, "--format", "jsonl").lines == objects
+    assert run("sql", SHOP, f"{query} limit 0", "--format", "json").json == []
+    done = run("sql", SHOP, query, "-o", tmp_path / "rows.parquet")
+    assert (done.code, done.out) == (0, "")
+    assert pq.read_table(tmp_path / "rows.parquet").to_pylist() == objects
+    assert run("sql", SHOP, query, "-o", tmp_path / "rows.parquet").code == 3
+    assert run("sql", SHOP, query, "--format", "parquet").code == 3
+    assert "QUERY is missing" in run("sql", SHOP).err
+
+
+def logs_of_orders() -> list[tuple[int, int]]:
+    """Return how many records each partition has, from the file names' offsets and the last."""
+    return [(0, 1588), (1, 2083), (2, 1529)]
+
+
+def test_masked_values_stay_masked(tmp_path: Path) -> None:
+    (tmp_path / "rules").write_text("orders value drop\n")
+    done = run("sql", SHOP, "select count(value) n from orders", "--mask", tmp_path / "rules")
+    assert done.out.split() == ["n", "0"]
+
+
+def test_values_are_bytes_as_text_or_hex_in_json(tmp_path: Path) -> None:
+    with wb.LogManager([str(tmp_path / "logs")]) as manager:
+        manager.get_or_create_log("t", 0).append([(b"\xff\x00", "é".encode()), (b"k", None)])
+    done = run(
+        "sql", tmp_path / "logs", 'select key, value from t order by "offset"', "--format", "json"
+    )
+    assert done.json == [{"key": "0xff00", "value": "é"}, {"key": "k", "value": None}]
+    assert pa.table(wb.open_log_directory(tmp_path / "logs").sql("from t")).num_rows == 2

@@ -1,0 +1,268 @@
+"""What share groups have delivered, as a share coordinator loads it from `__share_group_state`.
+
+A snapshot replaces the state of a share-partition, an update is merged into it, a tombstone removes
+it. Of two delivery states of an offset, the one with the larger delivery count holds, then the
+larger state.
+
+Kafka: ShareCoordinatorShard.replay, PersisterStateBatchCombiner (4.2)
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from workbench.coordinator.log_records import Marker, read_log_records
+from workbench.coordinator.positions import LogPositions
+from workbench.decoders.share_group_state import decode_key, decode_value
+from workbench.errors import CorruptRecordError
+from workbench.files.names import TopicPartition
+from workbench.inspection.findings import Finding
+
+SHARE_TOPIC: Final = "__share_group_state"
+
+STATES: Final = {0: "available", 1: "acquired", 2: "acknowledged", 3: "archiving", 4: "archived"}
+"""Delivery states. Acquired records are not stored: after a restart they are available again."""
+
+_UNKNOWN: Final = -1
+
+
+class DeliveryRange(NamedTuple):
+    """Records with one delivery state.
+
+    Attributes:
+        first_offset, last_offset: the offsets, both included.
+        state: one of `STATES`.
+        delivery_count: how often they were delivered.
+    """
+
+    first_offset: int
+    last_offset: int
+    state: str
+    delivery_count: int
+
+
+class SharePartition(NamedTuple):
+    """The state of one partition for one share group.
+
+    Attributes:
+        group: its id.
+        topic: the topic's name; its id if no name is known.
+        partition: the partition's number.
+        topic_id: the topic's id.
+        start_offset: first offset that is not delivered for good; None: nothing was read yet, and
+            `share.auto.offset.reset` decides where it begins.
+        end_offset: where the next records are fetched; what is below it is in flight.
+        leader_epoch: the leader epoch of the partition when the state was written.
+        state_epoch: counts initializations and resets of the start offset.
+        delivery_complete_count: records from the start offset on that are acknowledged or archived;
+            None: not stored (before 4.2, or after a reset).
+        ranges: the delivery states from the start offset on, ascending.
+        log: the partition of `__share_group_state` with the newest record.
+        record_offset: the offset of that record.
+        log_start_offset, log_end_offset: of the partition's log; None: it is not there.
+    """
+
+    group: str
+    topic: str
+    partition: int
+    topic_id: str
+    start_offset: int | None
+    end_offset: int | None
+    leader_epoch: int
+    state_epoch: int
+    delivery_complete_count: int | None
+    ranges: tuple[DeliveryRange, ...]
+    log: str
+    record_offset: int
+    log_start_offset: int | None
+    log_end_offset: int | None
+
+    @property
+    def where(self) -> TopicPartition:
+        """The partition that is read."""
+        return TopicPartition(self.topic, self.partition)
+
+    @property
+    def in_flight(self) -> int:
+        """How many offsets are between the start and the end."""
+        if self.start_offset is None or self.end_offset is None:
+            return 0
+        return self.end_offset - self.start_offset
+
+    @property
+    def lag(self) -> int | None:
+        """Records that are left to deliver; None: unknown.
+
+        Kafka: GroupCoordinatorService.computeShareGroupLagAndBuildResponse (4.2)
+        """
+        done = self.delivery_complete_count
+        if self.start_offset is None or self.log_end_offset is None or done is None:
+            return None
+        return self.log_end_offset - self.start_offset - done
+
+    def count(self, state: str) -> int:
+        """Return how many offsets have a delivery state."""
+        return sum(
+            each.last_offset - each.first_offset + 1 for each in self.ranges if each.state == state
+        )
+
+
+_Range = tuple[int, int, int, int]  # first and last offset, delivery count, number of the state
+_Key = tuple[str, str, int]  # group, topic id, partition
+
+
+class _State:
+    """The state of one share-partition while records are applied."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self.start: int = data["startOffset"]
+        self.leader_epoch: int = data["leaderEpoch"]
+        self.state_epoch: int = data.get("stateEpoch", 0)
+        self.complete: int = data["deliveryCompleteCount"]
+        self.ranges = merged(_ranges(data), self.start)
+
+    def update(self, data: Mapping[str, Any]) -> None:
+        """Kafka: ShareCoordinatorShard.merge (4.2)."""
+        if data["startOffset"] != _UNKNOWN:
+            self.start = data["startOffset"]
+        if data["leaderEpoch"] != _UNKNOWN:
+            self.leader_epoch = data["leaderEpoch"]
+        self.complete = data["deliveryCompleteCount"]
+        self.ranges = merged([*self.ranges, *_ranges(data)], self.start)
+
+
+def _ranges(data: Mapping[str, Any]) -> list[_Range]:
+    return [
+        (each["firstOffset"], each["lastOffset"], each["deliveryCount"], each["deliveryState"])
+        for each in data["stateBatches"]
+    ]
+
+
+def merged(ranges: Iterable[_Range], start: int) -> list[_Range]:
+    """Return ranges that do not overlap, ascending, from a start offset on.
+
+    Args:
+        ranges: (first offset, last offset, delivery count, number of the state) each.
+        start: what is below it is dropped; -1: nothing.
+
+    Kafka: PersisterStateBatchCombiner.combineStateBatches (4.2)
+    """
+    left = [(max(first, start), *rest) for first, *rest in ranges if rest[0] >= max(first, start)]
+    edges = sorted({edge for first, last, *_ in left for edge in (first, last + 1)})
+    slots = {edge: slot for slot, edge in enumerate(edges)}
+    best: list[tuple[int, int] | None] = [None] * len(edges)
+    free = list(range(len(edges) + 1))  # slot → the first one from it on that has no state yet
+    for first, last, count, state in sorted(left, key=lambda each: each[2:], reverse=True):
+        slot = _first_free(free, slots[first])
+        while slot < slots[last + 1]:
+            best[slot], free[slot] = (count, state), slot + 1
+            slot = _first_free(free, slot)
+    found: list[_Range] = []
+    for slot, state_of in enumerate(best):
+        if state_of is None:
+            continue
+        first, last = edges[slot], edges[slot + 1] - 1
+        if found and found[-1][1] + 1 == first and found[-1][2:] == state_of:
+            found[-1] = (found[-1][0], last, *state_of)
+        else:
+            found.append((first, last, *state_of))
+    return found
+
+
+def _first_free(free: list[int], slot: int) -> int:
+    """Return the first free slot from one on; the way there is shortened for the next search."""
+    while free[slot] != slot:
+        free[slot] = free[free[slot]]
+        slot = free[slot]
+    return slot
+
+
+def load_share_partitions(logs: LogPositions, findings: list[Finding]) -> list[SharePartition]:
+    """Return the state of every share-partition, sorted by group, topic and partition.
+
+    Args:
+        logs: the logs, with those of `__share_group_state`.
+        findings: the list that gets the findings about unreadable records.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    found = []
+    for partition in logs.topics(SHARE_TOPIC):
+        states: dict[_Key, tuple[_State, int]] = {}
+        for record in read_log_records(partition, findings):
+            if isinstance(record, Marker):
+                continue
+            try:
+                _apply(states, record.key, record.value, record.offset)
+            except CorruptRecordError as error:
+                findings.append(_unreadable(partition.path, record.offset, error))
+        found += [
+            _shown(key, state, at, partition.name, logs) for key, (state, at) in states.items()
+        ]
+    return sorted(found, key=lambda each: (each.group, each.topic, each.partition))
+
+
+def _apply(
+    states: dict[_Key, tuple[_State, int]], key: bytes | None, value: bytes | None, offset: int
+) -> None:
+    decoded, content = decode_key(key), decode_value(key, value)
+    if decoded is None:
+        raise CorruptRecordError(None, None, "the key is null")
+    if str(decoded.get("type", "")).startswith("unknown"):
+        return  # a broker skips types that it does not know
+    where, fields = _fields(decoded), None if content is None else _fields(content)
+    at = (where["groupId"], where["topicId"], where["partition"])
+    if fields is None:
+        states.pop(at, None)
+    elif decoded["type"] == "ShareUpdate" and at in states:
+        state = states[at][0]
+        state.update(fields)
+        states[at] = state, offset
+    else:
+        states[at] = _State(fields), offset
+
+
+def _fields(decoded: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the fields of a key or value.
+
+    Raises:
+        CorruptRecordError: its bytes do not fit.
+    """
+    if "data" not in decoded:
+        raise CorruptRecordError(None, None, str(decoded.get("error", "not readable")))
+    fields: Mapping[str, Any] = decoded["data"]
+    return fields
+
+
+def _shown(key: _Key, state: _State, offset: int, log: str, logs: LogPositions) -> SharePartition:
+    group, topic_id, number = key
+    topic = logs.topic_names.get(topic_id, topic_id)
+    facts = logs.log(TopicPartition(topic, number))
+    start = None if state.start == _UNKNOWN else state.start
+    ranges = tuple(
+        DeliveryRange(first, last, STATES.get(kind, str(kind)), count)
+        for first, last, count, kind in state.ranges
+    )
+    return SharePartition(
+        group=group,
+        topic=topic,
+        partition=number,
+        topic_id=topic_id,
+        start_offset=start,
+        end_offset=ranges[-1].last_offset + 1 if ranges else start,
+        leader_epoch=state.leader_epoch,
+        state_epoch=state.state_epoch,
+        delivery_complete_count=None if state.complete == _UNKNOWN else state.complete,
+        ranges=ranges,
+        log=log,
+        record_offset=offset,
+        log_start_offset=None if facts is None else facts.log_start_offset,
+        log_end_offset=None if facts is None else facts.log_end_offset,
+    )
+
+
+def _unreadable(path: str, offset: int, error: Exception) -> Finding:
+    return Finding(
+        "share-record", "error", path, None, offset, str(error), "a record of a share coordinator",
+        "A broker's load of the partition fails here: its share groups are not served.",
+    )  # fmt: skip

@@ -1,0 +1,328 @@
+"""Predict what a node does before it loads its logs, and what it knows then.
+
+The engine recovers the metadata log on the file system that keeps every change in memory; the
+other files are judged by `inspection.node_start`, as `verify` does.
+
+Kafka: KafkaRaftServer.initializeLogDirs, KafkaMetadataLog.apply, KafkaRaftClient.initialize (4.2)
+"""
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+from workbench.config.broker_rules import BrokerRules, StrayRule, TopicsFrom
+from workbench.config.internal_topics import METADATA_LOG, METADATA_TOPIC
+from workbench.errors import WorkbenchError
+from workbench.files import names
+from workbench.files.names import TopicPartition, directory_name
+from workbench.files.quorum_state import QuorumState
+from workbench.files.text import format_uuid
+from workbench.foresight.startup.prediction import MetadataStart, PartitionStart
+from workbench.foresight.startup.start_rows import partition_start
+from workbench.inspection.broker_version import metadata_versions_of
+from workbench.inspection.listing import Root
+from workbench.inspection.node_start.bootstrap import (
+    METADATA_VERSION,
+    bootstrap_level,
+    judge_bootstrap,
+    judge_contents,
+)
+from workbench.inspection.node_start.identity import (
+    judge_cluster_id,
+    judge_ids,
+    judge_missing,
+    judge_properties,
+    judge_together,
+    node_id_of,
+)
+from workbench.inspection.node_start.known_topics import (
+    NO_TOPIC_ID,
+    KnownTopics,
+    known_topics,
+)
+from workbench.inspection.node_start.membership import judge_membership
+from workbench.inspection.node_start.metadata_log import (
+    LogRange,
+    judge_snapshots,
+    newest_snapshot,
+)
+from workbench.inspection.node_start.quorum_state import judge_quorum_state
+from workbench.inspection.node_start.refusal import KAFKA, Refusal
+from workbench.inspection.partition import Partition
+from workbench.inspection.stored_configs import StoredCluster
+from workbench.inspection.unreadable import if_readable
+from workbench.log.log import Log
+from workbench.log_manager.context import ManagerContext
+from workbench.log_manager.loading import Outcome
+from workbench.log_manager.opening import StrayTest, open_log
+from workbench.runtime.failures import LogDirFailures
+from workbench.runtime.steps import Step
+
+METADATA_TOPIC_ID: Final = UUID(int=1)
+
+_ILLEGAL_ARGUMENT: Final = "java.lang.IllegalArgumentException"
+_INCONSISTENT_ID: Final = "org.apache.kafka.common.errors.InconsistentTopicIdException"
+_PARTITION: Final = TopicPartition(METADATA_TOPIC, 0)
+_UNKNOWN: Final = (
+    f"{METADATA_LOG} is in none of these directories: which topics the cluster has is not known "
+    "here, and every log with a topic id is taken as known. A node that has lost it and is the "
+    "only controller renames all of them as stray"
+)
+
+Reason = tuple[str, str, str]
+"""Directory, exception and problem."""
+
+
+def is_kraft_node(rules: BrokerRules, roots: Sequence[Root]) -> bool:
+    """Return whether a broker of these rules runs without ZooKeeper.
+
+    From 3.0 to 3.9 both exist; `meta.properties` of version 1 shows KRaft, or without that file a
+    metadata log.
+    """
+    if rules.topics_from is not TopicsFrom.EITHER:
+        return rules.topics_from is TopicsFrom.METADATA_LOG
+    found = [if_readable(partial(getattr, root, "meta_properties")) for root in roots]
+    if any(each is not None for each in found):
+        return any(each is not None and each.version for each in found)
+    return any(_log(root) for root in roots)
+
+
+class NodeStart:
+    """Judge the identity of directories, then the metadata log, and keep what is known afterwards.
+
+    Args:
+        context: the directories on a file system that keeps changes in memory.
+        roots: the same directories as they are listed.
+        steps: returns the steps of loading since the last call.
+        rules: how nodes of the version that is meant behave.
+        node_id, cluster_id: the node's; None takes those found.
+
+    Attributes:
+        rules: as given.
+        is_kraft: whether the node runs without ZooKeeper.
+        topics: what the node knows when it loads its logs; None if that cannot be said.
+        metadata: what it did with its metadata log, as far as it got.
+    """
+
+    def __init__(
+        self,
+        context: ManagerContext,
+        roots: Sequence[Root],
+        steps: list[Step],
+        rules: BrokerRules,
+        *,
+        node_id: int | None,
+        cluster_id: str | None,
+    ) -> None:
+        self._context = context
+        self._roots = {os.path.abspath(root.path): root for root in roots}
+        self._steps = steps
+        self.rules = rules
+        self.is_kraft = is_kraft_node(rules, roots)
+        self._node_id = node_id
+        self._cluster_id = cluster_id
+        metadata_dir = context.config.metadata_log_dir
+        self._metadata_dir = (
+            next(iter(context.directories))
+            if metadata_dir is None
+            else os.path.abspath(metadata_dir)
+        )
+        self.topics: KnownTopics | None = None
+        self.metadata: MetadataStart | None = None
+
+    def refusals(self) -> Iterator[Reason]:
+        """Yield why the node does not start, in the order in which it looks; then set `topics`."""
+        yield from self._identity()
+        if self.is_kraft:
+            yield from self._metadata_log()
+
+    def _identity(self) -> Iterator[Reason]:
+        damaged = {
+            path: refusal
+            for path, root in self._roots.items()
+            if (refusal := judge_properties(root)) is not None
+        }
+        has_sound = any(
+            path not in damaged and root.has_name(names.META_PROPERTIES)
+            for path, root in self._roots.items()
+        )
+        for path, refusal in damaged.items():
+            if has_sound and path != self._metadata_dir and self.is_kraft:
+                self._context.failures.add(path, OSError(refusal.problem))
+            else:
+                yield path, refusal.exception, refusal.problem
+        for path, root in self._roots.items():
+            if path in damaged:
+                continue
+            found = judge_ids(root)
+            if found is None and self.is_kraft:
+                found = judge_missing(root) or judge_cluster_id(root)
+            if found is not None:
+                yield path, found.exception, found.problem
+        for found in judge_together(list(self._roots.values()), self._node_id, self._cluster_id):
+            path = os.path.dirname(os.path.abspath(found.finding.path))
+            yield path, found.exception, found.problem
+
+    def _metadata_log(self) -> Iterator[Reason]:
+        """Yield why the node does not start with its metadata log and the files beside it."""
+        found = {path: partition for path, root in self._roots.items() if (partition := _log(root))}
+        for path in found:
+            if path != self._metadata_dir:
+                expected = f"in {self._metadata_dir}, the first of log.dirs, or in metadata.log.dir"
+                yield path, KAFKA, f"{path}/{METADATA_LOG} is not where it should be ({expected})"
+        root = self._roots.get(self._metadata_dir)
+        if root is not None:
+            bootstrap = judge_bootstrap(root)
+            if bootstrap is not None:
+                yield self._metadata_dir, bootstrap.exception, bootstrap.problem
+            yield from self._unknown_level(bootstrap_level(root), names.BOOTSTRAP_CHECKPOINT)
+        partition = found.get(self._metadata_dir)
+        if root is None or partition is None:
+            self._without_log()
+        else:
+            yield from self._with_log(root, partition)
+
+    def _with_log(self, root: Root, partition: Partition) -> Iterator[Reason]:
+        row, log = self._recover(partition)
+        if log is None:
+            yield self._metadata_dir, row.exception, f"{METADATA_LOG}: {row.reason}"
+            return
+        if log.topic_id not in {None, METADATA_TOPIC_ID}:
+            problem = f"{METADATA_LOG}/{names.PARTITION_METADATA}: topic id of another topic"
+            yield self._metadata_dir, _INCONSISTENT_ID, problem
+        epoch = log.leader_epochs.latest_epoch or 0
+        range_ = LogRange(log.log_start_offset, log.log_end_offset, epoch, row.bytes_cut)
+        snapshot = newest_snapshot(partition, range_.start)
+        known = self.topics = known_topics(partition, self._node(), range_)
+        name = "" if snapshot is None else snapshot.entry.name
+        self.metadata = MetadataStart(
+            log=row, snapshot=name, known_until=known.until, topics=len(known.cluster.topic_ids),
+            note=self._note(row.bytes_cut),
+        )  # fmt: skip
+        for refusal in (
+            judge_snapshots(partition, range_.start),
+            None if snapshot is None else judge_contents(snapshot.entry),
+            self._judge_state(partition),
+        ):
+            if refusal is not None:
+                yield self._metadata_dir, refusal.exception, refusal.problem
+        yield from self._unknown_level(known.cluster.features.get(METADATA_VERSION), METADATA_LOG)
+        refused = judge_membership(list(self._roots.values()), root, known)
+        if refused is not None:
+            yield self._metadata_dir, refused.exception, refused.problem
+
+    def _judge_state(self, partition: Partition) -> Refusal | None:
+        state = partition.file(names.QUORUM_STATE)
+        if state is None:
+            return None
+        contents = if_readable(lambda: QuorumState.read(state.path, strict=False))
+        return None if contents is None else judge_quorum_state(state.path, contents, self.rules)
+
+    def _unknown_level(self, level: int | None, where: str) -> Iterator[Reason]:
+        """Yield why a node does not start with a finalized level of `metadata.version`."""
+        least, most = metadata_versions_of(self.rules.version)
+        if level is None or least <= level <= (level if most is None else most):
+            return
+        known = f"from {least}" if most is None else f"from {least} to {most}"
+        problem = (
+            f"{METADATA_VERSION} in {where} is {level}, which {self.rules.version} does not know "
+            f"(expected a level {known})"
+        )
+        yield self._metadata_dir, _ILLEGAL_ARGUMENT, problem
+
+    def _without_log(self) -> None:
+        """Say what a node without a metadata log knows: nothing; or nothing is known here."""
+        read = [partial(getattr, root, "meta_properties") for root in self._roots.values()]
+        properties = list(map(if_readable, read))
+        if any(each is not None and each.version == 0 for each in properties):
+            self.topics = KnownTopics(self._node(), StoredCluster())
+            note = "the directory is of a broker with ZooKeeper: the node begins without any topic"
+            self.metadata = MetadataStart(note=note)
+        else:
+            self.metadata = MetadataStart(note=_UNKNOWN)
+
+    def _note(self, cut: int) -> str:
+        assert self.topics is not None
+        if not cut or not self.topics.may_learn_more:
+            return ""
+        others = self.topics.others
+        who = "other nodes" if others is None else f"nodes {', '.join(map(str, sorted(others)))}"
+        return f"{who} may send again what is truncated: those topics are not taken as lost"
+
+    def _node(self) -> int | None:
+        return node_id_of(list(self._roots.values())) if self._node_id is None else self._node_id
+
+    def _recover(self, partition: Partition) -> tuple[PartitionStart, Log | None]:
+        """Recover the metadata log, which every start does."""
+        context, failures = self._context, self._context.failures
+        folder = os.path.join(self._metadata_dir, partition.name)
+        context.failures = LogDirFailures()
+        log, error = None, None
+        try:
+            log = open_log(context, folder, _PARTITION, had_clean_shutdown=False)
+            log.close_handlers()
+        except (WorkbenchError, OSError) as problem:
+            error = problem
+        finally:
+            context.failures = failures
+        outcome = Outcome(self._metadata_dir, folder, log, error)
+        row = partition_start(outcome, self._steps)
+        return row, log
+
+
+def _log(root: Root) -> Partition | None:
+    for partition in root.partitions:
+        if partition.name == METADATA_LOG:
+            return partition
+    return None
+
+
+def stray_test(node: NodeStart, topic_ids: Collection[UUID] | None) -> StrayTest | None:
+    """Return what a node finds stray; None if it does not look, as with ZooKeeper.
+
+    Args:
+        node: what it knows.
+        topic_ids: the ids of the cluster's topics, if they are given.
+
+    Kafka: LogManager.isStrayKraftReplica (4.2)
+    """
+    known, rule = node.topics, node.rules.strays
+    if not node.is_kraft or rule is StrayRule.KEPT:
+        return None
+
+    def is_stray(log: Log) -> str | None:
+        partition = log.topic_partition.partition
+        if log.topic_id is None:
+            return None if rule is StrayRule.DELETED else NO_TOPIC_ID
+        if topic_ids is not None:
+            named = f"the log's topic id {format_uuid(log.topic_id)}"
+            return None if log.topic_id in topic_ids else f"{named} is not known to the cluster"
+        return None if known is None else known.stray_reason(log.topic_id, partition)
+
+    return is_stray
+
+
+def vanished_topics(rows: Iterable[PartitionStart], known: KnownTopics) -> tuple[str, ...]:
+    """Return the topics with logs that become stray, and that are not known any more."""
+    found = set()
+    for row in rows:
+        name = names.parse_directory_name(row.name)
+        if row.verdict == "stray" and name is not None and name.kind != "stray":
+            found.add(name.topic)
+    return tuple(sorted(found - known.cluster.topic_ids.keys()))
+
+
+def created_partitions(context: ManagerContext, known: KnownTopics) -> tuple[str, ...]:
+    """Return the partitions of a node that no log was loaded for: it makes an empty one.
+
+    Without every directory online, it makes none for a partition that may be in the others.
+
+    Kafka: LogManager.getOrCreateLog (4.2)
+    """
+    if context.offline:
+        return ()
+    found = (TopicPartition(topic, number) for topic, number in known.replicas_here())
+    current = context.registry.current
+    return tuple(directory_name(*each) for each in sorted(found) if each not in current)

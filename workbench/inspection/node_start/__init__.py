@@ -1,0 +1,1 @@
+"""Judge whether a KRaft node starts with the files that it reads before it loads a log."""

@@ -1,0 +1,137 @@
+"""Judge `meta.properties`: whether log directories belong to one node, and to one cluster.
+
+Kafka: MetaPropertiesEnsemble.verify, KafkaRaftServer.initializeLogDirs (3.7 to 4.2);
+BrokerMetadataCheckpoint (2.8)
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Final
+
+from workbench.files import names
+from workbench.files.meta_properties import MetaProperties
+from workbench.files.text import format_uuid
+from workbench.inspection.entries import FileEntry
+from workbench.inspection.findings import Finding
+from workbench.inspection.listing import Root
+from workbench.inspection.node_start.refusal import RUNTIME, Refusal
+from workbench.inspection.unreadable import if_readable
+
+RESERVED_IDS: Final = 100
+"""Directory ids below it mean lost, unassigned, migrating."""
+
+_DAMAGED: Final = "meta-properties-damaged"
+_MISMATCH: Final = "meta-properties-mismatch"
+_TOGETHER: Final = "A broker that has both in log.dirs does not start."
+
+
+def judge_properties(root: Root) -> Refusal | None:
+    """Return why a node cannot read a directory's `meta.properties`; None if it can.
+
+    The directory goes offline then. A node without another directory does not start, nor one whose
+    metadata log is in this directory. One that cannot be read here is not judged.
+
+    Kafka: MetaPropertiesEnsemble.Loader.load (3.7)
+    """
+    entry, meta = _properties(root)
+    if entry is None or meta is None:
+        return None
+    for problem in meta.problems[:1]:
+        finding = Finding(
+            _DAMAGED, "error", entry.path, problem.position, None, problem.found, problem.expected,
+            "A broker with only this directory does not start. Since 3.7, one with others "
+            "continues without it, unless its metadata log is here. With ZooKeeper, before 3.7, "
+            "it starts with what it can parse.",
+        )  # fmt: skip
+        return Refusal(finding, RUNTIME)
+    return None
+
+
+def judge_ids(root: Root) -> Refusal | None:
+    """Return why a node does not start with the ids in a readable `meta.properties`."""
+    entry, meta = _properties(root)
+    if entry is None or meta is None or meta.problems:
+        return None
+    if meta.node_id is None:
+        found, wanted = "neither node.id nor broker.id", "the id of the directory's broker"
+        broker = "A broker in KRaft mode does not start."
+        return Refusal(_finding(_DAMAGED, entry, found, wanted, broker), RUNTIME)
+    directory_id = meta.directory_id
+    if directory_id is not None and directory_id.int < RESERVED_IDS:
+        found = f"directory.id {format_uuid(directory_id)}, which is reserved"
+        broker = "A broker since 3.7 does not start."
+        return Refusal(_finding(_DAMAGED, entry, found, "an id of its own", broker), RUNTIME)
+    return None
+
+
+def judge_missing(root: Root) -> Refusal | None:
+    """Return why a KRaft node does not start with a directory that has no `meta.properties`."""
+    if root.has_name(names.META_PROPERTIES):
+        return None
+    broker = (
+        "A broker in KRaft mode (3.x, 4.x) does not start: the directory is not formatted. "
+        "With ZooKeeper it creates a new file."
+    )
+    kind = "meta-properties-missing"
+    finding = Finding(kind, "error", root.path, None, None, "no meta.properties", "one", broker)
+    return Refusal(finding, RUNTIME)
+
+
+def judge_cluster_id(root: Root) -> Refusal | None:
+    """Return why a KRaft node does not start with a directory of version 0 without cluster id."""
+    entry, meta = _properties(root)
+    if entry is None or meta is None or meta.problems or meta.cluster_id is not None:
+        return None
+    broker = "A broker in KRaft mode does not start."
+    return Refusal(_finding(_DAMAGED, entry, "no cluster.id", "one", broker), RUNTIME)
+
+
+def judge_together(
+    roots: Sequence[Root], node_id: int | None = None, cluster_id: str | None = None
+) -> Iterator[Refusal]:
+    """Yield the contradictions between the `meta.properties` of directories.
+
+    Args:
+        roots: the directories.
+        node_id: the node's id; None takes the first that is found.
+        cluster_id: the cluster's id; as ``node_id``.
+    """
+    seen: dict[str, tuple[str, str]] = {}
+    if node_id is not None:
+        seen["node.id"] = str(node_id), ""
+    if cluster_id is not None:
+        seen["cluster.id"] = cluster_id, ""
+    for root in roots:
+        entry, meta = _properties(root)
+        if entry is None or meta is None or meta.problems:
+            continue
+        own = [("node.id", meta.node_id), ("cluster.id", meta.cluster_id)]
+        if meta.directory_id is not None:
+            known, where = seen.setdefault(str(meta.directory_id), ("", entry.path))
+            if where != entry.path:
+                found, wanted = f"directory.id as in {where}", "an id of its own"
+                yield Refusal(_finding(_MISMATCH, entry, found, wanted, _TOGETHER), RUNTIME)
+        for name, value in own:
+            if value is None:
+                continue
+            known, where = seen.setdefault(name, (str(value), entry.path))
+            if known != str(value):
+                found = f"{name} {value}"
+                wanted = f"{known}, as in {where}" if where else known
+                broker = _TOGETHER if where else "A broker with the other id does not start."
+                yield Refusal(_finding(_MISMATCH, entry, found, wanted, broker), RUNTIME)
+
+
+def node_id_of(roots: Sequence[Root]) -> int | None:
+    """Return the node id of the first directory that has one."""
+    found = (_properties(root)[1] for root in roots)
+    return next((meta.node_id for meta in found if meta and meta.node_id is not None), None)
+
+
+def _properties(root: Root) -> tuple[FileEntry | None, MetaProperties | None]:
+    read = partial(getattr, root, "meta_properties")
+    return root.file(names.META_PROPERTIES), if_readable(read)
+
+
+def _finding(kind: str, entry: FileEntry, found: str, wanted: str, broker: str) -> Finding:
+    return Finding(kind, "error", entry.path, None, None, found, wanted, broker)

@@ -1,0 +1,58 @@
+"""Judge whether the cluster in a node's metadata log lets the node in.
+
+A node that leads nothing and cannot register waits, and stops when
+`initial.broker.registration.timeout.ms` have passed.
+
+Kafka: KafkaRaftClient.initialize, ClusterControlManager.registerBroker (3.7 to 4.2),
+MetadataVersion.fromFeatureLevel
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+from workbench.files import names
+from workbench.files.text import format_uuid
+from workbench.inspection.findings import Finding
+from workbench.inspection.listing import Root
+from workbench.inspection.node_start.known_topics import KnownTopics
+from workbench.inspection.node_start.refusal import RUNTIME, Refusal
+from workbench.inspection.unreadable import if_readable
+
+_KIND: Final = "meta-properties-mismatch"
+_STOPS: Final = "The node waits for a controller that lets it in, and stops after a minute."
+
+
+def judge_membership(roots: Sequence[Root], metadata: Root, known: KnownTopics) -> Refusal | None:
+    """Return why a node finds no controller that registers it; None if it may.
+
+    Args:
+        roots: the node's log directories.
+        metadata: the one with the metadata log.
+        known: what the node knows.
+    """
+    node_id, cluster = known.node_id, known.cluster
+    if node_id is None:
+        return None
+    voters = dict(cluster.voters or ())
+    own = _directory_id(metadata)
+    path = f"{metadata.path}/{names.META_PROPERTIES}"
+    if list(voters) == [node_id] and voters[node_id] != own:
+        found = f"directory.id {own}" if own else "no directory.id"
+        wanted = f"{voters[node_id]}, that of the only voter"
+        return Refusal(Finding(_KIND, "error", path, None, None, found, wanted, _STOPS), RUNTIME)
+    for root in roots:
+        own = _directory_id(root)
+        for other, directories in cluster.log_directories.items():
+            if other != node_id and own in directories:
+                path = f"{root.path}/{names.META_PROPERTIES}"
+                found = f"directory.id {own}, which node {other} is registered with"
+                wanted = f"one of node {node_id}"
+                finding = Finding(_KIND, "error", path, None, None, found, wanted, _STOPS)
+                return Refusal(finding, RUNTIME)
+    return None
+
+
+def _directory_id(root: Root) -> str:
+    meta = if_readable(partial(getattr, root, "meta_properties"))
+    return "" if meta is None or meta.directory_id is None else format_uuid(meta.directory_id)

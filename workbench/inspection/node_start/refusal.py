@@ -1,0 +1,28 @@
+"""A reason why a node does not start: a finding of `verify`, and the exception behind it."""
+
+from typing import NamedTuple
+
+from workbench.inspection.findings import Finding
+
+RUNTIME = "java.lang.RuntimeException"
+ILLEGAL_STATE = "java.lang.IllegalStateException"
+KAFKA = "org.apache.kafka.common.KafkaException"
+
+
+class Refusal(NamedTuple):
+    """Why a node does not start.
+
+    Attributes:
+        finding: what is wrong, as `verify` reports it.
+        exception: the full name of the exception that the node throws.
+    """
+
+    finding: Finding
+    exception: str
+
+    @property
+    def problem(self) -> str:
+        """The finding as one sentence, with the file."""
+        finding = self.finding
+        wanted = f" (expected {finding.expected})" if finding.expected else ""
+        return f"{finding.path}: {finding.found}{wanted}"
