@@ -1,6 +1,7 @@
 """Rounds about the server: requests that no client sends, and kills under Kafka's producers."""
 
 import logging
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,12 +12,15 @@ import workbench as wb
 from tests.kafka_broker import Broker
 from tests.server.conftest import SHOP
 from tests.server.consumers import consuming, poll_until, producing
-from tests.server.hostile import Attack, Frames
+from tests.server.hostile import Amplified, Attack, Frames
 from tests.server.killed_servers import FEW, VERSION, kill_servers
+from tests.server.served_process import MIB, ServedProcess
 from tests.trees import changes
 from workbench.server.server import Server
 
 FRAMES: Final = 50_000
+ASKED: Final = 5_000  # frames that ask for much
+MOST: Final = 800 * MIB  # that a server may take for them
 BEFORE: Final = 100  # records that must outlive an attack
 
 
@@ -89,9 +93,36 @@ def attack_writing_server(folder: Path, seed: int) -> None:
     assert not strays, strays
 
 
+def exhaust_reading_server(folder: Path, seed: int) -> None:
+    """Ask a read-only server for much, in valid requests: it takes a limited memory."""
+    shutil.copytree(SHOP, folder / "shop")
+    _exhaust(ServedProcess(folder / "shop"), seed)
+
+
+def exhaust_writing_server(folder: Path, seed: int) -> None:
+    """Ask a writable server for much, in valid requests: it takes a limited memory."""
+    shutil.copytree(SHOP, folder / "shop")
+    _exhaust(ServedProcess(folder / "shop", "--writable"), seed)
+
+
+def _exhaust(server: ServedProcess, seed: int) -> None:
+    with server as running:
+        before = running.memory()
+        Attack(int(running.where.split(":")[1]), Amplified(seed).next, seed=seed, ahead=1).run(
+            ASKED
+        )
+        with consuming(running.where, "orders") as consumer:
+            poll_until(consumer, 1)
+        grown = running.memory("VmHWM") - before
+        assert grown < MOST, f"{grown} bytes"
+    assert "failed" not in running.errors.read_text()
+
+
 SERVER_ROUNDS: Final[dict[str, Callable[[Path, int], None]]] = {
     "attack a reading server": attack_reading_server,
     "attack a writing server": attack_writing_server,
+    "exhaust a reading server": exhaust_reading_server,
+    "exhaust a writing server": exhaust_writing_server,
     "kill servers": kill_servers,
 }
 """By name."""

@@ -691,7 +691,7 @@ def test_it_obeys_the_configuration_of_the_broker(tmp_path: Path) -> None:
         log = manager.get_log(GROUPS_TOPIC, 97 % 7)
         assert log is not None
         assert log.config.segment_bytes == 5000
-        assert log.config.cleanup_policy == frozenset({"compact"})
+        assert log.config.cleanup_policy == ("compact",)
         [row] = log.read(0).records.batches().rows
         assert row["codec"] == 3
         clock.advance(120_000)

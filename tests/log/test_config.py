@@ -151,7 +151,7 @@ def test_the_defaults_are_those_of_4_2() -> None:
     assert config.max_message_bytes == 1_048_588
     assert config.message_timestamp_after_max_ms == 3_600_000
     assert config.message_timestamp_before_max_ms == MAX_LONG
-    assert config.cleanup_policy == {"delete"}
+    assert config.cleanup_policy == ("delete",)
     assert (config.compact, config.delete) == (False, True)
     assert config.overridden == frozenset()
 

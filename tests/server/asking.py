@@ -15,11 +15,12 @@ class Asker:
 
     Args:
         where: "host:port".
+        patience: seconds for an answer.
     """
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, where: str, patience: float = 30.0) -> None:
         host, port = where.split(":")
-        self._socket = socket.create_connection((host, int(port)), timeout=30)
+        self._socket = socket.create_connection((host, int(port)), timeout=patience)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._count = 0
 

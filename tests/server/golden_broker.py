@@ -20,6 +20,7 @@ from workbench.server.broker.metadata_log import MetadataLog, MetadataRecord
 from workbench.server.protocol.cluster_messages import METADATA
 
 VERSION: Final = "4.2.0"
+STOPPED: Final = "stopped"
 NEVER: Final = str(1 << 40)
 SETTINGS: Final = {  # nothing is created, cleaned, expired or aborted
     "auto.create.topics.enable": "false",
@@ -35,7 +36,16 @@ SETTINGS: Final = {  # nothing is created, cleaned, expired or aborted
     "transaction.state.log.num.partitions": "2",
     "transactional.id.expiration.ms": str((1 << 31) - 1),
 }
-OF_FILE: Final = {"retention.ms", "segment.index.bytes"}  # what SETTINGS sets of topics
+OF_ITSELF: Final = {  # what `Broker` sets
+    "advertised.listeners", "broker.id", "controller.listener.names", "controller.quorum.voters",
+    "group.initial.rebalance.delay.ms", "listeners", "log.dirs", "node.id", "num.partitions",
+    "offsets.topic.replication.factor", "process.roles",
+    "share.coordinator.state.topic.min.isr", "share.coordinator.state.topic.replication.factor",
+    "transaction.state.log.min.isr", "transaction.state.log.replication.factor",
+}  # fmt: skip
+OF_FILE: Final = {  # what the broker's file sets, with the names that topics have for it
+    *SETTINGS, *OF_ITSELF, "retention.ms", "segment.index.bytes", "consumer.session.timeout.ms"
+}  # fmt: skip
 EMPTIED: Final = "txn-control-only"  # whose first segment has no record left
 CASES: Final = {  # archive → its directory, and the topics that are taken from it
     "4.2.0-txn": ("data", ("__transaction_state", "txn-")),
@@ -52,12 +62,14 @@ def golden_broker(folder: Path) -> Iterator[tuple[Broker, Path]]:
     """Yield a broker that serves golden cases, and a copy of what it opens.
 
     The topics are made known to it by records in its metadata, as a controller would write them.
+    Beside the copy is `STOPPED`, from before the broker's start.
     """
     broker = Broker(VERSION, folder / "broker", SETTINGS)
     with broker:
         pass
     names = _transplant(broker.data, folder)
     _tell_the_controller(broker.data, names)
+    shutil.copytree(broker.data, folder / STOPPED)
     with broker:
         _wait_for_leaders(broker, len(names))
         copy = folder / "copy"  # with the leader epochs that begin with the start

@@ -35,6 +35,9 @@ _NAMES: Final = (
     "read_committed", "Ongoing", "", ".", "..", "../outside", "/outside", "a/b", "a\0b", "é",
     "orders-0", "orders-0.0123456789abcdef0123456789abcdef-delete", "x" * 249, "x" * 250, "9" * 400,
 )  # fmt: skip
+_COPIES: Final = (10, 300, 3_000, 20_000)
+_MOST_BYTES: Final = 1_900_000  # of a frame; a server that only reads takes 2 MiB
+_LONGEST: Final = 15_000  # characters of a text, some of two bytes
 _CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
@@ -130,6 +133,37 @@ class Frames:
         if rng.random() < 0.4:
             data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
         return bytes(data)
+
+
+class Amplified(Frames):
+    """Valid requests that ask for much: an element again and again, and long names.
+
+    Args:
+        seed, topic_ids: see `Frames`.
+    """
+
+    def __init__(self, seed: int, topic_ids: Sequence[str] = ()) -> None:
+        super().__init__(seed, topic_ids)
+        self._is_repeated = False
+
+    def next(self) -> bytes:
+        """Return the next frame."""
+        while True:
+            self._is_repeated = False
+            made = self._sound(self._rng.choice(self._apis))
+            if len(made) < _MOST_BYTES:
+                return made
+
+    def _value(self, of: Field, version: int) -> Any:
+        if of.is_array and not self._is_repeated and self._rng.random() < 0.5:
+            self._is_repeated = True  # one array alone: the frame has a size
+            return [self._item(of, version)] * self._rng.choice(_COPIES)
+        return super()._value(of, version)
+
+    def _item(self, of: Field, version: int) -> Any:
+        if of.type == "string" and self._rng.random() < 0.05:
+            return (self._rng.choice(_NAMES) * self._rng.choice((10, 100)))[:_LONGEST]
+        return super()._item(of, version)
 
 
 @dataclass

@@ -9,13 +9,15 @@ import numpy as np
 from tests.server.asking import Values
 from tests.server.golden_broker import EMPTIED, OF_FILE
 from workbench.log.producers.batches import TransactionMarker
-from workbench.server.protocol import log_messages, transaction_messages
+from workbench.server.protocol import cluster_messages, log_messages, transaction_messages
 from workbench.server.protocol.api import Api
 
 
 def unify(api: Api, asked: Values, response: Values) -> Values:
     """Return a response without what differs by intent; each function here says why it does."""
     response.pop("throttleTimeMs", None)
+    if api is cluster_messages.API_VERSIONS:
+        _unify_versions(response)
     _unify_rights(response)
     _unify_addresses(response)
     for each in response.get("results", ()):
@@ -47,6 +49,14 @@ def _unify_rights(response: Values) -> None:
             each[field] = each[field] & _READ_RIGHTS
 
 
+def _unify_versions(response: Values) -> None:
+    """Leave out which requests are answered, and how far a metadata log is that a broker goes on.
+
+    The versions of requests have a test of their own.
+    """
+    response |= {"apiKeys": None, "finalizedFeaturesEpoch": None}
+
+
 def _unify_addresses(response: Values) -> None:
     """Leave out the ports; the host is the same."""
     lists = (response.get(name, ()) for name in ("nodeEndpoints", "brokers", "coordinators"))
@@ -73,9 +83,9 @@ def _unify_configs(configs: Iterable[Values]) -> None:
     Nothing of stored data can be changed, so all is read-only.
     """
     for each in configs:
-        each |= {"readOnly": None, "synonyms": None}
+        each["readOnly"] = None
         if each["name"] in OF_FILE:
-            each |= {"value": None, "configSource": None}
+            each |= {"value": None, "configSource": None, "isDefault": None, "synonyms": None}
 
 
 def _unify_producers(response: Values) -> None:
@@ -121,15 +131,16 @@ def _unify_fetched(partition: Values, *, is_committed: bool) -> None:
     consumer skips. The last stable offset of stored data is only known after a walk through the
     whole log, which is not done for clients that do not need it.
     """
-    batches = list(_batches(partition["records"] or b""))
-    partition["records"] = b"".join(batches)
+    whole = list(batches(partition["records"] or b""))
+    partition["records"] = b"".join(whole)
     aborted = partition.get("abortedTransactions") or []
-    partition["abortedTransactions"] = _skipped(batches, aborted)
+    partition["abortedTransactions"] = _skipped(whole, aborted)
     if not is_committed:
         partition["lastStableOffset"] = None
 
 
-def _batches(data: bytes) -> Iterator[bytes]:
+def batches(data: bytes) -> Iterator[bytes]:
+    """Yield the whole batches of a response."""
     at = 0
     while at + 61 <= len(data):
         size = 12 + int.from_bytes(data[at + 8 : at + 12])
@@ -139,7 +150,7 @@ def _batches(data: bytes) -> Iterator[bytes]:
         at += size
 
 
-def _skipped(batches: list[bytes], aborted: list[Values]) -> list[int]:
+def _skipped(whole: list[bytes], aborted: list[Values]) -> list[int]:
     """Return the base offsets of batches that a read_committed consumer skips.
 
     Kafka: CompletedFetch.nextFetchedRecord (4.2)
@@ -147,7 +158,7 @@ def _skipped(batches: list[bytes], aborted: list[Values]) -> list[int]:
     waiting = sorted(aborted, key=lambda each: each["firstOffset"], reverse=True)
     producers: set[int] = set()
     found = []
-    for data in batches:
+    for data in whole:
         base = int.from_bytes(data[:8])
         last = base + int.from_bytes(data[23:27])
         producer = int.from_bytes(data[43:51], signed=True)

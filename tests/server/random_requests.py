@@ -258,11 +258,15 @@ def list_groups(sides: Sides, chance: random.Random) -> Asked:
 
 def configs(sides: Sides, chance: random.Random) -> Asked:
     api = cluster_messages.DESCRIBE_CONFIGS
-    names = some(chance, [*sides.names, "nothing"])
-    keys = chance.choice([None, ["retention.ms", "segment.bytes", "nonsense"], []])
+    resources = [(2, name) for name in (*sides.names, "nothing", "a b", "x" * 250)]
+    resources += [(4, name) for name in ("1", "", "7", "word")]
+    resources += [(8, name) for name in ("7", "word", "")]  # the loggers of "1" are a broker's
+    resources += [(16, "some"), (16, ""), (32, "g-one"), (32, ""), (0, "x"), (99, "x")]
+    keys = chance.choice([None, ["retention.ms", "segment.bytes", "log.roll.ms", "nonsense"], []])
     return api, sides.version(api, chance), {
         "resources": [
-            {"resourceType": 2, "resourceName": name, "configurationKeys": keys} for name in names
+            {"resourceType": kind, "resourceName": name, "configurationKeys": keys}
+            for kind, name in some(chance, resources)
         ],
         "includeSynonyms": chance.random() < 0.5,
         "includeDocumentation": False,
@@ -300,9 +304,14 @@ def transactions(sides: Sides, chance: random.Random) -> Asked:
     }  # fmt: skip
 
 
+def versions(sides: Sides, chance: random.Random) -> Asked:
+    api = cluster_messages.API_VERSIONS
+    return api, sides.version(api, chance), SOFTWARE
+
+
 Make = Callable[[Sides, random.Random], Asked]
 KINDS: Final[dict[Make, int]] = {
     fetch: 10, list_offsets: 6, epochs: 3, metadata: 3, topic_partitions: 2, cluster: 1,
     coordinator: 1, offset_fetch: 3, groups: 3, list_groups: 1, configs: 2, log_dirs: 2,
-    producers: 2, transactions: 2,
+    producers: 2, transactions: 2, versions: 1,
 }  # fmt: skip

@@ -4,8 +4,10 @@ Responses are equal field by field, but for what `intended_differences` names. `
 in the environment choose others, and more.
 """
 
+import copy
 import os
 import random
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -13,9 +15,10 @@ from typing import Any, Final
 import pytest
 
 import workbench
+from tests.kafka_broker import Broker
 from tests.server.asking import Asker
-from tests.server.golden_broker import golden_broker
-from tests.server.intended_differences import unify
+from tests.server.golden_broker import STOPPED, golden_broker
+from tests.server.intended_differences import batches, unify
 from tests.server.random_requests import (
     KINDS,
     SOFTWARE,
@@ -24,26 +27,56 @@ from tests.server.random_requests import (
     groups,
     list_groups,
 )
+from workbench.runtime.error_codes import ErrorCode
 from workbench.server.protocol import cluster_messages
 from workbench.server.protocol.api_keys import API_KEYS
+from workbench.server.protocol.cluster_messages import DESCRIBE_CONFIGS
+from workbench.server.protocol.log_messages import FETCH, LIST_OFFSETS
+from workbench.server.protocol.write_messages import (
+    CREATE_TOPICS,
+    DELETE_TOPICS,
+    INCREMENTAL_ALTER_CONFIGS,
+)
 from workbench.server.server import Server
 
 SEED: Final = int(os.environ.get("SEED", "1"))
 REQUESTS: Final = int(os.environ.get("REQUESTS", "1000"))
+NAMES_UNTIL: Final = 12  # version of Fetch
 FIRST: Final = (groups, list_groups)  # before a broker misses the members' heartbeats, after 45 s
 
 
 @pytest.fixture(scope="module")
-def sides(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sides]:
-    """Return both, in the state that the broker had when it was asked nothing yet."""
-    folder: Path = tmp_path_factory.mktemp("golden")
+def broker_and_copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Broker, Path]]:
+    """Return a broker, and its directory as it was when the broker was asked nothing yet."""
+    with golden_broker(tmp_path_factory.mktemp("golden")) as both:
+        yield both
+
+
+@pytest.fixture(scope="module")
+def sides(broker_and_copy: tuple[Broker, Path]) -> Iterator[Sides]:
+    """Return the broker, and a server of stored data."""
+    broker, folder = broker_and_copy
     with (
-        golden_broker(folder) as (broker, copy),
-        workbench.serve(copy) as server,
+        workbench.serve(folder) as server,
         Asker(broker.bootstrap) as theirs,
         Asker(server.bootstrap_servers) as ours,
     ):
         yield Sides(theirs, ours, logs_of(server))
+
+
+@pytest.fixture(scope="module")
+def writable(broker_and_copy: tuple[Broker, Path]) -> Iterator[Asker]:
+    """Return a server that may write: the engine opens what the broker has opened."""
+    broker, copied = broker_and_copy
+    folder = copied.with_name(STOPPED)
+    lines = (broker.folder / "server.properties").read_text().splitlines()
+    config = dict(line.split("=", 1) for line in lines)
+    del config["log.dirs"]
+    with (
+        workbench.serve(folder, writable=True, config=config) as server,
+        Asker(server.bootstrap_servers) as asker,
+    ):
+        yield asker
 
 
 def logs_of(server: Server) -> list[Log]:
@@ -89,6 +122,48 @@ def test_both_answer_the_same(sides: Sides, seed: int) -> None:
     assert not found, f"{len(found)} differences, such as\n" + "\n".join(found[:5])
 
 
+@pytest.mark.broker
+@pytest.mark.parametrize("most", [1, 700, 1 << 20])
+def test_from_every_offset_committed_records_are_those_of_a_broker(
+    sides: Sides, writable: Asker, most: int
+) -> None:
+    """With logs of several segments, in which producers both abort and commit transactions.
+
+    What the engine serves is equal to the last field; a batch that is cut at the limit is left out.
+    """
+    found, aborted = [], 0
+    for log in sides.logs:
+        for offset in range(log.start, log.end + 1):
+            values = committed_fetch(log, offset, most)
+            theirs, ours, written = (
+                asker.ask(FETCH, NAMES_UNTIL, copy.deepcopy(values))
+                for asker in (sides.broker, sides.server, writable)
+            )
+            where = f"{log.topic}-{log.partition} from {offset}"
+            whole = [whole_batches(each) for each in (theirs, written)]
+            aborted += len(whole[0]["abortedTransactions"])
+            found += [f"writable: {where} {each}" for each in differences(whole[1], whole[0])]
+            theirs, ours = unify(FETCH, values, theirs), unify(FETCH, values, ours)
+            found += [f"read-only: {where} {each}" for each in differences(ours, theirs)]
+    assert not found, f"{len(found)} differences, such as\n" + "\n".join(found[:5])
+    assert aborted > 100
+
+
+def committed_fetch(log: Log, offset: int, most: int) -> dict[str, Any]:
+    partition = {"partition": log.partition, "fetchOffset": offset, "partitionMaxBytes": most}
+    return {
+        "maxBytes": 1 << 20,
+        "isolationLevel": 1,
+        "topics": [{"topic": log.topic, "partitions": [partition]}],
+    }
+
+
+def whole_batches(response: dict[str, Any]) -> dict[str, Any]:
+    """Return the only partition of a response, without the batch that is cut at its end."""
+    ((partition,),) = [topic["partitions"] for topic in response["responses"]]
+    return {**partition, "records": b"".join(batches(partition["records"] or b""))}
+
+
 NOT_SERVED: Final = {
     "who leads, and what brokers tell each other": {34, 43, 45, 46, 55, 57, 64, 74, 80, 81},
     "access lists, quotas, delegation tokens": {29, 30, 31, 38, 39, 40, 41, 48, 49, 50, 51},
@@ -108,6 +183,95 @@ def test_the_versions_are_those_of_a_broker(sides: Sides) -> None:
     assert ours.keys() <= sides.versions.keys()
     for key, (low, high) in ours.items():
         name = API_KEYS[key].name
-        newer = name == "DescribeLogDirs"  # version 5 is that of 4.3
-        assert high == sides.versions[key][1] + newer, name
+        assert high == sides.versions[key][1], name
         assert low == (0 if key in OLDER_TOO else sides.versions[key][0]), name
+
+
+@pytest.mark.broker
+@pytest.mark.parametrize(("kind", "name"), [(4, "1"), (4, ""), (2, "txn-a"), (16, "m"), (32, "g")])
+def test_a_server_that_may_write_describes_configurations_as_the_broker_with_its_file(
+    sides: Sides, writable: Asker, kind: int, name: str
+) -> None:
+    asked = {
+        "resources": [{"resourceType": kind, "resourceName": name, "configurationKeys": None}],
+        "includeSynonyms": True,
+        "includeDocumentation": True,
+    }
+    found = []
+    for asker in (writable, sides.broker):
+        (result,) = asker.ask(DESCRIBE_CONFIGS, 4, copy.deepcopy(asked))["results"]
+        assert all(each["documentation"] for each in result["configs"])
+        found.append(
+            {
+                each["name"]: {**each, "documentation": None}
+                for each in result["configs"]
+                if each["name"] != "log.dirs"  # a folder of its own
+            }
+        )
+    assert list(differences(found[0], found[1])) == []
+    assert len(found[0]) == {"1": 319, "": 1, "txn-a": 33, "m": 3, "g": 11}[name]
+
+
+SET, DELETE, APPEND, SUBTRACT = range(4)
+POLICY, REPLICAS = "cleanup.policy", "leader.replication.throttled.replicas"
+ALTERATIONS: Final = (
+    (POLICY, APPEND, "compact"), (POLICY, APPEND, "compact"), (POLICY, SUBTRACT, "delete"),
+    (POLICY, APPEND, "delete,compact"), (POLICY, SET, "compact,delete"), (POLICY, APPEND, None),
+    (POLICY, SUBTRACT, "compact,delete"), (POLICY, DELETE, None),
+    (REPLICAS, APPEND, "0:1"), (REPLICAS, APPEND, "1:1,2:1"), (REPLICAS, APPEND, "3:1,1:1, 0:1"),
+    (REPLICAS, SUBTRACT, "1:1"), (REPLICAS, SET, " 5:1, 6:1"), (REPLICAS, APPEND, "4:1"),
+    ("segment.ms", APPEND, "5"), ("segment.ms", SUBTRACT, "5"), ("nonsense", APPEND, "5"),
+    ("nonsense", SET, "5"), ("segment.ms", SET, None),
+)  # fmt: skip
+
+
+@pytest.mark.broker
+def test_lists_are_altered_as_by_a_broker(sides: Sides, writable: Asker) -> None:
+    found = [[altered(asker, *each) for each in ALTERATIONS] for asker in (writable, sides.broker)]
+    assert list(differences(found[0], found[1])) == []
+
+
+def altered(asker: Asker, key: str, operation: int, value: str | None) -> dict[str, Any]:
+    """Alter a configuration; return the answer, and the lists as they are then."""
+    configs = [{"name": key, "configOperation": operation, "value": value}]
+    resource = {"resourceType": 2, "resourceName": "txn-many"}
+    (answer,) = asker.ask(
+        INCREMENTAL_ALTER_CONFIGS, 1, {"resources": [{**resource, "configs": configs}]}
+    )["responses"]
+    if value == "5" and operation == SET:
+        answer["errorMessage"] = None  # in Kafka's words, and in ours
+    time.sleep(0.3)  # until the broker has read what its controller wrote
+    asked = {"resources": [{**resource, "configurationKeys": [POLICY, REPLICAS]}]}
+    (result,) = asker.ask(DESCRIBE_CONFIGS, 4, asked)["results"]
+    return {**answer, **{each["name"]: each["value"] for each in result["configs"]}}
+
+
+@pytest.mark.broker
+@pytest.mark.parametrize("kind", [4, 8, 16, 32, 0, 99])
+def test_what_cannot_be_configured_here_is_refused_with_the_reason(
+    writable: Asker, kind: int
+) -> None:
+    configs = [{"name": "interval.ms", "configOperation": SET, "value": "1000"}]
+    resource = {"resourceType": kind, "resourceName": "1", "configs": configs}
+    (answer,) = writable.ask(INCREMENTAL_ALTER_CONFIGS, 1, {"resources": [resource]})["responses"]
+    assert answer["errorCode"] == ErrorCode.INVALID_REQUEST
+    assert answer["errorMessage"]
+
+
+@pytest.mark.broker
+def test_the_beginning_of_an_empty_partition_has_the_leader_epoch_of_a_broker(
+    sides: Sides, writable: Asker
+) -> None:
+    """Made by the broker and by the engine, and looked up at every special time."""
+    made = {"name": "made", "numPartitions": 1, "replicationFactor": 1}
+    found = []
+    for asker in (writable, sides.broker):
+        asker.ask(CREATE_TOPICS, 7, {"topics": [made], "timeoutMs": 10_000})
+        time.sleep(1)
+        for timestamp in (-1, -2, -3, -4, -5, 0):
+            partition = {"partitionIndex": 0, "timestamp": timestamp}
+            topics = [{"name": "made", "partitions": [partition]}]
+            found.append(asker.ask(LIST_OFFSETS, 10, {"topics": topics})["topics"])
+        asker.ask(DELETE_TOPICS, 6, {"topics": [{"name": "made"}], "timeoutMs": 10_000})
+    assert found[:6] == found[6:]
+    assert found[1][0]["partitions"][0]["leaderEpoch"] == 0

@@ -151,6 +151,17 @@ def test_only_this_machine_can_connect_unless_it_is_said() -> None:
         assert "orders" in consumer.topics()
 
 
+def test_a_server_that_has_not_started_has_no_address() -> None:
+    server = workbench.serve(SHOP)
+    assert repr(server) == "<Server not started, 7 topics>"
+    with pytest.raises(ServerError, match="has no port before it starts"):
+        _ = server.bootstrap_servers
+    with server:
+        port = int(server.bootstrap_servers.split(":")[1])
+        assert port == server.port > 0
+    assert workbench.serve(SHOP, port=port).bootstrap_servers == f"127.0.0.1:{port}"
+
+
 def test_a_port_in_use_is_an_error(shop: Server) -> None:
     server = workbench.serve(SHOP, port=shop.port)
     with pytest.raises(ServerError, match="cannot be listened at"):

@@ -30,7 +30,7 @@ class Client:
 
     def __init__(self, most: int = 1000, most_partitions: int = 1000) -> None:
         self.clock = ManualClock(1_000_000)
-        self.sessions = FetchSessions(most, most_partitions, self.clock)
+        self.sessions = FetchSessions(most, most_partitions * Where("t", 0).size, self.clock)
 
     def context(
         self,
@@ -56,7 +56,7 @@ class Client:
                 {name: topic, "partitions": many} for topic, many in (forgotten or {}).items()
             ],
         }
-        return self.sessions.context(values, version)
+        return self.sessions.context(values, version, lambda where: where.topic != "nothing")
 
     def open(self, count: int, *, privileged: bool = False) -> int:
         """Ask for a session with some partitions; return its id."""
@@ -251,6 +251,20 @@ def test_partitions_of_all_sessions_are_bounded() -> None:
     context = client.context(number, 1, {"more": [0, 1, 2, 3, 4]})
     assert context.error is ErrorCode.FETCH_SESSION_ID_NOT_FOUND  # the client begins again
     assert client.open(10) > 0
+
+
+@pytest.mark.parametrize("version", [IDS, NAMES])
+def test_what_does_not_exist_is_in_no_session(version: int) -> None:
+    """Its client names everything in each request, until it is there."""
+    client = Client()
+    context = client.context(asked={"t": [0], "nothing": [0]}, version=version)
+    assert [where.topic for where, _ in context.partitions] == ["t", "nothing"]
+    found = {where: partition() for where, _ in context.partitions}
+    assert context.respond(found)["sessionId"] == 0
+    number = client.open(1)
+    context = client.context(number, 1, {"nothing": [0]})
+    assert context.error is ErrorCode.FETCH_SESSION_ID_NOT_FOUND  # the client begins again
+    assert client.sessions.size == 0
 
 
 @pytest.fixture(scope="module")

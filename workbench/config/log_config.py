@@ -70,7 +70,7 @@ class LogConfig:
     min_compaction_lag_ms: int
     max_compaction_lag_ms: int
     min_cleanable_dirty_ratio: float
-    cleanup_policy: frozenset[str]
+    cleanup_policy: tuple[str, ...]
     compression_type: str
     compression_gzip_level: int
     compression_lz4_level: int
@@ -131,7 +131,6 @@ class LogConfig:
             ConfigError: see `of`.
         """
         found = {one.name: getattr(self, one.attribute) for one in TOPIC_DEFINITIONS}
-        found["cleanup.policy"] = tuple(sorted(self.cleanup_policy))
         origins = dict(self.origins)
         for name, (value, origin) in values.items():
             definition = TOPIC_NAMES.get(name)
@@ -197,18 +196,13 @@ class LogConfig:
         return [
             ConfigRow(
                 one.name,
-                _shown(getattr(self, one.attribute)),
+                getattr(self, one.attribute),
                 one.default,
                 self.origins.get(one.name, DEFAULT),
                 one.doc,
             )
             for one in TOPIC_DEFINITIONS
         ]
-
-
-def _shown(value: Any) -> Value:
-    shown: Value = tuple(sorted(value)) if isinstance(value, frozenset) else value
-    return shown
 
 
 def check(definition: Definition, value: Any) -> Value:
@@ -258,7 +252,6 @@ def _check_local_retention(local_name: str, name: str, values: Mapping[str, Any]
 
 def _make(values: Mapping[str, Any], origins: Mapping[str, str]) -> LogConfig:
     found = {one.attribute: values[one.name] for one in TOPIC_DEFINITIONS}
-    found["cleanup_policy"] = frozenset(found["cleanup_policy"])
     if found["internal_segment_bytes"] is not None:
         found["segment_bytes"] = found["internal_segment_bytes"]
     return LogConfig(**found, origins=origins)

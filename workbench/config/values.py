@@ -52,6 +52,21 @@ def parse_value(name: str, value: Any, kind: Kind) -> Value:
     return parsed
 
 
+def text_of(value: Value) -> str | None:
+    """Return a configuration's value as Kafka writes it; None for none.
+
+    Kafka: ConfigDef.convertToString (4.2)
+    """
+    if isinstance(value, tuple):
+        return ",".join(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and "e" in repr(value):
+        digits, _, exponent = repr(value).partition("e")
+        return f"{digits if '.' in digits else digits + '.0'}E{int(exponent)}"
+    return None if value is None else str(value)
+
+
 def _parse_text(text: str, kind: Kind) -> Value:
     match kind:
         case "string":

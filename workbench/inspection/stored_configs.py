@@ -20,7 +20,7 @@ from workbench.record.reading.reader import KEYS, VALUES
 EVERY_BROKER: Final = ""
 """The name for a configuration of all brokers."""
 
-_TOPIC, _BROKER = 2, 4  # resource types
+_TOPIC, _BROKER, _METRICS, _GROUP = 2, 4, 16, 32  # resource types
 _NO_LEADER_CHANGE: Final = -2  # as leader of a PartitionChangeRecord
 _OF_REGISTERED: Final = frozenset({
     "BrokerRegistrationChangeRecord", "FenceBrokerRecord", "UnfenceBrokerRecord",
@@ -39,21 +39,19 @@ class StoredConfigs:
     Attributes:
         topics: topic → its own configuration, empty for topics without one.
         brokers: id of a broker, or `EVERY_BROKER` → its dynamic configuration.
+        groups: group → its configuration.
+        client_metrics: name of a subscription to metrics of clients → its configuration.
     """
 
     topics: Configs = field(default_factory=dict)
     brokers: Configs = field(default_factory=dict)
+    groups: Configs = field(default_factory=dict)
+    client_metrics: Configs = field(default_factory=dict)
 
     def of_broker(self, node_id: int | None) -> dict[str, str]:
         """Return what was set for all brokers, and for this one."""
         own = self.brokers.get(str(node_id), {})
         return {**self.brokers.get(EVERY_BROKER, {}), **own}
-
-    def of_every_broker(self, node_id: int | None) -> dict[str, str]:
-        """Return what was set for all brokers, and not for this one itself."""
-        own = self.brokers.get(str(node_id), {})
-        every = self.brokers.get(EVERY_BROKER, {})
-        return {name: value for name, value in every.items() if name not in own}
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +176,12 @@ class _Image:
     def __init__(self) -> None:
         self.cluster = StoredCluster()
         self.configs = self.cluster.configs
+        self._configs = {
+            _TOPIC: self.configs.topics,
+            _BROKER: self.configs.brokers,
+            _METRICS: self.configs.client_metrics,
+            _GROUP: self.configs.groups,
+        }
         self._names: dict[str, str] = {}  # id of a topic → its name
         self._brokers: set[int] = set()
         self._open: list[tuple[str, Mapping[str, Any]]] | None = None  # of a transaction
@@ -219,10 +223,8 @@ class _Image:
             self.configs.topics.pop(name, None)
             self.cluster.topic_ids.pop(name, None)
             self.cluster.partition_counts.pop(name, None)
-        elif kind == "ConfigRecord" and data["resourceType"] in {_TOPIC, _BROKER}:
-            is_topic = data["resourceType"] == _TOPIC
-            kept = self.configs.topics if is_topic else self.configs.brokers
-            own = kept.setdefault(data["resourceName"], {})
+        elif kind == "ConfigRecord" and data["resourceType"] in self._configs:
+            own = self._configs[data["resourceType"]].setdefault(data["resourceName"], {})
             if data["value"] is None:
                 own.pop(data["name"], None)
             else:

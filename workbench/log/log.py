@@ -377,7 +377,8 @@ class Log:
     ) -> list[AbortedTransaction]:
         """Return the aborted transactions that began before ``upper_bound``.
 
-        Those that ended before the segment that holds ``start_offset`` are omitted.
+        Those that ended before the segment that holds ``start_offset`` are omitted. This is for the
+        cleaner: what a consumer must skip is in the result of `read`.
 
         Kafka: UnifiedLog.collectAbortedTransactions (4.2)
         """

@@ -53,6 +53,7 @@ from workbench.log_manager.registry import PartitionName, partition_of
 from workbench.log_manager.tasks import DeletionTask, schedule_tasks
 from workbench.runtime.broker_state import BrokerState
 from workbench.runtime.clock import Clock, SystemClock
+from workbench.runtime.failures import FailureListener
 from workbench.runtime.scheduler import Scheduler, Task, ThreadScheduler
 from workbench.runtime.several import several
 from workbench.runtime.steps import Observer, Step
@@ -577,6 +578,10 @@ class LogManager:
         Kafka: LogManager.reconfigureDefaultLogConfig, DynamicLogConfig.reconfigure (4.2)
         """
         reconfigure_defaults(self._context, config)
+
+    def on_directory_failure(self, listener: FailureListener) -> None:
+        """Call a function for each directory that fails from now on, in the thread that failed."""
+        self._context.failures.listeners.append(listener)
 
     def _directory_failed(self, path: str, error: OSError) -> None:
         """Report the failure; close the other logs later, as this thread holds its log's lock."""

@@ -6,8 +6,10 @@ and keep readers within 200 MB. Set the environment variable `KAFKA_WORKBENCH_MA
 read larger batches; the other limits move with it.
 
 An engine that writes takes what a broker takes: a batch can be as large as `max.message.bytes`
-allows, and decompress to `MOST_CONTENT`. What runs the engine only to look at a directory (plans,
-predictions, rehearsals) keeps the readers' limit.
+allows, and decompress to `MOST_CONTENT`; it checks the records as a stream. A batch that it stores
+in another codec, or that came in lz4 or snappy, can decompress to eight times `LARGEST_CONTENT`.
+What runs the engine only to look at a directory (plans, predictions, rehearsals) keeps the readers'
+limit.
 """
 
 import os

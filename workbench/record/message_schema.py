@@ -21,6 +21,7 @@ import base64
 import copy
 import re
 import struct
+import sys
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -88,9 +89,7 @@ class Message:
     highest: int
     flexible: int | None
 
-    def decode(
-        self, data: Bytes, version: int, at: int = 0, *, most_items: int | None = None
-    ) -> tuple[dict[str, Any], int]:
+    def decode(self, data: Bytes, version: int, at: int = 0) -> tuple[dict[str, Any], int]:
         """Return the values by field name, and the position after the message.
 
         Missing tagged fields have their default; bytes after the message are ignored.
@@ -99,8 +98,6 @@ class Message:
             data: the bytes.
             version: of the message.
             at: where the message begins.
-            most_items: how many elements all arrays may have together, because an element takes
-                many times its bytes in memory; None: any number.
 
         Raises:
             UnsupportedFormatError: the version is not declared.
@@ -108,9 +105,27 @@ class Message:
                 position in ``data``.
         """
         self._check_version(version, at)
+        return MessageReader(data, version, flexible=self.is_flexible(version)).struct(
+            self.fields, at
+        )
+
+    def decode_counted(
+        self, data: Bytes, version: int, at: int, most_items: int
+    ) -> tuple[dict[str, Any], int]:
+        """Return the values by field name, and how many elements all arrays have together.
+
+        Args:
+            data, version, at: see `decode`.
+            most_items: how many elements there may be, because one takes many times its bytes in
+                memory.
+
+        Raises:
+            UnsupportedFormatError, CorruptRecordError: see `decode`; or the elements are too many.
+        """
+        self._check_version(version, at)
         reader = MessageReader(data, version, flexible=self.is_flexible(version), items=most_items)
-        values, end = reader.struct(self.fields, at)
-        return values, end
+        values, _ = reader.struct(self.fields, at)
+        return values, most_items - reader.items_left
 
     def encode(self, values: dict[str, Any], version: int) -> bytes:
         """Return the bytes of a message; a field that ``values`` lacks has its default.
@@ -208,7 +223,7 @@ class MessageReader:
     """Reads one message; every method takes a position and returns a value and the next one."""
 
     def __init__(
-        self, data: Bytes, version: int, *, flexible: bool, items: int | None = None
+        self, data: Bytes, version: int, *, flexible: bool, items: int = sys.maxsize
     ) -> None:
         self.data = data
         self.size = len(data)
@@ -234,8 +249,7 @@ class MessageReader:
         """Read the tagged fields at the end of a struct into ``values``."""
         count, at = varint.decode_unsigned(self.data, at)
         for _ in range(count):
-            tag, at = varint.decode_unsigned(self.data, at)
-            size, at = varint.decode_unsigned(self.data, at)
+            tag, size, at = self.tag(at)
             end = self.end(at, size, "a tagged field")
             known = next((f for f in fields if f.tag == tag and f.name in values), None)
             if known is None:
@@ -249,6 +263,12 @@ class MessageReader:
             at = end
         return at
 
+    def tag(self, at: int) -> tuple[int, int, int]:
+        """Read a field's tag and size, which are before it."""
+        tag, at = varint.decode_unsigned(self.data, at)
+        size, at = varint.decode_unsigned(self.data, at)
+        return tag, size, at
+
     def field(self, field: Field, at: int) -> tuple[Any, int]:
         """Read a field, which may be an array."""
         if not field.is_array:
@@ -259,10 +279,9 @@ class MessageReader:
             return None, at
         # An element takes a byte or more, so a count that cannot be right reserves nothing.
         self.end(at, count, f"{field.name}, an array")
-        if self.items_left is not None:
-            self.items_left -= count
-            if self.items_left < 0:
-                raise CorruptRecordError(None, at, f"{field.name} has {count} elements too many")
+        self.items_left -= count
+        if self.items_left < 0:
+            raise CorruptRecordError(None, at, f"{field.name} has {count} elements too many")
         items = []
         for _ in range(count):
             item, at = self.value(field, at)

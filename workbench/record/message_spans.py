@@ -125,11 +125,21 @@ class _Spans(MessageReader):
 
     def tagged(self, fields: tuple[Field, ...], values: dict[str, Any], at: int) -> int:
         """Note the tagged fields of a struct: their number, and for each its tag and size."""
-        count, _ = varint.decode_unsigned(self.data, at)
+        count, first = varint.decode_unsigned(self.data, at)
         self._begin("taggedFields", at)
+        if count:
+            self._begin("count", at)
+            self._end(first, count)
         end = super().tagged(fields, values, at)
         self._end(end, count)
         return end
+
+    def tag(self, at: int) -> tuple[int, int, int]:
+        """Note a field's tag and size as one."""
+        tag, size, end = super().tag(at)
+        self._begin(f"tag {tag}", at)
+        self._end(end, size, "size of the field")
+        return tag, size, end
 
 
 def _note(value: Any) -> str:

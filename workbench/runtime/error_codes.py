@@ -117,8 +117,16 @@ class ErrorCode(IntEnum):
     INVALID_REGULAR_EXPRESSION = 128
 
     def error(self, problem: str = "") -> CoordinatorError:
-        """Return the exception with this code."""
-        return CoordinatorError(self.value, self.name, problem)
+        """Return the exception with this code; the problem may quote what a client sent."""
+        return CoordinatorError(self.value, self.name, short(problem))
+
+
+def short(problem: str) -> str:
+    """Return a text that fits in a response: at most 2000 characters."""
+    return problem if len(problem) <= _LONGEST else f"{problem[: _LONGEST - 1]}…"
+
+
+_LONGEST: Final = 2000
 
 
 _OF_ENGINE: Final[tuple[tuple[type[WorkbenchError], ErrorCode], ...]] = (

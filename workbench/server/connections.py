@@ -10,19 +10,21 @@ import asyncio
 import logging
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from workbench.file_system.local import most_open_files
 from workbench.runtime.error_codes import ErrorCode
+from workbench.server.budget import ITEM, Room, Taken
 from workbench.server.events import Exchange, RequestDone
 from workbench.server.handlers.of_cluster import supported_versions
-from workbench.server.kafka_apis import KafkaApis
+from workbench.server.kafka_apis import Answer, KafkaApis
 from workbench.server.limits import ServerLimits
 from workbench.server.protocol.cluster_messages import API_VERSIONS
 from workbench.server.protocol.frames import (
+    MOST_ITEMS,
     SIZE,
     Request,
     UnknownRequestError,
@@ -30,14 +32,14 @@ from workbench.server.protocol.frames import (
     read_request,
     response_frame,
 )
-from workbench.server.protocol.log_messages import FETCH
 from workbench.server.protocol.write_messages import PRODUCE
 from workbench.server.request_trace import RequestTrace
-from workbench.server.sasl import LARGEST_FRAME, Answer, SaslAuthenticator
+from workbench.server.sasl import LARGEST_FRAME, SaslAuthenticator
+from workbench.server.sasl import Answer as LoginAnswer
 from workbench.server.security import Passwords
-from workbench.server.serving import ResponseBytes
 
-_SMALL: Final = 1 << 16  # bytes of a request that needs no share of the queue, or of a response
+_SMALL: Final = 1 << 16
+"""Bytes of a request that needs no share of the queue, and of a response that is sent at once."""
 _PIECE: Final = 1 << 18  # bytes of a response that are given to the system at a time
 _FOR_LOGS: Final = 64  # files that stay free for logs: one that cannot be opened looks empty
 _PAUSE_SECONDS: Final = 0.1  # after a connection that could not be accepted
@@ -46,8 +48,19 @@ _LOOK_SECONDS: Final = 0.5  # after which a client that waits is looked at: is i
 
 _LOG: Final = logging.getLogger("workbench.server")
 
-Observe = Callable[[RequestDone, RequestTrace, Exchange], None]
-"""Receives each request, what was noted of it, and the bytes of both sides."""
+InThread = Callable[..., Coroutine[Any, Any, Any]]
+
+
+class Observer(NamedTuple):
+    """Who is told of requests.
+
+    Attributes:
+        tell: receives each request, what was noted of it, and the bytes of both sides.
+        wants_fields: returns whether also the fields of both sides are wanted.
+    """
+
+    tell: Callable[[RequestDone, RequestTrace, Exchange], None]
+    wants_fields: Callable[[], bool]
 
 
 class Connections:
@@ -56,8 +69,9 @@ class Connections:
     Args:
         apis: answers the requests.
         limits: the limits.
-        response_bytes: the records in responses that are not sent yet.
-        observe: receives each request, and the bytes of both sides.
+        room: what requests and responses take.
+        in_thread: runs a function in a thread that may block.
+        observer: who is told of requests.
         passwords: the users that may connect; None: everybody.
         advertised: host and port that clients are told; None: those that they have connected to.
     """
@@ -66,13 +80,17 @@ class Connections:
         self,
         apis: KafkaApis,
         limits: ServerLimits,
-        response_bytes: ResponseBytes,
-        observe: Observe,
+        room: Room,
+        in_thread: InThread,
+        observer: Observer,
+        *,
         passwords: Passwords | None = None,
         advertised: tuple[str, int] | None = None,
     ) -> None:
         queue = _Queue(limits.max_queued_bytes)
-        self._shared = _Shared(apis, limits, response_bytes, observe, queue, passwords, advertised)
+        self._shared = _Shared(
+            apis, limits, room, in_thread, observer, queue, passwords, advertised
+        )
         self._tasks: set[asyncio.Task[Any]] = set()
         self._highest_file = most_open_files() - _FOR_LOGS
 
@@ -175,8 +193,9 @@ class _Shared:
 
     apis: KafkaApis
     limits: ServerLimits
-    response_bytes: ResponseBytes
-    observe: Observe
+    room: Room
+    in_thread: InThread
+    observer: Observer
     queue: _Queue
     passwords: Passwords | None
     advertised: tuple[str, int] | None
@@ -191,7 +210,7 @@ class _Connection:
         self._shared = shared
         self._reader = reader
         self._writer = writer
-        writer.transport.set_write_buffer_limits(high=_PIECE)
+        writer.transport.set_write_buffer_limits(high=_SMALL)
         # asyncio does it only for sockets that were made with a protocol. Without it, the second
         # part of each response waits 40 ms for the client to confirm the first.
         connected = writer.get_extra_info("socket")
@@ -224,14 +243,19 @@ class _Connection:
         async with self._shared.queue.share(size):
             async with asyncio.timeout(limits.receive_seconds):
                 frame = await self._reader.readexactly(size)
-            return await self._answer(frame)
+            await self._shared.room.enter()
+            taken = self._shared.room.taken()
+            try:
+                return await self._answer(frame, taken)
+            finally:
+                taken.set(0)
 
-    async def _answer(self, frame: bytes) -> bool:
+    async def _answer(self, frame: bytes, taken: Taken) -> bool:
         trace = RequestTrace()
         asked = Exchange(len(frame), frame if self._is_known else b"")
         try:
             login = None if self._is_known else self._login
-            request = read_request(frame) if login is None else login.answer(frame)
+            request = await self._read(frame, taken) if login is None else login.answer(frame)
         except UnsupportedApiVersionsError as error:
             supported = supported_versions(ErrorCode.UNSUPPORTED_VERSION)
             parts = response_frame(API_VERSIONS, 0, error.correlation_id, supported)
@@ -240,35 +264,42 @@ class _Connection:
         except UnknownRequestError as error:
             self._report(trace, asked, str(error))
             return False
-        if isinstance(request, Answer):
+        if isinstance(request, LoginAnswer):
             return await self._answer_login(len(frame), request, trace)
-        values = await self._handle(request, trace)
-        if values is None:
+        answer = await self._handle(request, trace, taken)
+        if answer is None:
             return False
-        taken = 0
-        if request.api is FETCH:
-            taken = _records_in(values)
-            self._shared.response_bytes.change(taken)
-        try:
-            parts = response_frame(request.api, request.version, request.correlation_id, values)
-            done = Exchange(len(frame), frame, request, values, parts)
-            if request.api is PRODUCE and request.values["acks"] == 0:
-                # The end of its connection tells a producer that it was refused.
-                is_refused = _has_error(values)
-                problem = "a producer that wants no answer was refused" if is_refused else None
-                self._report(trace, done._replace(parts=()), problem)
-                return not is_refused
-            await self._send(parts, trace, done)
-        finally:
-            self._shared.response_bytes.change(-taken)
+        done = asked._replace(request=request, parts=answer.parts)
+        if request.api is PRODUCE and request.values["acks"] == 0:
+            # The end of its connection tells a producer that it was refused.
+            is_refused = _has_error(answer.values)
+            problem = "a producer that wants no answer was refused" if is_refused else None
+            self._report(trace, done._replace(parts=()), problem)
+            return not is_refused
+        if self._shared.observer.wants_fields():
+            done = done._replace(values=answer.values)
+        else:  # they take many times the bytes, and the client may take its time
+            done = done._replace(frame=b"", request=request._replace(values={}))
+        del frame, asked, request, answer
+        await self._send(list(done.parts), trace, done, trace.problem)
         return True
+
+    async def _read(self, frame: bytes, taken: Taken) -> Request:
+        """Return the request in a frame; a large one is read in a thread."""
+        taken.set(len(frame) + min(len(frame), MOST_ITEMS) * ITEM)
+        if len(frame) > _SMALL:
+            request: Request = await self._shared.in_thread(read_request, frame)
+        else:
+            request = read_request(frame)
+        taken.set(len(frame) + request.items * ITEM)
+        return request
 
     @property
     def _is_known(self) -> bool:
         """Whether the client has said who it is, or nobody asks."""
         return self._login is None or self._login.user is not None
 
-    async def _answer_login(self, size: int, answer: Answer, trace: RequestTrace) -> bool:
+    async def _answer_login(self, size: int, answer: LoginAnswer, trace: RequestTrace) -> bool:
         """Send the answer of a SASL exchange; one that failed ends the connection, with a delay.
 
         Its bytes are given to nobody: they hold the password.
@@ -279,10 +310,10 @@ class _Connection:
         await self._send(answer.parts, trace, parts, answer.problem)
         return answer.problem is None
 
-    async def _handle(self, request: Request, trace: RequestTrace) -> dict[str, Any] | None:
+    async def _handle(self, request: Request, trace: RequestTrace, taken: Taken) -> Answer | None:
         """Return the response; None if the client went away meanwhile."""
         handling = asyncio.ensure_future(
-            self._shared.apis.handle(request, self._peer[0], self._here, trace)
+            self._shared.apis.handle(request, self._peer[0], self._here, trace, taken)
         )
         try:
             while True:
@@ -302,6 +333,8 @@ class _Connection:
         problem: str | None = None,
     ) -> None:
         """Send a response and report its request, also when the client is gone before its end."""
+        room = self._shared.room
+        room.sends(self, self._writer.transport.abort)
         try:
             with trace.sending():
                 if sum(map(len, parts)) <= _SMALL:  # one call, and one packet where it fits
@@ -312,10 +345,12 @@ class _Connection:
                         self._writer.write(view[at : at + _PIECE])
                         async with asyncio.timeout(self._shared.limits.idle_seconds):
                             await self._writer.drain()
+                        room.sends(self, self._writer.transport.abort)
         except (OSError, TimeoutError):
             problem = "the client left, or stopped reading, before the end of the response"
             raise
         finally:
+            room.has_sent(self)
             self._report(trace, exchange, problem)
 
     def _report(self, trace: RequestTrace, exchange: Exchange, problem: str | None) -> None:
@@ -330,7 +365,7 @@ class _Connection:
             **trace.milliseconds(),
             problem=problem,
         )
-        self._shared.observe(done, trace, exchange)
+        self._shared.observer.tell(done, trace, exchange)
 
 
 def _has_error(values: dict[str, Any]) -> bool:
@@ -339,13 +374,4 @@ def _has_error(values: dict[str, Any]) -> bool:
         partition["errorCode"] != ErrorCode.NONE
         for topic in values["responses"]
         for partition in topic["partitionResponses"]
-    )
-
-
-def _records_in(values: dict[str, Any]) -> int:
-    """Return the bytes of the records in a response to a fetch."""
-    return sum(
-        len(partition["records"])
-        for topic in values.get("responses", ())
-        for partition in topic["partitions"]
     )

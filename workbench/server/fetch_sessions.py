@@ -1,13 +1,14 @@
 """Incremental fetch sessions: a client names the partitions once, and gets those that have changed.
 
 Everything here runs in the server's event loop. Besides Kafka's limit on the number of sessions,
-there is one on the partitions of all of them.
+there is one on the bytes of all of them. A request that names what does not exist gets no session:
+its client names everything in each request, until it is there.
 
 Kafka: FetchSession, FetchSessionCache, FetchManager, FetchContext (4.2); KIP-227
 """
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -24,6 +25,7 @@ EVICTION_MS: Final = 120_000
 
 _HIGHEST: Final = (1 << 31) - 1
 _IDS_SINCE: Final = 13  # version of Fetch
+_PARTITION_BYTES: Final = 1024  # of a partition that is kept
 
 
 def next_epoch(epoch: int) -> int:
@@ -41,6 +43,11 @@ class Where(NamedTuple):
 
     topic: str
     partition: int
+
+    @property
+    def size(self) -> int:
+        """Bytes that a session keeps of it."""
+        return _PARTITION_BYTES + len(self.topic)
 
 
 @dataclass(slots=True)
@@ -80,6 +87,7 @@ class FetchSession:
         created, last_used: ms.
         epoch: what the next request must have.
         partitions: in the order in which they are read.
+        size: bytes of them.
     """
 
     number: int
@@ -89,6 +97,7 @@ class FetchSession:
     last_used: int
     epoch: int = 1
     partitions: dict[Where, CachedPartition] = field(default_factory=dict)
+    size: int = 0
 
     @property
     def value(self) -> tuple[bool, int, int]:
@@ -192,22 +201,25 @@ class FetchSessions:
 
     Args:
         most: sessions (Kafka: `max.incremental.fetch.session.cache.slots`).
-        most_partitions: partitions of all sessions together.
+        most_bytes: bytes of all sessions together.
         clock: the time.
     """
 
-    def __init__(self, most: int, most_partitions: int, clock: Clock | None = None) -> None:
+    def __init__(self, most: int, most_bytes: int, clock: Clock | None = None) -> None:
         self._most = most
-        self._most_partitions = most_partitions
+        self._most_bytes = most_bytes
         self._clock = clock or SystemClock()
         self.sessions: dict[int, FetchSession] = {}
 
-    def context(self, values: Values, version: int) -> FetchContext:
+    def context(
+        self, values: Values, version: int, exists: Callable[[Where], bool]
+    ) -> FetchContext:
         """Return how a request is answered; changes the session that it names.
 
         Args:
             values: the fields of the request.
             version: of the request.
+            exists: returns whether there is a partition.
 
         Kafka: FetchManager.newContext (4.2)
         """
@@ -216,7 +228,7 @@ class FetchSessions:
         asked = dict(_named(values["topics"], uses_ids=uses_ids))
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             self.sessions.pop(number, None)
-            cache = self if epoch == INITIAL_EPOCH else None
+            cache = self if epoch == INITIAL_EPOCH and all(map(exists, asked)) else None
             is_follower = _replica_id(values) >= 0
             return FetchContext(asked, uses_ids=uses_ids, cache=cache, is_privileged=is_follower)
         session = self.sessions.get(number)
@@ -224,7 +236,8 @@ class FetchSessions:
         if session is None or error is not ErrorCode.NONE:
             return FetchContext({}, uses_ids=uses_ids, error=error)
         forgotten = values.get("forgottenTopicsData", ())
-        if not self._update(session, asked, _forgotten(forgotten, uses_ids=uses_ids)):
+        gone = _forgotten(forgotten, uses_ids=uses_ids)
+        if not self._update(session, asked, gone, exists):
             del self.sessions[number]
             error = ErrorCode.FETCH_SESSION_ID_NOT_FOUND
             return FetchContext({}, uses_ids=uses_ids, error=error)
@@ -245,25 +258,35 @@ class FetchSessions:
         return ErrorCode.NONE
 
     def _update(
-        self, session: FetchSession, asked: dict[Where, Values], forgotten: Iterable[Where]
+        self,
+        session: FetchSession,
+        asked: dict[Where, Values],
+        forgotten: Iterable[Where],
+        exists: Callable[[Where], bool],
     ) -> bool:
         """Take over what a request changes; return False if there is no room for it.
 
         Kafka: FetchSession.update (4.2)
         """
-        before = len(session.partitions)
+        before = session.size
         for where, each in asked.items():
             cached = session.partitions.get(where)
-            if cached is None:
-                session.partitions[where] = CachedPartition(each)
-            else:
+            if cached is not None:
                 cached.asked = each
+            elif exists(where):
+                session.partitions[where] = CachedPartition(each)
+                session.size += where.size
+            else:
+                return False
         for where in forgotten:
-            session.partitions.pop(where, None)
-        return len(session.partitions) <= before or self._count() <= self._most_partitions
+            if session.partitions.pop(where, None) is not None:
+                session.size -= where.size
+        return session.size <= before or self.size <= self._most_bytes
 
-    def _count(self) -> int:
-        return sum(len(each.partitions) for each in self.sessions.values())
+    @property
+    def size(self) -> int:
+        """Bytes of all sessions."""
+        return sum(each.size for each in self.sessions.values())
 
     def create(
         self, partitions: dict[Where, CachedPartition], *, is_privileged: bool, uses_ids: bool
@@ -277,13 +300,14 @@ class FetchSessions:
             (is_privileged, len(partitions), 0), now
         ):
             return NO_SESSION
-        if self._count() + len(partitions) > self._most_partitions:
+        size = sum(where.size for where in partitions)
+        if self.size + size > self._most_bytes:
             return NO_SESSION
         number = NO_SESSION
         while number == NO_SESSION or number in self.sessions:
             number = random.randint(1, _HIGHEST)  # noqa: S311 - no secret
         self.sessions[number] = FetchSession(
-            number, is_privileged, uses_ids, now, now, partitions=partitions
+            number, is_privileged, uses_ids, now, now, partitions=partitions, size=size
         )
         return number
 

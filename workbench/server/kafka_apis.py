@@ -5,11 +5,12 @@ Kafka: KafkaApis.handle, KafkaApis.handleError (4.0)
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from workbench.coordinator.groups.classic.messages import RequestContext
 from workbench.errors import CoordinatorError, WorkbenchError
 from workbench.runtime.error_codes import ErrorCode, code_of
+from workbench.server.budget import Budget, Taken, TooLargeAnswerError
 from workbench.server.handlers import (
     of_cluster,
     of_configs,
@@ -23,7 +24,7 @@ from workbench.server.handlers import (
     refusals,
 )
 from workbench.server.handlers.error_responses import error_response
-from workbench.server.protocol.frames import Request
+from workbench.server.protocol.frames import Request, response_frame
 from workbench.server.request_trace import RequestTrace
 from workbench.server.serving import (
     BlockingHandler,
@@ -50,7 +51,20 @@ _WRITES: Final[Mapping[int, BlockingHandler]] = {
     **of_offsets.WRITES,
 }
 _WAITING: Final[Mapping[int, WaitingHandler]] = {**of_logs.WAITING, **of_groups.WAITING}
+_OF_TOPIC: Final = 48 << 10  # bytes that the configuration of a topic takes at most, as an answer
 _LOG: Final = logging.getLogger("workbench.server")
+
+
+class Answer(NamedTuple):
+    """A response: its fields, and its bytes."""
+
+    values: Values
+    parts: list[bytes]
+
+    @property
+    def size(self) -> int:
+        """Bytes of the response."""
+        return sum(map(len, self.parts))
 
 
 class KafkaApis:
@@ -59,17 +73,25 @@ class KafkaApis:
     Args:
         serving: what handlers work with.
         in_thread: runs a function in a thread that may block.
+        in_controller: runs one in the only thread that makes, enlarges and deletes topics: that
+            may take seconds, in which the others serve.
     """
 
-    def __init__(self, serving: Serving, in_thread: InThread) -> None:
+    def __init__(self, serving: Serving, in_thread: InThread, in_controller: InThread) -> None:
         self._serving = serving
         self._in_thread = in_thread
+        self._in_controller = in_controller
         writes = refusals.HANDLERS if serving.broker is None else _WRITES
         self._blocking = {**_READS, **writes}
 
     async def handle(
-        self, request: Request, client_host: str, address: tuple[str, int], trace: RequestTrace
-    ) -> Values:
+        self,
+        request: Request,
+        client_host: str,
+        address: tuple[str, int],
+        trace: RequestTrace,
+        taken: Taken,
+    ) -> Answer:
         """Return the response to a request.
 
         Args:
@@ -77,31 +99,54 @@ class KafkaApis:
             client_host: where the client is.
             address: host and port that it is connected to.
             trace: measures the request.
+            taken: the memory that the request takes, and then its response.
 
         Kafka: KafkaApis.handle (4.0)
         """
         client = RequestContext(request.client_id or "", f"/{client_host}", request.version)
-        call = Call(self._serving, request, client, address, trace)
+        serving = self._serving
+        most = serving.limits.max_answer_bytes + _OF_TOPIC * serving.catalog.topic_count
+        call = Call(serving, request, client, address, trace, Budget(most), taken)
+
+        is_change = request.api.key in of_topics.CHANGES
+        run = self._in_controller if is_change else self._in_thread
 
         async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
-            return await self._in_thread(trace.queued(function), *arguments)
+            return await run(trace.queued(function), *arguments)
 
+        waiting = _WAITING.get(request.api.key)
+        answer: Answer
         try:
-            waiting = _WAITING.get(request.api.key)
             if waiting is not None:
-                return await waiting(call, in_thread)
-            found: dict[str, Any] = await in_thread(self._blocking[request.api.key], call)
+                answer = _encoded(request, await waiting(call, in_thread))
+                taken.set(answer.size)
+                return answer
+            async with serving.room.changing() if is_change else serving.room.working():
+                answer = await in_thread(self._answer, call)
+                taken.set(answer.size)
         except Exception as error:  # noqa: BLE001 - a client gets an answer, whatever failed
-            return self._handle_error(request, error)
-        return found
+            answer = await in_thread(self._failed, request, error, trace)
+            taken.set(answer.size)
+        return answer
 
-    def _handle_error(self, request: Request, error: Exception) -> Values:
+    def _answer(self, call: Call) -> Answer:
+        return _encoded(call.request, self._blocking[call.request.api.key](call))
+
+    def _failed(self, request: Request, error: Exception, trace: RequestTrace) -> Answer:
         """Kafka: RequestHandlerHelper.handleError (4.0)."""
-        code = ErrorCode.UNKNOWN_SERVER_ERROR
+        code, problem = ErrorCode.UNKNOWN_SERVER_ERROR, ""
         if isinstance(error, CoordinatorError):
             code = code_of(error)
+        elif isinstance(error, TooLargeAnswerError):
+            code, problem = ErrorCode.INVALID_REQUEST, str(error)
+            trace.problem = problem
         elif isinstance(error, OSError):
             code = ErrorCode.KAFKA_STORAGE_ERROR
-        if not isinstance(error, WorkbenchError | OSError):
+        if not isinstance(error, WorkbenchError | OSError | TooLargeAnswerError):
             _LOG.error("%s failed", request.api.name, exc_info=error)
-        return error_response(request, code)
+        return _encoded(request, error_response(request, code, problem))
+
+
+def _encoded(request: Request, values: Values) -> Answer:
+    frame = response_frame(request.api, request.version, request.correlation_id, values)
+    return Answer(values, frame)

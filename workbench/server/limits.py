@@ -17,8 +17,10 @@ class ServerLimits:
             others wait (Kafka: `queued.max.request.bytes`).
         max_fetch_bytes: records in one response, if the first batch is not larger (Kafka:
             `fetch.max.bytes`).
-        max_response_bytes: records in all responses that are not sent yet; then each gets one
-            batch.
+        max_answer_bytes: memory that the answer to one request may take beside records, and what
+            naming every topic on the disk takes.
+        max_memory_bytes: memory of all requests that are handled, and of responses that are not
+            sent yet; then others wait, and clients that do not read are left.
         receive_seconds: time for a request to arrive after its size.
         idle_seconds: time without a request, or without taking a piece of a response (Kafka:
             `connections.max.idle.ms`).
@@ -27,7 +29,7 @@ class ServerLimits:
         max_wait_ms: the longest time that a fetch waits.
         max_fetch_sessions: incremental fetch sessions (Kafka:
             `max.incremental.fetch.session.cache.slots`).
-        max_session_partitions: partitions of all fetch sessions together.
+        max_session_bytes: memory of all fetch sessions together.
         file_threads: threads that read files.
     """
 
@@ -35,13 +37,14 @@ class ServerLimits:
     max_request_bytes: int = 2 << 20
     max_queued_bytes: int = 16 << 20
     max_fetch_bytes: int = 8 << 20
-    max_response_bytes: int = 128 << 20
+    max_answer_bytes: int = 64 << 20
+    max_memory_bytes: int = 128 << 20
     receive_seconds: float = 30.0
     idle_seconds: float = 600.0
     failed_login_seconds: float = 0.5
     max_wait_ms: int = 60_000
     max_fetch_sessions: int = 1000
-    max_session_partitions: int = 100_000
+    max_session_bytes: int = 64 << 20
     file_threads: int = 4
 
     @classmethod

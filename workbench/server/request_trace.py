@@ -18,10 +18,12 @@ class RequestTrace:
         received_ms: when its last byte was there, epoch ms.
         asked: topic, partition and the fields of each partition that a fetch reads, in this order,
             with those that only its session names.
+        problem: why the answer is an error as a whole; None: it is none, or says so itself.
     """
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, int, dict[str, Any]]] = []
+        self.problem: str | None = None
         self.received_ms = time.time_ns() // 1_000_000
         self._start = time.perf_counter()
         self._queue = self._remote = self._send = 0.0

@@ -28,8 +28,9 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
 from workbench.server.broker.broker import Broker
 from workbench.server.broker.live_groups import LiveGroups
+from workbench.server.budget import Room
 from workbench.server.changes import Changes
-from workbench.server.connections import Connections
+from workbench.server.connections import Connections, Observer
 from workbench.server.events import Event, Exchange, RequestDone
 from workbench.server.fetch_sessions import FetchSessions
 from workbench.server.kafka_apis import KafkaApis
@@ -38,7 +39,7 @@ from workbench.server.logs.catalog import Catalog, TopicCatalog
 from workbench.server.request_trace import RequestTrace
 from workbench.server.security import Passwords, ServerSecurity
 from workbench.server.served_transactions import ServedTransactions
-from workbench.server.serving import ResponseBytes, Serving
+from workbench.server.serving import Serving
 from workbench.server.session_groups import SessionGroups
 from workbench.server.watching.watch import MOST_REQUESTS, RequestWatch
 
@@ -74,6 +75,7 @@ class Server:
     Attributes:
         catalog: the topics that are served; of a writable server, after its start.
         findings: what was left out so far, at most 10,000.
+        failure: why a writable server stopped serving by itself: every log directory has failed.
     """
 
     def __init__(
@@ -111,6 +113,7 @@ class Server:
         defaults = ServerLimits.for_writing() if writable else ServerLimits()
         self._limits = defaults if limits is None else limits
         self._observe = observe
+        self.failure: ServerError | None = None
         self.findings: deque[Finding] = deque(maxlen=_MOST_FINDINGS)
         self._changes = Changes()
         self._broker: Broker | None = None
@@ -122,8 +125,8 @@ class Server:
             self.catalog = catalog
             self._groups = SessionGroups(lambda: catalog.listing, catalog.has)
             self._transactions = ServedTransactions(lambda: catalog.listing)
-        self._response_bytes = ResponseBytes(self._limits.max_response_bytes)
         self._threads = ThreadPoolExecutor(self._limits.file_threads, "workbench-server")
+        self._controller = ThreadPoolExecutor(1, "workbench-controller")
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
@@ -131,11 +134,11 @@ class Server:
         self._watch: RequestWatch | None = None
 
     def __repr__(self) -> str:
-        where = self.bootstrap_servers if self._thread else "stopped"
+        where = self.bootstrap_servers if self._thread else "not started"
         count = (
             ""
             if self._writable and self._broker is None
-            else f", {len(self.catalog.topics)} topics"
+            else f", {self.catalog.topic_count} topics"
         )
         return f"<Server {where}{count}>"
 
@@ -148,14 +151,26 @@ class Server:
 
     @property
     def port(self) -> int:
-        """The port that the server listens at."""
+        """The port that the server listens at.
+
+        Raises:
+            ServerError: any free port is wanted, and the server has not started.
+        """
+        if not self._port:
+            raise ServerError(
+                "the server", "has no port before it starts (expected `with server:` around this)"
+            )
         return self._port
 
     @property
     def bootstrap_servers(self) -> str:
-        """Host and port for clients: ``127.0.0.1:40123``."""
+        """Host and port for clients: ``127.0.0.1:40123``.
+
+        Raises:
+            ServerError: any free port is wanted, and the server has not started.
+        """
         host = f"[{self._host}]" if ":" in self._host else self._host
-        return f"{host}:{self._port}"
+        return f"{host}:{self.port}"
 
     @property
     def connection_count(self) -> int:
@@ -204,6 +219,7 @@ class Server:
                 self._loop.call_soon_threadsafe(self._stop.set)
             self._thread.join()
         self._threads.shutdown(wait=True, cancel_futures=True)
+        self._controller.shutdown(wait=True, cancel_futures=True)
         if isinstance(self._groups, SessionGroups):
             self._groups.close()
         if self._broker is not None:
@@ -226,10 +242,24 @@ class Server:
             self._config,
             recover=self._recover,
             on_change=self._changes.tell,
+            on_halt=self._halt,
             tell=self._tell,
         )
         self.catalog, self._groups = self._broker.topics, self._broker.groups
         self._transactions = self._broker.transactions
+
+    def _halt(self, directories: str, problem: str) -> None:
+        """Serve no more, as a broker whose log directories have all failed; any thread may call it.
+
+        Kafka: ReplicaManager.handleLogDirFailure, Exit.halt (4.2)
+        """
+        self.failure = ServerError(
+            directories, f"{problem}: the server has stopped, as no other log directory is left"
+        )
+        self._tell(str(self.failure))
+        if self._loop is not None and self._stop is not None:
+            with suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._stop.set)
 
     def _listen(self) -> socket.socket:
         try:
@@ -265,23 +295,25 @@ class Server:
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
         self._changes.use(self._loop)
+        room = Room(self._limits.max_memory_bytes, self._limits.file_threads)
         serving = Serving(
             self.catalog,
             self._groups,
             self._transactions,
             self._limits,
-            self._response_bytes,
+            room,
             self._changes,
-            FetchSessions(self._limits.max_fetch_sessions, self._limits.max_session_partitions),
+            FetchSessions(self._limits.max_fetch_sessions, self._limits.max_session_bytes),
             self._broker,
         )
         connections = Connections(
-            KafkaApis(serving, self._in_thread),
+            KafkaApis(serving, self._in_thread, self._in_controller),
             self._limits,
-            self._response_bytes,
-            self._done,
-            self._passwords,
-            self._advertised,
+            room,
+            self._in_thread,
+            Observer(self._done, lambda: self._watch is not None),
+            passwords=self._passwords,
+            advertised=self._advertised,
         )
         self._connections = connections
         accepting = asyncio.create_task(connections.accept_all(listening, self._tls))
@@ -294,6 +326,10 @@ class Server:
     async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, function, *arguments)
+
+    async def _in_controller(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._controller, function, *arguments)
 
     def _done(self, request: RequestDone, trace: RequestTrace, exchange: Exchange) -> None:
         if self._observe is not None:

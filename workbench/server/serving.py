@@ -1,6 +1,5 @@
 """What all handlers of one server share."""
 
-import threading
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from workbench.coordinator.transactions.serving.transaction_coordinator import (
 )
 from workbench.server.broker.broker import Broker
 from workbench.server.broker.live_groups import LiveGroups
+from workbench.server.budget import Budget, Room, Taken
 from workbench.server.changes import Changes
 from workbench.server.fetch_sessions import FetchSessions
 from workbench.server.limits import ServerLimits
@@ -19,34 +19,6 @@ from workbench.server.protocol.frames import Request
 from workbench.server.request_trace import RequestTrace
 from workbench.server.served_transactions import ServedTransactions
 from workbench.server.session_groups import SessionGroups
-
-
-class ResponseBytes:
-    """The records in responses that are not sent yet; threads may share it.
-
-    Args:
-        limit: bytes.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._used = 0
-        self._lock = threading.Lock()
-
-    @property
-    def used(self) -> int:
-        """Bytes in use."""
-        return self._used
-
-    @property
-    def left(self) -> int:
-        """Bytes that can be taken; 0 when responses wait to be sent, and get one batch each."""
-        return max(0, self._limit - self._used)
-
-    def change(self, size: int) -> None:
-        """Take bytes, or give them back if ``size`` is negative."""
-        with self._lock:
-            self._used += size
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +30,7 @@ class Serving:
         groups: groups of this session, and those on the disk.
         transactions: the transactional ids.
         limits: the limits.
-        response_bytes: the records in responses that are not sent yet.
+        room: what requests and responses take.
         changes: lets requests wait until a partition has more to read.
         fetch_sessions: the incremental fetch sessions.
         broker: the engine; None: the server is read-only.
@@ -68,7 +40,7 @@ class Serving:
     groups: SessionGroups | LiveGroups
     transactions: ServedTransactions | TransactionCoordinator
     limits: ServerLimits
-    response_bytes: ResponseBytes
+    room: Room
     changes: Changes
     fetch_sessions: FetchSessions
     broker: Broker | None = None
@@ -84,6 +56,8 @@ class Call:
         client: the client, as group coordinators see it.
         address: host and port that the client is connected to.
         trace: measures the request.
+        budget: the memory that its answer may take.
+        taken: the memory that request and answer take.
     """
 
     serving: Serving
@@ -91,6 +65,8 @@ class Call:
     client: RequestContext
     address: tuple[str, int]
     trace: RequestTrace
+    budget: Budget
+    taken: Taken
 
     @property
     def values(self) -> dict[str, Any]:

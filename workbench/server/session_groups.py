@@ -51,8 +51,11 @@ from workbench.runtime.error_codes import ErrorCode
 _CONFIG: Final = {"offsets.topic.num.partitions": 1, "log.cleaner.enable": False}
 _GROUPS: Final = ClassicGroupConfig(initial_rebalance_delay_ms=0)
 """Nobody waits for further members of a new group: it is a debugger's, not an application's."""
-_MOST_BYTES: Final = 256 << 20  # of joins and commits together: the log in memory is never cleaned
-_RECORD_BYTES: Final = 200  # of a join or commit beside its texts
+_MOST_BYTES: Final = 256 << 20
+"""Bytes of groups, members and commits together: the log in memory is never cleaned."""
+_RECORD_BYTES: Final = 600  # of a commit beside its texts: its record, and what is kept of it
+_MEMBER_BYTES: Final = 4 << 10  # of a join: the member, and its timers
+_GROUP_BYTES: Final = 6 << 10
 
 
 class SessionGroups:
@@ -124,10 +127,15 @@ class SessionGroups:
             }
 
     def _use(self, group_id: str) -> GroupCoordinatorService:
-        """Return the coordinator, which has the offsets that are stored for a group."""
+        """Return the coordinator, which has the offsets that are stored for a group.
+
+        Raises:
+            CoordinatorError: the memory for groups is full.
+        """
         with self._lock:
             service = self.service
             if group_id and group_id not in self._used:
+                self._write(_GROUP_BYTES + 4 * len(group_id))
                 self._used.add(group_id)
                 offsets = self._stored_offsets(group_id)
                 there = {where: each for where, each in offsets.items() if self._exists(where)}
@@ -136,7 +144,7 @@ class SessionGroups:
             return service
 
     def _write(self, size: int) -> None:
-        """Count what a request writes to the log in memory.
+        """Count what a request writes to the log in memory, and what is kept of it.
 
         Raises:
             CoordinatorError: it is full, as after days of many commits.
@@ -144,7 +152,7 @@ class SessionGroups:
         with self._lock:
             if self._written + size > _MOST_BYTES:
                 raise ErrorCode.COORDINATOR_NOT_AVAILABLE.error(
-                    f"the groups of this server have written {self._written} bytes of memory"
+                    f"the groups of this server take {self._written} bytes of memory"
                 )
             self._written += size
 
@@ -159,7 +167,7 @@ class SessionGroups:
             CoordinatorError: the memory for groups is full.
         """
         texts = (len(each.name) + len(each.metadata) for each in request.protocols)
-        self._write(_RECORD_BYTES + len(request.group_id) + sum(texts))
+        self._write(_MEMBER_BYTES + len(request.group_id) + 4 * sum(texts))
         return self._use(request.group_id).join_group(client, request)
 
     def sync(self, request: SyncGroupRequest) -> "Future[SyncGroupResponse]":
@@ -168,7 +176,7 @@ class SessionGroups:
         Raises:
             CoordinatorError: the memory for groups is full.
         """
-        self._write(sum(len(member) + len(given) for member, given in request.assignments))
+        self._write(sum(2 * (len(name) + len(given)) for name, given in request.assignments))
         return self.service.sync_group(request)
 
     def heartbeat(self, request: HeartbeatRequest) -> ErrorCode:
@@ -198,7 +206,7 @@ class SessionGroups:
         """
         each_commit = _RECORD_BYTES + len(group_id)
         texts = (len(where.topic) + len(each.metadata or "") for where, each in offsets.items())
-        self._write(each_commit * len(offsets) + sum(texts))
+        self._write(each_commit * len(offsets) + 2 * sum(texts))
         return self._use(group_id).commit(
             group_id,
             offsets,

@@ -1,6 +1,7 @@
 """`kafka-workbench serve`: let any Kafka client read a directory that no broker opens."""
 
 import json
+import os
 import queue
 import signal
 import sys
@@ -128,7 +129,8 @@ def command(
     groups and configurations; a KRaft broker that is the only controller serves on what is left.
     PATH may be an empty directory. --set gives the configuration.
 
-    Exit codes: 0 ended by a signal.
+    Exit codes: 0 ended by a signal, 3 with --writable when every log directory has failed. A second
+    signal ends it at once, without a clean stop.
 
     With --json: one object per line. The first, printed when clients can connect, has bootstrap
     ("127.0.0.1:PORT"), topics and partitions. Then one per request: client, client_id, api,
@@ -177,6 +179,10 @@ def command(
                     status.note(event)
                 else:
                     status.count(event)
+                if server.failure is not None:
+                    break
+    if server.failure is not None:
+        raise server.failure
     return 0
 
 
@@ -265,12 +271,21 @@ class _Events:
 
 @contextmanager
 def _ended_by_signals(events: _Events) -> Iterator[None]:
-    """Let SIGINT and SIGTERM end the server."""
+    """Let SIGINT and SIGTERM end the server; a second one does so at once, whatever it does."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     kinds = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(kind, lambda *_: events.end()) for kind in kinds]
+    first = threading.Event()
+
+    def end(number: int, _frame: Any) -> None:
+        if first.is_set():
+            os.write(2, b"kafka-workbench: a second signal: ended without a clean stop\n")
+            os._exit(128 + number)
+        first.set()
+        events.end()
+
+    before = [signal.signal(kind, end) for kind in kinds]
     try:
         yield
     finally:

@@ -40,6 +40,7 @@ def rules_of(config: LogConfig) -> RecordRules:
         after_ms=config.message_timestamp_after_max_ms,
         codec=None if codec is None else CODEC_NAMES.index(codec),
         level=None if codec is None else config.compression_level,
+        largest=config.max_message_bytes,
     )
     if len(_KEPT) >= _MOST_KEPT:
         _KEPT.clear()

@@ -9,6 +9,7 @@ Kafka: GzipCompression (4.2), java.util.zip.GZIPInputStream
 import importlib
 import struct
 import zlib
+from collections.abc import Callable, Generator, Iterator
 from typing import Any, Final
 
 from workbench.record.reading.arena import Arena, DecompressionError
@@ -59,15 +60,29 @@ def decompress(data: memoryview, arena: Arena) -> None:
     Raises:
         DecompressionError: a member is cut short or corrupt, or the limit is reached.
     """
+    for piece in _content(data, lambda: arena.limit + 1 - arena.used):
+        arena.append(piece)
+
+
+def pieces(data: memoryview, size: int) -> Iterator[bytes]:
+    """Yield the content of the members in ``data``, some bytes at a time.
+
+    Raises:
+        DecompressionError: a member is cut short or corrupt.
+    """
+    return _content(data, lambda: size)
+
+
+def _content(data: memoryview, most: Callable[[], int]) -> Iterator[bytes]:
     at = 0
     while True:
-        at = _decompress_member(data, at, arena)
+        at = yield from _member(data, at, most)
         if len(data) - at <= _FRAME_SIZE or data[at : at + 3] != _START:
             return
 
 
-def _decompress_member(data: memoryview, at: int, arena: Arena) -> int:
-    """Append the member that begins at ``at``, and return its end.
+def _member(data: memoryview, at: int, most: Callable[[], int]) -> Generator[bytes, None, int]:
+    """Yield the content of the member that begins at ``at``, and return its end.
 
     The inflater copies unused input: so it gets little at a time, and in total no more than the
     member has.
@@ -81,12 +96,12 @@ def _decompress_member(data: memoryview, at: int, arena: Arena) -> int:
         at += len(given)
         is_full = True
         while is_full and not stream.eof:
-            room = min(_STEP, arena.limit + 1 - arena.used)
+            room = min(_STEP, most())
             try:
                 part = stream.decompress(given, room)
             except _inflater.error as error:
                 raise DecompressionError(f"the gzip stream is corrupt: {error}") from error
-            arena.append(part)
+            yield part
             is_full = len(part) == room  # there may be more, even from used input
             given = stream.unconsumed_tail
         if stream.eof:

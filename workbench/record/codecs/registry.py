@@ -6,7 +6,7 @@ an entry in `CODECS`; a kernel for it is an optimization.
 Kafka: CompressionType (4.2)
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from workbench.layout.attributes import GZIP, LZ4, NONE, SNAPPY, ZSTD
@@ -35,6 +35,8 @@ class Codec(NamedTuple):
         read_small: reads one usual batch in one call of a library, or returns None; None for a
             codec without such a way.
         lowest_magic: the lowest magic of batches that may have it.
+        pieces: yields the content of compressed bytes, at most so many bytes at a time. None for
+            codecs whose content is at most 255 times as large, and is decompressed at once.
     """
 
     decompress: Callable[[memoryview, Arena, int], None]
@@ -42,6 +44,7 @@ class Codec(NamedTuple):
     levels: Levels | None = None
     read_small: Callable[[memoryview], bytes | None] | None = None
     lowest_magic: int = 0
+    pieces: Callable[[memoryview, int], Iterator[bytes]] | None = None
 
 
 CODECS: Final[dict[int, Codec]] = {
@@ -53,6 +56,7 @@ CODECS: Final[dict[int, Codec]] = {
         lambda data, _magic, level: gzip_stream.compress(data, level),
         Levels(1, 9, -1),
         gzip_stream.read_small,
+        pieces=gzip_stream.pieces,
     ),
     SNAPPY: Codec(
         lambda data, arena, _magic: xerial_snappy.decompress(data, arena),
@@ -65,6 +69,7 @@ CODECS: Final[dict[int, Codec]] = {
         Levels(-131072, 22, 3),
         zstd_frame.read_small,
         lowest_magic=2,
+        pieces=zstd_frame.pieces,
     ),
 }
 """By id in the attributes of a batch."""

@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import struct
 import threading
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
@@ -163,6 +164,26 @@ def _cut_short(data: memoryview) -> DecompressionError:
 @cache
 def _zstandard() -> Any:
     return importlib.import_module("zstandard")
+
+
+def pieces(data: memoryview, size: int) -> Iterator[bytes]:
+    """Yield the content of the frames in ``data``, some bytes at a time.
+
+    Raises:
+        DecompressionError: a frame is cut short or corrupt.
+    """
+    measure(data)
+    if not _HAS_ZSTANDARD:
+        raise DecompressionError("the zstd library of this machine reads no stream")
+    stream = _zstandard().ZstdDecompressor().stream_reader(data, read_across_frames=True)
+    while True:
+        try:
+            piece = stream.read(size)
+        except _zstandard().ZstdError as error:
+            raise DecompressionError(f"the zstd frame is corrupt: {error}") from error
+        if not piece:
+            return
+        yield piece
 
 
 def _decompressor() -> Any:

@@ -10,6 +10,7 @@ Kafka: UnifiedLog.analyzeAndValidateRecords, LogValidator, AbstractLegacyRecordB
 import struct
 import threading
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
@@ -41,9 +42,16 @@ from workbench.layout.message_header import (
     SMALLEST_MESSAGE,
 )
 from workbench.record.codecs.compression import decompress_batch
+from workbench.record.codecs.registry import CODECS
+from workbench.record.limits import LARGEST_CONTENT, MOST_RECORDS
 from workbench.record.memory_records import MemoryRecords
+from workbench.record.reading.arena import DecompressionError, TooLargeError
 from workbench.record.reading.batch_records import columns_of
 from workbench.record.reading.wrapper import WrapperError, wrapper_value
+from workbench.record.writing.streamed_checks import WINDOW, check_streamed
+
+_MOST_HELD: Final = 8 * LARGEST_CONTENT
+"""Bytes to which a batch can decompress that is stored in another codec, or cannot be streamed."""
 
 _ROWS: Final = 64  # batches that one call of a kernel has room for
 _INT: Final = struct.Struct(">i")
@@ -147,6 +155,7 @@ class RecordRules:
         codec: the id of the topic's codec; None: the producer's. A batch that keeps its codec is
             only skimmed, a batch that changes it is read in full, which finds more problems.
         level: the level of the topic's codec; None: the codec's default.
+        largest: bytes of a batch; larger ones are refused, so their records are not checked.
         options: the same as bits, for the kernels.
     """
 
@@ -156,6 +165,7 @@ class RecordRules:
     after_ms: int = 2**63 - 1
     codec: int | None = None
     level: int | None = None
+    largest: int = 2**31 - 1
     options: int = field(init=False)
 
     def keeps(self, codec: int) -> bool:
@@ -214,7 +224,8 @@ def check_batches(
             is_any_compressed = True
         if is_any_compressed and rules is not None:
             for index, batch in enumerate(found):
-                if batch.codec != NONE and batch.magic == 2 and batch.problem == problems.OK:
+                is_sound = batch.magic == 2 and batch.problem == problems.OK
+                if batch.codec != NONE and is_sound and batch.size <= rules.largest:
                     row = memory.rows[index]
                     found[index] = _check_compressed(buffer, batch, row, rules, now)
         checked = checked + found if checked else found
@@ -233,9 +244,13 @@ def received_records(buffer: npt.NDArray[np.uint8], batch: CheckedBatch) -> list
     """
     if batch.magic < 2 and batch.codec != NONE:
         return _wrapped_messages(buffer, batch)
+    if batch.record_count > MOST_RECORDS:
+        raise InvalidRecordError(
+            f"{batch.refused_count} of its {batch.record_count} records break a rule of the topic"
+        )
     whole = MemoryRecords(buffer[batch.position : batch.position + batch.size])
     try:
-        columns = columns_of(whole.buffer, whole.batches().rows, KEYS)
+        columns = columns_of(whole.buffer, whole.batches().rows, KEYS, _MOST_HELD)
     except CorruptRecordError as error:
         raise InvalidRecordError(str(error)) from error
     keys = columns.keys
@@ -311,14 +326,32 @@ def _check_compressed(
         return batch._replace(record_problem=bad, checked_count=0)
     start, end = batch.position + BATCH_HEADER_SIZE, batch.position + batch.size
     records = memoryview(buffer)[start:end]
+    keeps, pieces = rules.keeps(batch.codec), CODECS[batch.codec].pieces
+    options = rules.options | (HEADS_ONLY if keeps else 0)
+    limit = LARGEST_CONTENT if keeps and pieces is not None else _MOST_HELD
     try:
-        data, first, last = decompress_batch(batch.codec, records, 2, batch.position)
-    except CorruptRecordError:
-        return batch._replace(record_problem=problems.BAD_COMPRESSION, checked_count=0)
-    options = rules.options
-    if rules.keeps(batch.codec):
-        options |= HEADS_ONLY
+        data, first, last = decompress_batch(batch.codec, records, 2, batch.position, limit)
+    except CorruptRecordError as error:
+        if pieces is None or not keeps or not isinstance(error.__cause__, TooLargeError):
+            return batch._replace(record_problem=problems.BAD_COMPRESSION, checked_count=0)
+        return _check_stream(pieces(records, WINDOW), batch, row, options, (now, rules))
     dispatch.check_records(data, first, last, row, options, now, rules.before_ms, rules.after_ms)
+    return _checked(row.tolist())
+
+
+def _check_stream(
+    pieces: Iterator[bytes],
+    batch: CheckedBatch,
+    row: npt.NDArray[np.int64],
+    options: int,
+    judged: tuple[int, RecordRules],
+) -> CheckedBatch:
+    """Return the facts about a batch whose content is too large to hold it."""
+    now, rules = judged
+    try:
+        check_streamed(pieces, row, options, (now, rules.before_ms, rules.after_ms))
+    except DecompressionError:
+        return batch._replace(record_problem=problems.BAD_COMPRESSION, checked_count=0)
     return _checked(row.tolist())
 
 

@@ -7,15 +7,18 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from workbench.config.broker_config import BROKER_NAMES
 from workbench.config.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from workbench.config.settings import Settings
+from workbench.config.values import text_of
 from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
 from workbench.coordinator.transactions.serving.config import TransactionConfig
 from workbench.coordinator.transactions.serving.producer_ids import Deliver
+from workbench.coordinator.transactions.serving.states import TransactionVersion
 from workbench.coordinator.transactions.serving.transaction_coordinator import (
     TransactionCoordinator,
 )
@@ -33,6 +36,9 @@ from workbench.server.logs.served_log import Tell
 OnChange = Callable[[TopicPartition], None]
 """Told when a partition has more to read."""
 
+OnHalt = Callable[[str, str], None]
+"""Told which log directories have failed, when all have, and what the last error was."""
+
 
 class Broker:
     """Leads every partition of some log directories, as their only broker.
@@ -45,6 +51,7 @@ class Broker:
         config: names of brokers and topics to values; ``"orders:retention.ms"`` is one topic's own.
         recover: whether directories are taken that were not stopped cleanly.
         on_change: told when a partition has more to read.
+        on_halt: told when every log directory has failed.
         tell: receives in words what clients get otherwise than it is on the disk.
 
     Attributes:
@@ -64,9 +71,11 @@ class Broker:
         *,
         recover: bool,
         on_change: OnChange,
+        on_halt: OnHalt,
         tell: Tell,
     ) -> None:
         self._on_change = on_change
+        self._on_halt = on_halt
         self._lock = threading.Lock()
         _check(listing, recover=recover)
         cluster = _cluster_of(listing)
@@ -78,13 +87,31 @@ class Broker:
                 topic_configs=settings.topic_configs,
             )
             stack.enter_context(self.manager)
+            self.manager.on_directory_failure(self._directory_failed)
             features = {} if cluster is None else cluster.features
             directories = self.manager.live_directories
             metadata = MetadataLog.find(directories, self.manager.clock, features)
             if metadata is not None:
                 stack.callback(metadata.close)
-            self.topics = Topics(self.manager, settings, cluster, metadata, tell, self._watch)
+            static = {
+                name: str(text_of(value) or "")
+                for name, value in (config or {}).items()
+                if name in BROKER_NAMES
+            }
+            self.topics = Topics(
+                self.manager,
+                settings,
+                cluster,
+                metadata,
+                tell,
+                self._watch,
+                static_configs=static,
+            )
             config_of_transactions = TransactionConfig.of(self.manager.config)
+            if features:
+                level = features.get("transaction.version", TransactionVersion.TV_0)
+                known = TransactionVersion(min(level, TransactionVersion.TV_2))
+                config_of_transactions = replace(config_of_transactions, transaction_version=known)
             service = GroupCoordinatorService(
                 self.manager,
                 creates_topic=False,
@@ -110,6 +137,10 @@ class Broker:
     def close(self) -> None:
         """Stop cleanly: end what is being ended, flush, write checkpoints and the marker."""
         self._stack.close()
+
+    def _directory_failed(self, directory: str, error: OSError) -> None:
+        if not self.manager.live_directories:
+            self._on_halt(directory, str(error))
 
     def _watch(self, where: TopicPartition) -> None:
         """Hear of changes of a new log."""
@@ -161,7 +192,7 @@ class Broker:
 
         Kafka: DefaultAutoTopicCreationManager.creatableTopic (4.2)
         """
-        if name in self.topics.topics:
+        if self.topics.logs_of(name) is not None:
             return None
         own = {
             OFFSETS_TOPIC: {
@@ -189,7 +220,7 @@ class Broker:
         elif name == TRANSACTIONS_TOPIC:
             self.make_transactions_topic()
         else:
-            self.topics.create(name, self.manager.config.num_partitions)
+            self.topics.create_if_free(name, self.manager.config.num_partitions)
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic, and the offsets that groups committed for it.

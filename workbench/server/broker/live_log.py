@@ -5,7 +5,6 @@ Kafka: Partition, UnifiedLog (4.2)
 
 import numpy as np
 
-from workbench.files.indexes.transaction_index import AbortedTransaction
 from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.time_lookup import TimestampAndOffset
@@ -90,10 +89,6 @@ class LiveLog:
         """First offset of the oldest open transaction; without one the high watermark."""
         return self.log.last_stable_offset
 
-    def aborted_in(self, first: int, end: int) -> list[AbortedTransaction]:
-        """Return the aborted transactions that a reader of [first, end) must know."""
-        return self.log.collect_aborted_transactions(first, end)
-
     def read(
         self, offset: int, end: int, most: int, *, committed: bool, first: bool, zstd: bool
     ) -> Records:
@@ -102,7 +97,8 @@ class LiveLog:
         Kafka: ReplicaManager.readFromLog (4.2)
         """
         isolation: Isolation = "read_committed" if committed else "high_watermark"
-        records = self.log.read(offset, most, isolation, min_one_message=first).records
+        found = self.log.read(offset, most, isolation, min_one_message=first)
+        records = found.records
         rows = records.batches().rows
         if (rows["magic"] < 2).any():
             return self._converted().read(
@@ -116,7 +112,9 @@ class LiveLog:
             return Records([], 0, offset)
         size = int(rows["position"][-1] + rows["size"][-1])
         part = records.part(0, size).buffer.tobytes()
-        return Records([part], size, int(rows["last_offset"][-1]) + 1, records.size - size)
+        following = int(rows["last_offset"][-1]) + 1
+        aborted = found.aborted_transactions or ()
+        return Records([part], size, following, records.size - size, aborted)
 
     def _converted(self) -> ServedLog:
         """Return the log as its files are now: messages of old formats have to be converted."""

@@ -71,6 +71,11 @@ class MetadataLog:
         level = self._features.get(_METADATA_VERSION, 0)
         return next((version for since, version in _PARTITION_RECORDS if level >= since), 0)
 
+    @property
+    def last_offset(self) -> int:
+        """The last offset of the log."""
+        return self._log.log_end_offset - 1
+
     def append(self, records: Iterable[MetadataRecord]) -> None:
         """Append records in one batch, and return when they are on the disk.
 

@@ -17,7 +17,7 @@ from workbench.config.settings import Settings
 from workbench.errors import ConfigError
 from workbench.files import text
 from workbench.files.names import TopicPartition, topic_name_problem
-from workbench.inspection.stored_configs import StoredCluster
+from workbench.inspection.stored_configs import StoredCluster, StoredConfigs
 from workbench.log_manager.manager import LogManager
 from workbench.record.message_schema import NULL_UUID
 from workbench.runtime.error_codes import ErrorCode
@@ -54,10 +54,13 @@ class Topics:
         metadata: where changes are written; None: nowhere.
         tell: receives in words what clients get otherwise than it is on the disk.
         watch: called for each new log.
+        static_configs: what the broker was started with.
 
     Attributes:
         node_id: the broker's id.
         cluster_id: the cluster's id.
+        static_configs: the same.
+        names_by_id: topic id → topic.
     """
 
     def __init__(
@@ -68,6 +71,8 @@ class Topics:
         metadata: MetadataLog | None,
         tell: Tell,
         watch: Callable[[TopicPartition], None],
+        *,
+        static_configs: Mapping[str, str],
     ) -> None:
         self._manager = manager
         self._settings = settings
@@ -75,11 +80,14 @@ class Topics:
         self._metadata = metadata
         self._tell = tell
         self._watch = watch
-        self._lock = threading.RLock()
+        self.static_configs = static_configs
+        self._changing = threading.RLock()  # one change at a time; it may take seconds
+        self._lock = threading.Lock()  # of what clients see, for a moment
         self.node_id = 1 if manager.identity.node_id is None else manager.identity.node_id
         self.cluster_id = manager.identity.cluster_id
         self._topics: dict[str, Topic] = {}
         self._load()
+        self.names_by_id = {topic.topic_id: name for name, topic in self._topics.items()}
 
     def _load(self) -> None:
         stored = self._cluster.topic_ids
@@ -100,7 +108,7 @@ class Topics:
             topic = self._topics.get(name)
             if is_ours and (topic is None or number not in topic.logs):
                 topic = self._topics.setdefault(name, Topic(topic_id))
-                self._make_log(TopicPartition(name, number), topic)
+                topic.logs[number] = self._make_log(TopicPartition(name, number), topic)
                 topic.configs = dict(self._cluster.configs.topics.get(name, {}))
 
     def _live(self, where: TopicPartition, topic_id: str) -> LiveLog:
@@ -110,6 +118,7 @@ class Topics:
         stored = self._cluster.partitions.get((topic_id, where.partition))
         known = -1 if stored is None else stored.leader_epoch
         epoch = max(known, log.leader_epochs.latest_epoch or 0)
+        log.leader_epochs.assign(epoch, log.log_end_offset)
         return LiveLog(log, epoch, self._tell)
 
     # what clients see
@@ -119,6 +128,16 @@ class Topics:
         """Name → partition number → its log, both ascending."""
         with self._lock:
             return {name: dict(self._topics[name].logs) for name in sorted(self._topics)}
+
+    @property
+    def topic_count(self) -> int:
+        """How many topics there are."""
+        return len(self._topics)
+
+    def logs_of(self, topic: str) -> dict[int, LiveLog] | None:
+        """Return partition number → its log, ascending; None if there is no such topic."""
+        found = self._topics.get(topic)
+        return None if found is None else dict(found.logs)
 
     def log(self, topic: str, partition: int) -> LiveLog | None:
         """Return the log of a partition; None if there is none."""
@@ -142,12 +161,6 @@ class Topics:
         return NULL_UUID if found is None else found.topic_id
 
     @property
-    def names_by_id(self) -> dict[str, str]:
-        """Topic id → topic."""
-        with self._lock:
-            return {topic.topic_id: name for name, topic in self._topics.items()}
-
-    @property
     def settings(self) -> Settings:
         """The configuration of broker and topics."""
         with self._lock:
@@ -155,14 +168,19 @@ class Topics:
         return self._settings.with_stored(own)
 
     @property
-    def broker_configs(self) -> dict[str, str]:
-        """What the cluster's metadata sets for this broker."""
-        return self._cluster.configs.of_broker(self.node_id)
+    def stored_configs(self) -> StoredConfigs:
+        """The configurations that the cluster's metadata set at the start."""
+        return self._cluster.configs
 
     @property
-    def default_broker_configs(self) -> dict[str, str]:
-        """What of it is set for every broker, and not for this one alone."""
-        return self._cluster.configs.of_every_broker(self.node_id)
+    def features(self) -> dict[str, int]:
+        """Feature → its finalized level, by the cluster's metadata."""
+        return self._cluster.features
+
+    @property
+    def metadata_offset(self) -> int:
+        """The last offset of the cluster's metadata; -1 without any."""
+        return -1 if self._metadata is None else self._metadata.last_offset
 
     @property
     def directories(self) -> list[str]:
@@ -198,7 +216,7 @@ class Topics:
         """
         own = {key: value for key, value in (configs or {}).items() if value is not None}
         count = self._manager.config.num_partitions if partitions == -1 else partitions
-        with self._lock:
+        with self._changing:
             self._check_name(name)
             if not 0 < count <= MOST_PARTITIONS:
                 raise ErrorCode.INVALID_PARTITIONS.error(
@@ -216,10 +234,11 @@ class Topics:
                 *self._partition_records(topic, 0, homes),
             ]
             self._write(records)
-            self._topics[name] = topic
             self._manager.update_topic_config(name, {**INTERNAL_TOPICS.get(name, {}), **own})
-            for number, home in enumerate(homes):
-                self._make_log(TopicPartition(name, number), topic, home)
+            topic.logs = self._make_logs(name, topic, 0, homes)
+            with self._lock:
+                self._topics[name] = topic
+                self.names_by_id[topic.topic_id] = name
             return topic
 
     def _check_name(self, name: str) -> None:
@@ -282,12 +301,20 @@ class Topics:
             for number, home in enumerate(homes, first)
         ]
 
-    def _make_log(self, where: TopicPartition, topic: Topic, home: str | None = None) -> None:
+    def _make_logs(
+        self, name: str, topic: Topic, first: int, homes: Iterable[str]
+    ) -> dict[int, LiveLog]:
+        return {
+            number: self._make_log(TopicPartition(name, number), topic, home)
+            for number, home in enumerate(homes, first)
+        }
+
+    def _make_log(self, where: TopicPartition, topic: Topic, home: str | None = None) -> LiveLog:
         if home is not None:
             self._manager.prefer_directory(where, home)
         topic_id = None if topic.topic_id == NULL_UUID else text.parse_uuid(topic.topic_id)
         self._manager.get_or_create_log(where, topic_id=topic_id)
-        topic.logs[where.partition] = self._live(where, topic.topic_id)
+        return self._live(where, topic.topic_id)
 
     def _write(self, records: list[MetadataRecord]) -> None:
         if self._metadata is not None and records:
@@ -301,7 +328,7 @@ class Topics:
 
         Kafka: ReplicationControlManager.createPartitions (4.2)
         """
-        with self._lock:
+        with self._changing:
             topic = self._known(name)
             before = max(topic.logs, default=-1) + 1
             if count <= before:
@@ -318,8 +345,9 @@ class Topics:
                 return
             homes = self._homes(count - before)
             self._write(self._partition_records(topic, before, homes))
-            for number, home in enumerate(homes, before):
-                self._make_log(TopicPartition(name, number), topic, home)
+            made = self._make_logs(name, topic, before, homes)
+            with self._lock:
+                topic.logs = {**topic.logs, **made}
 
     def delete(self, name: str) -> list[TopicPartition]:
         """Delete a topic; return its partitions. Their folders are removed later.
@@ -329,11 +357,13 @@ class Topics:
 
         Kafka: ReplicationControlManager.deleteTopic (4.2)
         """
-        with self._lock:
+        with self._changing:
             topic = self._known(name)
             if topic.topic_id in self._cluster.topic_ids.values() or self._metadata is not None:
                 self._write([("RemoveTopicRecord", {"topicId": topic.topic_id})])
-            del self._topics[name]
+            with self._lock:
+                del self._topics[name]
+                self.names_by_id.pop(topic.topic_id, None)
             gone = [TopicPartition(name, number) for number in topic.logs]
             for where in gone:
                 self._manager.async_delete(where)
@@ -349,7 +379,7 @@ class Topics:
 
         Kafka: ConfigurationControlManager.incrementalAlterConfig (4.2)
         """
-        with self._lock:
+        with self._changing:
             topic = self._known(name)
             own = {**topic.configs, **changes}
             kept = {key: value for key, value in own.items() if value is not None}
@@ -359,6 +389,18 @@ class Topics:
             self._write(_config_records(name, changes))
             topic.configs = kept
             self._manager.update_topic_config(name, {**INTERNAL_TOPICS.get(name, {}), **kept})
+
+    def create_if_free(self, name: str, partitions: int) -> None:
+        """Create a topic unless another change is being made; a client asks again then.
+
+        Raises:
+            CoordinatorError: see `create`.
+        """
+        if self._changing.acquire(blocking=False):
+            try:
+                self.create(name, partitions)
+            finally:
+                self._changing.release()
 
     def configs_of(self, name: str) -> dict[str, str]:
         """Return a topic's own configuration.

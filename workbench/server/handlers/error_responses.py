@@ -23,9 +23,21 @@ Values = dict[str, Any]
 _TOPIC: Final = 2  # resource type
 
 
-def error_response(request: Request, code: ErrorCode) -> Values:
-    """Return the response that says that a request failed."""
-    return _RESPONSES[request.api.key](request.values, request.version, code)
+def error_response(request: Request, code: ErrorCode, problem: str = "") -> Values:
+    """Return the response that says that a request failed.
+
+    Args:
+        request: the request.
+        code: the error.
+        problem: why, for responses that have a field for it.
+    """
+    values = _RESPONSES[request.api.key](request.values, request.version, code)
+    if problem:
+        values["errorMessage"] = problem
+        for items in [each for each in values.values() if isinstance(each, list)]:
+            for item in items:
+                item["errorMessage"] = problem
+    return values
 
 
 def _whole(_values: Values, _version: int, code: ErrorCode) -> Values:

@@ -6,7 +6,7 @@ handleDescribeTopicPartitionsRequest, handleDescribeCluster, handleDescribeLogDi
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -17,13 +17,24 @@ from workbench.runtime.error_codes import ErrorCode
 from workbench.server.broker.broker import Broker
 from workbench.server.handlers.authorized_operations import CLUSTER, TOPIC, operations
 from workbench.server.handlers.error_responses import error_response
-from workbench.server.logs.catalog import PartitionLog, TopicCatalog
+from workbench.server.logs.catalog import PartitionLog
 from workbench.server.protocol import cluster_messages as messages
 from workbench.server.protocol import sasl_messages
 from workbench.server.protocol.api_keys import API_KEYS
 from workbench.server.serving import BlockingHandler, Call, Values
 
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
+_ZERO_SINCE: Final = 4  # version of ApiVersions in which the lowest level of a feature can be 0
+_FEATURES: Final = {
+    "eligible.leader.replicas.version": (0, 1),
+    "group.version": (0, 1),
+    "kraft.version": (0, 1),
+    "metadata.version": (7, 29),
+    "share.version": (0, 1),
+    "streams.version": (0, 1),
+    "transaction.version": (0, 2),
+}
+"""The levels of each feature that 4.2 supports."""
 _MOST_PARTITIONS: Final = 2000  # `max.request.partition.size.limit`
 
 
@@ -33,7 +44,28 @@ def api_versions(call: Call) -> Values:
         names = (call.values["clientSoftwareName"], call.values["clientSoftwareVersion"])
         if not all(map(_SOFTWARE.fullmatch, names)):
             return {"errorCode": ErrorCode.INVALID_REQUEST, "apiKeys": []}
-    return supported_versions(ErrorCode.NONE)
+    return {**supported_versions(ErrorCode.NONE), **_features(call)}
+
+
+def _features(call: Call) -> Values:
+    """Return the features that 4.2 knows, and the levels that the cluster's metadata sets.
+
+    Kafka: BrokerFeatures.createDefaultFeatureMap, ApiVersionsResponse.Builder (4.2)
+    """
+    catalog = call.serving.catalog
+    return {
+        "supportedFeatures": [
+            {"name": name, "minVersion": low, "maxVersion": high}
+            for name, (low, high) in _FEATURES.items()
+            if low or call.version >= _ZERO_SINCE
+        ],
+        "finalizedFeaturesEpoch": catalog.metadata_offset,
+        "finalizedFeatures": [
+            {"name": name, "minVersionLevel": level, "maxVersionLevel": level}
+            for name, level in catalog.features.items()
+            if level
+        ],
+    }
 
 
 def supported_versions(code: ErrorCode) -> Values:
@@ -55,11 +87,12 @@ def metadata(call: Call) -> Values:
     catalog = call.serving.catalog
     asked = call.values["topics"]
     if asked is None or (call.version == 0 and not asked):
-        topics = [_topic(catalog, name, catalog.topic_id(name)) for name in catalog.topics]
+        topics = [_topic(call, name, catalog.topic_id(name)) for name in catalog.topics]
     else:
+        distinct = {(each["name"], each.get("topicId", NULL_UUID)): each for each in asked}
         if call.serving.broker is not None and call.values.get("allowAutoTopicCreation", True):
-            _create(call.serving.broker, asked)
-        topics = [_asked(catalog, each) for each in asked]
+            _create(call.serving.broker, distinct.values())
+        topics = [_asked(call, each) for each in distinct.values()]
     if call.values.get("includeTopicAuthorizedOperations"):
         for topic in topics:
             if topic["errorCode"] != ErrorCode.UNKNOWN_TOPIC_ID:
@@ -75,7 +108,7 @@ def metadata(call: Call) -> Values:
     return result
 
 
-def _create(broker: Broker, asked: list[Values]) -> None:
+def _create(broker: Broker, asked: Iterable[Values]) -> None:
     """Create the topics that are asked for and missing, if the configuration says so.
 
     Kafka: DefaultAutoTopicCreationManager.createTopics (4.2)
@@ -84,30 +117,35 @@ def _create(broker: Broker, asked: list[Values]) -> None:
         return
     for each in asked:
         name = each["name"]
-        if name is not None and name not in broker.topics.topics:
+        if name is not None and broker.topics.logs_of(name) is None:
             with suppress(CoordinatorError):  # the name is wrong, or another was faster
                 broker.create_automatically(name)
 
 
-def _asked(catalog: TopicCatalog, asked: Values) -> Values:
+def _asked(call: Call, asked: Values) -> Values:
+    catalog = call.serving.catalog
     topic_id = asked.get("topicId", NULL_UUID)
     if asked["name"] is not None:
-        return _topic(catalog, asked["name"], catalog.topic_id(asked["name"]))
+        return _topic(call, asked["name"], catalog.topic_id(asked["name"]))
     name = catalog.names_by_id.get(topic_id)
     if name is not None:
-        return _topic(catalog, name, topic_id)
+        return _topic(call, name, topic_id)
+    call.budget.charge(1)
     code = ErrorCode.UNKNOWN_TOPIC_ID
     return {"errorCode": code, "name": None, "topicId": topic_id, "partitions": []}
 
 
-def _topic(catalog: TopicCatalog, name: str, topic_id: str) -> Values:
-    logs = catalog.topics.get(name)
+def _topic(call: Call, name: str, topic_id: str) -> Values:
+    catalog = call.serving.catalog
+    logs = catalog.logs_of(name)
+    call.budget.charge(1 + len(logs or ()), len(name))
     if logs is None:
         is_invalid = topic_name_problem(name) is not None
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         code = ErrorCode.INVALID_TOPIC_EXCEPTION if is_invalid else code
         return {"errorCode": code, "name": name, "partitions": []}
     node = catalog.node_id
+    nodes, nobody = [node], list[int]()
     return {
         "errorCode": ErrorCode.NONE,
         "name": name,
@@ -119,11 +157,11 @@ def _topic(catalog: TopicCatalog, name: str, topic_id: str) -> Values:
                 "partitionIndex": number,
                 "leaderId": node,
                 "leaderEpoch": log.leader_epoch,
-                "replicaNodes": [node],
-                "isrNodes": [node],
-                "eligibleLeaderReplicas": [],
-                "lastKnownElr": [],
-                "offlineReplicas": [],
+                "replicaNodes": nodes,
+                "isrNodes": nodes,
+                "eligibleLeaderReplicas": nobody,
+                "lastKnownElr": nobody,
+                "offlineReplicas": nobody,
             }
             for number, log in logs.items()
         ],
@@ -152,7 +190,7 @@ def describe_topic_partitions(call: Call) -> Values:
         if not left:
             following = {"topicName": name, "partitionIndex": 0}
             break
-        found = _topic(catalog, name, catalog.topic_id(name))
+        found = _topic(call, name, catalog.topic_id(name))
         found["topicAuthorizedOperations"] = operations(call, TOPIC)
         if found["errorCode"] == ErrorCode.NONE:
             start = cursor["partitionIndex"] if cursor is not None and name == first else 0
@@ -193,6 +231,7 @@ def describe_log_dirs(call: Call) -> Values:
         for number, log in numbers.items()
         if wanted is None or number in wanted.get(topic, ())
     ]
+    call.budget.charge(2 * len(logs))
     return {"results": [_log_dir(path, logs) for path in catalog.directories]}
 
 

@@ -1,94 +1,253 @@
-"""The configuration of topics and of the broker, as far as it is known.
+"""The configurations of topics, brokers, groups and metrics subscriptions, as far as known.
 
 The directory has what the cluster's metadata sets. What a broker's own file sets is not in it.
 
 Kafka: KafkaApis.handleDescribeConfigsRequest, ConfigHelper (4.2)
 """
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, NamedTuple
 
-from workbench.config.definitions import TOPIC_DEFINITIONS
+from workbench.config.broker_names import DYNAMIC_NAMES
+from workbench.config.definitions import TOPIC_NAMES
 from workbench.config.log_config import ConfigRow
+from workbench.config.server_configs import (
+    BROKER_CONFIGS,
+    GROUP_CONFIGS,
+    METRICS_CONFIGS,
+    ServerConfig,
+    synonyms_of,
+)
+from workbench.config.values import text_of
+from workbench.errors import CoordinatorError
+from workbench.files.names import topic_name_problem
+from workbench.inspection.stored_configs import EVERY_BROKER
 from workbench.runtime.error_codes import ErrorCode
-from workbench.server.logs.catalog import TopicCatalog
+from workbench.server.handlers.error_responses import error_response
 from workbench.server.protocol.cluster_messages import DESCRIBE_CONFIGS
 from workbench.server.serving import BlockingHandler, Call, Values
 
-_TOPIC, _BROKER = 2, 4  # resource types
-_OF_TOPIC, _OF_BROKER, _OF_EVERY_BROKER, _OF_FILE, _DEFAULT = 1, 2, 3, 4, 5  # sources
+TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32  # resource types
+OF_TOPIC, _OF_BROKER, _OF_EVERY_BROKER, _OF_FILE, DEFAULT = 1, 2, 3, 4, 5  # sources
+_OF_METRICS, _OF_GROUP = 7, 8
 INTERNAL: Final = "internal."  # begins the names of configurations that no client sees
-_KINDS: Final = {
-    "boolean": 1, "string": 2, "int": 3, "short": 4, "long": 5, "double": 6, "list": 7,
+MALFORMED: Final = (
+    "This most likely occurs because of a request being malformed by the client library or the "
+    "message was sent to an incompatible broker. See the broker logs for more details."
+)
+_TYPES: Final = {
+    "boolean": 1, "string": 2, "int": 3, "short": 4, "long": 5, "double": 6, "list": 7, "class": 8,
+    "password": 9,
 }  # fmt: skip
-_TYPES: Final = {one.name: _KINDS[one.kind] for one in TOPIC_DEFINITIONS}
+_UNKNOWN: Final = ServerConfig("password", None, "")  # of a plugin: its value is shown to nobody
 _UNKNOWN_TYPE: Final = 0
 
 
+class _Synonym(NamedTuple):
+    """A name of a configuration, its value there, and where that is set."""
+
+    name: str
+    value: str | None
+    source: int
+
+
 def describe_configs(call: Call) -> Values:
-    """Return the configurations of topics, and what the metadata sets for the broker."""
-    return {"results": [_configs(call, each) for each in call.values["resources"]]}
+    """Return configurations, with where each value is set."""
+    named = {
+        (each["resourceType"], each["resourceName"]): each for each in call.values["resources"]
+    }
+    resources = list(named.values())
+    if all(each["resourceType"] in _DESCRIBE for each in resources):
+        return {"results": [_result(call, each) for each in resources]}
+    failed = error_response(call.request, ErrorCode.INVALID_REQUEST)
+    return {"results": [{**each, "errorMessage": MALFORMED} for each in failed["results"]]}
 
 
-def _configs(call: Call, resource: Values) -> Values:
-    catalog = call.serving.catalog
+def _result(call: Call, resource: Values) -> Values:
     kind, name = resource["resourceType"], resource["resourceName"]
+    call.budget.charge(1, len(name))
     result: Values = {"resourceType": kind, "resourceName": name, "configs": []}
-    result["errorMessage"] = ""
-    if kind == _TOPIC:
-        if name not in catalog.topics:
-            return {**result, "errorCode": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
-        own = catalog.settings.own(name)
-        explains = call.values.get("includeDocumentation")
-        found = [
-            _config(row.name, row.value, _source(catalog, row, own), row.doc if explains else None)
-            for row in catalog.settings.config_of(name).describe()
-            if not row.name.startswith(INTERNAL)
-        ]
-    elif kind == _BROKER:
-        stored = sorted(catalog.broker_configs.items())
-        found = [_config(each, value, _dynamic_source(catalog, each)) for each, value in stored]
-    else:
-        return {**result, "errorCode": ErrorCode.INVALID_REQUEST}
-    is_fixed = call.serving.broker is None or kind == _BROKER
+    try:
+        found = _DESCRIBE[kind](call, name)
+        call.budget.charge(2 * len(found))  # with their synonyms
+    except CoordinatorError as error:
+        return {**result, "errorCode": error.code, "errorMessage": error.problem}
     keys = resource["configurationKeys"]
-    result["configs"] = [
-        {**each, "readOnly": is_fixed} for each in found if not keys or each["name"] in keys
-    ]
-    return result
+    configs = [each for each in found if not keys or each["name"] in keys]
+    for each in configs:
+        if call.serving.broker is None:
+            each["readOnly"] = True  # nothing can be changed
+        if not call.values.get("includeSynonyms"):
+            each["synonyms"] = []
+        if not call.values.get("includeDocumentation"):
+            each["documentation"] = None
+    return {**result, "errorCode": ErrorCode.NONE, "errorMessage": "", "configs": configs}
 
 
-def _source(catalog: TopicCatalog, row: ConfigRow, own: Mapping[str, Any]) -> int:
-    if row.name in own:
-        return _OF_TOPIC
-    if row.origin in catalog.broker_configs:
-        return _dynamic_source(catalog, row.origin)
-    return _DEFAULT if row.origin == "default" else _OF_FILE
-
-
-def _dynamic_source(catalog: TopicCatalog, name: str) -> int:
-    return _OF_EVERY_BROKER if name in catalog.default_broker_configs else _OF_BROKER
-
-
-def config_text(value: Any) -> str | None:
-    """Return a configuration's value as Kafka writes it."""
-    if isinstance(value, tuple):
-        return ",".join(map(str, value))
-    if isinstance(value, bool):
-        return str(value).lower()
-    return None if value is None else str(value)
-
-
-def _config(name: str, value: Any, source: int, doc: str | None = None) -> Values:
+def _entry(name: str, config: ServerConfig, value: str | None, synonyms: list[_Synonym]) -> Values:
+    source = synonyms[0].source if synonyms else DEFAULT
+    is_sensitive = config.kind == "password"
     return {
         "name": name,
-        "value": config_text(value),
-        "isDefault": source == _DEFAULT,
+        "value": None if is_sensitive else value,
+        "readOnly": False,
+        "isDefault": source == DEFAULT,
         "configSource": source,
-        "synonyms": [],
-        "configType": _TYPES.get(name, _UNKNOWN_TYPE),
-        "documentation": doc,
+        "isSensitive": is_sensitive,
+        "synonyms": [
+            {**each._asdict(), "value": None if is_sensitive else each.value} for each in synonyms
+        ],
+        "configType": _UNKNOWN_TYPE if config is _UNKNOWN else _TYPES[config.kind],
+        "documentation": config.doc,
     }
 
 
+# topics
+
+
+def _of_topic(call: Call, name: str) -> list[Values]:
+    catalog = call.serving.catalog
+    problem = topic_name_problem(name)
+    if problem is not None:
+        raise ErrorCode.INVALID_TOPIC_EXCEPTION.error(f"Topic name is invalid: {problem}")
+    if catalog.logs_of(name) is None:
+        raise ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.error("")
+    own = catalog.settings.own(name)
+    sources = _Sources(call)
+    return [
+        _topic_entry(row, sources, is_own=row.name in own)
+        for row in catalog.settings.config_of(name).describe()
+        if not row.name.startswith(INTERNAL)
+    ]
+
+
+def _topic_entry(row: ConfigRow, sources: "_Sources", *, is_own: bool) -> Values:
+    definition, value = TOPIC_NAMES[row.name], text_of(row.value)
+    synonyms = [_Synonym(row.name, value, OF_TOPIC)] if is_own else []
+    if definition.synonyms:
+        synonyms += sources.of(definition.synonyms[0].name)
+    return _entry(row.name, ServerConfig(definition.kind, None, row.doc), value, synonyms)
+
+
+# brokers
+
+
+class _Sources:
+    """Where a broker's configurations are set: the first source that has a name decides."""
+
+    def __init__(self, call: Call) -> None:
+        catalog = call.serving.catalog
+        host, port = call.address
+        node, stored = str(catalog.node_id), catalog.stored_configs.brokers
+        listener = f"PLAINTEXT://{host}:{port}"
+        static = {
+            "node.id": node,
+            "broker.id": node,
+            "listeners": listener,
+            "advertised.listeners": listener,
+            "log.dirs": ",".join(catalog.directories),
+            **catalog.static_configs,
+        }
+        defaults = {name: each.default for name, each in BROKER_CONFIGS.items()}
+        self.sources: tuple[tuple[int, Mapping[str, str | None]], ...] = (
+            (_OF_BROKER, stored.get(node, {})),
+            (_OF_EVERY_BROKER, stored.get(EVERY_BROKER, {})),
+            (_OF_FILE, static),
+            (DEFAULT, defaults),
+        )
+
+    def of(self, name: str) -> list[_Synonym]:
+        """Return the values of a configuration, the one that is in use first.
+
+        Kafka: ConfigHelper.configSynonyms (4.2)
+        """
+        found = [
+            _Synonym(each, value, source)
+            for source, values in self.sources
+            for each in synonyms_of(name)
+            if (value := values.get(each)) is not None
+        ]
+        first = next((at for at, each in enumerate(found) if each.name == name), len(found))
+        return found[first:]
+
+    @property
+    def names(self) -> Iterator[str]:
+        """Every name that is set, or could be."""
+        return iter(sorted({name for _, values in self.sources for name in values}))
+
+
+def _of_broker(call: Call, name: str) -> list[Values]:
+    sources = _Sources(call)
+    if not name:
+        every = dict(sources.sources)[_OF_EVERY_BROKER]
+        return [
+            _broker_entry(each, [_Synonym(each, value, _OF_EVERY_BROKER)])
+            for each, value in sorted(every.items())
+        ]
+    _check_node(call, name, "expected {} or empty string, but received {}")
+    return [_broker_entry(each, sources.of(each)) for each in sources.names]
+
+
+def _broker_entry(name: str, synonyms: list[_Synonym]) -> Values:
+    config = BROKER_CONFIGS.get(name, _UNKNOWN)
+    value = synonyms[0].value if synonyms else None
+    return {**_entry(name, config, value, synonyms), "readOnly": name not in DYNAMIC_NAMES}
+
+
+def _check_node(call: Call, name: str, problem: str) -> None:
+    """Kafka: ConfigHelper.resourceNameToBrokerId (4.2)."""
+    node = call.serving.catalog.node_id
+    try:
+        number = int(name)
+    except ValueError:
+        raise ErrorCode.INVALID_REQUEST.error(
+            f"Broker id must be an integer, but it is: {name}"
+        ) from None
+    if number != node:
+        raise ErrorCode.INVALID_REQUEST.error(f"Unexpected broker id, {problem.format(node, name)}")
+
+
+def _of_logger(call: Call, name: str) -> list[Values]:
+    if not name:
+        raise ErrorCode.INVALID_REQUEST.error("Broker id must not be empty")
+    _check_node(call, name, "expected {} but received {}")
+    raise ErrorCode.INVALID_REQUEST.error("This server has no loggers of a broker.")
+
+
+# groups, and metrics of clients
+
+
+def _of_group(call: Call, name: str) -> list[Values]:
+    if not name:
+        raise ErrorCode.INVALID_REQUEST.error("Group name must not be empty")
+    own = call.serving.catalog.stored_configs.groups.get(name, {})
+    sources = _Sources(call)
+    entries = []
+    for each, config in GROUP_CONFIGS.items():
+        of_brokers = sources.of(f"group.{each}")
+        default = of_brokers[0].value if of_brokers else config.default
+        source, value = (_OF_GROUP, own[each]) if each in own else (DEFAULT, default)
+        entries.append(_entry(each, config, value, [_Synonym(each, value, source)]))
+    return entries
+
+
+def _of_metrics(call: Call, name: str) -> list[Values]:
+    if not name:
+        raise ErrorCode.INVALID_REQUEST.error("Client metrics subscription name must not be empty")
+    own = call.serving.catalog.stored_configs.client_metrics.get(name, {})
+    return [
+        _entry(each, config, own[each], [_Synonym(each, own[each], _OF_METRICS)])
+        if each in own
+        else _entry(each, config, config.default, [])
+        for each, config in METRICS_CONFIGS.items()
+    ]
+
+
+_DESCRIBE: Final[Mapping[int, Callable[[Call, str], list[Values]]]] = {
+    TOPIC: _of_topic,
+    BROKER: _of_broker,
+    BROKER_LOGGER: _of_logger,
+    CLIENT_METRICS: _of_metrics,
+    GROUP: _of_group,
+}
 HANDLERS: Final[Mapping[int, BlockingHandler]] = {DESCRIBE_CONFIGS.key: describe_configs}

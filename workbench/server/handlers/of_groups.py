@@ -17,20 +17,18 @@ from workbench.coordinator.groups.classic.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from workbench.coordinator.groups.groups import ModernMember
 from workbench.errors import CoordinatorError
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.handlers.authorized_operations import GROUP, operations
 from workbench.server.handlers.consumer_groups import described_consumer_group
 from workbench.server.handlers.error_responses import error_response
+from workbench.server.handlers.of_configs import MALFORMED
 from workbench.server.protocol import group_messages as messages
 from workbench.server.protocol import write_messages
 from workbench.server.serving import BlockingHandler, Call, InThread, Values, WaitingHandler
 
 _OF_GROUPS, _OF_TRANSACTIONS = 0, 1  # key types of a coordinator
-_MALFORMED: Final = (
-    "This most likely occurs because of a request being malformed by the client library or the "
-    "message was sent to an incompatible broker. See the broker logs for more details."
-)
 
 
 def find_coordinator(call: Call) -> Values:
@@ -41,13 +39,14 @@ def find_coordinator(call: Call) -> Values:
     if kind not in {_OF_GROUPS, _OF_TRANSACTIONS}:
         result = error_response(call.request, ErrorCode.INVALID_REQUEST)
         for each in result.get("coordinators", [result]):
-            each["errorMessage"] = _MALFORMED
+            each["errorMessage"] = MALFORMED
         return result
     broker = call.serving.broker
     if broker is not None:
         (broker.make_offsets_topic if kind == _OF_GROUPS else broker.make_transactions_topic)()
     if call.version < 4:
         return {**here, "errorMessage": "NONE"}
+    call.budget.charge(len(call.values["coordinatorKeys"]))
     here |= {"errorCode": ErrorCode.NONE, "errorMessage": ""}
     return {"coordinators": [{"key": key, **here} for key in call.values["coordinatorKeys"]]}
 
@@ -73,6 +72,7 @@ async def join_group(call: Call, in_thread: InThread) -> Values:
     future = await in_thread(call.serving.groups.join, call.client, request)
     answer: JoinGroupResponse = await call.trace.remote(asyncio.wrap_future(future))
     name = answer.protocol_name
+    call.budget.charge(len(answer.members), sum(len(each.metadata) for each in answer.members))
     return {
         "errorCode": answer.error,
         "generationId": answer.generation_id,
@@ -158,7 +158,12 @@ def leave_group(call: Call) -> Values:
 
 def describe_groups(call: Call) -> Values:
     """Return groups with their members."""
-    found = [call.serving.groups.describe(name, call.version) for name in call.values["groups"]]
+    found = []
+    for name in dict.fromkeys(call.values["groups"]):
+        group = call.serving.groups.describe(name, call.version)
+        texts = (len(each.metadata) + len(each.assignment) for each in group.members)
+        call.budget.charge(1 + len(group.members), sum(texts))
+        found.append(group)
     rights: Values = {}
     if call.values.get("includeAuthorizedOperations"):
         rights = {"authorizedOperations": operations(call, GROUP)}
@@ -192,9 +197,10 @@ def describe_groups(call: Call) -> Values:
 def consumer_group_describe(call: Call) -> Values:
     """Return consumer groups of KIP-848 with their members and assignments."""
     groups = []
-    for group_id in call.values["groupIds"]:
+    for group_id in dict.fromkeys(call.values["groupIds"]):
         try:
             found = call.serving.groups.consumer_group(group_id)
+            call.budget.charge(1 + sum(map(_items_of, found.members.values())))
         except CoordinatorError as error:
             result = {"groupId": group_id, "errorCode": error.code, "errorMessage": error.problem}
         else:
@@ -205,8 +211,17 @@ def consumer_group_describe(call: Call) -> Values:
     return {"groups": groups}
 
 
+def _items_of(member: ModernMember) -> int:
+    """Return how many elements a member has in an answer: topics, those assigned and the target."""
+    assigned = (member.current or {}).get("assignedPartitions", ())
+    topics = (member.metadata or {}).get("subscribedTopicNames", ())
+    return 1 + len(topics) + 2 * sum(1 + len(each["partitions"]) for each in assigned)
+
+
 def list_groups(call: Call) -> Values:
     """Return the groups of this session, and those on the disk."""
+    listed = call.serving.groups.list()
+    call.budget.charge(len(listed))
     states = {state.lower() for state in call.values.get("statesFilter", ())}
     types = {kind.lower() for kind in call.values.get("typesFilter", ())}
     return {
@@ -218,7 +233,7 @@ def list_groups(call: Call) -> Values:
                 "groupState": group.state,
                 "groupType": group.kind,
             }
-            for group in call.serving.groups.list()
+            for group in listed
             if (not states or group.state.lower() in states) and (not types or group.kind in types)
         ],
     }

@@ -5,12 +5,14 @@ Kafka: KafkaApis.handleFetchRequest, handleListOffsetRequest, handleOffsetForLea
 """
 
 import time
+from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
 from workbench.files.names import TopicPartition
 from workbench.inspection.time_lookup import TimestampAndOffset
 from workbench.runtime.error_codes import ErrorCode
+from workbench.server.budget import ITEM
 from workbench.server.fetch_sessions import Where
 from workbench.server.handlers.error_responses import (
     failed_epoch,
@@ -29,7 +31,10 @@ from workbench.server.protocol import log_messages as messages
 from workbench.server.serving import BlockingHandler, Call, InThread, Values, WaitingHandler
 
 _READ_COMMITTED: Final = 1
+_LARGE: Final = 1 << 17  # bytes of a request
+_STEP_SECONDS: Final = 0.5
 _ZSTD_SINCE: Final = 10  # version of Fetch
+_IDS_SINCE: Final = 13
 _LEADERS_SINCE: Final = 16
 _NOT_THERE: Final = frozenset(
     {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID}
@@ -59,12 +64,18 @@ def check_epoch(log: PartitionLog, epoch: int) -> ErrorCode:
 async def fetch(call: Call, in_thread: InThread) -> Values:
     """Return records; without enough of them after the time that the client waits."""
     values, changes = call.values, call.serving.changes
-    context = call.serving.fetch_sessions.context(values, call.version)
+    catalog = call.serving.catalog
+    id_or_name = "topicId" if call.version >= _IDS_SINCE else "topic"
+
+    def exists(where: Where) -> bool:
+        name = name_of(catalog, {id_or_name: where.topic})
+        return name is not None and catalog.has(TopicPartition(name, where.partition))
+
+    context = call.serving.fetch_sessions.context(values, call.version, exists)
     if context.error is not ErrorCode.NONE:
         return {"errorCode": context.error, "responses": []}
     asked = [
-        (where, name_of(call.serving.catalog, context.topic(where)), each)
-        for where, each in context.partitions
+        (where, name_of(catalog, context.topic(where)), each) for where, each in context.partitions
     ]
     partitions = [
         TopicPartition(name, where.partition) for where, name, _ in asked if name is not None
@@ -74,21 +85,43 @@ async def fetch(call: Call, in_thread: InThread) -> Values:
     ]
     wait = min(max(values["maxWaitMs"], 0), call.serving.limits.max_wait_ms)
     deadline = time.monotonic() + wait / 1000
+    room, own, is_last = call.serving.room, call.taken.size, False
     while True:
         seen = changes.seen(partitions)
-        found, is_final = await in_thread(_fetch_now, call, asked)
-        size = sum(len(each["records"]) for each in found.values())
-        if size >= values["minBytes"] or is_final:
+        async with room.working():
+            found, is_final = await in_thread(_fetch_now, call, asked)
+            size = sum(len(each["records"]) for each in found.values())
+            call.taken.set(own + len(found) * ITEM + size)
+        if size >= values["minBytes"] or is_final or is_last:
             break
+        if size:
+            found = {}  # it is read again: meanwhile others have the memory
+        call.taken.set(own + len(found) * ITEM)
         # A dead log gets no records: there, waiting changes nothing but the rate of requests.
-        if not await call.trace.remote(changes.wait(seen, deadline - time.monotonic())):
+        left = deadline - time.monotonic()
+        is_last = not await call.trace.remote(_wait(call, seen, left))
+        if is_last and found:
             break
     result = context.respond(found)
     if call.version >= _LEADERS_SINCE and any("currentLeader" in each for each in found.values()):
         host, port = call.address
-        node = {"nodeId": call.serving.catalog.node_id, "host": host, "port": port, "rack": None}
+        node = {"nodeId": catalog.node_id, "host": host, "port": port, "rack": None}
         result["nodeEndpoints"] = [node]
     return result
+
+
+async def _wait(call: Call, seen: dict[TopicPartition, int], seconds: float) -> bool:
+    """Return whether a partition has changed in time; large requests wait as long as nobody does.
+
+    What they take is not given back while they wait.
+    """
+    changes, room = call.serving.changes, call.serving.room
+    step = seconds if call.taken.size < _LARGE else _STEP_SECONDS
+    while seconds > 0 and not room.is_wanted:
+        if await changes.wait(seen, min(step, seconds)):
+            return True
+        seconds -= step
+    return False
 
 
 def _fetch_now(
@@ -102,7 +135,7 @@ def _fetch_now(
     left = min(
         max(call.values.get("maxBytes", 0), 0),
         serving.limits.max_fetch_bytes,
-        serving.response_bytes.left,
+        serving.room.left,
     )
     size, is_final = 0, not any(_exists(call, where, name) for where, name, _ in asked)
     responses = {}
@@ -163,10 +196,11 @@ def _fetch_partition(call: Call, topic: str, asked: Values, left: int, *, is_fir
         return failed_fetch(number, ErrorCode.KAFKA_STORAGE_ERROR)  # clients ask again
     result["cut"] = records.cut
     result["records"] = b"".join(records.parts) if len(records.parts) != 1 else records.parts[0]
-    if is_committed and records.size:
+    if is_committed:
+        call.budget.charge(len(records.aborted))
         result["abortedTransactions"] = [
             {"producerId": each.producer_id, "firstOffset": each.first_offset}
-            for each in log.aborted_in(offset, records.next_offset)
+            for each in records.aborted
         ]
     return result
 
@@ -177,16 +211,25 @@ def _fetch_partition(call: Call, topic: str, asked: Values, left: int, *, is_fir
 def list_offsets(call: Call) -> Values:
     """Return the offset of each time, or of an end of the log."""
     is_committed = call.values.get("isolationLevel") == _READ_COMMITTED
+    topics = call.values["topics"]
+    counts = Counter(
+        (topic["name"], asked["partitionIndex"])
+        for topic in topics
+        for asked in topic["partitions"]
+    )
+
+    def offset(topic: str, asked: Values) -> Values:
+        if counts[topic, asked["partitionIndex"]] > 1:
+            return failed_offset(asked["partitionIndex"], ErrorCode.INVALID_REQUEST)
+        return _offset(call, topic, asked, is_committed=is_committed)
+
     return {
         "topics": [
             {
                 "name": topic["name"],
-                "partitions": [
-                    _offset(call, topic["name"], asked, is_committed=is_committed)
-                    for asked in topic["partitions"]
-                ],
+                "partitions": [offset(topic["name"], asked) for asked in topic["partitions"]],
             }
-            for topic in call.values["topics"]
+            for topic in topics
         ]
     }
 

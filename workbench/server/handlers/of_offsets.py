@@ -87,7 +87,7 @@ def offset_fetch(call: Call) -> Values:
         topics, code = _fetch_group(call, values["groupId"], values["topics"], is_stable)
         return {"topics": topics, "errorCode": code}
     groups = []
-    for asked in values["groups"]:
+    for asked in {each["groupId"]: each for each in values["groups"]}.values():
         topics, code = _fetch_group(call, asked["groupId"], asked["topics"], is_stable)
         groups.append({"groupId": asked["groupId"], "topics": topics, "errorCode": code})
     return {"groups": groups}
@@ -110,10 +110,12 @@ def _fetch_group(
             if name is not None
             for number in topic["partitionIndexes"]
         ]
+        call.budget.charge(len(wanted))
     try:
         found = call.serving.groups.fetch(group_id, wanted, require_stable=require_stable)
     except CoordinatorError as error:
         return [], ErrorCode(error.code)
+    call.budget.charge(len(found), sum(len(each.metadata) for each in found.values()))
     topics: dict[str, list[Values]] = {}
     for where, each in found.items():
         topics.setdefault(where.topic, []).append(_offset(where.partition, each))

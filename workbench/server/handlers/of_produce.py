@@ -13,13 +13,14 @@ from workbench.errors import AppendError, CorruptRecordError, InvalidRecordError
 from workbench.files.names import TopicPartition
 from workbench.layout.attributes import ZSTD
 from workbench.record.memory_records import MemoryRecords
-from workbench.runtime.error_codes import ErrorCode, code_of
+from workbench.runtime.error_codes import ErrorCode, code_of, short
 from workbench.server.broker.live_log import LiveLog
 from workbench.server.handlers.error_responses import error_response
 from workbench.server.handlers.topics_by_id import key_of, name_of
 from workbench.server.protocol import write_messages as messages
 from workbench.server.serving import BlockingHandler, Call, Values
 
+_MOST_RECORD_ERRORS: Final = 1000  # that are told of one batch
 _ACKS: Final = {-1, 0, 1}
 _ZSTD_SINCE: Final = 7  # version of Produce
 _ONE_BATCH_SINCE: Final = 3
@@ -129,12 +130,12 @@ def _failed(where: TopicPartition, live: LiveLog, error: WorkbenchError) -> Valu
         error, "code"
     )
     code = code_of(error) if is_known else ErrorCode.UNKNOWN_SERVER_ERROR
-    result = {**_refused(where.partition, code), "errorMessage": str(error)}
+    result = {**_refused(where.partition, code), "errorMessage": short(str(error))}
     if isinstance(error, InvalidRecordError):
         result["logStartOffset"] = live.log_start_offset
         result["recordErrors"] = [
-            {"batchIndex": index, "batchIndexErrorMessage": problem}
-            for index, problem in sorted(error.record_errors.items())
+            {"batchIndex": index, "batchIndexErrorMessage": short(problem)}
+            for index, problem in sorted(error.record_errors.items())[:_MOST_RECORD_ERRORS]
         ]
     return result
 

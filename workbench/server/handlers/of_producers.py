@@ -11,6 +11,7 @@ from workbench.coordinator.transactions.serving.listing import TransactionFilter
 from workbench.files.names import topic_name_problem
 from workbench.files.producer_snapshot import ProducerEntry
 from workbench.runtime.error_codes import ErrorCode
+from workbench.server.handlers.topics_by_id import distinct_partitions
 from workbench.server.protocol import transaction_messages as messages
 from workbench.server.serving import BlockingHandler, Call, Values
 
@@ -28,7 +29,7 @@ def describe_producers(call: Call) -> Values:
                     _producers(call, topic["name"], number) for number in topic["partitionIndexes"]
                 ],
             }
-            for topic in call.values["topics"]
+            for topic in distinct_partitions(call.values["topics"], "partitionIndexes")
         ]
     }
 
@@ -42,10 +43,12 @@ def _producers(call: Call, topic: str, number: int) -> Values:
     catalog = call.serving.catalog
     log = catalog.log(topic, number)
     if log is None:
-        problem = None if topic in catalog.topics else _NOT_HERE
+        problem = _NOT_HERE if catalog.logs_of(topic) is None else None
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return {**result, "errorCode": code, "errorMessage": problem}
-    return {**result, "activeProducers": [_producer(each) for each in log.producers()]}
+    producers = log.producers()
+    call.budget.charge(1 + len(producers))
+    return {**result, "activeProducers": [_producer(each) for each in producers]}
 
 
 def _producer(entry: ProducerEntry) -> Values:
@@ -66,7 +69,9 @@ def _or(number: int | None) -> int:
 def describe_transactions(call: Call) -> Values:
     """Return the states of transactional ids."""
     return {
-        "transactionStates": [_transaction(call, name) for name in call.values["transactionalIds"]]
+        "transactionStates": [
+            _transaction(call, name) for name in dict.fromkeys(call.values["transactionalIds"])
+        ]
     }
 
 
@@ -75,6 +80,7 @@ def _transaction(call: Call, transactional_id: str) -> Values:
     result: Values = {"errorCode": code, "transactionalId": transactional_id, "topics": []}
     if found is None:
         return result
+    call.budget.charge(1 + len(found.partitions))
     topics: dict[str, list[int]] = {}
     for where in sorted(found.partitions):
         topics.setdefault(where.topic, []).append(where.partition)
@@ -99,6 +105,7 @@ def list_transactions(call: Call) -> Values:
         values.get("transactionalIdPattern"),
     )
     code, found, unknown = call.serving.transactions.list_transactions(chosen)
+    call.budget.charge(len(found))
     return {
         "errorCode": code,
         "unknownStateFilters": unknown,

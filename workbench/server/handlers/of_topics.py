@@ -7,18 +7,35 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from workbench.config.definitions import TOPIC_NAMES
 from workbench.config.internal_topics import HIDDEN_TOPICS
+from workbench.config.values import text_of
 from workbench.errors import CoordinatorError, OffsetOutOfRangeError
 from workbench.record.message_schema import NULL_UUID
 from workbench.runtime.error_codes import ErrorCode
-from workbench.server.handlers.of_configs import INTERNAL, config_text
+from workbench.server.handlers.of_configs import (
+    BROKER,
+    BROKER_LOGGER,
+    CLIENT_METRICS,
+    DEFAULT,
+    GROUP,
+    INTERNAL,
+    OF_TOPIC,
+    TOPIC,
+)
 from workbench.server.protocol import write_messages as messages
 from workbench.server.serving import BlockingHandler, Call, Values
 
-_TOPIC: Final = 2  # resource type
-_OF_TOPIC, _DEFAULT = 1, 5  # sources of a configuration
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 _HIGH_WATERMARK: Final = -1
+_RESOURCES: Final = {
+    TOPIC: "A topic",
+    BROKER: "A broker",
+    BROKER_LOGGER: "A logger",
+    CLIENT_METRICS: "A metrics subscription",
+    GROUP: "A group",
+}
+"""Types of resources that have configurations."""
 
 
 def _answer(answered: Values, work: Callable[[Values], Values | None], asked: Values) -> Values:
@@ -31,7 +48,9 @@ def _answer(answered: Values, work: Callable[[Values], Values | None], asked: Va
 
 def create_topics(call: Call) -> Values:
     """Create topics."""
-    counts = Counter(each["name"] for each in call.values["topics"])
+    asked_topics = call.values["topics"]
+    counts = Counter(each["name"] for each in asked_topics)
+    call.budget.charge(len(counts) * (1 + len(TOPIC_NAMES)))  # before anything is made
     validate_only = call.values.get("validateOnly", False)
 
     def created(asked: Values) -> Values:
@@ -49,8 +68,8 @@ def create_topics(call: Call) -> Values:
             "configs": [
                 {
                     "name": row.name,
-                    "value": config_text(row.value),
-                    "configSource": _OF_TOPIC if row.name in topic.configs else _DEFAULT,
+                    "value": text_of(row.value),
+                    "configSource": OF_TOPIC if row.name in topic.configs else DEFAULT,
                 }
                 for row in rows
                 if not row.name.startswith(INTERNAL)
@@ -59,8 +78,7 @@ def create_topics(call: Call) -> Values:
 
     return {
         "topics": [
-            _answer({"name": each["name"], "configs": []}, created, each)
-            for each in call.values["topics"]
+            _answer({"name": each["name"], "configs": []}, created, each) for each in asked_topics
         ]
     }
 
@@ -189,37 +207,55 @@ def incremental_alter_configs(call: Call) -> Values:
         own = topics.configs_of(name)
         changes: dict[str, str | None] = {}
         for each in asked["configs"]:
-            key, operation = each["name"], each["configOperation"]
+            key, operation, value = each["name"], each["configOperation"], each["value"]
             if key in changes:
                 raise ErrorCode.INVALID_REQUEST.error(f"Error due to duplicate config keys: {key}")
-            if operation in {_APPEND, _SUBTRACT}:
-                rows = topics.settings.config_of(name).describe()
-                before = own.get(key) or next(
-                    (config_text(row.value) for row in rows if row.name == key), ""
-                )
-                items = [item for item in (before or "").split(",") if item]
-                given = [item for item in (each["value"] or "").split(",") if item]
-                if operation == _APPEND:
-                    items += [item for item in given if item not in items]
-                else:
-                    items = [item for item in items if item not in given]
-                changes[key] = ",".join(items)
-            elif operation in {_SET, _DELETE}:
-                changes[key] = each["value"] if operation == _SET else None
-            else:
+            if operation not in {_SET, _DELETE, _APPEND, _SUBTRACT}:
                 raise ErrorCode.INVALID_REQUEST.error(f"Unknown operation {operation}")
+            if operation == _DELETE:
+                changes[key] = None
+            elif value is None:
+                raise ErrorCode.INVALID_REQUEST.error(f"Null value not supported for : {key}")
+            elif operation == _SET:
+                changes[key] = value
+            else:
+                rows = topics.settings.config_of(name).describe()
+                default = next((text_of(row.value) for row in rows if row.name == key), None)
+                changes[key] = _changed_list(key, operation, own.get(key, default), value)
         return changes
 
     return _alter(call, altered)
+
+
+def _changed_list(key: str, operation: int, before: str | None, value: str) -> str:
+    """Return a list with elements that are added at its end, or removed.
+
+    Kafka: ConfigurationControlManager.incrementalAlterConfigResource (4.2)
+    """
+    if key not in TOPIC_NAMES or TOPIC_NAMES[key].kind != "list":
+        verb = "APPEND" if operation == _APPEND else "SUBTRACT"
+        raise ErrorCode.INVALID_CONFIG.error(
+            f"Can't {verb} to key {key} because its type is not LIST."
+        )
+    items = [item for item in (before or "").split(",") if item]
+    for item in value.split(","):
+        if operation == _APPEND and item not in items:
+            items.append(item)
+        elif operation == _SUBTRACT and item in items:
+            items.remove(item)
+    return ",".join(items)
 
 
 def _alter(call: Call, altered: Callable[[Values], dict[str, str | None]]) -> Values:
     topics = call.broker.topics
 
     def alter(asked: Values) -> None:
-        if asked["resourceType"] != _TOPIC:
+        kind = asked["resourceType"]
+        if kind not in _RESOURCES:
+            raise ErrorCode.INVALID_REQUEST.error(f"Unknown resource type {kind}")
+        if kind != TOPIC:
             raise ErrorCode.INVALID_REQUEST.error(
-                "only configurations of topics can be altered here"
+                f"{_RESOURCES[kind]} cannot be configured here (expected a topic)"
             )
         topics.alter_configs(
             asked["resourceName"], altered(asked), validate_only=call.values["validateOnly"]
@@ -237,6 +273,10 @@ def _alter(call: Call, altered: Callable[[Values], dict[str, str | None]]) -> Va
     }
 
 
+CHANGES: Final = frozenset(
+    {messages.CREATE_TOPICS.key, messages.CREATE_PARTITIONS.key, messages.DELETE_TOPICS.key}
+)
+"""Requests that may take seconds."""
 HANDLERS: Final[Mapping[int, BlockingHandler]] = {
     messages.CREATE_TOPICS.key: create_topics,
     messages.DELETE_TOPICS.key: delete_topics,

@@ -28,10 +28,7 @@ _FENCED_SINCE: Final = {
 }
 """Version of each request since which a fenced producer is told so."""
 _VERSION: Final = TransactionVersion.TV_0
-"""ApiVersions names no feature `transaction.version`, so clients use the first version.
-
-A request of a version that only clients of transaction version 2 send is handled as theirs.
-"""
+"""Of clients, unless a request has a version that only those of transaction version 2 send."""
 _BATCHES_SINCE: Final = 4  # version of AddPartitionsToTxn
 _BUMPS_SINCE: Final = 5  # of EndTxn
 _ADDS_SINCE: Final = 5  # of TxnOffsetCommit

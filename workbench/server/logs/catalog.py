@@ -17,7 +17,11 @@ from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.names import TopicPartition, topic_name_problem
 from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.listing import Listing
-from workbench.inspection.stored_configs import StoredCluster, read_stored_cluster
+from workbench.inspection.stored_configs import (
+    StoredCluster,
+    StoredConfigs,
+    read_stored_cluster,
+)
 from workbench.inspection.time_lookup import TimestampAndOffset
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.record.message_schema import NULL_UUID
@@ -72,9 +76,6 @@ class PartitionLog(Protocol):
     def epoch_of(self, offset: int, /) -> int:
         """Return the leader epoch of an offset; -1 if unknown."""
 
-    def aborted_in(self, first: int, end: int, /) -> "Sequence[Aborted]":
-        """Return the aborted transactions that a reader of [first, end) must know."""
-
     def read(
         self, offset: int, end: int, most: int, /, *, committed: bool, first: bool, zstd: bool
     ) -> Records:
@@ -88,18 +89,6 @@ class PartitionLog(Protocol):
 
     def producers(self) -> Sequence[ProducerEntry]:
         """Return the producers that the log knows, in the order of a broker's map."""
-
-
-class Aborted(Protocol):
-    """A transaction that aborted."""
-
-    @property
-    def producer_id(self) -> int:
-        """Its producer."""
-
-    @property
-    def first_offset(self) -> int:
-        """Its first offset."""
 
 
 class TopicCatalog(Protocol):
@@ -118,6 +107,13 @@ class TopicCatalog(Protocol):
         """Name → partition number → its log, both ascending."""
 
     @property
+    def topic_count(self) -> int:
+        """How many topics there are."""
+
+    def logs_of(self, topic: str, /) -> "Mapping[int, PartitionLog] | None":
+        """Return partition number → its log, ascending; None if there is no such topic."""
+
+    @property
     def names_by_id(self) -> "Mapping[str, str]":
         """Topic id → topic."""
 
@@ -126,12 +122,20 @@ class TopicCatalog(Protocol):
         """The configuration of broker and topics."""
 
     @property
-    def broker_configs(self) -> "Mapping[str, str]":
-        """What the cluster's metadata sets for this broker."""
+    def stored_configs(self) -> StoredConfigs:
+        """The configurations that the cluster's metadata sets."""
 
     @property
-    def default_broker_configs(self) -> "Mapping[str, str]":
-        """What of it is set for every broker, and not for this one alone."""
+    def static_configs(self) -> "Mapping[str, str]":
+        """What the broker was started with, as far as it is known."""
+
+    @property
+    def features(self) -> "Mapping[str, int]":
+        """Feature → its finalized level, by the cluster's metadata."""
+
+    @property
+    def metadata_offset(self) -> int:
+        """The last offset of the cluster's metadata; -1 without any."""
 
     @property
     def directories(self) -> list[str]:
@@ -225,6 +229,15 @@ class Catalog:
                     return found.node_id, found.cluster_id
         return None, None
 
+    @property
+    def topic_count(self) -> int:
+        """How many topics there are."""
+        return len(self.topics)
+
+    def logs_of(self, topic: str) -> dict[int, ServedLog] | None:
+        """Return partition number → its log, ascending; None if there is no such topic."""
+        return self.topics.get(topic)
+
     def log(self, topic: str, partition: int) -> ServedLog | None:
         """Return the log of a partition; None if it is not in the directories."""
         return self.topics.get(topic, {}).get(partition)
@@ -280,14 +293,27 @@ class Catalog:
         return Settings.of(known).with_stored(self.cluster.configs.topics)
 
     @property
-    def broker_configs(self) -> dict[str, str]:
-        """What the cluster's metadata sets for this broker."""
-        return {} if self.cluster is None else self.cluster.configs.of_broker(self.node_id)
+    def stored_configs(self) -> StoredConfigs:
+        """The configurations that the cluster's metadata sets."""
+        return StoredConfigs() if self.cluster is None else self.cluster.configs
 
     @property
-    def default_broker_configs(self) -> dict[str, str]:
-        """What of it is set for every broker, and not for this one alone."""
-        return {} if self.cluster is None else self.cluster.configs.of_every_broker(self.node_id)
+    def static_configs(self) -> dict[str, str]:
+        """Nothing: the broker's own file is not in the directories."""
+        return {}
+
+    @property
+    def features(self) -> dict[str, int]:
+        """Feature → its finalized level, by the cluster's metadata."""
+        return {} if self.cluster is None else self.cluster.features
+
+    @cached_property
+    def metadata_offset(self) -> int:
+        """The last offset of the cluster's metadata; -1 without any."""
+        with suppress(OSError):
+            metadata = self.listing.metadata_log
+            return -1 if metadata is None else metadata.log_end_offset - 1
+        return -1
 
     @property
     def directories(self) -> list[str]:

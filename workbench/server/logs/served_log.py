@@ -9,10 +9,10 @@ import errno
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +50,18 @@ _MOST_HINTS: Final = 64  # positions kept of where readers of a log continue
 _MOST_FINDINGS: Final = 1000  # that are reported of one log
 
 
+class Aborted(Protocol):
+    """A transaction that aborted."""
+
+    @property
+    def producer_id(self) -> int:
+        """Its producer."""
+
+    @property
+    def first_offset(self) -> int:
+        """Its first offset."""
+
+
 class Records(NamedTuple):
     """What a fetch gets of a log.
 
@@ -58,12 +70,14 @@ class Records(NamedTuple):
         size: bytes.
         next_offset: where the next fetch continues; the fetched offset if there is nothing.
         cut: bytes of the next batch that still fit: a broker sends them, and they count.
+        aborted: the transactions that a read_committed consumer must skip.
     """
 
     parts: list[bytes]
     size: int
     next_offset: int
     cut: int = 0
+    aborted: Sequence[Aborted] = ()
 
 
 class DamagedBatchError(Exception):
@@ -239,7 +253,7 @@ class ServedLog:
         self._note(found.findings)
         return found
 
-    def aborted_in(self, first: int, end: int) -> list[AbortedTransaction]:
+    def _aborted_in(self, first: int, end: int) -> list[AbortedTransaction]:
         """Return the aborted transactions that have records or their end in [first, end).
 
         Those of remote segments are taken from the transaction indexes, as by a broker: their
@@ -281,7 +295,8 @@ class ServedLog:
             offset: from the log start offset to the log end offset.
             end: no batch that begins here or later.
             most: bytes.
-            committed: whether ``end`` is the last stable offset, for a log that grows meanwhile.
+            committed: whether ``end`` is the last stable offset, and aborted transactions are
+                wanted.
             first: take the first batch even if it is larger.
             zstd: whether the client knows zstd.
 
@@ -291,7 +306,6 @@ class ServedLog:
             DamagedBatchError: the log is strict, and what is there at the offset is damaged.
             StorageUnavailableError: what is there at the offset is on a server that fails.
         """
-        del committed  # nothing is written meanwhile
         reading = _Reading(offset, end, most, is_first=first, zstd=zstd)
         at = max(bisect_right(self._parts, offset, key=lambda part: part.low) - 1, 0)
         for part in self._parts[at:]:
@@ -303,7 +317,8 @@ class ServedLog:
             if self._strict:
                 raise DamagedBatchError
             reading.take_hole()
-        return Records(reading.parts, reading.size, reading.low, reading.cut)
+        aborted = self._aborted_in(offset, reading.low) if committed and reading.size else ()
+        return Records(reading.parts, reading.size, reading.low, reading.cut, aborted)
 
     def _read_part(self, part: LogPart, reading: "_Reading") -> None:
         segment = part.segment

@@ -197,7 +197,7 @@ DESCRIBE_CONFIGS: Final = api(
 DESCRIBE_LOG_DIRS: Final = api(
     "DescribeLogDirs",
     35,
-    versions=(0, 5),
+    versions=(0, 4),
     flexible=2,
     request="""
     topics: ?[
@@ -222,7 +222,6 @@ DESCRIBE_LOG_DIRS: Final = api(
         ]
         totalBytes: int64 = -1 versions 4+
         usableBytes: int64 = -1 versions 4+
-        isCordoned: bool versions 5+
     ]
     """,
 )

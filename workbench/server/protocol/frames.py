@@ -20,7 +20,8 @@ from workbench.server.protocol.cluster_messages import API_VERSIONS
 SIZE: Final = struct.Struct(">i")
 _HEADER: Final = struct.Struct(">hhi")
 _STRING: Final = struct.Struct(">h")
-_MOST_ITEMS: Final = 100_000  # elements of arrays in one request; each takes some 400 bytes
+MOST_ITEMS: Final = 100_000
+"""Elements of arrays in one request."""
 
 
 class Request(NamedTuple):
@@ -32,6 +33,7 @@ class Request(NamedTuple):
         correlation_id: repeated in the response.
         client_id: as the client names itself; None: it does not.
         values: fields by Kafka's names.
+        items: how many elements its arrays have together.
     """
 
     api: Api
@@ -39,6 +41,7 @@ class Request(NamedTuple):
     correlation_id: int
     client_id: str | None
     values: dict[str, Any]
+    items: int
 
 
 class UnknownRequestError(Exception):
@@ -77,10 +80,10 @@ def read_request(frame: bytes) -> Request:
         client_id, at = _client_id(frame)
         if api.is_flexible(version):
             at = _skip_tagged_fields(frame, at)
-        values, _ = api.request.decode(frame, version, at, most_items=_MOST_ITEMS)
+        values, items = api.request.decode_counted(frame, version, at, MOST_ITEMS)
     except CorruptRecordError as error:
         raise UnknownRequestError(f"{api.name} version {version}: {error}") from None
-    return Request(api, version, correlation, client_id, values)
+    return Request(api, version, correlation, client_id, values, items)
 
 
 def _client_id(frame: bytes) -> tuple[str | None, int]:

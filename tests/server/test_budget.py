@@ -1,0 +1,331 @@
+"""Requests whose answers, sessions or records would take any memory: a server takes little of it.
+
+Each attack is valid and decodable. The memory is that of the server's process.
+"""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any, Final
+
+import psutil
+import pytest
+
+import workbench
+from tests.server.asking import Asker
+from tests.server.conftest import SHOP
+from tests.server.hostile import Amplified, Attack, frame
+from tests.server.served_process import MIB, ServedProcess
+from workbench.record.writing.builder import RecordsBuilder
+from workbench.runtime.error_codes import ErrorCode
+from workbench.server import session_groups
+from workbench.server.protocol.cluster_messages import DESCRIBE_CONFIGS, METADATA
+from workbench.server.protocol.group_messages import DESCRIBE_GROUPS, OFFSET_COMMIT, OFFSET_FETCH
+from workbench.server.protocol.log_messages import FETCH, LIST_OFFSETS
+from workbench.server.protocol.transaction_messages import (
+    DESCRIBE_PRODUCERS,
+    DESCRIBE_TRANSACTIONS,
+)
+from workbench.server.protocol.write_messages import CREATE_TOPICS, PRODUCE
+
+MANY: Final = 99_000  # elements: a request can have 100,000
+NAMES_UNTIL: Final = 12  # version of Fetch
+FEW: Final = ("--set", "log.index.size.max.bytes=4096")
+WIDE: Final = 500  # partitions
+PARTITIONS: Final = 500
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the sample data with a topic of 500 partitions."""
+    copy = tmp_path_factory.mktemp("wide") / "shop"
+    shutil.copytree(SHOP, copy)
+    config = {"log.index.size.max.bytes": 65536}
+    with (
+        workbench.serve(copy, writable=True, config=config) as server,
+        Asker(server.bootstrap_servers) as asker,
+    ):
+        create(asker, "wide", WIDE)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def served(wide: Path) -> Iterator[ServedProcess]:
+    with ServedProcess(wide) as running:
+        with Asker(running.where) as asker:  # reads, imports and compiles what each needs
+            asker.ask(METADATA, 9, {"topics": None})
+            asker.ask(DESCRIBE_CONFIGS, 4, resources((2, "wide"), (4, "1")))
+            asker.ask(FETCH, NAMES_UNTIL, fetch("orders"))
+        yield running
+
+
+def create(asker: Asker, name: str, partitions: int, version: int = 7) -> Any:
+    topic = {"name": name, "numPartitions": partitions, "replicationFactor": 1}
+    (answer,) = asker.ask(CREATE_TOPICS, version, {"topics": [topic], "timeoutMs": 1})["topics"]
+    return answer
+
+
+def resources(*named: tuple[int, str]) -> dict[str, Any]:
+    return {"resources": [{"resourceType": kind, "resourceName": name} for kind, name in named]}
+
+
+def fetch(topic: str, **fields: Any) -> dict[str, Any]:
+    partition = {"partition": 0, "fetchOffset": 0, "partitionMaxBytes": 1 << 30}
+    topics = [{"topic": topic, "partitions": [partition]}]
+    return {"maxBytes": 1 << 30, "topics": topics, **fields}
+
+
+@pytest.fixture
+def grown(served: ServedProcess) -> Iterator[list[int]]:
+    """Hold a test to 150 MiB beyond what the server has, and others to an answer within 10 s."""
+    before = served.start_over()
+    waits: list[float] = []
+    is_over = threading.Event()
+
+    def ask_others() -> None:
+        with Asker(served.where) as asker:
+            while not is_over.wait(0.1):
+                start = time.monotonic()
+                asker.ask(METADATA, 9, {"topics": [{"name": "orders"}]})
+                waits.append(time.monotonic() - start)
+
+    other = threading.Thread(target=ask_others)
+    other.start()
+    yield [before]
+    is_over.set()
+    other.join()
+    assert served.memory("VmHWM") - before < 150 * MIB
+    assert max(waits) < 10
+
+
+@pytest.mark.usefixtures("grown")
+def test_a_topic_that_is_named_20_000_times_is_described_once(served: ServedProcess) -> None:
+    with Asker(served.where) as asker:
+        answer = asker.ask(METADATA, 9, {"topics": [{"name": "wide"}] * 20_000})
+    assert [(each["name"], len(each["partitions"])) for each in answer["topics"]] == [
+        ("wide", WIDE)
+    ]
+
+
+@pytest.mark.usefixtures("grown")
+def test_what_is_named_again_is_described_once(served: ServedProcess) -> None:
+    asked: dict[str, Any]
+    with Asker(served.where) as asker:
+        found = asker.ask(DESCRIBE_CONFIGS, 4, resources(*[(2, "wide")] * MANY))["results"]
+        assert [(each["resourceName"], len(each["configs"])) for each in found] == [("wide", 33)]
+        found = asker.ask(DESCRIBE_GROUPS, 5, {"groups": ["order-dashboard"] * MANY})["groups"]
+        assert [each["groupId"] for each in found] == ["order-dashboard"]
+        asked = {"groups": [{"groupId": "order-dashboard", "topics": None}] * MANY}
+        found = asker.ask(OFFSET_FETCH, 8, asked)["groups"]
+        assert [each["groupId"] for each in found] == ["order-dashboard"]
+        asked = {"topics": [{"name": "payments", "partitionIndexes": [0] * MANY}]}
+        (topic,) = asker.ask(DESCRIBE_PRODUCERS, 0, asked)["topics"]
+        assert [each["partitionIndex"] for each in topic["partitions"]] == [0]
+        asked = {"transactionalIds": ["payments-eu"] * MANY}
+        found = asker.ask(DESCRIBE_TRANSACTIONS, 0, asked)["transactionStates"]
+        assert [each["transactionalId"] for each in found] == ["payments-eu"]
+        partition = {"partitionIndex": 0, "timestamp": 1}
+        asked = {"topics": [{"name": "orders", "partitions": [partition] * (MANY // 2)}]}
+        (topic,) = asker.ask(LIST_OFFSETS, 7, asked)["topics"]  # as a broker refuses it
+        assert {each["errorCode"] for each in topic["partitions"]} == {ErrorCode.INVALID_REQUEST}
+
+
+@pytest.mark.usefixtures("grown")
+def test_an_answer_that_takes_too_much_memory_is_an_error_that_says_so(
+    served: ServedProcess,
+) -> None:
+    names = [(32, f"group {number}") for number in range(MANY)]
+    with Asker(served.where) as asker:
+        results = asker.ask(DESCRIBE_CONFIGS, 4, resources(*names))["results"]
+    assert {each["errorCode"] for each in results} == {ErrorCode.INVALID_REQUEST}
+    (problem,) = {each["errorMessage"] for each in results}
+    assert "bytes of memory; ask for less in one request" in problem
+
+
+@pytest.mark.usefixtures("grown")
+def test_sessions_keep_nothing_of_topics_that_do_not_exist(served: ServedProcess) -> None:
+    before = served.memory()
+    with Asker(served.where) as asker:
+        for number in range(100):
+            topics = [
+                fetch(f"{number} {other} {'x' * 10_000}")["topics"][0] for other in range(100)
+            ]
+            asked = {"topics": topics, "sessionEpoch": 0, "maxBytes": 1}
+            assert asker.ask(FETCH, NAMES_UNTIL, asked)["sessionId"] == 0
+        assert asker.ask(FETCH, NAMES_UNTIL, fetch("orders", sessionEpoch=0))["sessionId"] > 0
+    assert served.memory() - before < 60 * MIB
+
+
+@pytest.mark.usefixtures("grown")
+def test_connections_that_read_nothing_share_a_limit_and_are_left_when_others_wait(
+    served: ServedProcess,
+) -> None:
+    asked = FETCH.request.encode(fetch("clicks"), NAMES_UNTIL)
+    with ExitStack() as stack:
+        for _ in range(450):
+            host, port = served.where.split(":")
+            client = stack.enter_context(socket.socket())
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.connect((host, int(port)))
+            client.sendall(frame(FETCH.key, NAMES_UNTIL, asked, is_flexible=True))
+        time.sleep(3)
+        assert served.memory("VmHWM") > 0  # it runs
+
+
+def test_requests_that_ask_for_much_take_a_limited_memory(served: ServedProcess) -> None:
+    """The campaign sends more of them, see `tests.campaign.server_rounds`."""
+    before = served.start_over()
+    traffic = Attack(int(served.where.split(":")[1]), Amplified(11).next, seed=11, ahead=1).run(300)
+    assert traffic.sent >= 300
+    with Asker(served.where) as asker:
+        assert asker.ask(METADATA, 9, {"topics": [{"name": "wide"}]})["topics"][0]["partitions"]
+    assert served.memory("VmHWM") - before < 600 * MIB
+
+
+def test_groups_are_counted_with_what_they_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has a commit, until the memory for groups is full: 24 MiB here."""
+    monkeypatch.setattr(session_groups, "_MOST_BYTES", 24 * MIB)
+    offset = {"partitionIndex": 0, "committedOffset": 1, "committedMetadata": ""}
+    topics = [{"name": "orders", "partitions": [offset]}]
+    process, codes, before = psutil.Process(os.getpid()), list[int](), 0
+    with workbench.serve(SHOP) as server, Asker(server.bootstrap_servers) as asker:
+        for number in range(6000):
+            if number == 50:
+                before = process.memory_info().rss
+            asked = {"groupId": f"group {number}", "topics": topics}
+            (topic,) = asker.ask(OFFSET_COMMIT, 5, asked)["topics"]
+            codes.append(topic["partitions"][0]["errorCode"])
+            if codes[-1] != ErrorCode.NONE:
+                break
+        grown = process.memory_info().rss - before
+    assert codes[-1] == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert len(codes) > 2000
+    assert grown < 30 * MIB
+
+
+# writable servers
+
+
+def produce(asker: Asker, topic: str, records: bytes) -> int:
+    asked = {
+        "acks": -1, "timeoutMs": 1,
+        "topicData": [{"name": topic, "partitionData": [{"index": 0, "records": records}]}],
+    }  # fmt: skip
+    (answer,) = asker.ask(PRODUCE, 9, asked)["responses"][0]["partitionResponses"]
+    return int(answer["errorCode"])
+
+
+def test_batches_of_a_gigabyte_of_zeros_are_validated_as_a_stream(tmp_path: Path) -> None:
+    """A broker appends them, too: they are small, and their records are sound."""
+    builder = RecordsBuilder(codec="zstd")
+    builder.append(1_700_000_000_000, b"key", bytes(1 << 30))
+    batch = builder.build().buffer.tobytes()
+    del builder
+    small = RecordsBuilder(codec="zstd")
+    small.append(1_700_000_000_000, b"key", bytes(1 << 20))
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    with ServedProcess(folder, "--writable", *FEW) as running, ExitStack() as stack:
+        askers = [stack.enter_context(Asker(running.where)) for _ in range(8)]
+        for number, asker in enumerate(askers):
+            create(asker, f"t{number}", 1)
+            assert produce(asker, f"t{number}", small.build().buffer.tobytes()) == 0
+        before = running.start_over()
+        codes: list[int] = []
+        threads = [
+            threading.Thread(
+                target=lambda at=at: codes.append(produce(askers[at], f"t{at}", batch))
+            )
+            for at in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert codes == [ErrorCode.NONE] * 8
+        assert running.memory("VmHWM") - before < 500 * MIB
+
+
+def test_a_name_of_32_kb_is_refused_with_a_text_that_fits(tmp_path: Path) -> None:
+    with (
+        workbench.serve(tmp_path, writable=True) as server,
+        Asker(server.bootstrap_servers) as asker,
+    ):
+        for version in (2, 4, 7):
+            answer = create(asker, "x" * 32_000, 1, version)
+            assert answer["errorCode"] == ErrorCode.INVALID_TOPIC_EXCEPTION
+            assert answer["errorMessage"].startswith("Topic name is invalid: the length of 'xxx")
+            assert len(answer["errorMessage"]) <= 2000
+
+
+def test_a_topic_of_many_partitions_blocks_no_other(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    small = RecordsBuilder()
+    small.append(1_700_000_000_000, b"key", b"value")
+    batch = small.build().buffer.tobytes()
+    with (
+        ServedProcess(folder, "--writable", *FEW) as running,
+        Asker(running.where, patience=200) as one,
+        Asker(running.where) as other,
+    ):
+        create(one, "t", 1)
+        assert produce(other, "t", batch) == ErrorCode.NONE
+        made: list[Any] = []
+        thread = threading.Thread(target=lambda: made.append(create(one, "many", PARTITIONS)))
+        waits, begin = [], time.monotonic()
+        thread.start()
+        while thread.is_alive():
+            start = time.monotonic()
+            other.ask(METADATA, 9, {"topics": [{"name": "t"}]})
+            assert produce(other, "t", batch) == ErrorCode.NONE
+            other.ask(FETCH, NAMES_UNTIL, fetch("t", maxWaitMs=1))
+            waits.append(time.monotonic() - start)
+            time.sleep(0.02)
+        assert made[0]["errorCode"] == ErrorCode.NONE
+        assert max(waits) < (time.monotonic() - begin) / 3
+        found = other.ask(METADATA, 9, {"topics": [{"name": "many"}]})["topics"]
+        assert len(found[0]["partitions"]) == PARTITIONS
+
+
+def test_a_second_signal_ends_the_server_whatever_it_does(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    with ServedProcess(folder, "--writable", *FEW) as running:
+        host, port = running.where.split(":")
+        with socket.create_connection((host, int(port))) as client:
+            topic = {"name": "many", "numPartitions": 10_000, "replicationFactor": 1}
+            asked = CREATE_TOPICS.request.encode({"topics": [topic], "timeoutMs": 1}, 4)
+            client.sendall(frame(CREATE_TOPICS.key, 4, asked))
+            time.sleep(0.7)
+            running.process.send_signal(signal.SIGTERM)
+            with pytest.raises(subprocess.TimeoutExpired):
+                running.process.wait(0.5)
+            running.process.send_signal(signal.SIGTERM)
+            assert running.process.wait(3) == 128 + signal.SIGTERM
+
+
+def test_a_full_disk_in_the_last_log_directory_halts_the_server(tmp_path: Path) -> None:
+    """The limit of a file's size stands for the disk's: the append fails with an OSError."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    builder = RecordsBuilder()
+    builder.append(1_700_000_000_000, b"key", os.urandom(500_000))
+    batch = builder.build().buffer.tobytes()
+    with ServedProcess(folder, "--writable", *FEW, prefix="ulimit -f 4096") as running:
+        with Asker(running.where) as asker:
+            create(asker, "t", 1)
+            with suppress(AssertionError):  # the connection ends, perhaps before the answer
+                for _ in range(20):
+                    produce(asker, "t", batch)
+        assert running.process.wait(20) == 3
+        said = running.errors.read_text()
+    assert "no other log directory is left" in said
+    assert "File too large" in said
