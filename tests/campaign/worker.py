@@ -1,7 +1,8 @@
 """A process that makes calls on directories, within limits of time and memory.
 
-Each line of stdin is a round: a directory, a scratch folder and the names of calls. Each call
-gives a line on stdout, and so does the round's end. Run by `tests.campaign.worker_process`.
+A line on stdout says that its kernels are compiled. Each line of stdin is a round: a directory, a
+scratch folder and the names of calls. Each call gives a line on stdout, and so does the round's
+end. Run by `tests.campaign.worker_process`.
 """
 
 import faulthandler
@@ -184,6 +185,7 @@ def main() -> None:
     mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (mapped + ADDRESSES, mapped + ADDRESSES))
     compile_kernels()
+    print(json.dumps({"ready": True}), file=out, flush=True)
     watch, clock = MemoryWatch(), Clock()
     watch.start()
     for line in sys.stdin:

@@ -135,6 +135,9 @@ class WorkerProcess:
                     cwd=ROOT,
                     env=environment,
                 )
+            assert self._process.stdout is not None
+            ready = self._process.stdout.readline()  # kernels are compiled before, if they change
+            assert ready, f"the worker has not started: {self._log.read_text()}"
         return self._process
 
     def stop(self) -> None:
