@@ -63,10 +63,12 @@ def test_the_columns_are_those_of_sparks_kafka_source(spark: Any, logs: Path) ->
 
 
 def test_read_committed_leaves_out_what_a_scan_leaves_out(spark: Any, transactions: Path) -> None:
-    reader = spark.read.format("kafka-log").option("kafka.isolation.level", "read_committed")
+    given = spark.read.format("kafka-log").option("includeInternal", "true")
+    reader = given.option("kafka.isolation.level", "read_committed")
     scan = wb.open_log_directory(transactions).scan(isolation_level="read_committed")
     assert reader.load(str(transactions)).count() == scan.count()
-    assert spark.read.format("kafka-log").load(str(transactions)).count() > scan.count()
+    everything = spark.read.format("kafka-log").option("includeInternal", "true")
+    assert everything.load(str(transactions)).count() > scan.count()
 
 
 def test_a_topic_may_be_chosen_by_pattern(spark: Any, logs: Path) -> None:

@@ -42,7 +42,7 @@ def bucket_slices(first_halves: Longs, bits: int) -> Iterator[tuple[int, slice]]
         first_halves: the first halves of the sums, ascending.
         bits: the logarithm of the number of buckets.
     """
-    if bits == 0:
+    if bits == 0 or not len(first_halves):
         if len(first_halves):
             yield 0, slice(0, len(first_halves))
         return
