@@ -14,7 +14,7 @@ import widgets
 import workbench as wb
 from workbench.coordinator.transactions.serving.listing import TransactionFilter
 from workbench.files.names import TopicPartition
-from workbench.loaders.scan.scan import ScanOptions
+from workbench.loaders.scan.scan_options import ScanOptions
 from workbench.loaders.tables.inspect import Inspect
 from workbench.log_manager.manager import LogManager
 from workbench.pipelines.frames import source_options

@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # Arrow and the engine that writes are imported when they are
     from workbench.config.broker_config import BrokerConfig
     from workbench.foresight.startup.prediction import StartupPrediction
     from workbench.loaders.scan.scan import Scan
-    from workbench.loaders.scan.scan_options import ScanOptions
+    from workbench.loaders.scan.scan_options import RecordOptions, ScanOptions
     from workbench.loaders.tables.coordinator_explanation import (
         GroupExplanation,
         TransactionExplanation,
@@ -403,7 +403,7 @@ class LogDirectory(Mapping[str, Partition]):
 
     @takes_scan_options
     def scan(
-        self, topics: Iterable[str] | str | None = None, **options: "Unpack[ScanOptions]"
+        self, topics: Iterable[str] | str | None = None, **options: "Unpack[RecordOptions]"
     ) -> "Scan":
         """Return a lazy scan over the records; `Scan` describes the options.
 
@@ -413,7 +413,7 @@ class LogDirectory(Mapping[str, Partition]):
         """
         from workbench.loaders.scan.scan import Scan
 
-        return Scan(self.listing, **{"topics": topics, **options})
+        return Scan(self.listing, topics=topics, **options)
 
     @takes_scan_options
     def to_duckdb(self, connection: Any = None, **options: "Unpack[ScanOptions]") -> Any:

@@ -82,7 +82,7 @@ def test_no_button_of_a_file_needs_a_kernel(page: Page, name: str, tmp_path: Pat
             page.keyboard.press("Escape")
             assert gone.is_hidden(), said
     for which in page.locator("select:visible:enabled, input:visible:enabled").all():
-        said = which.get_attribute("aria-label")
+        said = which.get_attribute("aria-label") or ""
         which.evaluate("(el) => el.dispatchEvent(new Event('change', {bubbles: true}))")
         which.press("Enter")
         assert gone.is_hidden(), said

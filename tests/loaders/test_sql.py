@@ -36,7 +36,7 @@ def test_a_topic_is_a_view_of_its_records(logs: wb.LogDirectory) -> None:
         group by all order by n desc, customer limit 5
     """
     found = logs.sql(query).fetchall()
-    assert found == sorted(wanted.items(), key=lambda row: (-row[1], row[0]))[:5]  # type: ignore[operator]
+    assert found == sorted(wanted.items(), key=lambda row: (-row[1], row[0]))[:5]
 
 
 def test_decoded_values_have_their_fields_as_columns(logs: wb.LogDirectory) -> None:

@@ -76,8 +76,8 @@ def time_range(times: Any) -> tuple[int | None, int | None]:
         raise ValueError(
             f"times are {times!r} (expected a pair such as ('2026-11-21', None), or a day)"
         )
-    first, end = (None if each is None else milliseconds(each) for each in times)
-    return first, end
+    low, high = (None if each is None else milliseconds(each) for each in times)
+    return low, high
 
 
 def time_text(milliseconds: int) -> str:

@@ -132,7 +132,8 @@ class Scan:
         self.listing = listing
         self.masks = Masks.of(options.get("mask"))
         decode = options.get("decode") or {}
-        self.decode = _known_decodings({"value": decode} if _is_one(decode) else decode, names)
+        by_column = decode if isinstance(decode, Mapping) else {"value": decode}
+        self.decode = _known_decodings(by_column, names)
         self.isolation_level: IsolationLevel = options.get("isolation_level", "read_uncommitted")
         if self.isolation_level not in {"read_uncommitted", "read_committed"}:
             levels = "read_uncommitted or read_committed"
@@ -483,11 +484,6 @@ def _known_decodings(
         for decoding in decode.values():
             known(decoding)
     return dict(decode)
-
-
-def _is_one(decode: Any) -> bool:
-    """Return whether a decoding is given, for the values, and not a mapping by column."""
-    return not isinstance(decode, Mapping)
 
 
 def _kept(given: Any) -> Any:

@@ -14,10 +14,9 @@ if TYPE_CHECKING:
 OnCorrupt = Literal["report", "raise"]
 
 
-class ScanOptions(TypedDict, total=False):
-    """The keyword arguments of `Scan`, which describes them."""
+class RecordOptions(TypedDict, total=False):
+    """The keyword arguments of `Scan`, which describes them, but for its topics."""
 
-    topics: Iterable[str] | str | None
     partitions: Iterable[int | str] | int | str | None
     offsets: str | int | OffsetRange | Mapping[str, OffsetRange] | None
     timestamps: str | TimeRange | None
@@ -32,6 +31,12 @@ class ScanOptions(TypedDict, total=False):
     on_corrupt: OnCorrupt
     workers: int | None
     everything: bool
+
+
+class ScanOptions(RecordOptions, total=False):
+    """The keyword arguments of `Scan`."""
+
+    topics: Iterable[str] | str | None
 
 
 DEFAULTS: Final[Mapping[str, Any]] = {
