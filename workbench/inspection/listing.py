@@ -23,6 +23,13 @@ from workbench.files import names
 from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.meta_properties import MetaProperties
 from workbench.files.names import DirectoryName, TopicPartition
+from workbench.files.redpanda_segment import (
+    WHAT as REDPANDA,
+)
+from workbench.files.redpanda_segment import (
+    is_redpanda_segment,
+    redpanda_segment_below,
+)
 from workbench.inspection.entries import (
     FileEntry,
     FolderContents,
@@ -97,9 +104,15 @@ class Root:
             found = [*(file.name for file in self.unknown), *self.unknown_folders]
         else:
             (partition,) = self.partitions
+            if partition.only is not None:
+                alone = os.path.join(partition.path, partition.only)
+                if is_redpanda_segment(alone):
+                    return f"it is {REDPANDA}"
             found = [file.name for file in partition.unknown if not _is_root_file(file.name)]
             if partition.only is None or not found:
                 return None
+        if (segment := redpanda_segment_below(self.path)) is not None:
+            return f"{os.path.relpath(segment, self.path)} is {REDPANDA}"
         named = ", ".join(map(repr, found[:_NAMED])) + (", …" if len(found) > _NAMED else "")
         return f"nothing here looks like Kafka's: {f'found {named}' if found else 'it is empty'}"
 
