@@ -5,7 +5,7 @@ Neither was computed here. Where a broker or its client is known to differ, the 
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -202,24 +202,48 @@ def times_of(rows: list[Row]) -> list[int]:
     return list(dict.fromkeys([known[len(known) // 2], 0, min(max(known), 2**63 - 2) + 1]))
 
 
-def wrong_lookups(consumed: Consumed, where: TopicPartition, rows: list[Row]) -> list[Any]:
+def wrong_lookups(
+    consumed: Consumed, where: TopicPartition, rows: list[Row], paths: Sequence[Path]
+) -> list[Any]:
     """Return the times for which a client found another record than the first that has it.
+
+    A broker finds nothing if an earlier segment without timestamps has a file time that reaches
+    the time (LogSegment.largestTimestamp).
 
     Args:
         consumed: what the client got.
         where: the partition.
         rows: all its records, in both isolations. Markers, which no client gets, are found, too.
+        paths: the directories that were served.
     """
     offsets = {row["offset"] for row in rows}
+    timed = {row["offset"] for row in map(as_served, rows) if row["timestamp"] >= 0}
+    blind = segments_without(timed, paths, where)
     wrong = []
     for time, (offset, timestamp) in consumed.found[where].items():
         reaching = (row["offset"] for row in map(as_served, rows) if row["timestamp"] >= time)
         expected = next(reaching, -1)
         is_marker = offset >= 0 and offset not in offsets and timestamp >= time
         is_before = expected < 0 or offset < expected
-        if offset != expected and not (is_marker and is_before):
+        is_blind = offset < 0 and any(base <= expected and at >= time for base, at in blind)
+        if offset != expected and not (is_marker and is_before) and not is_blind:
             wrong.append((where, time, offset, expected))
     return wrong
+
+
+def segments_without(
+    offsets: set[int], paths: Sequence[Path], where: TopicPartition
+) -> list[tuple[int, int]]:
+    """Return base offsets and file times, ms, of a partition's segments that hold none of them."""
+    files = [file for path in paths for file in path.glob(f"**/{where[0]}-{where[1]}/*.log")]
+    files += [file for path in paths for file in path.glob("*.log")]
+    found = sorted((int(file.stem), file) for file in files)
+    ends = [base for base, _ in found[1:]] + [1 << 63]
+    return [
+        (base, file.stat().st_mtime_ns // 1_000_000)
+        for (base, file), end in zip(found, ends, strict=True)
+        if not any(base <= offset < end for offset in offsets)
+    ]
 
 
 @pytest.mark.broker
@@ -255,7 +279,7 @@ def test_a_java_client_of_the_server_consumes_what_a_scan_gives(
             if consumed.later[where] != later:
                 wrong.append((each, where, "from a time on"))
             if each.isolation == "read_uncommitted":
-                wrong += wrong_lookups(consumed, where, everything[where])
+                wrong += wrong_lookups(consumed, where, everything[where], each.paths)
     assert wrong == []
     assert {path: changes(path) for path in before} == before
 
