@@ -257,12 +257,15 @@ def _calls() -> Iterator[str]:
 
 
 INSPECTED: Final = re.compile(r"Inspect\.(\w+)\((topics|partitions)\)")
+PASSED_ON: Final = re.compile(r"LogDirectory\.(?:scan|to_duckdb)\((topics|partitions|columns)\)")
 _NAMED: Final = {"topics": "orders", "partitions": "orders-0"}
 
 
 def _door(call: str) -> tuple[Any, Door]:
     if (found := INSPECTED.fullmatch(call)) is not None:
         return _NAMED[found[2]], _inspected(found[1], found[2])
+    if (found := PASSED_ON.fullmatch(call)) is not None:
+        return DOORS[f"ScanOptions({found[1]})"]
     return DOORS[call]
 
 

@@ -22,12 +22,24 @@ def root(tmp_path: Path) -> Path:
     return folder.parent
 
 
-@pytest.mark.parametrize("offsets", ["-2:", ":-1", "-2", "-5:-1"])
+@pytest.mark.parametrize(
+    ("offsets", "wanted"), [("-2:", [3, 4]), (":-1", [0, 1, 2, 3]), ("-5:-1", [0, 1, 2, 3])]
+)
 @pytest.mark.parametrize("command", ["dump", "search"])
-def test_negative_offsets_are_refused(command: str, offsets: str, root: Path) -> None:
-    outcome = run(command, root, f"--offsets={offsets}")
+def test_negative_offsets_count_from_the_log_end(
+    command: str, offsets: str, wanted: list[int], root: Path
+) -> None:
+    outcome = run(command, root, f"--offsets={offsets}", "--format", "jsonl")
+    if command == "search":
+        outcome = run(command, root, "v", f"--offsets={offsets}", "--json")
+    assert [line["offset"] for line in outcome.lines] == wanted
+
+
+@pytest.mark.parametrize("command", ["dump", "search"])
+def test_a_negative_offset_alone_is_refused(command: str, root: Path) -> None:
+    outcome = run(command, root, "--offsets=-2")
     assert (outcome.code, outcome.out) == (3, "")
-    assert "negative offset" in outcome.err
+    assert "expected -2: for the last ones" in outcome.err
 
 
 def test_a_position_inside_of_a_batch_gets_the_positions_near_it(root: Path) -> None:

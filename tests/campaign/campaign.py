@@ -241,7 +241,7 @@ class Failure(NamedTuple):
 
 
 def attack(
-    made: Campaign, seconds: float, seed: int, others: Mapping[str, Round]
+    made: Campaign, seconds: float, seed: int, others: Mapping[str, Round], least: int = 0
 ) -> Iterator[Failure]:
     """Run rounds for a time; yield what fails, each cause once.
 
@@ -250,11 +250,12 @@ def attack(
         seconds: that pass before the last round begins.
         seed: the first round's.
         others: rounds that are not about mutated directories; one in `OTHERS_EVERY` rounds.
+        least: rounds that are run however long they take.
     """
     known: set[tuple[str, str]] = set()
     end = time.monotonic() + seconds
     for number in itertools.count(seed):
-        if time.monotonic() > end:
+        if time.monotonic() > end and number - seed >= least:
             return
         if number % OTHERS_EVERY == 0:
             name = tuple(others)[number // OTHERS_EVERY % len(others)]

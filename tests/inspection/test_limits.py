@@ -214,7 +214,10 @@ def test_a_huge_snapshot_is_read_in_part(tmp_path: Path, meter: Meter, call: str
         file.write(struct.pack(">hIi", 1, 0, count))
         file.truncate(10 + count * 46)
     cost = meter.cost(call, tmp_path)
-    assert cost.result is True if call == "predict" else "snapshot-damaged" in cost.result
+    if call == "predict":  # a broker of 4.2 does not start without meta.properties
+        assert cost.result is False
+    else:
+        assert "snapshot-damaged" in cost.result
     assert cost.grown < MOST
 
 

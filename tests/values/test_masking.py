@@ -114,8 +114,8 @@ def test_topics_with_and_without_rules_have_one_type(tmp_path: Path) -> None:
     ("rule", "problem"),
     [
         ("orders value", "not TOPIC PATH"),
-        ("orders offset drop", "begins with key, value or headers"),
-        ("orders value..a drop", "begins with key, value or headers"),
+        ("orders offset drop", "begins with key, value, headers or metadata"),
+        ("orders value..a drop", "begins with key, value, headers or metadata"),
         ("orders value first x", "not TOPIC PATH"),
         ("orders value scramble", "not TOPIC PATH"),
         (Path("/nowhere"), "No such file"),

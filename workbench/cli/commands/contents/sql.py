@@ -38,6 +38,7 @@ _STDOUT: Final = "-"
     "--mask", type=click.Path(), metavar="FILE", help="Keep private values out, as in export."
 )
 @click.option("--overwrite", is_flag=True, help="Replace a file that already exists.")
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @reads_remote_tier
 def command(
     *,
@@ -48,6 +49,7 @@ def command(
     value_format: str,
     mask: str | None,
     overwrite: bool,
+    as_json: bool,
 ) -> int:
     """Run one SELECT of DuckDB's SQL over log directories.
 
@@ -66,7 +68,7 @@ def command(
     *given, query = paths
     if not given:
         raise click.UsageError('QUERY is missing, as in sql PATH "select count(*) from orders"')
-    form = form or _form_of(output)
+    form = form or ("json" if as_json else _form_of(output))
     if form == "parquet" and output == _STDOUT:
         raise click.UsageError("parquet needs --output FILE")
     if form == "table" and output != _STDOUT:
