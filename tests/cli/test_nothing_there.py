@@ -80,7 +80,7 @@ def test_a_log_without_a_batch_is_no_log(
 
 def test_a_formatted_directory_without_logs_is_checked(tmp_path: Path) -> None:
     (tmp_path / "meta.properties").write_text(
-        "version=1\nnode.id=1\ncluster.id=c\ndirectory.id=AAAAAAAAAAAAAAAAAAAAAQ\n"
+        "version=1\nnode.id=1\ncluster.id=c\ndirectory.id=b3pXo2q1Q3-uV5yq0cB1ZA\n"
     )
     assert run("ls", tmp_path).code == 0
     outcome = run("verify", tmp_path)

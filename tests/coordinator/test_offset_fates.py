@@ -71,6 +71,9 @@ def test_the_rows(log: CoordinatorLog) -> None:
     assert second.reason.startswith("is kept: it expires at 2023-11-14T22:14:25.000Z")
     assert "1 of 2 committed offsets expire" in result.summary
     assert result.as_dict()["offsets"][0]["rule"] == "retention since the commit"
+    with pytest.raises(LookupError, match="unknown topic foo"):
+        workbench.what_if(log.root, {}, topics=["foo"])
+    (Path(log.root) / "foo-0").mkdir()
     assert workbench.what_if(log.root, {}, topics=["foo"]).offsets == ()
 
 

@@ -28,7 +28,8 @@ def no_hang() -> Iterator[None]:
 def _unnoticed(directory: Path, base_offset: int, field: str, value: int) -> str:
     mutations.build(directory / "data", mutations.field(base_offset, -1, field, value))
     mutations.with_recovery_points(directory / "data")
-    return " ".join(open_log_directory(directory / "data").predict_startup()["bad-0"].unnoticed)
+    logs = open_log_directory(directory / "data")
+    return " ".join(logs.predict_startup(kafka="4.2")["bad-0"].unnoticed)
 
 
 @pytest.mark.parametrize(("base_offset", "value", "position"), [

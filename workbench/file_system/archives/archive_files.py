@@ -132,8 +132,9 @@ class ArchiveFiles:
     def __del__(self) -> None:
         """Close the archive."""
         descriptor = getattr(self, "_descriptor", -1)
-        if descriptor >= 0:
-            os.close(descriptor)
+        with suppress(AttributeError):  # at the interpreter's exit there is no `os` any more
+            if descriptor >= 0:
+                os.close(descriptor)
 
     # --- reading the list of members ---------------------------------------------------------
 

@@ -13,6 +13,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from typing import IO, Any, Final
 
 MOST_STORED: Final = 2 << 30  # decompressed bytes, without runs of zeros
@@ -100,7 +101,8 @@ class Unpacked:
 
     def __del__(self) -> None:
         """Close the file, which removes it."""
-        os.close(self.descriptor)
+        with suppress(AttributeError):  # at the interpreter's exit there is no `os` any more
+            os.close(self.descriptor)
 
     def add(self, reader: Any, most: int) -> tuple[int, int]:
         """Append what a reader gives; return position and size.
