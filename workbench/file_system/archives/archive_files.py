@@ -15,6 +15,7 @@ import sys
 import threading
 import zipfile
 from bisect import bisect_right
+from contextlib import suppress
 from typing import Any, Final
 
 from workbench.errors import LogDirectoryError
