@@ -188,7 +188,9 @@ class Plan:
         """
         starts = self.ends.resolve(self._options.starting)
         for name, start in (self._options.starting.offsets or {}).items():
-            if start > self.ends.end(name):
+            segments = self._partitions[name].segments_of_log if name in self._partitions else ()
+            may_be_past = not segments or start > segments[-1].base_offset  # by names alone
+            if may_be_past and start > self.ends.end(name):
                 self._note_loss(name, start, self.ends.start(name), self.ends.end(name))
         if self._options.ending.is_latest:
             # Records that damaged logs hold past their end are read too.
