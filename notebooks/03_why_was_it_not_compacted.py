@@ -102,16 +102,21 @@ logs[PARTITION].plan_cleaning(half, now=NOW)
 # Two rules depend on time. `min.compaction.lag.ms` is the age that records must reach before they
 # can be cleaned; `max.compaction.lag.ms` is the age of the first dirty record that makes a log due,
 # however clean the log is. Move the clock: with a lag of one day, one segment after the other
-# becomes cleanable.
+# becomes cleanable. (Kafka has the two rules since 0.10.1 and 2.3: the broker that is meant here is
+# one of 4.3, whichever wrote the log.)
 
 # %%
 lag = half | {f"{TOPIC}:min.compaction.lag.ms": DAY}
-waiting = CleanerView(logs[PARTITION], lag, now=NOW)
+waiting = CleanerView(logs[PARTITION], lag, now=NOW, kafka="4.3")
 hours = ipywidgets.IntSlider(
     0, -30, 48, description="hours from now", style={"description_width": "initial"},
     layout={"width": "480px"}, continuous_update=False,
 )  # fmt: skip
-hours.observe(lambda change: waiting.show(lag, now=NOW + change["new"] * HOUR), names="value")
+
+
+hours.observe(
+    lambda change: waiting.show(lag, now=NOW + change["new"] * HOUR, kafka="4.3"), names="value"
+)
 hours.value = -12
 Stack([hours, waiting])
 

@@ -21,7 +21,14 @@ import pandas as pd
 import traitlets
 
 import workbench as wb
-from widgets import GroupView, LogExplorer, OffsetsPlayer, Stack, TransactionLanes
+from widgets import (
+    GroupView,
+    LogExplorer,
+    OffsetsPlayer,
+    ReplicationPlayer,
+    Stack,
+    TransactionLanes,
+)
 from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.offsets.offset_metadata_manager import OffsetCommit
 from workbench.errors import CoordinatorError
@@ -138,6 +145,21 @@ began = len(steps)
 offsets.load(partition)
 print({str(where): found.offset for where, found in offsets.fetch("billing").items()})
 OffsetsPlayer(steps, title="A load", at=began + 3)
+
+# %% [markdown]
+# ## In a cluster of three
+#
+# A consumer's committed offset is a record, too, of `__consumer_offsets`. The leader of its
+# partition is the *coordinator* of the group: it answers a commit when the high watermark has
+# passed the record, and shows the offset only then. When the leader dies, the next one loads the
+# partition, and groups resume at what it finds there.
+
+# %%
+ReplicationPlayer("G-14", at=13)
+
+# %% [markdown]
+# Nobody got an answer to the second commit, and yet the group resumes at 50 in the end: a commit
+# that failed may count later. With the rules of 3.9 the new coordinator shows 50 at once.
 
 # %% [markdown]
 # ## An expiry

@@ -196,19 +196,7 @@ compare("G-8", "3.6", "3.9", "4.2")
 # %% [markdown]
 # `ReplicationPlayer("G-8", rules="4.2")` shows how.
 #
-# ## Committed offsets
-#
-# A consumer's committed offset is a record, too, of `__consumer_offsets`. The leader of its
-# partition is the *coordinator* of the group: it answers a commit when the high watermark has
-# passed the record, and shows the offset only then. When the leader dies, the next one loads the
-# partition, and groups resume at what it finds there.
-
-# %%
-ReplicationPlayer("G-14", at=13)
-
-# %% [markdown]
-# Nobody got an answer to the second commit, and yet the group resumes at 50 in the end: a commit
-# that failed may count later. With the rules of 3.9 the new coordinator shows 50 at once.
+# A committed offset is a record, too, of `__consumer_offsets`: notebook 08 follows one, `"G-14"`.
 #
 # All scenarios, each for
 # `ReplicationPlayer(name)` or `wb.scenarios.play(name)`:

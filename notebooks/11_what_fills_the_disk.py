@@ -243,7 +243,7 @@ print("after a clean shutdown:", size_text(stopped["size"].sum()))
 # ```
 #
 # ```output
-# ...: retention deletes 0, cleaning removes 0; 0 of 8 committed offsets expire
+# ...: retention deletes 0, cleaning removes 0; ...; 0 of 8 committed offsets expire
 # ```
 #
 # </details>

@@ -5,7 +5,7 @@ from pathlib import Path
 import workbench
 from workbench.runtime.steps import KINDS, Step
 
-TELLERS = {"tell", "_tell", "_tell_file", "Step"}
+TELLERS = {"tell", "_tell", "tell_file", "Step"}
 ENGINE = ("runtime", "log", "cleaner", "log_manager")
 
 
