@@ -8,6 +8,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,14 +54,16 @@ def start(home: Path, port: int | None = None, errors: Path | None = None) -> Ap
     # What a user has in the folder is not for this server: this one would let everybody in.
     (home / "voila.json").write_text('{"Voila": {"token": ""}}')
     command = [sys.executable, "-m", "workbench.cli.main", "app", str(SAMPLE), "--no-browser"]
-    process = subprocess.Popen(
-        [*command, "--", f"--port={port}"],
-        env=environment | {"IPYTHONDIR": str(home / "ipython")},
-        cwd=home,
-        stdout=subprocess.PIPE,
-        stderr=None if errors is None else errors.open("w"),
-        text=True,
-    )
+    with ExitStack() as opened:
+        stderr = None if errors is None else opened.enter_context(errors.open("w"))
+        process = subprocess.Popen(
+            [*command, "--", f"--port={port}"],
+            env=environment | {"IPYTHONDIR": str(home / "ipython")},
+            cwd=home,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+        )
     assert process.stdout is not None
     return App(process, process.stdout.readline().strip())
 

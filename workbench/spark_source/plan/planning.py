@@ -93,7 +93,7 @@ class Plan:
         if options.pattern is not None:
             chosen = [p for p in chosen if self._fits(p)]
         elif not (options.include_internal or options.topics or options.partitions):
-            chosen = [p for p in chosen if p.topic not in HIDDEN_TOPICS or p.root is None]
+            chosen = [p for p in chosen if p.topic not in HIDDEN_TOPICS or p.is_alone]
         self.replicas = chosen
         self._partitions = {self._name(p): p for p in settled(self._ahead())}
         self.ends = LogEnds(self._partitions, self._end_of)
