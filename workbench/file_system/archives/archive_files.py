@@ -15,7 +15,7 @@ import sys
 import threading
 import zipfile
 from bisect import bisect_right
-from contextlib import suppress
+from collections.abc import Callable
 from typing import Any, Final
 
 from workbench.errors import LogDirectoryError
@@ -130,12 +130,11 @@ class ArchiveFiles:
                 raise
             raise LogDirectoryError(path, f"not read as an archive: {words_of(error)}") from None
 
-    def __del__(self) -> None:
-        """Close the archive."""
+    def __del__(self, _close: Callable[[int], None] = os.close) -> None:
+        """Close the archive; at the interpreter's exit there is no `os` any more."""
         descriptor = getattr(self, "_descriptor", -1)
-        with suppress(AttributeError):  # at the interpreter's exit there is no `os` any more
-            if descriptor >= 0:
-                os.close(descriptor)
+        if descriptor >= 0:
+            _close(descriptor)
 
     # --- reading the list of members ---------------------------------------------------------
 

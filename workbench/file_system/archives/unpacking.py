@@ -13,7 +13,6 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable
-from contextlib import suppress
 from typing import IO, Any, Final
 
 MOST_STORED: Final = 2 << 30  # decompressed bytes, without runs of zeros
@@ -99,10 +98,9 @@ class Unpacked:
         self._end = 0
         self._stored = 0
 
-    def __del__(self) -> None:
-        """Close the file, which removes it."""
-        with suppress(AttributeError):  # at the interpreter's exit there is no `os` any more
-            os.close(self.descriptor)
+    def __del__(self, _close: Callable[[int], None] = os.close) -> None:
+        """Close the file, which removes it; at the interpreter's exit there is no `os` any more."""
+        _close(self.descriptor)
 
     def add(self, reader: Any, most: int) -> tuple[int, int]:
         """Append what a reader gives; return position and size.
