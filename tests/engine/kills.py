@@ -74,7 +74,9 @@ class Acknowledged:
             wanted = [batch for batch in wanted if batch in visible]
         else:
             # A truncation within a batch took it whole; the offsets up to the end are free again.
-            assert end == self.end or (bool(found) and found[-1][1] + 1 == end < self.end)
+            # If it was the only batch, the log begins where it began.
+            last = found[-1][1] + 1 if found else start
+            assert end == self.end or last == end < self.end
         assert visible == wanted
         assert start <= self.possible_start or step == "truncate fully"
 
