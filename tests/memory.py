@@ -132,10 +132,15 @@ class Meter:
         self._process.stdout.close()
 
 
-def _resident(name: str) -> int:
-    """Return VmRSS or VmHWM of this process, in bytes."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line.split()[1] for line in lines if line.startswith(name))) << 10
+def in_memory(name: str, process: int | str = "self") -> int:
+    """Return the bytes of VmRSS, VmSize, or VmHWM, the highest VmRSS since `start_over`."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith(f"{name}:"))) << 10
+
+
+def start_over(process: int | str = "self") -> None:
+    """Let the VmHWM of a process begin with its VmRSS."""
+    Path(f"/proc/{process}/clear_refs").write_text("5")
 
 
 def _too_late(_number: int, _frame: Any) -> None:
@@ -151,9 +156,9 @@ def _serve(small: str) -> None:
         name, path = json.loads(line)
         if name not in bases:
             CALLS[name](small)
-            bases[name] = _resident("VmRSS")
+            bases[name] = in_memory("VmRSS")
         ctypes.CDLL(None).malloc_trim(0)  # what C's allocator keeps of the call before
-        Path("/proc/self/clear_refs").write_text("5")  # VmHWM starts over
+        start_over()
         signal.alarm(_MOST_SECONDS)
         start = time.perf_counter()
         try:
@@ -162,7 +167,7 @@ def _serve(small: str) -> None:
             result = f"{type(error).__name__}: {error}"
         seconds = time.perf_counter() - start
         signal.alarm(0)
-        print(json.dumps([result, _resident("VmHWM") - bases[name], seconds]), flush=True)  # noqa: T201
+        print(json.dumps([result, in_memory("VmHWM") - bases[name], seconds]), flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import workbench
+from tests.memory import in_memory, start_over
 from workbench.coordinator.era import Era
 from workbench.coordinator.groups.commit_records import commit_key, commit_value
 from workbench.coordinator.groups.group_load import load_group_partition
@@ -89,20 +90,13 @@ def _call(name: str, root: str) -> int:
 def child(name: str, small: str, large: str) -> None:
     """Do the call on the small log, then on the large one; print what the second took."""
     _call(name, small)
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
-    before = _memory("VmRSS")
+    start_over()
+    before = in_memory("VmRSS")
     started = time.process_time()
     rows = _call(name, large)
     seconds = time.process_time() - started
-    peak = _memory("VmHWM") - before
+    peak = in_memory("VmHWM") - before
     print(json.dumps({"rows": rows, "seconds": seconds, "peak": peak}))
-
-
-def _memory(name: str) -> int:
-    """Return a figure of this process, in bytes."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    (found,) = (line.split()[1] for line in lines if line.startswith(f"{name}:"))
-    return int(found) << 10
 
 
 def main() -> None:

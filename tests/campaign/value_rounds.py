@@ -14,7 +14,8 @@ from typing import Any, Final
 import msgpack
 import pyarrow as pa
 
-from tests.campaign.worker import highest_use, in_use, reset_highest_use
+from tests.campaign.worker import in_use
+from tests.memory import in_memory, start_over
 from workbench.errors import SchemaError
 from workbench.loaders.scan.decoding import value_columns
 from workbench.values.column import Column
@@ -139,11 +140,12 @@ def decode_by_chance(_folder: Path, seed: int) -> None:
         decoding, schemas = _choice(rng, values)
         about = f"seed {seed}, try {number}, {decoding.name} {str(decoding.argument)[:300]}"
         ctypes.CDLL(None).malloc_trim(0)
-        reset_highest_use()
+        start_over()
         before = in_use()
         _decode(decoding, schemas, values, about)
-        if highest_use() - before > GROWTH_LIMIT:
-            raise ValueFaultError(f"{about}: {(highest_use() - before) >> 20} MiB")
+        grown = in_memory("VmHWM") - before
+        if grown > GROWTH_LIMIT:
+            raise ValueFaultError(f"{about}: {grown >> 20} MiB")
 
 
 def _decode(decoding: Decoding, schemas: Schemas, values: list[bytes | None], about: str) -> None:

@@ -25,6 +25,7 @@ from typing import Any, Final
 from tests.campaign import oracle
 from tests.campaign.calls import CALLS, COMMANDS, Call
 from tests.campaign.frames import deepest
+from tests.memory import in_memory, start_over
 from workbench.kernels.warm_up import compile_kernels
 
 CPU_LIMIT: Final = 10.0  # seconds of a call
@@ -75,17 +76,6 @@ def in_use() -> int:
     return pages * resource.getpagesize()
 
 
-def highest_use() -> int:
-    """Return the most bytes since `reset_highest_use`."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line.split()[1] for line in lines if line.startswith("VmHWM"))) << 10
-
-
-def reset_highest_use() -> None:
-    """Let `highest_use` start over."""
-    Path("/proc/self/clear_refs").write_text("5")
-
-
 class Clock:
     """Ends calls that take too long. What computes slowly only because the machine is busy may."""
 
@@ -125,7 +115,7 @@ class Clock:
 
 def make_call(call: Call, directory: Path, watch: MemoryWatch, clock: Clock) -> dict[str, Any]:
     """Make one call; return what is to be said of it."""
-    reset_highest_use()
+    start_over()
     before = in_use()
     watch.where, watch.baseline = "", before
     said: dict[str, Any] = {"call": call.name}
@@ -138,7 +128,7 @@ def make_call(call: Call, directory: Path, watch: MemoryWatch, clock: Clock) -> 
     finally:
         watch.baseline = None
     said["seconds"] = round(time.monotonic() - began, 2)
-    growth = highest_use() - before
+    growth = in_memory("VmHWM") - before
     if growth > GROWTH_LIMIT and "fault" not in said and call.name != ORACLE:
         said["fault"] = {
             "type": "Growth",

@@ -7,6 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from tests.memory import in_memory, start_over
+
 MIB: Final = 1 << 20
 _PATIENCE: Final = 60.0
 
@@ -54,10 +56,9 @@ class ServedProcess:
 
     def memory(self, name: str = "VmRSS") -> int:
         """Return the resident bytes; with ``VmHWM`` the most since `start_over`."""
-        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
-        return int(next(line.split()[1] for line in lines if line.startswith(name))) << 10
+        return in_memory(name, self.process.pid)
 
     def start_over(self) -> int:
         """Let the highest memory begin with that of now, and return it."""
-        Path(f"/proc/{self.process.pid}/clear_refs").write_text("5")
+        start_over(self.process.pid)
         return self.memory()

@@ -10,11 +10,11 @@ import resource
 import sys
 import uuid
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 
+from tests.memory import in_memory, start_over
 from workbench.values.column import Column, Decoded
 from workbench.values.formats.protobuf import ProtobufDecoder, descriptors_of
 from workbench.values.registry import AnyDecoding, Decoding, decoder
@@ -213,26 +213,17 @@ def schemas_by_guid() -> Any:
 def main() -> None:
     """Make every attack."""
     ATTACKS["small"]()
-    mapped = next(
-        int(line.split()[1]) << 10
-        for line in Path("/proc/self/status").read_text().splitlines()
-        if line.startswith("VmSize")
-    )
+    mapped = in_memory("VmSize")
     resource.setrlimit(resource.RLIMIT_AS, (mapped + ADDRESSES, mapped + ADDRESSES))
     for name in sys.argv[1:] or ATTACKS:
         ctypes.CDLL(None).malloc_trim(0)
-        before = _resident("VmRSS")
-        Path("/proc/self/clear_refs").write_text("5")
+        before = in_memory("VmRSS")
+        start_over()
         try:
             result = ATTACKS[name]()
         except Exception as error:  # noqa: BLE001 - the test looks at it
             result = f"{type(error).__name__}: {error}".encode("utf-8", "replace").decode()
-        print(json.dumps([name, result, _resident("VmHWM") - before]), flush=True)  # noqa: T201
-
-
-def _resident(name: str) -> int:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line.split()[1] for line in lines if line.startswith(name))) << 10
+        print(json.dumps([name, result, in_memory("VmHWM") - before]), flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":
