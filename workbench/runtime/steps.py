@@ -64,6 +64,7 @@ KINDS: Final = {
     "swap undone": "the files of an incomplete replacement of segments were removed",
     "swap completed": "an interrupted replacement of segments was finished",
     "replaced file removed": "a file of a segment that a complete replacement replaces was removed",
+    "index removed": "an index was removed, to be rebuilt from a .swap of its segment",
     "orphaned index removed": "an index file without a .log file was removed",
     "batch validated": "recovery found a batch valid",
     "invalid batch found": "recovery found a batch incomplete or invalid",
