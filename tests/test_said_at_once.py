@@ -1,5 +1,6 @@
 """Small slips are said at once, at the door where they are made, with what was meant."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,12 @@ import pytest
 import workbench as wb
 from tests.cli.program import run
 from tests.naive import Record, batch
+from workbench.config.settings import Settings
 from workbench.errors import LogDirectoryError, SchemaError, StorageError
+from workbench.foresight.copies.compacting import compact_directory
+from workbench.foresight.copies.repair import recover_directory
+from workbench.foresight.copies.retaining import retain
+from workbench.log.log import Log
 from workbench.spark_source.options import parse_options
 
 LOG = "00000000000000000000.log"
@@ -129,3 +135,42 @@ def test_names_of_plugins_are_no_slips() -> None:
     given = {"path": "x", "kafka.schema.registry.url": "http://x", "kafka.my.plugin": "1"}
     given |= {"kafka.ssl.keystore.type": "PEM", "kafka.max.poll.records": "5"}
     assert parse_options(given) == parse_options({"path": "x"})
+
+
+FAR = ["s3://bucket/broker-1", Path("s3://bucket/broker-1"), "gs://bucket", "file:///logs"]
+
+
+@pytest.mark.parametrize("path", FAR)
+def test_the_engine_refuses_at_once_what_it_cannot_write_to(
+    path: str | Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    doors: list[Any] = [
+        lambda: wb.LogManager([path]),
+        lambda: wb.LogManager([tmp_path / "near", path]),
+        lambda: Log.open(f"{path}/orders-0"),
+        lambda: recover_directory(str(path)),
+        lambda: retain(str(path), 0),
+        lambda: compact_directory(str(path), [0], Settings.of({})),
+    ]
+    for door in doors:
+        with pytest.raises(LogDirectoryError, match=r"(s3|gs|file):/.*: cannot be written to"):
+            door()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_engine_refuses_an_archive(root: Path, tmp_path: Path) -> None:
+    archive = Path(shutil.make_archive(str(tmp_path / "logs"), "gztar", root))
+    inside = f"{archive}/orders-0"
+    opened = wb.open_log_directory(archive)  # from now on, paths lead into it
+    assert len(opened) == 1
+    with pytest.raises(LogDirectoryError, match="cannot be written to"):
+        wb.LogManager([archive])
+    with pytest.raises(LogDirectoryError, match="cannot be written to"):
+        Log.open(inside)
+    with pytest.raises(LogDirectoryError, match="nothing is written there"):
+        wb.serve(opened, writable=True)
+    for command in ("recover", "compact", "retention"):
+        said = run(command, archive, "--in-place", "--now=1800000000000")
+        assert said.code == 3, said.err
+        assert "nothing is written there; give --to OUT" in said.err

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import LogDirectoryError, NotRegularFileError
+from workbench.file_system.mounts import files_at, looks_like_uri
 from workbench.file_system.source import READ_ONLY, FileSource, kind_of_mode, open_regular
 
 Data = bytes | bytearray | memoryview | npt.NDArray[np.uint8]
@@ -158,6 +159,18 @@ class FileSystem:
     """
 
     is_dry: ClassVar[bool] = False
+
+    def require_writable(self, path: str) -> None:
+        """Refuse a path, as a caller gave it, that leads to where nothing is written.
+
+        Raises:
+            LogDirectoryError: it is a URI, which would become a folder ``s3:`` here, or inside an
+                archive that was opened.
+        """
+        if not self.is_dry and (looks_like_uri(path) or files_at(path) is not None):
+            raise LogDirectoryError(
+                path, "cannot be written to (expected a directory of this machine); change a copy"
+            )
 
     def open(self, path: str) -> File:
         """Return a file to read and write; it need not exist until it is used."""

@@ -5,6 +5,7 @@ there; every other path is the operating system's. Mounts are read-only.
 """
 
 import os
+import re
 from typing import Final, NamedTuple, Protocol
 
 
@@ -62,6 +63,7 @@ class RemoteFiles(Protocol):
 
 
 _MOUNTS: Final[dict[str, RemoteFiles]] = {}
+_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
 def mount(prefix: str, files: RemoteFiles) -> None:
@@ -77,6 +79,11 @@ def mounted_at(prefix: str) -> RemoteFiles | None:
 def is_uri(path: str) -> bool:
     """Return whether a path names a place outside this machine: ``s3://bucket/logs``."""
     return "://" in path
+
+
+def looks_like_uri(path: str) -> bool:
+    """Return whether a path is a URI, or what `pathlib.Path` makes of one: ``s3:/bucket/logs``."""
+    return _URI.match(path) is not None
 
 
 def absolute(path: str) -> str:

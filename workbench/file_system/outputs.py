@@ -8,7 +8,6 @@ case may name the same file.
 
 import errno
 import os
-import re
 import secrets
 import shutil
 import stat
@@ -18,6 +17,7 @@ from typing import BinaryIO, Final
 
 from workbench.errors import OutputError
 from workbench.file_system.local import LOCAL
+from workbench.file_system.mounts import looks_like_uri
 
 UNFINISHED: Final = ".unfinished"
 """Suffix of the random names of incomplete outputs."""
@@ -32,7 +32,6 @@ _NEW_FILE: Final = (
     | getattr(os, "O_BINARY", 0)
     | getattr(os, "O_CLOEXEC", 0)
 )
-_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
 
 
@@ -144,7 +143,7 @@ def require_local(path: StrPath) -> str:
         OutputError: it is a URI, which would become a folder ``s3:`` here.
     """
     text = os.fspath(path)
-    if _URI.match(text):
+    if looks_like_uri(text):
         problem = "is a URI (expected a path of this machine); write to a folder, and copy that"
         raise OutputError(text, problem)
     return text

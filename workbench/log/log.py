@@ -121,13 +121,15 @@ class Log:
             rules: how brokers of the version that is meant behave.
 
         Raises:
-            LogDirectoryError: the folder's name is not that of a partition directory.
+            LogDirectoryError: the folder's name is not that of a partition directory, or it cannot
+                be written to.
             StorageError, OSError: files could not be read or changed.
             CorruptFileError, UnsupportedFormatError: see `LogLoader.load`; a broker would not
                 start.
 
         Kafka: UnifiedLog.create (4.2)
         """
+        fs.require_writable(directory)
         context = LogContext(
             directory,
             _topic_partition(directory),

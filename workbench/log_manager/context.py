@@ -92,14 +92,16 @@ class ManagerContext:
 
         Raises:
             ConfigError: a configuration's name or value is wrong.
-            LogDirectoryError: a directory is named twice.
+            LogDirectoryError: a directory is named twice, or cannot be written to.
 
         Kafka: LogManager.apply (4.2)
         """
         broker = config if isinstance(config, BrokerConfig) else BrokerConfig.of(config or {})
         failures = LogDirFailures()
         directories: dict[str, ManagedDirectory] = {}
-        for path in (absolute(os.fspath(each)) for each in several(paths)):
+        for given in map(os.fspath, several(paths)):
+            fs.require_writable(given)
+            path = absolute(given)
             if real(path) in map(real, directories):
                 raise LogDirectoryError(path, "named more than once")
             directories[path] = ManagedDirectory(path, fs, failures, observer)

@@ -22,6 +22,7 @@ from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.config.log_config import LogConfig
 from workbench.errors import StorageError
 from workbench.file_system.local import LOCAL, FileSystem, allow_open_files
+from workbench.file_system.mounts import absolute
 from workbench.files.names import TopicPartition
 from workbench.log.log import Log
 from workbench.log_manager import moving, upkeep
@@ -95,7 +96,7 @@ class LogManager:
 
     Raises:
         ConfigError: a configuration's name or value is wrong.
-        LogDirectoryError: a directory is named twice.
+        LogDirectoryError: a directory is named twice, or cannot be written to: a URI, an archive.
     """
 
     def __init__(
@@ -136,7 +137,9 @@ class LogManager:
         failures = self._context.failures
         failures.listeners.append(self._directory_failed)
         for path in several(initial_offline_directories):
-            failures.add(os.path.abspath(path), OSError("the log directory failed before startup"))
+            failures.add(
+                absolute(os.fspath(path)), OSError("the log directory failed before startup")
+            )
         self._expected = (node_id, cluster_id)
         self._identity = Identity(node_id, cluster_id, {})
         self._is_stray = is_stray
@@ -443,7 +446,7 @@ class LogManager:
 
         Kafka: LogManager.maybeUpdatePreferredLogDir (4.2)
         """
-        self._creation.prefer(partition_of(partition), os.path.abspath(path))
+        self._creation.prefer(partition_of(partition), absolute(os.fspath(path)))
 
     def replace_current_with_future_log(self, partition: PartitionName) -> None:
         """Make the copy that was moving in the partition's log, and delete the one it replaces.

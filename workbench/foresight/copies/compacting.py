@@ -14,7 +14,6 @@ from workbench.cleaner.config import CleanerConfig
 from workbench.config.settings import Settings
 from workbench.errors import ConfigError
 from workbench.file_system.local import LOCAL, FileSystem
-from workbench.file_system.mounts import absolute
 from workbench.files.names import TopicPartition
 from workbench.foresight.copies.repair import finish
 from workbench.foresight.rehearse.rounds import Rounds, clean_rounds
@@ -90,7 +89,7 @@ def compact_directory(
     """
     clock = ManualClock(times[0])
     manager = LogManager(
-        [absolute(path)],
+        [path],
         settings.broker,
         fs=fs,
         clock=clock,

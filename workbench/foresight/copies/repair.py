@@ -16,6 +16,7 @@ from workbench.config.internal_topics import with_internal_topics
 from workbench.config.settings import broker_config_of
 from workbench.errors import StorageError
 from workbench.file_system.local import LOCAL, FileSystem
+from workbench.file_system.mounts import absolute
 from workbench.files.names import CLEAN_SHUTDOWN, RECOVERY_POINTS
 from workbench.foresight.startup.prediction import PartitionStart
 from workbench.foresight.startup.start_rows import StepsByFolder, partition_start
@@ -76,14 +77,15 @@ def recover_directory(
             the directory shows.
 
     Raises:
-        LogDirectoryError: the directory is in use, or a directory's name is not one that a broker
-            gives.
+        LogDirectoryError: the directory is in use or cannot be written to, or a directory's name is
+            not one that a broker gives.
         WorkbenchError: a broker would not start with it either; see `predict`.
         StorageError: the directory failed.
 
     Kafka: LogManager.startup, shutdown (4.2)
     """
-    path = os.path.abspath(path)
+    fs.require_writable(path)
+    path = absolute(path)
     meant = meant_broker(list_log_directories([path]), kafka)  # before anything is removed
     steps = StepsByFolder()
     clock = ManualClock(SystemClock().now() if now is None else now)

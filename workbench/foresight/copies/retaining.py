@@ -98,6 +98,7 @@ def retain(
 
     Kafka: LogManager.cleanupLogs (4.2)
     """
+    fs.require_writable(path)
     path = absolute(path)
     meant = meant_broker(list_log_directories([path]), kafka)
     result = Retention(path, now, meant)
