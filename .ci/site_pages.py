@@ -7,8 +7,11 @@ here such a link is led to the page of that file.
 
 from __future__ import annotations
 
+import inspect
 import os
+import pkgutil
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +20,9 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.nav import Link, Navigation
 from mkdocs.structure.pages import Page
+
+import workbench.tables
+from workbench.tables.columns import columns_of, is_row_class
 
 PROJECT: Final = Path(__file__).resolve().parent.parent
 
@@ -48,6 +54,7 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
     for document, page in PAGES.items():
         made[page] = (PROJECT / document).read_text(encoding="utf-8")
     made["commands.md"] = _commands()
+    made["tables.md"] = _tables()
     for path, text in made.items():
         files.append(File.generated(config, path, content=text))
     for image in sorted((PROJECT / IMAGES).iterdir()):
@@ -104,4 +111,24 @@ def _commands() -> str:
             assert command is not None
             context = Context(command, info_name=name, parent=parent, terminal_width=100)
             page += f"\n### {name}\n\n```text\n{command.get_help(context)}\n```\n"
+    return page
+
+
+def _tables() -> str:
+    """Return the page of all tables, from the classes of their rows."""
+    page = (
+        "# Tables\n\nEvery table, and every field of it: a column in Arrow, pandas and Spark, and a"
+        " key in JSON.\nA time is a timestamp in UTC in Arrow, and in JSON milliseconds since the"
+        " epoch.\n"
+    )
+    for module in pkgutil.iter_modules(workbench.tables.__path__, "workbench.tables."):
+        found = import_module(module.name)
+        rows = [each for each in vars(found).values() if is_row_class(each, module.name)]
+        if rows:
+            page += f"\n## {(found.__doc__ or '').partition(chr(10))[0].rstrip('.')}\n"
+        for row in rows:
+            page += f"\n### {row.__name__}\n\n{inspect.getdoc(row)}\n"
+            page += "\n| field | type | meaning |\n|---|---|---|\n"
+            for column in columns_of(row):
+                page += f"| `{column.name}` | {column.type_text} | {column.meaning} |\n"
     return page

@@ -31,6 +31,7 @@ def test_the_site_is_complete_and_asks_for_nothing_from_a_network(site: Path) ->
     pages = {str(path.relative_to(site)): path.read_text() for path in site.rglob("*.html")}
     documents = {path.stem for path in (ROOT / "docs").glob("*.md")}
     made = {f"formats/{page.page}" for page in FORMATS} | {"contributing", "commands", "overview"}
+    made |= {"tables"}
     assert {f"{name}.html" for name in documents | made} <= pages.keys()
     for name, page in pages.items():
         assert not re.findall(r"<(?:script|link|img|iframe)[^>]+https?://[^>]+>", page), name

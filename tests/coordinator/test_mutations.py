@@ -6,6 +6,7 @@ The records are those of a real broker: groups of every kind, offsets, transacti
 import json
 from collections.abc import Callable
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,6 @@ from hypothesis import strategies as st
 from tests.coordinator.repairing import plan, repair
 from tests.coordinator.writing import TIME, CoordinatorLog, Pair
 from workbench.cli.show.coordinator_facts import (
-    group_facts,
-    offset_facts,
     repair_facts,
     transaction_facts,
 )
@@ -45,6 +44,8 @@ from workbench.loaders.tables.coordinator_rows import (
 )
 from workbench.loaders.tables.offset_fates import fate_table, fates_of_offsets
 from workbench.loaders.tables.rows import table_of
+from workbench.tables.columns import json_of
+from workbench.tables.groups import CommittedOffsetRow, GroupRow, MemberRow
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 ARCHIVES = Path(__file__).parents[1] / "golden" / "archives"
@@ -116,13 +117,13 @@ def test_changed_group_records_never_stop_a_load(
     (load,) = coordinator.loads
     assert load.records == log.next_offset
     assert bool(load.findings) == (load.failure is not None)
-    facts = [group_facts(each, coordinator) for each in coordinator.groups.values()]
-    facts += [offset_facts(each) for each in coordinator.offsets()]
+    rows = [group_rows(coordinator), member_rows(coordinator), offset_rows(coordinator.offsets())]
+    facts = [json_of(each) for each in chain(*rows)]
     facts += [repair_facts(each, show_values=True) for each in plan_repairs(listing)]
     json.dumps(facts)
-    table_of(schemas.GROUPS, group_rows(coordinator))
-    table_of(schemas.GROUP_MEMBERS, member_rows(coordinator))
-    table_of(schemas.GROUP_OFFSETS, offset_rows(coordinator.offsets()))
+    table_of(GroupRow, group_rows(coordinator))
+    table_of(MemberRow, member_rows(coordinator))
+    table_of(CommittedOffsetRow, offset_rows(coordinator.offsets()))
     table_of(schemas.COMMITS, commit_rows(history.commits))
     lags = lags_of(history.commits, coordinator.logs)
     table_of(schemas.COMMITS, commit_rows(history.commits, lags))

@@ -13,7 +13,8 @@ from workbench.coordinator.groups import expiry
 from workbench.coordinator.partitioning import partition_for
 from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.names import TopicPartition
-from workbench.loaders import schemas
+from workbench.loaders.schemas import schema_of
+from workbench.tables.groups import CommittedOffsetRow
 
 LOWEST, HIGHEST = -(1 << 63), (1 << 63) - 1
 
@@ -57,7 +58,7 @@ def test_an_offset_beside_its_log(
     log.append(commit("g", "foo", 0, offset))
     assert _states(log) == {offset: (state, lag)}
     table = workbench.open_log_directory(tmp_path).inspect.group_offsets()
-    assert table.schema == schemas.GROUP_OFFSETS
+    assert table.schema == schema_of(CommittedOffsetRow)
     assert table["lag"].to_pylist() == [lag]
     assert table["log_start_offset"].to_pylist() == [10]
 

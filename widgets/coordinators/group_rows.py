@@ -17,7 +17,7 @@ def partition_rows(offsets: Iterable[dict[str, Any]], lens: Lens) -> list[dict[s
     """Return what is shown of each committed offset.
 
     Args:
-        offsets: rows of `schemas.GROUP_OFFSETS` of one group, with times in epoch ms.
+        offsets: `CommittedOffsetRow`s of one group, with times in epoch ms.
         lens: how much of the metadata is shown.
     """
     return [_partition_row(row, lens) for row in offsets]
@@ -129,7 +129,7 @@ def summary(group: dict[str, Any] | None, rows: list[dict[str, Any]], lag: int |
     """Return the group in one line: kind, state, members, partitions, lag.
 
     Args:
-        group: its row of `schemas.GROUPS`; None: the coordinator does not know the group.
+        group: its `GroupRow`; None: the coordinator does not know the group.
         rows: of `partition_rows`.
         lag: the sum over the partitions whose lag is known; None: it is known of none.
     """

@@ -32,6 +32,7 @@ from workbench.loaders.tables import coordinator_rows
 from workbench.loaders.tables.coordinator_explanation import GroupExplanation, explained
 from workbench.loaders.tables.rows import table_of
 from workbench.runtime.steps import Step
+from workbench.tables.groups import CommittedOffsetRow, GroupRow
 
 MOST_LANES = 40
 """Partitions that have a lane: those with the largest lag. The table has all."""
@@ -131,9 +132,9 @@ class GroupView(KafkaWidget):
             for key, each in reversed(logs.listing.partitions.items())  # of several, the first
             if each.kind == "log"
         }
-        self._table = table_of(schemas.GROUPS, coordinator_rows.group_rows(self._coordinator))
+        self._table = table_of(GroupRow, coordinator_rows.group_rows(self._coordinator))
         offsets = coordinator_rows.offset_rows(self._coordinator.offsets())
-        self._all_offsets = table_of(schemas.GROUP_OFFSETS, offsets)
+        self._all_offsets = table_of(CommittedOffsetRow, offsets)
         self.groups: list[str] = sorted(
             {*self._table["group"].to_pylist(), *self._all_offsets["group"].to_pylist()}
         )

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
@@ -29,6 +29,7 @@ from workbench.loaders.scan.plan import (
 from workbench.log_directory import LogDirectory, open_log_directory
 from workbench.runtime.times import milliseconds
 from workbench.runtime.words import safe
+from workbench.tables.columns import columns_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -43,14 +44,27 @@ class Command(click.Command):
     """A command that also takes ``--debug`` itself, not only before its name.
 
     Its help ends with the exit codes that all commands share.
+
+    Args:
+        fields: the options that print objects, such as ``--json``, with the class of the rows that
+            become these objects (`workbench.tables`): the help lists their fields.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, fields: Mapping[str, type] | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **{"epilog": _EPILOG, **kwargs})
+        self._fields = fields or {}
         help_text = "Show the traceback of an error."
         self.params.append(
             click.Option(["--debug"], is_flag=True, expose_value=False, help=help_text)
         )
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, and the fields of what they print."""
+        super().format_options(ctx, formatter)
+        for options, row_class in self._fields.items():
+            columns = columns_of(row_class)
+            with formatter.section(f"Fields with {options}"):
+                formatter.write_dl([(c.name, f"{c.type_text}: {c.meaning}") for c in columns])
 
 
 def _offsets(

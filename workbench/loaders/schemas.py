@@ -6,9 +6,12 @@ are int64, times `timestamp[ms, UTC]`. Null is not empty.
 
 import json
 from collections.abc import Iterable
+from functools import cache
 from typing import Final
 
 import pyarrow as pa
+
+from workbench.tables.columns import Column, columns_of
 
 TIMESTAMP: Final = pa.timestamp("ms", tz="UTC")
 HEADERS: Final = pa.list_(
@@ -50,6 +53,37 @@ def table_schema(fields: Iterable[pa.Field]) -> pa.Schema:
     ]
     told = {"index_columns": [], "column_indexes": [], "columns": columns}
     return schema.with_metadata({"pandas": json.dumps(told)}) if columns else schema
+
+
+_OF_KIND: Final = {
+    "string": pa.string(),
+    "category": pa.dictionary(pa.int8(), pa.string()),
+    "bool": pa.bool_(),
+    "int8": pa.int8(),
+    "int16": pa.int16(),
+    "int32": pa.int32(),
+    "uint32": pa.uint32(),
+    "int64": pa.int64(),
+    "float64": pa.float64(),
+    "time": TIMESTAMP,
+    "binary": pa.binary(),
+    "large_binary": pa.large_binary(),
+}
+
+
+@cache
+def schema_of(row_class: type) -> pa.Schema:
+    """Return the Arrow schema of a table that is declared as a row class."""
+    return table_schema(map(_field, columns_of(row_class)))
+
+
+def _field(column: Column) -> pa.Field:
+    kind = _OF_KIND.get(column.kind)
+    if column.item is not None:
+        kind = pa.list_(_field(column.item))
+    elif column.fields:
+        kind = pa.struct(list(map(_field, column.fields)))
+    return pa.field(column.name, kind, nullable=column.is_nullable)
 
 
 def _fields(*fields: tuple[str, pa.DataType, bool]) -> dict[str, pa.Field]:
@@ -404,74 +438,6 @@ REPLICAS: Final = table_schema(
         pa.field("divergence_offset", pa.int64()),  # of the partition
         pa.field("committed_at_least", pa.int64(), nullable=False),
         pa.field("committed_at_most", pa.int64(), nullable=False),
-    ]
-)
-
-GROUPS: Final = table_schema(
-    [
-        pa.field("group", pa.string(), nullable=False),
-        pa.field("kind", pa.string(), nullable=False),  # classic, simple, consumer, share, streams
-        pa.field("state", pa.string(), nullable=False),  # as an admin client names it
-        pa.field("protocol_type", pa.string(), nullable=False),
-        pa.field("protocol", pa.string()),  # the assignor
-        pa.field(
-            "generation", pa.int32(), nullable=False
-        ),  # the epoch for groups that are not classic
-        pa.field("assignment_epoch", pa.int32()),
-        pa.field("leader", pa.string()),
-        pa.field("members", pa.int32(), nullable=False),
-        pa.field("offsets", pa.int32(), nullable=False),  # committed, without pending ones
-        pa.field("pending_offsets", pa.int32(), nullable=False),
-        pa.field("state_time", TIMESTAMP),  # generation formed, or group emptied
-        pa.field("last_commit_time", TIMESTAMP),
-        pa.field("log_partition", pa.int32(), nullable=False),  # of __consumer_offsets
-        pa.field("record_offset", pa.int64()),  # null: only commits name the group
-        pa.field("unserved", pa.string()),  # why a restarted broker does not load it
-    ]
-)
-
-GROUP_MEMBERS: Final = table_schema(
-    [
-        pa.field("group", pa.string(), nullable=False),
-        pa.field("kind", pa.string(), nullable=False),
-        pa.field("member_id", pa.string(), nullable=False),
-        pa.field("group_instance_id", pa.string()),
-        pa.field("rack_id", pa.string()),
-        pa.field("client_id", pa.string()),
-        pa.field("client_host", pa.string()),
-        pa.field("epoch", pa.int32()),
-        pa.field("state", pa.string()),
-        pa.field("is_leader", pa.bool_(), nullable=False),
-        pa.field("session_timeout_ms", pa.int32()),
-        pa.field("rebalance_timeout_ms", pa.int32()),
-        pa.field("subscription", pa.list_(pa.string())),  # null: its bytes cannot be read
-        pa.field("assignment", pa.list_(pa.string())),
-        pa.field("target", pa.list_(pa.string())),  # null: a classic group
-        pa.field("revoking", pa.list_(pa.string())),  # null: a classic group
-    ]
-)
-
-GROUP_OFFSETS: Final = table_schema(
-    [
-        pa.field("group", pa.string(), nullable=False),
-        *_WHERE.values(),
-        pa.field("offset", pa.int64(), nullable=False),
-        pa.field("leader_epoch", pa.int32()),
-        pa.field("metadata", pa.string(), nullable=False),
-        pa.field("commit_time", TIMESTAMP, nullable=False),
-        pa.field("expires_at", TIMESTAMP),  # null: never while the group is unchanged
-        pa.field("expiry_rule", pa.string()),
-        pa.field("log_start_offset", pa.int64()),  # null: the log is not in the directories
-        pa.field("log_end_offset", pa.int64()),
-        pa.field("high_watermark", pa.int64()),
-        pa.field("lag", pa.int64()),
-        pa.field("state", pa.string()),  # null: unknown
-        pa.field("reason", pa.string(), nullable=False),
-        pa.field("producer_id", pa.int64()),  # of the open transaction that committed it
-        pa.field("topic_id", pa.string()),
-        pa.field("log_partition", pa.int32(), nullable=False),  # of __consumer_offsets
-        pa.field("record_offset", pa.int64(), nullable=False),
-        pa.field("unserved", pa.string()),  # why a restarted broker does not return it
     ]
 )
 

@@ -12,14 +12,10 @@ from workbench.cli.command import open_logs, read_time
 from workbench.cli.output import note
 from workbench.config.changed_defaults import CHANGED_DEFAULTS
 from workbench.coordinator.era import Era, era_of
-from workbench.coordinator.groups.members import Member, members_of
+from workbench.coordinator.groups.members import members_of
 from workbench.coordinator.groups.rebalance_history import Rebalance
 from workbench.coordinator.groups.share_state import SharePartition
-from workbench.coordinator.groups.stored_groups import (
-    CommittedOffset,
-    LoadedGroup,
-    StoredGroups,
-)
+from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.repair.repair import Repair
 from workbench.coordinator.transactions.marker_data import MarkerData
 from workbench.coordinator.transactions.stored_transactions import OpenProducer
@@ -29,6 +25,8 @@ from workbench.coordinator.transactions.transaction_load import (
 )
 from workbench.inspection.findings import Finding
 from workbench.runtime.words import plural
+from workbench.tables.columns import json_of
+from workbench.tables.groups import GroupRow
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -98,32 +96,10 @@ def report(findings: list[Finding]) -> int:
     return UNREADABLE if findings else 0
 
 
-def group_facts(loaded: LoadedGroup, coordinator: StoredGroups) -> dict[str, Any]:
-    """Return a group as an object."""
-    group, load, unserved = loaded
-    offsets = load.table.offsets.get(group.group_id, {})
-    commits = [each.commit_timestamp for each in offsets.values()]
-    members = members_of(group, coordinator.logs.topic_names)
-    return {
-        "group": group.group_id,
-        "kind": group.kind,
-        "state": group.state,
-        "protocolType": group.protocol_type,
-        "protocol": group.protocol,
-        "generation": group.generation,
-        "leader": group.leader,
-        "groupEpoch": group.epoch,
-        "targetAssignmentEpoch": group.assignment_epoch,
-        "stateTimestamp": group.state_timestamp,
-        "members": [_member_facts(member) for member in members],
-        "offsets": len(offsets),
-        "pendingOffsets": sum(1 for _ in load.table.pending_of(group.group_id)),
-        "lastCommitTimestamp": max(commits, default=None),
-        "coordinatorPartition": load.partition.partition,
-        "recordOffset": group.record_offset,
-        "served": unserved is None,
-        "unserved": unserved,
-    }
+def group_facts(row: GroupRow, coordinator: StoredGroups) -> dict[str, Any]:
+    """Return a group as an object, with its members."""
+    members = members_of(coordinator.groups[row.group].group, coordinator.logs.topic_names)
+    return {**json_of(row), "members": [json_of(member) for member in members]}
 
 
 def share_facts(share: SharePartition) -> dict[str, Any]:
@@ -145,54 +121,6 @@ def share_facts(share: SharePartition) -> dict[str, Any]:
         "states": [each._asdict() for each in share.ranges],
         "log": share.log,
         "recordOffset": share.record_offset,
-    }
-
-
-def _member_facts(member: Member) -> dict[str, Any]:
-    return {
-        "memberId": member.member_id,
-        "groupInstanceId": member.group_instance_id,
-        "rackId": member.rack_id,
-        "clientId": member.client_id,
-        "clientHost": member.client_host,
-        "memberEpoch": member.epoch,
-        "state": member.state,
-        "isLeader": member.is_leader,
-        "sessionTimeoutMs": member.session_timeout_ms,
-        "rebalanceTimeoutMs": member.rebalance_timeout_ms,
-        "subscription": member.subscription,
-        "assignment": member.assignment,
-        "targetAssignment": member.target,
-        "pendingRevocation": member.revoking,
-    }
-
-
-def offset_facts(each: CommittedOffset) -> dict[str, Any]:
-    """Return a committed offset as an object."""
-    committed, position, expiry = each.committed, each.position, each.expiry
-    return {
-        "group": each.group,
-        "topic": each.where.topic,
-        "partition": each.where.partition,
-        "offset": committed.offset,
-        "leaderEpoch": committed.leader_epoch,
-        "metadata": committed.metadata,
-        "commitTimestamp": committed.commit_timestamp,
-        "expireTimestamp": committed.expire_timestamp,
-        "expiresAt": None if expiry is None else expiry.at,
-        "expiryRule": None if expiry is None else expiry.rule,
-        "logStartOffset": position.log_start_offset,
-        "logEndOffset": position.log_end_offset,
-        "highWatermark": position.high_watermark,
-        "lag": position.lag,
-        "state": position.state,
-        "reason": position.reason,
-        "topicId": committed.topic_id,
-        "producerId": each.producer_id,
-        "coordinatorPartition": each.log_partition,
-        "recordOffset": committed.record_offset,
-        "served": each.unserved is None,
-        "unserved": each.unserved,
     }
 
 

@@ -4,7 +4,6 @@ Kafka: MemberDescription, ShareMemberDescription, StreamsGroupMemberDescription 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from workbench.coordinator.groups.groups import (
@@ -14,44 +13,10 @@ from workbench.coordinator.groups.groups import (
     Group,
     ModernGroup,
 )
+from workbench.tables.groups import MemberRow
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A member of a group, of whatever kind.
-
-    Attributes:
-        member_id: its name.
-        group_instance_id: the id of a static member.
-        rack_id, client_id, client_host: strings; None if the member's own record is not in the log.
-        epoch: the epoch that the member has reached; None in a classic group.
-        state: the progress of its assignment; None in a classic group.
-        is_leader: whether it leads a classic group.
-        session_timeout_ms, rebalance_timeout_ms: ms; None if the record has none.
-        subscription: topics, or the regular expression; None where it cannot be read.
-        assignment: partitions as ``topic-0``, or tasks as ``0_1``; None where it cannot be read.
-        target: its target assignment; None in a classic group.
-        revoking: what the member must give up before it can reach the next epoch; None in a classic
-            group.
-    """
-
-    member_id: str
-    group_instance_id: str | None
-    rack_id: str | None
-    client_id: str | None
-    client_host: str | None
-    epoch: int | None
-    state: str | None
-    is_leader: bool
-    session_timeout_ms: int | None
-    rebalance_timeout_ms: int | None
-    subscription: list[str] | None
-    assignment: list[str] | None
-    target: list[str] | None
-    revoking: list[str] | None
-
-
-def members_of(group: Group, topic_names: Mapping[str, str]) -> Iterator[Member]:
+def members_of(group: Group, topic_names: Mapping[str, str]) -> Iterator[MemberRow]:
     """Yield the members of a group.
 
     Args:
@@ -66,7 +31,7 @@ def members_of(group: Group, topic_names: Mapping[str, str]) -> Iterator[Member]
             yield modern_member(group, name, topic_names)
 
 
-def _classic(group: ClassicGroup, member: ClassicMember) -> Member:
+def _classic(group: ClassicGroup, member: ClassicMember) -> MemberRow:
     subscription = assignment = rack = None
     if isinstance(member.subscription, dict):
         subscription = sorted(member.subscription["topics"])
@@ -77,7 +42,9 @@ def _classic(group: ClassicGroup, member: ClassicMember) -> Member:
         )
     elif not member.assignment:
         assignment = []
-    return Member(
+    return MemberRow(
+        group.group_id,
+        group.kind,
         member.member_id,
         member.group_instance_id,
         rack,
@@ -95,7 +62,7 @@ def _classic(group: ClassicGroup, member: ClassicMember) -> Member:
     )
 
 
-def modern_member(group: ModernGroup, name: str, topic_names: Mapping[str, str]) -> Member:
+def modern_member(group: ModernGroup, name: str, topic_names: Mapping[str, str]) -> MemberRow:
     """Return one member of a group of the newer kinds.
 
     Raises:
@@ -107,7 +74,9 @@ def modern_member(group: ModernGroup, name: str, topic_names: Mapping[str, str])
     pattern = fields.get("subscribedTopicRegex")
     topics = fields.get("subscribedTopicNames")
     subscription = None if topics is None else sorted(topics) + ([pattern] if pattern else [])
-    return Member(
+    return MemberRow(
+        group.group_id,
+        group.kind,
         name,
         fields.get("instanceId"),
         fields.get("rackId"),

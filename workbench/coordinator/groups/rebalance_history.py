@@ -12,9 +12,10 @@ from typing import Any, Final, NamedTuple
 
 from workbench.coordinator.groups.group_records import GROUP_METADATA, apply_modern
 from workbench.coordinator.groups.groups import ClassicGroup, Fields, Group, ModernGroup
-from workbench.coordinator.groups.members import Member, members_of, modern_member
+from workbench.coordinator.groups.members import members_of, modern_member
 from workbench.coordinator.groups.reconciliation import progress_of
 from workbench.runtime.steps import Step
+from workbench.tables.groups import MemberRow
 
 CREATED: Final = "created"
 REBALANCED: Final = "rebalanced"
@@ -100,7 +101,7 @@ class Rebalance:
     members: int | None
     joined: list[str] | None
     left: list[str] | None
-    changes: list[Member]
+    changes: list[MemberRow]
     reason: str | None
 
 
@@ -144,7 +145,7 @@ class _Event:
     is_known: bool
     rank: int
     records: set[_Record] = field(default_factory=set)
-    touched: dict[str, Member | None] = field(default_factory=dict)
+    touched: dict[str, MemberRow | None] = field(default_factory=dict)
     has_topics: bool = False
 
     def is_over(self, time: int | None, rank: int, record: _Record) -> bool:
@@ -300,7 +301,7 @@ def _is_first(group: Group | None) -> bool:
     return generation is not None and generation <= _FIRST_GENERATION
 
 
-def _members(event: _Event, group: Group | None, names: Mapping[str, str]) -> dict[str, Member]:
+def _members(event: _Event, group: Group | None, names: Mapping[str, str]) -> dict[str, MemberRow]:
     """Return those of the touched members that are in the group after an event, by id."""
     if group is None:
         return {}
@@ -312,7 +313,7 @@ def _members(event: _Event, group: Group | None, names: Mapping[str, str]) -> di
 
 
 def _kind(
-    event: _Event, group: Group | None, now: Mapping[str, Member], *, is_whole: bool
+    event: _Event, group: Group | None, now: Mapping[str, MemberRow], *, is_whole: bool
 ) -> str | None:
     """Return the kind of event; None: it changes nothing but metadata.
 
@@ -346,7 +347,7 @@ def _kind(
     return RECONCILED if changed else None
 
 
-def _differs(was: Member | None, now: Member) -> bool:
+def _differs(was: MemberRow | None, now: MemberRow) -> bool:
     """Return whether a member's assignment or its progress changed."""
     return was is None or any(
         getattr(was, name) != getattr(now, name)
@@ -357,7 +358,7 @@ def _differs(was: Member | None, now: Member) -> bool:
 _Moves = tuple[list[str] | None, list[str] | None, list[str]]
 
 
-def _moves(event: _Event, now: Mapping[str, Member]) -> _Moves:
+def _moves(event: _Event, now: Mapping[str, MemberRow]) -> _Moves:
     """Return who joined, who left, and the ids of static members that came back with a new id."""
     if not event.is_known:
         return None, None, []
@@ -377,7 +378,7 @@ def _moves(event: _Event, now: Mapping[str, Member]) -> _Moves:
 def _reason(
     event: _Event,
     group: Group | None,
-    now: Mapping[str, Member],
+    now: Mapping[str, MemberRow],
     moves: _Moves,
     names: Mapping[str, str],
 ) -> str | None:
@@ -401,7 +402,7 @@ def _reason(
     return "; ".join(found) or None
 
 
-def _changes(event: _Event, group: Group, now: Mapping[str, Member]) -> list[str]:
+def _changes(event: _Event, group: Group, now: Mapping[str, MemberRow]) -> list[str]:
     """Return what else than its members changed in a group."""
     found: list[str] = []
     before = event.before
@@ -431,7 +432,7 @@ def _changes(event: _Event, group: Group, now: Mapping[str, Member]) -> list[str
     return found
 
 
-def _has_moved(was: Member | None, now: Member) -> bool:
+def _has_moved(was: MemberRow | None, now: MemberRow) -> bool:
     """Return whether a member got a new current assignment, or has not reached the target."""
     return was is None or any(
         getattr(was, name) != getattr(now, name)

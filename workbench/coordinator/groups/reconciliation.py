@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from workbench.coordinator.groups.groups import ModernGroup
-from workbench.coordinator.groups.members import Member, modern_member
+from workbench.coordinator.groups.members import modern_member
 from workbench.runtime.words import plural
+from workbench.tables.groups import MemberRow
 
 AWAY_EPOCH: Final = -2
 """The epoch of a static member that left for a while."""
@@ -51,7 +52,7 @@ def progress_of(group: ModernGroup, name: str, topic_names: Mapping[str, str]) -
     return f"at epoch {epoch}, it has its target assignment: {_count(member.assignment)}"
 
 
-def _waits_for(group: ModernGroup, member: Member, topic_names: Mapping[str, str]) -> str:
+def _waits_for(group: ModernGroup, member: MemberRow, topic_names: Mapping[str, str]) -> str:
     """Return what of its target a member lacks, and which members still have it."""
     lacking = sorted(set(member.target or ()) - set(member.assignment or ()))
     if not lacking:

@@ -1,15 +1,14 @@
 """Make the rows of the tables about groups, offsets and transactions from loaded coordinators."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple
 from itertools import repeat
 from typing import Any, Final
 
 from workbench.coordinator.commit_lag import CommitLag
 from workbench.coordinator.groups.commit_history import Commit
-from workbench.coordinator.groups.members import Member, members_of
+from workbench.coordinator.groups.members import members_of
 from workbench.coordinator.groups.rebalance_history import Rebalance
-from workbench.coordinator.groups.stored_groups import CommittedOffset, StoredGroups
+from workbench.coordinator.groups.stored_groups import CommittedOffset, LoadedGroup, StoredGroups
 from workbench.coordinator.repair.repair import Repair
 from workbench.coordinator.transactions.marker_data import MarkerData
 from workbench.coordinator.transactions.stored_transactions import (
@@ -18,47 +17,51 @@ from workbench.coordinator.transactions.stored_transactions import (
     StoredTransactions,
 )
 from workbench.loaders import schemas
+from workbench.tables.groups import CommittedOffsetRow, GroupRow, MemberRow
 
 Rows = Iterator[tuple[Any, ...]]
 
 
-def group_rows(coordinator: StoredGroups) -> Rows:
-    """Yield rows of `schemas.GROUPS`."""
-    for name, (group, load, unserved) in coordinator.groups.items():
-        offsets = load.table.offsets.get(name, {})
-        pending = sum(1 for _ in load.table.pending_of(name))
-        yield (
-            name,
-            group.kind,
-            group.state,
-            group.protocol_type,
-            group.protocol,
-            group.generation,
-            group.assignment_epoch,
-            group.leader,
-            len(group.members),
-            len(offsets),
-            pending,
-            group.state_timestamp,
-            max((each.commit_timestamp for each in offsets.values()), default=None),
-            load.partition.partition,
-            group.record_offset,
-            unserved,
-        )
+def group_rows(coordinator: StoredGroups) -> Iterator[GroupRow]:
+    """Yield the rows of all groups."""
+    return map(group_row, coordinator.groups.values())
 
 
-def member_rows(coordinator: StoredGroups) -> Rows:
-    """Yield rows of `schemas.GROUP_MEMBERS`."""
-    for name, (group, _, _) in coordinator.groups.items():
-        for member in members_of(group, coordinator.logs.topic_names):
-            yield (name, group.kind, *astuple(member))
+def group_row(loaded: LoadedGroup) -> GroupRow:
+    """Return the row of a group."""
+    group, load, unserved = loaded
+    offsets = load.table.offsets.get(group.group_id, {})
+    return GroupRow(
+        group.group_id,
+        group.kind,
+        group.state,
+        group.protocol_type,
+        group.protocol,
+        group.generation,
+        group.assignment_epoch,
+        group.leader,
+        len(group.members),
+        len(offsets),
+        sum(1 for _ in load.table.pending_of(group.group_id)),
+        group.state_timestamp,
+        max((each.commit_timestamp for each in offsets.values()), default=None),
+        load.partition.partition,
+        group.record_offset,
+        unserved,
+    )
 
 
-def offset_rows(offsets: Iterable[CommittedOffset]) -> Rows:
-    """Yield rows of `schemas.GROUP_OFFSETS`."""
+def member_rows(coordinator: StoredGroups) -> Iterator[MemberRow]:
+    """Yield the members of every group."""
+    for group, _, _ in coordinator.groups.values():
+        yield from members_of(group, coordinator.logs.topic_names)
+
+
+def offset_rows(offsets: Iterable[CommittedOffset]) -> Iterator[CommittedOffsetRow]:
+    """Yield the rows of committed offsets."""
     for each in offsets:
         committed, position = each.committed, each.position
-        yield (
+        yield CommittedOffsetRow(
             each.group,
             *each.where,
             committed.offset,
@@ -117,7 +120,7 @@ _OF_REBALANCE: Final = tuple(
 )
 
 
-def _progress(member: Member) -> dict[str, Any]:
+def _progress(member: MemberRow) -> dict[str, Any]:
     names = ("member_id", "epoch", "state", "assignment", "target", "revoking")
     return {name: getattr(member, name) for name in names}
 

@@ -28,6 +28,7 @@ from workbench.loaders.tables.keys import key_table
 from workbench.loaders.tables.rows import finding_table, table_of
 from workbench.loaders.tables.segment_tables import warn_left_out
 from workbench.runtime.workers import worker_count
+from workbench.tables.groups import CommittedOffsetRow, GroupRow, MemberRow
 
 if TYPE_CHECKING:  # what coordinators keep is imported when it is asked for
     from workbench.coordinator.groups.stored_groups import StoredGroups
@@ -240,7 +241,7 @@ class Inspect:
         return pa.concat_tables([schemas.KEYS.empty_table(), *tables])
 
     def groups(self, *, version: str | None = None) -> pa.Table:
-        """Return one row per group of every kind (`schemas.GROUPS`), as a restarted broker has it.
+        """Return one row per group of every kind (`GroupRow`), as a restarted broker has it.
 
         Loads all of `__consumer_offsets` that is in the directories.
 
@@ -253,10 +254,10 @@ class Inspect:
         """
         from workbench.loaders.tables.coordinator_rows import group_rows
 
-        return table_of(schemas.GROUPS, group_rows(self._coordinator(version)))
+        return table_of(GroupRow, group_rows(self._coordinator(version)))
 
     def group_members(self, *, version: str | None = None) -> pa.Table:
-        """Return one row per member of a group (`schemas.GROUP_MEMBERS`), from its last record.
+        """Return one row per member of a group (`MemberRow`), from its last record.
 
         Args:
             version: see `groups`.
@@ -266,7 +267,7 @@ class Inspect:
         """
         from workbench.loaders.tables.coordinator_rows import member_rows
 
-        return table_of(schemas.GROUP_MEMBERS, member_rows(self._coordinator(version)))
+        return table_of(MemberRow, member_rows(self._coordinator(version)))
 
     def group_offsets(
         self,
@@ -276,7 +277,7 @@ class Inspect:
         now: int | None = None,
         retention_ms: int | None = None,
     ) -> pa.Table:
-        """Return one row per committed offset (`schemas.GROUP_OFFSETS`), with its log.
+        """Return one row per committed offset (`CommittedOffsetRow`), with its log.
 
         Offsets that a restarted broker would not return are included: ``unserved`` says why.
 
@@ -292,7 +293,7 @@ class Inspect:
         from workbench.loaders.tables.coordinator_rows import offset_rows
 
         coordinator = self._coordinator(version, now=now, retention_ms=retention_ms)
-        return table_of(schemas.GROUP_OFFSETS, offset_rows(coordinator.offsets(group)))
+        return table_of(CommittedOffsetRow, offset_rows(coordinator.offsets(group)))
 
     def commits(
         self, group: str | None = None, *, version: str | None = None, lag: bool = True

@@ -1,7 +1,8 @@
-"""Make Arrow tables from rows of Python values, part by part."""
+"""Make Arrow tables from rows, part by part."""
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
+from operator import attrgetter
 from typing import Any, Final
 
 import pyarrow as pa
@@ -9,15 +10,21 @@ import pyarrow as pa
 from workbench.inspection.findings import Finding
 from workbench.loaders import schemas
 from workbench.loaders.scan import arrow
+from workbench.tables.columns import json_of
 
 _PART: Final = 1 << 16  # rows
 
 
-def table_of(schema: pa.Schema, rows: Iterable[Iterable[Any]]) -> pa.Table:
-    """Return rows, as many values each as the schema has fields, as a table.
+def table_of(table: type | pa.Schema, rows: Iterable[Any]) -> pa.Table:
+    """Return the rows of a table, of which only some thousand are in memory as Python values.
 
-    Only some thousand rows are there as Python values at a time.
+    Args:
+        table: the class of the rows; or a schema, of which each row has as many values as fields.
+        rows: the rows.
     """
+    schema = table if isinstance(table, pa.Schema) else schemas.schema_of(table)
+    if isinstance(table, type) and not issubclass(table, tuple):
+        rows = map(attrgetter(*schema.names), rows)
     left, parts = iter(rows), []
     while part := list(islice(left, _PART)):
         parts.append(_part(schema, part))
@@ -37,4 +44,12 @@ def finding_table(findings: Iterable[Finding], schema: pa.Schema = schemas.FINDI
 
 
 def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    return arrow.strings(values) if kind == pa.string() else pa.array(values, kind)
+    if kind == pa.string():
+        return arrow.strings(values)
+    if pa.types.is_list(kind) and pa.types.is_struct(kind.value_type):
+        values = [None if items is None else list(map(_struct, items)) for items in values]
+    return pa.array(values, kind)
+
+
+def _struct(item: Any) -> Any:
+    return item if isinstance(item, dict) else json_of(item)

@@ -6,9 +6,11 @@ from workbench.cli.command import Command, as_json
 from workbench.cli.output import print_json, print_table, time_of
 from workbench.cli.show.coordinator_facts import group_facts, load_groups, loads_groups, report
 from workbench.coordinator.era import Era
+from workbench.loaders.tables.coordinator_rows import group_row
+from workbench.tables.groups import GroupRow, MemberRow
 
 
-@click.command("groups", cls=Command)
+@click.command("groups", cls=Command, fields={"--json": GroupRow, "--json, in members": MemberRow})
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @click.option(
     "--all", "everything", is_flag=True, help="Also show groups that a broker would not serve."
@@ -30,33 +32,27 @@ def command(
 
     Exit codes: 0 done, 1 something could not be read, or is in a wrong partition.
 
-    With --json: a list of objects with group, kind (classic, simple, consumer, share, streams),
-    state, protocolType, protocol, generation (the epoch if the group is not classic), leader,
-    groupEpoch, targetAssignmentEpoch, stateTimestamp, members, offsets, pendingOffsets,
-    lastCommitTimestamp, coordinatorPartition, recordOffset, served and unserved (why it is not).
+    With --json: a list of objects with the fields below; members is not their number, but a list of
+    objects with the fields of a member.
     """
     coordinator = load_groups(paths, era, now, retention_minutes)
     shown = coordinator.groups.values() if everything else coordinator.served_groups()
-    found = [group_facts(loaded, coordinator) for loaded in shown]
+    found = [group_row(each) for each in shown]
     if as_json:
-        print_json(found)
+        print_json([group_facts(each, coordinator) for each in found])
         return report(coordinator.findings())
-    names = ("group", "kind", "state", "protocol", "generation")
+    names = ("group", "kind", "state", "protocol", "generation", "members", "offsets")
     print_table(
         [
             *names,
-            "members",
-            "offsets",
             "last commit (UTC)",
             *(["not served"] if everything else []),
         ],
         [
             [
-                *(each[name] for name in names),
-                len(each["members"]),
-                each["offsets"],
-                time_of(each["lastCommitTimestamp"]),
-                *([each["unserved"]] if everything else []),
+                *(getattr(each, name) for name in names),
+                time_of(each.last_commit_time),
+                *([each.unserved] if everything else []),
             ]
             for each in found
         ],

@@ -6,12 +6,14 @@ import click
 
 from workbench.cli.command import Command, as_json
 from workbench.cli.output import print_json, print_table, time_of
-from workbench.cli.show.coordinator_facts import load_groups, loads_groups, offset_facts, report
+from workbench.cli.show.coordinator_facts import load_groups, loads_groups, report
 from workbench.coordinator.era import Era
-from workbench.coordinator.groups.stored_groups import CommittedOffset
+from workbench.loaders.tables.coordinator_rows import offset_rows
+from workbench.tables.columns import json_of
+from workbench.tables.groups import CommittedOffsetRow
 
 
-@click.command("offsets", cls=Command)
+@click.command("offsets", cls=Command, fields={"--json": CommittedOffsetRow})
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @click.option("--group", "-g", metavar="NAME", help="Only offsets of this group.")
 @click.option(
@@ -37,24 +39,21 @@ def command(
 
     Exit codes: 0 done, 1 something could not be read, or is in a wrong partition.
 
-    With --json: a list of objects with group, topic, partition, offset, leaderEpoch, metadata,
-    commitTimestamp, expireTimestamp (in the commit itself), expiresAt, expiryRule, logStartOffset,
-    logEndOffset, highWatermark, lag, state, reason, topicId, producerId (of an open transaction),
-    coordinatorPartition, recordOffset, served and unserved (why it is not).
+    With --json: a list of objects with the fields below.
     """
     coordinator = load_groups(paths, era, now, retention_minutes)
-    shown = (each for each in coordinator.offsets(group) if everything or each.unserved is None)
+    rows = offset_rows(coordinator.offsets(group))
+    shown = [each for each in rows if everything or each.unserved is None]
     if as_json:
-        print_json([offset_facts(each) for each in shown])
+        print_json([json_of(each) for each in shown])
     else:
         print_offsets(shown, everything=everything)
     return report(coordinator.findings())
 
 
-def print_offsets(offsets: Iterable[CommittedOffset], *, everything: bool) -> None:
+def print_offsets(offsets: Iterable[CommittedOffsetRow], *, everything: bool) -> None:
     """Print offsets as a table."""
-    facts = [offset_facts(each) for each in offsets]
-    names = ("group", "topic", "partition", "offset", "logEndOffset", "lag", "state")
+    names = ("group", "topic", "partition", "offset", "log_end_offset", "lag", "state")
     print_table(
         [
             "group", "topic", "partition", "offset", "log end", "lag", "state",
@@ -62,12 +61,12 @@ def print_offsets(offsets: Iterable[CommittedOffset], *, everything: bool) -> No
         ],
         [
             [
-                *(each[name] for name in names),
-                time_of(each["commitTimestamp"]),
-                time_of(each["expiresAt"]),
-                *([each["unserved"]] if everything else []),
+                *(getattr(each, name) for name in names),
+                time_of(each.commit_time),
+                time_of(each.expires_at),
+                *([each.unserved] if everything else []),
             ]
-            for each in facts
+            for each in offsets
         ],
         spare=("expires (UTC)", "committed (UTC)", "log end"),
     )  # fmt: skip

@@ -12,7 +12,6 @@ from workbench.cli.show.coordinator_facts import (
     group_facts,
     load_groups,
     loads_groups,
-    offset_facts,
     rebalance_facts,
     report,
     share_facts,
@@ -20,7 +19,9 @@ from workbench.cli.show.coordinator_facts import (
 from workbench.coordinator.era import Era
 from workbench.coordinator.groups.rebalance_history import RebalanceHistory
 from workbench.loaders.tables.coordinator_explanation import explained
+from workbench.loaders.tables.coordinator_rows import group_row, offset_rows
 from workbench.runtime.words import did_you_mean
+from workbench.tables.columns import json_of
 
 NOT_THERE = NOT_EVERYWHERE = 1
 _NEWEST = 10  # rebalances in the text
@@ -52,7 +53,7 @@ def command(
     (state Dead), a rule blocks or limits where they resume, or something could not be read.
 
     With --json: an object as `groups --json` gives; its offsets are a list of objects as
-    `offsets --json` gives. shareOffsets is a list of objects, one for each partition of a share
+    `offsets --json` gives. share_offsets is a list of objects, one for each partition of a share
     group: startOffset (null: not read yet), endOffset, leaderEpoch, deliveryCompleteCount, lag,
     inFlight (endOffset less startOffset), how many of these offsets are available (to be delivered
     again), acknowledged and archived, and states. Beside them conclusion, and rules: a list of
@@ -64,12 +65,12 @@ def command(
     """
     coordinator = load_groups(paths, era, now, retention_minutes)
     loaded = coordinator.groups.get(name)
-    offsets = list(coordinator.offsets(name))
+    offsets = [*offset_rows(coordinator.offsets(name))]
     facts: dict[str, Any] = {"group": name, "kind": None, "state": "Dead", "members": []}
     if loaded is not None:
-        facts = group_facts(loaded, coordinator)
-    facts["offsets"] = [offset_facts(each) for each in offsets]
-    facts["shareOffsets"] = [share_facts(each) for each in coordinator.share_partitions(name)]
+        facts = group_facts(group_row(loaded), coordinator)
+    facts["offsets"] = [json_of(each) for each in offsets]
+    facts["share_offsets"] = [share_facts(each) for each in coordinator.share_partitions(name)]
     story = explained(coordinator, name)
     facts |= {"conclusion": story.conclusion, "rules": story.as_dict()["rules"]}
     history = RebalanceHistory(coordinator.logs.topic_names, name)
@@ -81,10 +82,10 @@ def command(
     if as_json:
         print_json(facts)
     elif loaded is not None or len(story) > _RULES_OF_NO_GROUP:
-        tables = {"members", "offsets", "shareOffsets", "rules", "rebalances"}
+        tables = {"members", "offsets", "share_offsets", "rules", "rebalances"}
         shown = {"group": name, "conclusion": story.conclusion, **facts}
         shown = {field: value for field, value in shown.items() if field not in tables}
-        times = ("stateTimestamp", "lastCommitTimestamp")
+        times = ("state_time", "last_commit_time")
         print_table(
             ["field", "value"],
             [
@@ -97,7 +98,7 @@ def command(
         if offsets:
             click.echo()
             print_offsets(offsets, everything=True)
-        _print_shares(facts["shareOffsets"])
+        _print_shares(facts["share_offsets"])
         _print_rebalances(facts["rebalances"])
         click.echo()
         print_table(["partition", "rule", "verdict", "why"], story.cells())
@@ -155,11 +156,11 @@ def _print_members(members: list[dict[str, Any]]) -> None:
         ["member", "instance", "client", "host", "epoch", "assignment"],
         [
             [
-                each["memberId"],
-                each["groupInstanceId"],
-                each["clientId"],
-                each["clientHost"],
-                each["memberEpoch"],
+                each["member_id"],
+                each["group_instance_id"],
+                each["client_id"],
+                each["client_host"],
+                each["epoch"],
                 None if each["assignment"] is None else ", ".join(each["assignment"]),
             ]
             for each in members
