@@ -56,7 +56,7 @@ def test_verify_finds_nothing_in_the_log_that_the_documents_make(
     exec(compile(commit, "engine.md", "exec"), {})  # noqa: S102 - the text is ours
     assert workbench.verify("logs", info=True) == []
     [row] = run("offsets", "logs", "--json").json
-    assert (row["group"], row["offset"], row["served"]) == ("billing", 42, True)
+    assert (row["group"], row["offset"], row["unserved"]) == ("billing", 42, None)
 
 
 COMMANDS = sorted(set(re.findall(r"`(?:\.venv/bin/)?kafka-workbench ([^`]+)`", README + QUESTIONS)))
