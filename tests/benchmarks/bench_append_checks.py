@@ -11,7 +11,8 @@ from typing import Any
 from workbench.config.log_config import LogConfig
 from workbench.layout.attributes import CODEC_NAMES
 from workbench.log.append.append_origin import AppendOrigin
-from workbench.log.append.validator import LogValidator, rules_of
+from workbench.log.append.validation import LogValidator
+from workbench.log.context import record_rules
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.writing.batch_checks import check_batches
 from workbench.record.writing.builder import RecordsBuilder
@@ -39,8 +40,8 @@ def append(records: MemoryRecords, topic: dict[str, Any]) -> Callable[[], object
 
     def run() -> object:
         records.buffer[:61] = head
-        batches = check_batches(records, rules_of(config), NOW)
-        validator = LogValidator("orders-0", rules_of(config), AppendOrigin.CLIENT, 0, NOW)
+        batches = check_batches(records, record_rules(config), NOW)
+        validator = LogValidator("orders-0", record_rules(config), AppendOrigin.CLIENT, 0, NOW)
         return validator.validate_and_assign(records, batches, 1000)
 
     return run

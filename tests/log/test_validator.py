@@ -1,9 +1,11 @@
 """What a leader checks and sets before it appends; `test_validator_kafka` asks Kafka the same."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.log.logs import LogHome
 from tests.naive import Record, batch, message, wrapper
 from workbench.config.log_config import LogConfig
 from workbench.errors import (
@@ -16,7 +18,8 @@ from workbench.layout.attributes import CODEC_NAMES
 from workbench.layout.control_records import COMMIT
 from workbench.log.append.append_info import ValidationResult
 from workbench.log.append.append_origin import AppendOrigin
-from workbench.log.append.validator import LogValidator, rules_of
+from workbench.log.append.validation import LogValidator
+from workbench.log.context import record_rules
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.writing.batch_checks import CheckedBatch, check_batches
 from workbench.record.writing.builder import RecordsBuilder
@@ -37,8 +40,8 @@ def append(
     """Check and number records for a topic, as an append does."""
     config = LogConfig.of(topic or {})
     given = MemoryRecords.copy_of(bytes(records))
-    batches = check_batches(given, rules_of(config), NOW)
-    validator = LogValidator("orders-0", rules_of(config), origin, 7, NOW, magic)
+    batches = check_batches(given, record_rules(config), NOW)
+    validator = LogValidator("orders-0", record_rules(config), origin, 7, NOW, magic)
     return validator.validate_and_assign(given, batches, OFFSET)
 
 
@@ -298,10 +301,12 @@ def test_what_cannot_be_decompressed_is_corrupt() -> None:
             append(data)
 
 
-def test_the_rules_of_a_configuration_are_made_once() -> None:
-    first, second = LogConfig.of({}), LogConfig.of({"cleanup.policy": "compact"})
-    assert rules_of(first) is rules_of(first)
-    assert (rules_of(first).needs_keys, rules_of(second).needs_keys) == (False, True)
-    assert rules_of(LogConfig.of(codec("zstd"))).codec == 4
-    kept = [LogConfig.of({}) for _ in range(600)]
-    assert all(rules_of(one) == rules_of(first) for one in kept)
+def test_a_log_has_the_rules_of_its_configuration(tmp_path: Path) -> None:
+    log = LogHome(tmp_path, {}).open()
+    before = log.context.record_rules
+    log.update_config(LogConfig.of({"cleanup.policy": "compact", **codec("zstd")}))
+    after = log.context.record_rules
+    assert (before.needs_keys, before.codec) == (False, None)
+    assert (after.needs_keys, after.codec) == (True, 4)
+    assert log.context.record_rules is after
+    log.close()

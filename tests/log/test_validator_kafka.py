@@ -18,7 +18,8 @@ from workbench.errors import (
 from workbench.layout.attributes import CODEC_NAMES, NONE
 from workbench.log.append.append_info import ValidationResult
 from workbench.log.append.append_origin import AppendOrigin
-from workbench.log.append.validator import LogValidator, rules_of
+from workbench.log.append.validation import LogValidator
+from workbench.log.context import record_rules
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.writing.batch_checks import check_batches
 
@@ -156,10 +157,10 @@ def validate(case: Case) -> ValidationResult:
         topic["compression.gzip.level"] = options["level"]
     config = LogConfig.of(topic)
     records = MemoryRecords.copy_of(case.records)
-    batches = check_batches(records, rules_of(config), options["now"])
+    batches = check_batches(records, record_rules(config), options["now"])
     validator = LogValidator(
         "orders-0",
-        rules_of(config),
+        record_rules(config),
         AppendOrigin[options["origin"]],
         options["epoch"],
         options["now"],

@@ -70,6 +70,35 @@ def test_batches_decoded_in_one_go_give_the_same_records_and_problems(
     assert told(at_once) == told(one_by_one)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_any_choice_of_batches_gives_their_records_and_the_rows_of_all(
+    tmp_path: Path, seed: int
+) -> None:
+    rng = random.Random(seed)
+    path = tmp_path / "log"
+    path.write_bytes(some_log(rng))
+    share = rng.choice((0.0, 0.1, 0.5, 0.9))
+
+    def chosen(base_offsets: np.ndarray) -> np.ndarray:
+        return np.array([random.Random(seed + int(at)).random() < share for at in base_offsets])
+
+    def offsets_by_batch(chunks: list[reader.Chunk]) -> list[tuple[int, int]]:
+        return [
+            (int(chunk.rows["base_offset"][row]), int(offset))
+            for chunk in chunks
+            for row, offset in zip(chunk.columns.batch, chunk.columns.offsets, strict=True)
+        ]
+
+    with FileSource(str(path)) as source:
+        whole = list(reader.RecordReader(source))
+        some = list(reader.RecordReader(source, select=lambda rows: chosen(rows["base_offset"])))
+    every = offsets_by_batch(whole)
+    kept = chosen(np.array([base for base, _ in every], np.int64))
+    assert offsets_by_batch(some) == [one for one, take in zip(every, kept, strict=True) if take]
+    rows = [np.concatenate([chunk.rows for chunk in chunks]).tolist() for chunks in (whole, some)]
+    assert rows[0] == rows[1]
+
+
 @pytest.mark.parametrize("codec", [GZIP, LZ4, SNAPPY, ZSTD])
 def test_batches_that_expand_much_come_in_several_chunks(tmp_path: Path, codec: int) -> None:
     entries = [

@@ -15,6 +15,8 @@ from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.config.log_config import LogConfig
 from workbench.file_system.local import FileSystem
 from workbench.files.names import DirectoryKind, TopicPartition, parse_directory_name
+from workbench.layout.attributes import CODEC_NAMES
+from workbench.record.writing.batch_checks import RecordRules
 from workbench.runtime.clock import Clock
 from workbench.runtime.failures import FailureGuard, LogDirFailures
 from workbench.runtime.metrics import LogMetrics
@@ -29,7 +31,7 @@ class LogContext:
     Attributes:
         directory: path of the partition directory; changes when the log is renamed.
         topic_partition: the log's partition.
-        config: the topic's configuration; replaced as a whole when it changes.
+        config: the topic's configuration; `update_config` replaces it.
         fs: the file system that is written through.
         clock: the time, ms since the epoch.
         scheduler: runs delayed work: deletions, flushes.
@@ -40,6 +42,7 @@ class LogContext:
         names_changed: whether current names in the directory might not be on the disk.
         metrics: the metrics; the logs of a manager share them.
         rules: how brokers of the version that is meant behave.
+        record_rules: what the configuration asks of records.
     """
 
     directory: str
@@ -55,9 +58,17 @@ class LogContext:
     names_changed: bool = True
     metrics: LogMetrics = field(default_factory=LogMetrics)
     rules: BrokerRules = MODELED_RULES
+    record_rules: RecordRules = field(init=False)
 
     def __post_init__(self) -> None:
+        self.record_rules = record_rules(self.config)
         self.log_directory = os.path.dirname(self.directory)
+
+    def update_config(self, config: LogConfig) -> LogConfig:
+        """Replace the configuration; return the one before."""
+        before, self.config = self.config, config
+        self.record_rules = record_rules(config)
+        return before
 
     def move_to(self, directory: str) -> None:
         """Follow the partition directory, which was renamed or moved."""
@@ -109,3 +120,20 @@ class LogContext:
         Kafka: LocalLog.maybeHandleIOException (4.2)
         """
         return self.failures.guard(self.log_directory, doing, self.topic_partition)
+
+
+def record_rules(config: LogConfig) -> RecordRules:
+    """Return the rules that a topic's configuration sets for records.
+
+    Kafka: the arguments of LogValidator (4.2)
+    """
+    codec = config.target_codec
+    return RecordRules(
+        needs_keys=config.compact,
+        has_append_time=config.message_timestamp_type == "LogAppendTime",
+        before_ms=config.message_timestamp_before_max_ms,
+        after_ms=config.message_timestamp_after_max_ms,
+        codec=None if codec is None else CODEC_NAMES.index(codec),
+        level=None if codec is None else config.compression_level,
+        largest=config.max_message_bytes,
+    )

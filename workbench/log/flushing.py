@@ -1,20 +1,21 @@
 """Roll a log to a new segment, and flush its records to the disk.
 
-Kafka: UnifiedLog.maybeRoll, roll, flush (4.2)
+Kafka: UnifiedLog.maybeRoll, roll, flush; LogSegment.shouldRoll (4.2)
 """
 
 from typing import Final
 
+from workbench.config.log_config import LogConfig
 from workbench.errors import RecordBatchTooLargeError
 from workbench.log.append.append_info import UNKNOWN_OFFSET, LogAppendInfo
-from workbench.log.parts import LogParts
-from workbench.log.segments.roll import why_roll
-from workbench.log.segments.segment import LogSegment
+from workbench.log.base_log import BaseLog
+from workbench.log.segments.segment import LogSegment, fits
+from workbench.runtime.times import with_hours
 
 _FARTHEST: Final = 2**31 - 1  # largest distance from an old wrapper's first offset to its last
 
 
-def maybe_roll(log: LogParts, size: int, info: LogAppendInfo, now: int) -> LogSegment:
+def maybe_roll(log: BaseLog, size: int, info: LogAppendInfo, now: int) -> LogSegment:
     """Return the segment to append to, a new one if the active one is full.
 
     Args:
@@ -44,8 +45,49 @@ def maybe_roll(log: LogParts, size: int, info: LogAppendInfo, now: int) -> LogSe
     return roll(log, base_offset, reason)
 
 
+def why_roll(
+    segment: LogSegment,
+    config: LogConfig,
+    added: int,
+    max_timestamp: int,
+    max_offset: int,
+    now: int,
+) -> str | None:
+    """Return why records must go to a new segment; None if this one can take them.
+
+    Args:
+        segment: the active one.
+        config: the topic's configuration.
+        added: size of the records in bytes.
+        max_timestamp: their largest timestamp, ms.
+        max_offset: their last offset.
+        now: ms.
+
+    Kafka: LogSegment.shouldRoll (4.2)
+    """
+    size, limit = segment.log.size, config.segment_bytes
+    if size > limit - added:
+        return f"{size} + {added} bytes are more than segment.bytes = {limit}"
+    if size > 0:
+        waited, longest = segment.time_waited_for_roll(now, max_timestamp), config.max_segment_ms
+        if waited > longest - segment.roll_jitter_ms:
+            jitter = segment.roll_jitter_ms
+            less = f" - jitter {with_hours(jitter, ' ms')}" if jitter else ""
+            return (
+                f"{with_hours(waited, ' ms')} passed since the segment's first batch, "
+                f"more than {with_hours(longest, ' ms')}{less}"
+            )
+    if segment.offset_index.is_full:
+        return f"the offset index is full with {segment.offset_index.entries} entries"
+    if segment.time_index.is_full:
+        return f"the time index is full with {segment.time_index.entries} entries"
+    if not fits(max_offset, segment.base_offset):
+        return f"offset {max_offset} is too far from base offset {segment.base_offset}"
+    return None
+
+
 def roll(
-    log: LogParts, expected_next_offset: int = 0, reason: str = "a caller asked for it"
+    log: BaseLog, expected_next_offset: int = 0, reason: str = "a caller asked for it"
 ) -> LogSegment:
     """Create a new active segment and return it; the scheduler flushes the old one.
 
@@ -75,7 +117,7 @@ def roll(
     return segment
 
 
-def flush(log: LogParts, *, force_active_segment: bool = False) -> None:
+def flush(log: BaseLog, *, force_active_segment: bool = False) -> None:
     """Return when all records are on the disk.
 
     Args:
@@ -90,12 +132,12 @@ def flush(log: LogParts, *, force_active_segment: bool = False) -> None:
     _flush(log, end, end + 1 if force_active_segment else end)
 
 
-def flush_up_to(log: LogParts, offset: int) -> None:
+def flush_up_to(log: BaseLog, offset: int) -> None:
     """Return when the records below ``offset`` are on the disk; for errors see `flush`."""
     _flush(log, offset, offset)
 
 
-def _flush(log: LogParts, offset: int, flush_offset: int) -> None:
+def _flush(log: BaseLog, offset: int, flush_offset: int) -> None:
     with log.context.guard("flush"):
         if flush_offset <= log.local.recovery_point:
             return

@@ -28,12 +28,14 @@ from workbench.files.names import TopicPartition, parse_directory_name
 from workbench.log.append.append_info import LogAppendInfo
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.append.appending import append
+from workbench.log.base_log import BaseLog
 from workbench.log.context import LogContext
 from workbench.log.fetch import FetchData, LogOffsetMetadata
 from workbench.log.flushing import flush, flush_up_to, roll
+from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.log.loading.load_parts import load_parts
-from workbench.log.parts import LogParts
-from workbench.log.producers.state import delete_producer_snapshots
+from workbench.log.local_log import LocalLog
+from workbench.log.producers.state import ProducerStateManager, delete_producer_snapshots
 from workbench.log.retention import LogState, RetentionVerdict
 from workbench.log.segments.files import remove_and_delete_segments
 from workbench.log.segments.replacing import replace_segments
@@ -48,6 +50,7 @@ from workbench.log.shortening import (
 )
 from workbench.log.timestamp_search import find_offset
 from workbench.log.topic_id import read_topic_id, write_topic_id
+from workbench.log.watermarks import Watermarks
 from workbench.record.memory_records import MemoryRecords, Pair
 from workbench.runtime.clock import Clock, SystemClock
 from workbench.runtime.failures import LogDirFailures
@@ -62,17 +65,12 @@ PRODUCER_EXPIRY_INTERVAL_MS: Final = 600_000
 Isolation = Literal["log_end", "high_watermark", "read_committed"]
 
 
-class Log:
+class Log(BaseLog):
     """The log of one partition; made by `Log.open`. Threads may share it.
 
+    `BaseLog` has its parts, such as the segments, and its offsets.
+
     Attributes:
-        parts: the parts that this folder's functions work on; the next six are these.
-        context: directory, configuration, file system, clock.
-        local: the segments.
-        leader_epochs: where each leader epoch starts.
-        producer_state: sequences and transactions of producers.
-        watermarks: log start offset, high watermark and last stable offset.
-        lock: held by every change of the log.
         topic_id: the topic's id; None if `partition.metadata` does not have it.
         commits_appends: whether the log is the only replica, so that records that a leader appends
             are committed: the high watermark follows the log end offset.
@@ -151,16 +149,17 @@ class Log:
             producer_config=producer_config or ProducerStateConfig(),
             remaining=remaining,
         )
-        return cls(parts)
+        return cls(context, *parts)
 
-    def __init__(self, parts: LogParts) -> None:
-        self.parts = parts
-        self.context = parts.context
-        self.local = parts.local
-        self.leader_epochs = parts.leader_epochs
-        self.producer_state = parts.producer_state
-        self.watermarks = parts.watermarks
-        self.lock = parts.lock
+    def __init__(
+        self,
+        context: LogContext,
+        local: LocalLog,
+        leader_epochs: LeaderEpochCache,
+        producer_state: ProducerStateManager,
+        watermarks: Watermarks,
+    ) -> None:
+        super().__init__(context, local, leader_epochs, producer_state, watermarks)
         self.topic_id = read_topic_id(self.context)
         self.commits_appends = False
         self.expiry_task = self.context.scheduler.schedule(
@@ -176,90 +175,9 @@ class Log:
             f"log_end_offset={self.log_end_offset}, segments={len(self.local.segments)})"
         )
 
-    @property
-    def topic_partition(self) -> TopicPartition:
-        """The log's partition."""
-        return self.context.topic_partition
-
-    @property
-    def directory(self) -> str:
-        """Path of the partition directory."""
-        return self.context.directory
-
-    @property
-    def parent_directory(self) -> str:
-        """Path of the log directory."""
-        return self.context.log_directory
-
-    @property
-    def is_future(self) -> bool:
-        """Whether the log is a copy that moves in from another log directory."""
-        return self.context.kind == "future"
-
-    @property
-    def config(self) -> LogConfig:
-        """The topic's configuration."""
-        return self.context.config
-
-    @property
-    def segments(self) -> list[LogSegment]:
-        """The segments as they are now, ascending."""
-        return self.local.segments.all
-
-    @property
-    def active_segment(self) -> LogSegment:
-        """The segment that is appended to."""
-        return self.local.segments.active
-
-    @property
-    def size(self) -> int:
-        """Size of all batches in bytes."""
-        return self.local.segments.size
-
-    @property
-    def log_start_offset(self) -> int:
-        """The first offset that can be read."""
-        return self.watermarks.log_start_offset
-
-    @property
-    def log_end_offset(self) -> int:
-        """The offset of the next record."""
-        return self.local.end_offset
-
-    @property
-    def log_end(self) -> LogOffsetMetadata:
-        """The log end offset and its position."""
-        return self.local.end
-
-    @property
-    def high_watermark(self) -> int:
-        """The offset before which every in-sync replica has the records."""
-        return self.watermarks.high
-
-    @property
-    def first_unstable_offset(self) -> int | None:
-        """First offset of the oldest undecided transaction; None if there is none."""
-        return self.watermarks.first_unstable
-
-    @property
-    def last_stable_offset(self) -> int:
-        """The offset where read_committed consumers must stop."""
-        return self.watermarks.last_stable
-
-    @property
-    def recovery_point(self) -> int:
-        """The first offset that might not be on the disk yet."""
-        return self.local.recovery_point
-
-    @property
-    def last_flush_time(self) -> int:
-        """Time when the recovery point last rose; ms."""
-        return self.local.last_flushed_ms
-
     def update_config(self, config: LogConfig) -> LogConfig:
         """Replace the configuration; return the one before."""
-        before, self.context.config = self.context.config, config
-        return before
+        return self.context.update_config(config)
 
     def append(
         self, records: Sequence[Pair | tuple[int, bytes | None, bytes | None]]
@@ -295,7 +213,7 @@ class Log:
         """
         keeps = origin is AppendOrigin.RAFT_LEADER
         info = append(
-            self.parts,
+            self,
             records,
             origin,
             leader_epoch,
@@ -325,7 +243,7 @@ class Log:
         Kafka: UnifiedLog.appendAsFollower (4.2)
         """
         origin = AppendOrigin.REPLICATION
-        return append(self.parts, records, origin, leader_epoch, keeps_offsets=True)
+        return append(self, records, origin, leader_epoch, keeps_offsets=True)
 
     def read(
         self,
@@ -416,7 +334,7 @@ class Log:
 
         Kafka: UnifiedLog.roll (4.2)
         """
-        return roll(self.parts, expected_next_offset, reason)
+        return roll(self, expected_next_offset, reason)
 
     def flush(self, *, force_active_segment: bool = False) -> None:
         """Return when all records are on the disk.
@@ -429,11 +347,11 @@ class Log:
 
         Kafka: UnifiedLog.flush (4.2)
         """
-        flush(self.parts, force_active_segment=force_active_segment)
+        flush(self, force_active_segment=force_active_segment)
 
     def flush_up_to(self, offset: int) -> None:
         """Return when the records below ``offset`` are on the disk; for errors see `flush`."""
-        flush_up_to(self.parts, offset)
+        flush_up_to(self, offset)
 
     def commit(self) -> None:
         """Raise the high watermark to the log end offset; see `Watermarks.commit`."""
@@ -465,7 +383,7 @@ class Log:
 
         Kafka: UnifiedLog.maybeIncrementLogStartOffset (4.2)
         """
-        return maybe_increment_log_start_offset(self.parts, offset, reason)
+        return maybe_increment_log_start_offset(self, offset, reason)
 
     def delete_records(self, before_offset: int) -> int:
         """Raise the log start offset to ``before_offset``; return the new log start offset.
@@ -488,11 +406,11 @@ class Log:
 
         Kafka: UnifiedLog.deleteOldSegments (4.2)
         """
-        return delete_old_segments(self.parts)
+        return delete_old_segments(self)
 
     def retention_state(self) -> LogState:
         """Return the current state that the retention rules check."""
-        return retention_state(self.parts)
+        return retention_state(self)
 
     def truncate_to(self, offset: int) -> bool:
         """Remove the records at and after ``offset``; return whether there were any.
@@ -505,7 +423,7 @@ class Log:
 
         Kafka: UnifiedLog.truncateTo (4.2)
         """
-        return truncate_to(self.parts, offset)
+        return truncate_to(self, offset)
 
     def truncate_fully_and_start_at(self, offset: int, log_start_offset: int | None = None) -> None:
         """Remove all records and restart at an offset.
@@ -519,7 +437,7 @@ class Log:
 
         Kafka: UnifiedLog.truncateFullyAndStartAt (4.2)
         """
-        truncate_fully_and_start_at(self.parts, offset, log_start_offset)
+        truncate_fully_and_start_at(self, offset, log_start_offset)
 
     def replace_segments(
         self, new_segments: Sequence[LogSegment], old_segments: Sequence[LogSegment], reason: str

@@ -4,8 +4,8 @@ Kafka: UnifiedLog.deleteOldSegments, maybeIncrementLogStartOffset, truncateTo (4
 """
 
 from workbench.errors import OffsetOutOfRangeError
+from workbench.log.base_log import BaseLog
 from workbench.log.flushing import roll
-from workbench.log.parts import LogParts
 from workbench.log.producers.rebuild import rebuild_producer_state
 from workbench.log.producers.state import delete_producer_snapshots
 from workbench.log.retention import LogState, RetentionVerdict, Rule, rules_for
@@ -13,7 +13,7 @@ from workbench.log.segments.files import remove_and_delete_segments
 from workbench.log.segments.segment import LogSegment
 
 
-def delete_old_segments(log: LogParts) -> list[RetentionVerdict]:
+def delete_old_segments(log: BaseLog) -> list[RetentionVerdict]:
     """Apply retention; return the verdict of each rule on each segment that it checked.
 
     Raises:
@@ -27,7 +27,7 @@ def delete_old_segments(log: LogParts) -> list[RetentionVerdict]:
     return verdicts
 
 
-def retention_state(log: LogParts) -> LogState:
+def retention_state(log: BaseLog) -> LogState:
     """Return the current state that the retention rules check."""
     return LogState(
         log.local.segments.all,
@@ -40,7 +40,7 @@ def retention_state(log: LogParts) -> LogState:
     )
 
 
-def maybe_increment_log_start_offset(log: LogParts, offset: int, reason: str) -> bool:
+def maybe_increment_log_start_offset(log: BaseLog, offset: int, reason: str) -> bool:
     """Raise the log start offset; return whether it rose. It never falls.
 
     Raises:
@@ -66,7 +66,7 @@ def maybe_increment_log_start_offset(log: LogParts, offset: int, reason: str) ->
         return True
 
 
-def truncate_to(log: LogParts, offset: int) -> bool:
+def truncate_to(log: BaseLog, offset: int) -> bool:
     """Remove the records at and after ``offset``; return whether there were any.
 
     A batch that straddles the offset is removed whole, which may leave a gap before it.
@@ -97,7 +97,7 @@ def truncate_to(log: LogParts, offset: int) -> bool:
 
 
 def truncate_fully_and_start_at(
-    log: LogParts, offset: int, log_start_offset: int | None = None
+    log: BaseLog, offset: int, log_start_offset: int | None = None
 ) -> None:
     """Remove all records and restart at an offset.
 
@@ -120,7 +120,7 @@ def truncate_fully_and_start_at(
         log.watermarks.update(log.local.end)
 
 
-def _delete_by(log: LogParts, rule: Rule) -> list[RetentionVerdict]:
+def _delete_by(log: BaseLog, rule: Rule) -> list[RetentionVerdict]:
     with log.lock, log.context.guard("delete segments of"):
         verdicts = rule(retention_state(log))
         for verdict in verdicts:
@@ -131,7 +131,7 @@ def _delete_by(log: LogParts, rule: Rule) -> list[RetentionVerdict]:
         return verdicts
 
 
-def _tell_verdict(log: LogParts, verdict: RetentionVerdict) -> None:
+def _tell_verdict(log: BaseLog, verdict: RetentionVerdict) -> None:
     if log.context.observer is not None:
         log.context.tell(
             "segment deletable" if verdict.is_deleted else "segment kept",
@@ -144,7 +144,7 @@ def _tell_verdict(log: LogParts, verdict: RetentionVerdict) -> None:
         )
 
 
-def _delete_segments(log: LogParts, doomed: list[LogSegment], rule: str) -> None:
+def _delete_segments(log: BaseLog, doomed: list[LogSegment], rule: str) -> None:
     if len(log.local.segments) == len(doomed):
         roll(log, reason="every segment is to be deleted, but a log needs an active one")
     following = log.local.segments.higher(doomed[-1].base_offset)
@@ -158,7 +158,7 @@ def _delete_segments(log: LogParts, doomed: list[LogSegment], rule: str) -> None
         log.context.sync_names()  # not flushed, and no recovery would check them
 
 
-def _rebuild_producer_state(log: LogParts, last_offset: int) -> None:
+def _rebuild_producer_state(log: BaseLog, last_offset: int) -> None:
     rebuild_producer_state(
         log.producer_state,
         log.local.segments,

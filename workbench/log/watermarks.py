@@ -31,7 +31,7 @@ class Watermarks:
         self.listeners: list[Callable[[], None]] = []
         self._local = local
         self._producers = producer_state
-        self._lock = lock
+        self.lock = lock
         self._high = LogOffsetMetadata(log_start_offset)
         self._first_unstable: LogOffsetMetadata | None = None
         self.update_first_unstable()
@@ -74,7 +74,7 @@ class Watermarks:
 
         Kafka: UnifiedLog.updateHighWatermarkMetadata (4.2)
         """
-        with self._lock:
+        with self.lock:
             self._high = high
             self._producers.on_high_watermark_updated(high.offset)
             self.update_first_unstable()
@@ -106,7 +106,7 @@ class Watermarks:
             raise ValueError(
                 f"high watermark {high.offset} is above the log end offset {end.offset}"
             )
-        with self._lock:
+        with self.lock:
             before = self.high_metadata()
             moved = before.offset == high.offset and (
                 before.segment_base_offset < high.segment_base_offset
@@ -121,7 +121,7 @@ class Watermarks:
 
         Kafka: Partition.maybeIncrementLeaderHW (4.2), of a leader without followers
         """
-        with self._lock:
+        with self.lock:
             end = self._local.end
             if self._high.offset < end.offset:
                 self._set(end)
@@ -142,7 +142,7 @@ class Watermarks:
         high = self._high
         if not high.is_offset_only:
             return high
-        with self._lock:
+        with self.lock:
             full = self.locate(self._high.offset)
             self._set(full)
             return full
@@ -157,7 +157,7 @@ class Watermarks:
             return high
         if not first.is_offset_only:
             return first
-        with self._lock:
+        with self.lock:
             full = self.locate(first.offset)
             if self._first_unstable == first:  # otherwise another is the oldest by now
                 self._first_unstable = full

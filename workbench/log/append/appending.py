@@ -1,27 +1,36 @@
 """Append records to a log: check, assign offsets, roll, write, update the producer state.
 
-Kafka: UnifiedLog.append (4.2)
+Kafka: UnifiedLog.append, analyzeAndValidateRecords (4.2)
 """
 
 from collections.abc import Sequence
 
-from workbench.errors import InvalidRecordError, StorageError
-from workbench.log.append.analysis import analyze
-from workbench.log.append.append_info import LogAppendInfo
+from workbench.config.changed_defaults import told
+from workbench.errors import (
+    CorruptRecordError,
+    InvalidRecordError,
+    OffsetsOutOfOrderError,
+    RecordTooLargeError,
+    StorageError,
+    UnexpectedAppendOffsetError,
+)
+from workbench.layout import problems
+from workbench.layout.attributes import NO_PARTITION_LEADER_EPOCH, NO_TIMESTAMP, NONE
+from workbench.log.append.append_info import UNKNOWN_OFFSET, LogAppendInfo
 from workbench.log.append.append_origin import AppendOrigin
-from workbench.log.append.offsets import assign_offsets, check_next_offset
-from workbench.log.append.validator import LogValidator, rules_of
+from workbench.log.append.validation import LogValidator
+from workbench.log.base_log import BaseLog
+from workbench.log.context import LogContext
 from workbench.log.flushing import flush, maybe_roll
-from workbench.log.parts import LogParts
 from workbench.log.producers.producer import BatchMetadata
 from workbench.log.producers.update import ProducerUpdate, check_producers
 from workbench.log.segments.segment import LogSegment
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.writing.batch_checks import CheckedBatch, check_batches
+from workbench.record.writing.batch_checks import CheckedBatch, check_batches, received_records
 
 
 def append(
-    log: LogParts,
+    log: BaseLog,
     records: MemoryRecords,
     origin: AppendOrigin,
     leader_epoch: int,
@@ -47,7 +56,7 @@ def append(
     """
     context, config = log.context, log.context.config
     failures, now, where = context.failures, context.clock.now(), context.topic_partition
-    rules = rules_of(config)
+    rules = context.record_rules
     checked = check_batches(records, None if keeps_offsets else rules, now)
     info, batches = analyze(
         context,
@@ -95,7 +104,7 @@ def append(
     return info
 
 
-def _assign_epochs(log: LogParts, batches: Sequence[CheckedBatch]) -> None:
+def _assign_epochs(log: BaseLog, batches: Sequence[CheckedBatch]) -> None:
     epochs = log.leader_epochs
     latest = epochs.latest
     for batch in batches:
@@ -123,7 +132,7 @@ def _without_epoch(where: object, batch: CheckedBatch) -> InvalidRecordError:
     )
 
 
-def _answer_duplicate(log: LogParts, info: LogAppendInfo, duplicate: BatchMetadata) -> None:
+def _answer_duplicate(log: BaseLog, info: LogAppendInfo, duplicate: BatchMetadata) -> None:
     info.first_offset, info.last_offset = duplicate.first_offset, duplicate.last_offset
     info.log_append_time = duplicate.timestamp
     info.log_start_offset = log.watermarks.log_start_offset
@@ -137,7 +146,7 @@ def _answer_duplicate(log: LogParts, info: LogAppendInfo, duplicate: BatchMetada
 
 
 def _write(
-    log: LogParts,
+    log: BaseLog,
     records: MemoryRecords,
     batches: Sequence[CheckedBatch],
     info: LogAppendInfo,
@@ -158,3 +167,188 @@ def _write(
             bytes=records.size,
             batches=len(batches),
         )
+
+
+def analyze(
+    context: LogContext,
+    records: MemoryRecords,
+    batches: list[CheckedBatch],
+    origin: AppendOrigin,
+    leader_epoch: int,
+    *,
+    log_start_offset: int,
+    keeps_offsets: bool,
+) -> tuple[LogAppendInfo, list[CheckedBatch]]:
+    """Check the batches of an append, and sum them up.
+
+    Rules that the records of a leader's append break are noted in the batches, not raised.
+
+    Args:
+        context: the log's context.
+        records: the records that the batches are from.
+        batches: the result of `check_batches`.
+        origin: the source of the records.
+        leader_epoch: the partition's current leader epoch.
+        log_start_offset: the log's log start offset.
+        keeps_offsets: whether they have their offsets, which must ascend; from a leader sizes are
+            not checked, and batches of a later leader epoch are left for the next fetch.
+
+    Returns:
+        The summary, and the batches to append.
+
+    Raises:
+        CorruptRecordError: a CRC is invalid.
+        InvalidRecordError: a client's batch has a base offset, or a controller's the wrong epoch.
+        RecordTooLargeError: a batch is larger than `max.message.bytes`.
+        OffsetsOutOfOrderError: given offsets do not ascend.
+
+    Kafka: UnifiedLog.analyzeAndValidateRecords (4.2)
+    """
+    where = context.topic_partition
+    is_client, is_controller = origin is AppendOrigin.CLIENT, origin is AppendOrigin.RAFT_LEADER
+    is_follower = keeps_offsets and origin is AppendOrigin.REPLICATION
+    largest_batch = context.config.max_message_bytes
+    first_offset, last_offset, last_of_first = UNKNOWN_OFFSET, -1, -1
+    last_epoch, max_timestamp, source_codec, valid_bytes = -1, NO_TIMESTAMP, NONE, 0
+    has_producers = False
+    taken = 0
+    for batch in batches:
+        epoch = batch.partition_leader_epoch
+        if (is_client and batch.base_offset != 0 and batch.magic >= 2) or (
+            is_controller and epoch != leader_epoch
+        ):
+            raise _refused(where, batch, origin, leader_epoch)
+        if is_follower and epoch > leader_epoch and epoch != NO_PARTITION_LEADER_EPOCH:
+            break
+        if not taken:
+            first_offset = batch.base_offset if batch.magic >= 2 else UNKNOWN_OFFSET
+            last_of_first = batch.last_offset
+        elif keeps_offsets and last_offset >= batch.last_offset:
+            raise OffsetsOutOfOrderError(
+                f"{where}: offset {batch.last_offset} follows {last_offset}, "
+                "but offsets must ascend"
+            )
+        last_offset, last_epoch = batch.last_offset, epoch
+        if not is_follower and batch.size > largest_batch:
+            context.metrics.reject(where.topic, records.size)
+            raise RecordTooLargeError(
+                f"{where}: the batch has {batch.size} bytes, "
+                f"more than max.message.bytes = {told('max.message.bytes', largest_batch)}"
+            )
+        if batch.problem != problems.OK and not batch.is_valid:
+            raise CorruptRecordError(
+                str(where),
+                batch.position,
+                f"the CRC of the batch does not match the stored {batch.crc:08x}",
+            )
+        if batch.max_timestamp > max_timestamp:  # noqa: PLR1730  # a third of the time of `max`
+            max_timestamp = batch.max_timestamp
+        valid_bytes += batch.size
+        source_codec = batch.codec or source_codec
+        has_producers = has_producers or batch.producer_id >= 0
+        taken += 1
+    info = LogAppendInfo(
+        first_offset,
+        last_offset,
+        last_epoch if last_epoch >= 0 else None,
+        max_timestamp,
+        NO_TIMESTAMP,
+        log_start_offset,
+        source_codec,
+        valid_bytes,
+        last_of_first,
+        has_producers,
+    )
+    return info, batches if taken == len(batches) else batches[:taken]
+
+
+def _refused(
+    where: object, batch: CheckedBatch, origin: AppendOrigin, leader_epoch: int
+) -> InvalidRecordError:
+    """Return the error of a batch that its sender must not send so."""
+    if origin is AppendOrigin.CLIENT:
+        return InvalidRecordError(
+            f"{where}: the base offset of a batch from a client is wrong "
+            f"(found {batch.base_offset}, expected 0)"
+        )
+    return InvalidRecordError(
+        f"{where}: the epoch of a batch from the controller's leader is wrong (found "
+        f"{batch.partition_leader_epoch}, expected {leader_epoch})"
+    )
+
+
+def assign_offsets(
+    context: LogContext,
+    records: MemoryRecords,
+    batches: list[CheckedBatch],
+    info: LogAppendInfo,
+    validator: LogValidator,
+) -> tuple[MemoryRecords, list[CheckedBatch]]:
+    """Give the records offsets, epoch, time, and the topic's codec and format.
+
+    Args:
+        context: the log's context.
+        records: changed in place if nothing else in them changes.
+        batches: what the checks found in them.
+        info: the append's summary; its first offset is set, the rest is changed.
+        validator: checks the records and assigns their offsets.
+
+    Returns:
+        The records to write, and their batches.
+
+    Raises:
+        RecordTooLargeError: a rebuilt batch is larger than `max.message.bytes`.
+        AppendError, CorruptRecordError: see `LogValidator.validate_and_assign`.
+    """
+    where, config = context.topic_partition, context.config
+    result = validator.validate_and_assign(records, batches, info.first_offset)
+    info.max_timestamp = result.max_timestamp
+    info.last_offset = result.next_offset - 1
+    if config.message_timestamp_type == "LogAppendTime":
+        info.log_append_time = result.log_append_time
+    if result.message_size_maybe_changed:
+        for batch in result.batches:
+            if batch.size > config.max_message_bytes:
+                context.metrics.reject(where.topic, records.size)
+                limit = told("max.message.bytes", config.max_message_bytes)
+                raise RecordTooLargeError(
+                    f"{where}: a batch has {batch.size} bytes in the topic's codec and format, "
+                    f"more than max.message.bytes = {limit}"
+                )
+    return result.records, result.batches
+
+
+def check_next_offset(
+    where: object,
+    records: MemoryRecords,
+    first: CheckedBatch,
+    info: LogAppendInfo,
+    log_end_offset: int,
+) -> None:
+    """Check that records that have their offsets begin at or after the log end offset.
+
+    Args:
+        where: the partition, named in the error.
+        records: the append.
+        first: its first batch.
+        info: its summary.
+        log_end_offset: the log's.
+
+    Raises:
+        UnexpectedAppendOffsetError: they begin before it.
+        InvalidRecordError, CorruptRecordError: so does a compressed message that cannot be read.
+    """
+    found = info.first_or_last_offset_of_first_batch
+    if found >= log_end_offset:
+        return
+    which, offset = "first offset", info.first_offset
+    if offset == UNKNOWN_OFFSET:
+        which, offset = "last offset of the first batch", first.base_offset
+    if offset == UNKNOWN_OFFSET:
+        offset = received_records(records.buffer, first)[0].offset
+    raise UnexpectedAppendOffsetError(
+        f"{where}: the {which} is {found}, below the log end offset {log_end_offset}; "
+        f"last offset {info.last_offset}, log start offset {info.log_start_offset}",
+        offset,
+        info.last_offset,
+    )

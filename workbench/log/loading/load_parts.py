@@ -13,7 +13,6 @@ from workbench.log.fetch import LogOffsetMetadata
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.log.loading.loader import LogLoader
 from workbench.log.local_log import LocalLog
-from workbench.log.parts import LogParts
 from workbench.log.producers.state import ProducerStateManager
 from workbench.log.segments.log_segments import LogSegments
 from workbench.log.watermarks import Watermarks
@@ -27,10 +26,13 @@ def load_parts(
     had_clean_shutdown: bool,
     producer_config: ProducerStateConfig,
     remaining: Callable[[int], None] | None,
-) -> LogParts:
+) -> tuple[LocalLog, LeaderEpochCache, ProducerStateManager, Watermarks]:
     """Load a log, creating its directory if missing, and recover it if necessary.
 
     For arguments and errors see `Log.open`.
+
+    Returns:
+        The parts of a `BaseLog` besides its context.
     """
     directory = context.directory
     if not context.fs.exists(directory):
@@ -60,8 +62,7 @@ def load_parts(
     active = segments.active
     end = LogOffsetMetadata(loaded.next_offset, active.base_offset, active.size)
     local = LocalLog(context, segments, loaded.recovery_point, end)
-    lock = threading.RLock()
     start = max(loaded.log_start_offset, segments.all[0].base_offset)
-    watermarks = Watermarks(local, state, start, lock)
+    watermarks = Watermarks(local, state, start, threading.RLock())
     watermarks.raise_log_start(start)  # the recovery point is not before it
-    return LogParts(context, local, epochs, state, watermarks, lock)
+    return local, epochs, state, watermarks

@@ -249,27 +249,29 @@ class _Decoder:
 
     def _decode(self, window: Window) -> Iterator[Chunk]:
         """Decode the wanted batches of a window, in one chunk or more."""
+        all_rows = window.rows
+        has_large = self._has_large_values(window)
+        wanted = np.flatnonzero(self._wanted(all_rows))
+        if len(wanted) < len(all_rows):
+            window = window._replace(rows=all_rows[wanted])
         rows = window.rows
-        wanted = self._wanted(rows)
-        kinds = np.where(wanted, rows["magic"] * np.int8(8) + rows["codec"], np.int8(-1))
+        kinds = rows["magic"] * np.int8(8) + rows["codec"]
         edges = np.flatnonzero(kinds[1:] != kinds[:-1]) + 1
         value_data = None
-        if not len(edges) and kinds[0] == 2 * 8 + NONE and self._has_large_values(window):
+        if has_large and len(rows) and not len(edges) and kinds[0] == 2 * 8 + NONE:
             self._give_away()
             value_data = window.data
         chunk = _ChunkStart(ColumnBuilder(self._options, self._pool, value_data), 0)
-        for first, last in pairwise([0, *edges.tolist(), len(rows)]):
-            if kinds[first] < 0:
-                continue
+        for first, last in pairwise([0, *edges.tolist(), len(rows)] if len(rows) else []):
             if kinds[first] % 8 == NONE:
                 self._decode_plain(window, (first, last), chunk)
                 continue
             for done in self._decode_compressed(window, (first, last), chunk):
                 if chunk.builder.byte_count > _CHUNK_BYTES:
-                    yield self._chunk(rows[chunk.first_row : done], chunk.builder)
+                    yield self._chunk(all_rows, wanted, (chunk.first_row, done), chunk.builder)
                     chunk.builder = ColumnBuilder(self._options, self._pool)
                     chunk.first_row = done
-        yield self._chunk(rows[chunk.first_row :], chunk.builder)
+        yield self._chunk(all_rows, wanted, (chunk.first_row, len(rows)), chunk.builder)
 
     def _wanted(self, rows: Rows) -> npt.NDArray[np.bool_]:
         """Return bool[m]: which batches are to be decoded; those that cannot be are noted."""
@@ -294,8 +296,21 @@ class _Decoder:
         records = int(np.add.reduce(window.rows["record_count"]))
         return bool(self._options & VALUES) and len(window.data) >= _LARGE_RECORD * records
 
-    def _chunk(self, rows: Rows, builder: ColumnBuilder) -> Chunk:
-        return Chunk(rows, builder.finish(), self._take_problems())
+    def _chunk(
+        self,
+        rows: Rows,
+        wanted: npt.NDArray[np.int64],
+        run: tuple[int, int],
+        builder: ColumnBuilder,
+    ) -> Chunk:
+        """Return the records of a run of the wanted rows, and all rows that the run covers."""
+        columns = builder.finish()
+        first, last = run
+        start = int(wanted[first - 1]) + 1 if first else 0
+        end = int(wanted[last - 1]) + 1 if last < len(wanted) else len(rows)
+        if len(wanted) < len(rows):
+            columns.batch[:] = wanted[first:last][columns.batch] - start
+        return Chunk(rows[start:end], columns, self._take_problems())
 
     def _decode_plain(self, window: Window, run: tuple[int, int], chunk: "_ChunkStart") -> None:
         """Decode a run of uncompressed batches of one magic."""
@@ -304,7 +319,7 @@ class _Decoder:
         old = rows[0]["magic"] < 2
         spans = window.places(rows)
         spans[:, 0] += 0 if old else BATCH_HEADER_SIZE
-        size = int(spans[-1, 1] - spans[0, 0]) + BATCH_HEADER_SIZE
+        size = int(np.add.reduce(rows["size"])) + BATCH_HEADER_SIZE
         # The message kernel asks for room by the smallest message, whatever it finds.
         count = size // SMALLEST_ENTRY + 1 if old else int(np.add.reduce(rows["record_count"]))
         options = self._options | (CHECK_CRC if self._check_crc else 0)

@@ -121,6 +121,14 @@ class CheckedBatch(NamedTuple):
         """
         return self.problem not in _NOT_VALID
 
+    def numbered(self, base_offset: int, last_offset: int, leader_epoch: int) -> "CheckedBatch":
+        """Return the facts of the batch with the offsets and the epoch that a leader sets.
+
+        By position, which takes a fifth of `_replace`: every append calls it.
+        """
+        times = self[4:6]
+        return _checked((*self[:2], base_offset, last_offset, *times, leader_epoch, *self[7:]))
+
 
 class ReceivedRecord(NamedTuple):
     """What the rules of a topic need to know about a record, or a message inside a message.

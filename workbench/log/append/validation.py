@@ -1,12 +1,17 @@
-"""The rules for the batches and records that a leader appends.
+"""Check the records that a leader appends, and assign offsets, epoch, time and codec.
 
-They judge the facts that `record.writing.batch_checks` collected; nothing is changed.
+Bytes that need not change stay: a batch that keeps its format and codec is changed in place, only
+in its header. Only batches that are converted or recompressed are rebuilt; records of magic 2 are
+then copied as bytes if encoding them again would give the same bytes.
 
-Kafka: LogValidator.validateBatch, validateRecord (4.2)
+Kafka: LogValidator (4.2)
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple, NoReturn
+
+import numpy as np
 
 from workbench.config.changed_defaults import told
 from workbench.errors import (
@@ -16,17 +21,102 @@ from workbench.errors import (
     UnsupportedForMessageFormatError,
 )
 from workbench.layout import problems
-from workbench.layout.attributes import LOG_APPEND_TIME, NO_TIMESTAMP, NONE
+from workbench.layout.attributes import (
+    CODEC_NAMES,
+    CREATE_TIME,
+    LOG_APPEND_TIME,
+    NO_TIMESTAMP,
+    NONE,
+)
+from workbench.log.append.append_info import ValidationResult
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.record.memory_records import MemoryRecords
+from workbench.record.reading.batch_records import Record, columns_of
 from workbench.record.writing.batch_checks import (
     CheckedBatch,
     ReceivedRecord,
     RecordRules,
+    check_batches,
     received_records,
+    verbatim_records,
 )
+from workbench.record.writing.batch_fields import (
+    set_last_offset,
+    set_max_timestamp,
+    set_offset_and_epoch,
+)
+from workbench.record.writing.builder import RecordsBuilder
 
+NO_OFFSET: Final = -1
 _SHOWN: Final = 3  # record errors that a message shows; the exception has all
+
+
+class LogValidator:
+    """Checks one append and assigns its offsets.
+
+    Args:
+        topic_partition: the partition, named in errors.
+        rules: the topic's rules for records.
+        origin: the source of the records; a client's batches are checked in full.
+        leader_epoch: the epoch to assign to the batches.
+        now: ms; the time of the append.
+        magic: the log's magic.
+    """
+
+    __slots__ = ("_epoch", "_magic", "_now", "_origin", "_rules", "_where")
+
+    def __init__(
+        self,
+        topic_partition: object,
+        rules: RecordRules,
+        origin: AppendOrigin,
+        leader_epoch: int,
+        now: int,
+        magic: int = 2,
+    ) -> None:
+        self._where = topic_partition
+        self._rules = rules
+        self._origin = origin
+        self._epoch = leader_epoch
+        self._now = now
+        self._magic = magic
+
+    def validate_and_assign(
+        self, records: MemoryRecords, batches: list[CheckedBatch], offset: int
+    ) -> ValidationResult:
+        """Check the records and assign offsets that start at ``offset``.
+
+        Args:
+            records: complete batches; changed in place unless they are rebuilt.
+            batches: the result of `check_batches` with the rules of `rules_of`.
+            offset: the first record's offset.
+
+        Raises:
+            InvalidRecordError: a batch or record breaks a rule; the error says which records.
+            InvalidTimestampError: a record's timestamp is too far from now, or not of its producer.
+            CorruptRecordError: a batch cannot be decompressed, or a message in it has a bad CRC.
+            UnsupportedForMessageFormatError: the log's format has no transactions or producer ids.
+
+        Kafka: LogValidator.validateMessagesAndAssignOffsets (4.2)
+        """
+        if not batches:
+            raise InvalidRecordError(f"{self._where}: the append has no batch")
+        rules, first = self._rules, batches[0]
+        if first.is_ready and len(batches) == 1 and self._magic == 2 and rules.keeps(first.codec):
+            return assign_offset_in_place(records, first, offset, self._epoch, self._now)
+        checks = RecordChecks(self._where, rules, self._origin, self._now, self._magic)
+        found, stays, target = checks.check(records, batches)
+        if stays:
+            sets_time = rules.has_append_time
+            return assign_offsets_in_place(
+                records, batches, found, offset, self._epoch, self._now, sets_time=sets_time
+            )
+        time = self._now if rules.has_append_time else None
+        form = Form(self._magic, CODEC_NAMES[target], rules.level, time)
+        try:
+            return rebuild(records, batches, form, offset, self._epoch, self._now)
+        except ValueError as error:  # records that cannot be read, or that the format cannot hold
+            raise InvalidRecordError(f"{self._where}: {error}") from error
 
 
 class CheckedRecords(NamedTuple):
@@ -43,7 +133,7 @@ class CheckedRecords(NamedTuple):
     max_timestamp: int
 
 
-class Judge:
+class RecordChecks:
     """Applies the rules to the batches of one append.
 
     Args:
@@ -279,3 +369,157 @@ class _RecordErrors:
 def _wrapped(value: int) -> int:
     """Wrap a number like Java's int64."""
     return (value + 2**63) % 2**64 - 2**63
+
+
+def assign_offsets_in_place(
+    records: MemoryRecords,
+    batches: Sequence[CheckedBatch],
+    found: Sequence[CheckedRecords],
+    offset: int,
+    epoch: int,
+    now: int,
+    *,
+    sets_time: bool,
+) -> ValidationResult:
+    """Assign offsets to batches that keep their format and codec.
+
+    Args:
+        records: changed in place.
+        batches: its batches.
+        found: what is known about the records of each.
+        offset: the first record's offset.
+        epoch: the leader epoch to set; magic 0 and 1 have none.
+        now: ms; the time of the append.
+        sets_time: whether that becomes the records' time; otherwise they keep theirs.
+    """
+    numbered = []
+    largest, where = NO_TIMESTAMP, NO_OFFSET
+    for batch, checked in zip(batches, found, strict=True):
+        offset += checked.record_count
+        last_offset, max_timestamp = offset - 1, checked.max_timestamp
+        at, base_offset, leader_epoch = batch.position, batch.base_offset, -1
+        bits, kind, crc = batch.attributes, batch.timestamp_type, batch.crc
+        if batch.magic == 2:
+            base_offset, leader_epoch = base_offset + last_offset - batch.last_offset, epoch
+            set_offset_and_epoch(records.buffer, at, batch.size, base_offset, epoch)
+        else:
+            set_last_offset(records.buffer, at, last_offset)
+            if base_offset >= 0:
+                base_offset = last_offset
+        if batch.magic > 0:
+            kind = CREATE_TIME
+            if sets_time:
+                kind, max_timestamp = LOG_APPEND_TIME, now
+            if kind != batch.timestamp_type or max_timestamp != batch.max_timestamp:
+                bits, crc = set_max_timestamp(records.buffer, at, kind, max_timestamp)
+        numbered.append(
+            batch._replace(
+                base_offset=base_offset,
+                last_offset=last_offset,
+                max_timestamp=max_timestamp,
+                partition_leader_epoch=leader_epoch,
+                attributes=bits,
+                timestamp_type=kind,
+                crc=crc,
+                computed_crc=crc,
+            )
+        )
+        if max_timestamp > largest:
+            largest, where = max_timestamp, last_offset
+    return ValidationResult(records, numbered, offset, largest, where, now)
+
+
+def assign_offset_in_place(
+    records: MemoryRecords, batch: CheckedBatch, offset: int, epoch: int, now: int
+) -> ValidationResult:
+    """Assign offsets to the one batch of an append, as usual; nothing else in it changes."""
+    last_offset, largest = offset + batch.last_offset, batch.max_timestamp
+    set_offset_and_epoch(records.buffer, 0, batch.size, offset, epoch)
+    header = batch.numbered(offset, last_offset, epoch)
+    where = NO_OFFSET if largest == NO_TIMESTAMP else last_offset
+    return ValidationResult(records, [header], last_offset + 1, largest, where, now)
+
+
+class Form(NamedTuple):
+    """How the records are to be stored.
+
+    Attributes:
+        magic: the log's magic.
+        codec: its name.
+        level: the codec's level; None: its default.
+        append_time: ms, the time of all records; None: they keep theirs.
+    """
+
+    magic: int
+    codec: str
+    level: int | None
+    append_time: int | None
+
+
+def rebuild(
+    records: MemoryRecords,
+    batches: Sequence[CheckedBatch],
+    form: Form,
+    offset: int,
+    epoch: int,
+    now: int,
+) -> ValidationResult:
+    """Return one batch with all records, at consecutive offsets.
+
+    Args:
+        records: not changed.
+        batches: its batches, which were checked; if there are several, of magic 0 or 1.
+        form: how they are to be stored.
+        offset: the first record's offset.
+        epoch: the leader epoch to set.
+        now: ms; the time of the append.
+
+    Raises:
+        ValueError: the format cannot hold a record.
+        CorruptRecordError: a batch or record cannot be read.
+
+    Kafka: LogValidator.buildRecordsAndAssignOffsets (4.2)
+    """
+    first = batches[0]
+    encoded = columns = None
+    singles: list[Record] = []
+    if first.magic < 2 or form.magic < 2:
+        singles = records.records()
+    else:
+        if first.timestamp_type == CREATE_TIME and first.base_timestamp >= NO_TIMESTAMP:
+            encoded = verbatim_records(records.buffer, first)
+        if encoded is None:
+            columns = columns_of(records.buffer, records.batches().rows)
+    builder = RecordsBuilder(
+        form.magic,
+        form.codec,
+        form.level,
+        "CreateTime" if form.append_time is None else "LogAppendTime",
+        offset,
+        form.append_time,
+        producer_id=first.producer_id,
+        producer_epoch=first.producer_epoch,
+        base_sequence=first.base_sequence,
+        is_transactional=bool(first.is_transactional),
+        partition_leader_epoch=epoch,
+    )
+    if encoded is not None:
+        builder.append_encoded(
+            encoded, first.record_count, first.base_timestamp, first.largest_timestamp
+        )
+    elif columns is not None:
+        offsets = np.arange(offset, offset + len(columns), dtype=np.int64)
+        builder.append_columns(replace(columns, offsets=offsets))
+    for record in singles:
+        builder.append(record.timestamp, record.key, record.value, record.headers)
+    built = builder.build()
+    largest, where = builder.info
+    return ValidationResult(
+        built,
+        check_batches(built),
+        builder.next_offset,
+        NO_TIMESTAMP if largest is None else largest,
+        NO_OFFSET if where is None else where,
+        now,
+        message_size_maybe_changed=True,
+    )

@@ -1,0 +1,34 @@
+"""What one call takes does not grow: no route passes more modules or calls than it did.
+
+A cap that is left far behind is lowered. What makes a route longer has to be worth it.
+"""
+
+import pytest
+
+from tests.house.hops import Route, measure, routes
+
+CAPS = {
+    "append of one record": Route(64, 24, 40, 9),
+    "read": Route(29, 16, 20, 9),
+    "commit of an offset": Route(125, 41, 74, 16),
+    "fetch of an offset": Route(22, 9, 10, 7),
+    "verify": Route(155_000, 104, 50_000, 30),
+    "predict": Route(280_000, 124, 79_000, 32),
+    "what_if": Route(158_000, 130, 67_000, 28),
+}
+
+
+@pytest.fixture(scope="module")
+def measured() -> dict[str, Route]:
+    with routes() as found:
+        return {name: measure(call) for name, call in found.items()}
+
+
+@pytest.mark.parametrize("name", CAPS)
+def test_a_route_is_as_short_as_it_was(measured: dict[str, Route], name: str) -> None:
+    taken, cap = measured[name], CAPS[name]
+    assert all(one <= most for one, most in zip(taken, cap, strict=True)), f"{taken} of {cap}"
+
+
+def test_each_route_has_a_cap(measured: dict[str, Route]) -> None:
+    assert measured.keys() == CAPS.keys()
