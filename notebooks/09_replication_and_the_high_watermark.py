@@ -339,7 +339,7 @@ ReplicaLanes(compared, leader="2")
 # ```python
 # (partition,) = compared
 # for replica in partition.as_dict()["replicas"]:
-#     print(replica["broker"], replica["wouldTruncateTo"], "of", replica["logEndOffset"])
+#     print(replica["broker"], replica["would_truncate_to"], "of", replica["log_end_offset"])
 # ```
 #
 # ```output

@@ -54,10 +54,10 @@ def test_a_person_reads_who_is_ahead_and_what_would_be_lost(disks: dict[str, Pat
 def test_json_is_a_list_of_partitions(disks: dict[str, Path]) -> None:
     (each,) = run("compare-replicas", *given(disks, "1", "3"), "--json").json
     assert (each["topic"], each["partition"], each["verdict"]) == ("orders", 0, "lag")
-    assert (each["committedAtLeast"], each["committedAtMost"]) == (20, 20)
-    assert each["divergenceOffset"] is None
-    assert [r["wouldTruncateTo"] for r in each["replicas"]] == [{"3": 15}, {"1": 15}]
-    assert [r["highWatermark"] for r in each["replicas"]] == [20, 14]
+    assert (each["committed_at_least"], each["committed_at_most"]) == (20, 20)
+    assert each["divergence_offset"] is None
+    assert [r["would_truncate_to"] for r in each["replicas"]] == [{"3": 15}, {"1": 15}]
+    assert [r["high_watermark"] for r in each["replicas"]] == [20, 14]
     assert [v["kind"] for v in each["verdicts"]] == ["replica-lag"]
 
 

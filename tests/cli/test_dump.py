@@ -16,8 +16,9 @@ from tests.golden.cases import Case, Isolation
 from tests.naive import Record, batch
 from workbench.cli.show import value_text
 from workbench.loaders.exports import json_lines, pieces
-from workbench.loaders.schemas import BATCHES
+from workbench.loaders.schemas import schema_of
 from workbench.log_directory import open_log_directory
+from workbench.tables.segments import BatchRow
 
 Golden = Callable[[str], Case]
 
@@ -136,7 +137,7 @@ def test_batches_stand_before_their_records_with_the_columns_of_the_batch_table(
     directory = golden("4.2.0-txn").directory("data")
     lines = run("dump", directory, "--format", "jsonl", "--batches", "--control").lines
     batches = [line for line in lines if "base_offset" in line]
-    assert all(list(batch) == BATCHES.names for batch in batches)
+    assert all(list(batch) == schema_of(BatchRow).names for batch in batches)
     table = open_log_directory(directory).inspect.batches()
     assert len(batches) == table.num_rows
     for name in ("topic", "partition", "segment", "position", "codec", "producer_id", "crc"):

@@ -96,7 +96,7 @@ def test_transactions_of_the_shop() -> None:
     outcome = run("transactions", SHOP, "--json")
     assert outcome.code == 0
     found = {
-        row["transactionalId"]: (row["producerId"], row["state"], row["topicPartitions"])
+        row["transactional_id"]: (row["producer_id"], row["state"], row["partitions"])
         for row in outcome.json
     }
     assert found == {
@@ -104,7 +104,7 @@ def test_transactions_of_the_shop() -> None:
         "payments-us": (4, "CompleteCommit", []),
     }
     (row,) = run("transactions", SHOP, "--open", "--json").json
-    assert (row["transactionalId"], row["verdict"], row["blockedOffsets"]) == (
+    assert (row["transactional_id"], row["verdict"], row["blocked_offsets"]) == (
         "payments-eu",
         "waits",
         3,
@@ -139,7 +139,7 @@ def test_what_cannot_be_read_of_transactions_is_told(tmp_path: Path) -> None:
     log.append(transaction("a"), (None, b"x"))
     outcome = run("transactions", log.write(), "--json")
     assert outcome.code == 1
-    assert [row["transactionalId"] for row in outcome.json] == ["a"]
+    assert [row["transactional_id"] for row in outcome.json] == ["a"]
     assert "the key is null" in outcome.err
 
 

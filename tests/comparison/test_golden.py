@@ -177,14 +177,14 @@ def test_assignments_are_compared_with_the_metadata_log(golden: Golden, tmp_path
 def test_json_has_the_promised_names(golden: Golden) -> None:
     each: PartitionComparison = compare(golden("4.2.0-replicas"), "before")["unclean-0"]
     told = each.as_dict()
-    assert (told["divergenceOffset"], told["committedAtLeast"], told["committedAtMost"]) == (
+    assert (told["divergence_offset"], told["committed_at_least"], told["committed_at_most"]) == (
         30, 48, 48,
     )  # fmt: skip
     first, second = told["replicas"]
-    assert (first["broker"], first["logEndOffset"], first["lastEpoch"]) == ("1", 55, 2)
-    assert (first["highWatermark"], first["wouldTruncateTo"]) == (55, {"2": 30})
-    assert (second["highWatermark"], second["wouldTruncateTo"]) == (48, {"1": 30})
-    assert second["lostAsLeader"] == [30, 55]
+    assert (first["broker"], first["log_end_offset"], first["last_epoch"]) == ("1", 55, 2)
+    assert (first["high_watermark"], first["would_truncate_to"]) == (55, {"2": 30})
+    assert (second["high_watermark"], second["would_truncate_to"]) == (48, {"1": 30})
+    assert second["lost_as_leader"] == [30, 55]
     assert [verdict["kind"] for verdict in told["verdicts"]] == [
         "replica-divergence", "committed-lost", "unclean-election",
     ]  # fmt: skip

@@ -8,8 +8,9 @@ import workbench
 from tests.coordinator.writing import CoordinatorLog, commit, group_tombstone
 from workbench.coordinator.groups.commit_history import FATES
 from workbench.coordinator.partitioning import partition_for
-from workbench.loaders import schemas
+from workbench.loaders.schemas import schema_of
 from workbench.runtime.steps import Step
+from workbench.tables.groups import CommitRow
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def _fates(
     log: CoordinatorLog, version: str = "2.8"
 ) -> list[tuple[int, int | None, str, int | None]]:
     table = workbench.open_log_directory(log.write()).inspect.commits("g", version=version)
-    assert table.schema == schemas.COMMITS
+    assert table.schema == schema_of(CommitRow)
     rows = [
         (row["log_offset"], row["offset"], row["fate"], row["ended_at"])
         for row in table.drop_columns(["time", "commit_time", "expire_time"]).to_pylist()

@@ -9,8 +9,9 @@ import workbench
 from tests.coordinator.writing import TIME, CoordinatorLog, commit, group, group_tombstone, member
 from tests.golden.cases import Case, open_case
 from tests.naive import Record, batch
-from workbench.loaders import schemas
+from workbench.loaders.schemas import schema_of
 from workbench.loaders.tables.coordinator_explanation import GroupExplanation
+from workbench.tables.foresight import CoordinatorRuleRow
 
 DAY = 86_400_000
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
@@ -45,7 +46,7 @@ def test_a_group_that_resumes() -> None:
     assert [row.rule for row in story.of("orders-0")] == ["offset", "expiry", "log"]
     assert [row.rule for row in story if row.where is None] == ["partition", "load", "group"]
     table = story.to_arrow()
-    assert table.schema == schemas.COORDINATOR_EXPLANATION
+    assert table.schema == schema_of(CoordinatorRuleRow)
     assert "resumes in all 2 partitions" in story._repr_html_()
 
 

@@ -125,7 +125,7 @@ def test_a_marker_that_no_decision_explains(version: int, tmp_path: Path) -> Non
     assert outcome.code == 1
     assert outcome.err.endswith("2 transaction markers, 1 without data\n")
     (row,) = outcome.json
-    assert (row["topic"], row["offset"], row["type"], row["coordinatorEpoch"]) == (
+    assert (row["topic"], row["offset"], row["type"], row["coordinator_epoch"]) == (
         "payments", 0, "COMMIT", 7,
     )  # fmt: skip
     assert "missing" in run("transactions", tmp_path, "--markers").out

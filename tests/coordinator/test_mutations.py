@@ -16,10 +16,6 @@ from hypothesis import strategies as st
 
 from tests.coordinator.repairing import plan, repair
 from tests.coordinator.writing import TIME, CoordinatorLog, Pair
-from workbench.cli.show.coordinator_facts import (
-    repair_facts,
-    transaction_facts,
-)
 from workbench.coordinator.commit_lag import lags_of
 from workbench.coordinator.era import Era
 from workbench.coordinator.groups.commit_history import CommitHistory
@@ -31,21 +27,27 @@ from workbench.coordinator.repair.plan import plan_repairs
 from workbench.coordinator.repair.repair import REPAIR
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.inspection.listing import list_log_directories
-from workbench.loaders import schemas
 from workbench.loaders.tables.coordinator_explanation import explain_transaction, explained
 from workbench.loaders.tables.coordinator_rows import (
     commit_rows,
     group_rows,
     member_rows,
     offset_rows,
-    rebalance_rows,
     repair_rows,
     transaction_rows,
 )
-from workbench.loaders.tables.offset_fates import fate_table, fates_of_offsets
+from workbench.loaders.tables.offset_fates import fates_of_offsets
 from workbench.loaders.tables.rows import table_of
 from workbench.tables.columns import json_of
-from workbench.tables.groups import CommittedOffsetRow, GroupRow, MemberRow
+from workbench.tables.groups import (
+    CommitRow,
+    CommittedOffsetRow,
+    GroupRow,
+    MemberRow,
+    OffsetFateRow,
+    RebalanceRow,
+)
+from workbench.tables.transactions import RepairRow, TransactionRow
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 ARCHIVES = Path(__file__).parents[1] / "golden" / "archives"
@@ -119,18 +121,18 @@ def test_changed_group_records_never_stop_a_load(
     assert bool(load.findings) == (load.failure is not None)
     rows = [group_rows(coordinator), member_rows(coordinator), offset_rows(coordinator.offsets())]
     facts = [json_of(each) for each in chain(*rows)]
-    facts += [repair_facts(each, show_values=True) for each in plan_repairs(listing)]
+    facts += [json_of(each) for each in repair_rows(plan_repairs(listing), values=True)]
     json.dumps(facts)
     table_of(GroupRow, group_rows(coordinator))
     table_of(MemberRow, member_rows(coordinator))
     table_of(CommittedOffsetRow, offset_rows(coordinator.offsets()))
-    table_of(schemas.COMMITS, commit_rows(history.commits))
+    table_of(CommitRow, commit_rows(history.commits))
     lags = lags_of(history.commits, coordinator.logs)
-    table_of(schemas.COMMITS, commit_rows(history.commits, lags))
-    table_of(schemas.REBALANCES, rebalance_rows(rebalances.finish()))
+    table_of(CommitRow, commit_rows(history.commits, lags))
+    table_of(RebalanceRow, rebalances.finish())
     fates = fates_of_offsets(listing, now=data.draw(st.sampled_from([0, 1 << 41, 1 << 62])))
-    fate_table(fates)
-    json.dumps([fate.as_dict() for fate in fates])
+    table_of(OffsetFateRow, fates)
+    json.dumps([json_of(fate) for fate in fates])
     for name in {each.group for each in history.commits}:
         story = explained(coordinator, name)
         json.dumps(story.as_dict())
@@ -146,20 +148,20 @@ def test_changed_transaction_records_never_stop_a_load(tmp_path: Path, data: st.
     log.append(*data.draw(mutated(pairs)))
     listing = list_log_directories(log.write())
     coordinator = StoredTransactions(listing)
-    table_of(schemas.TRANSACTIONS, transaction_rows(coordinator))
+    table_of(TransactionRow, transaction_rows(coordinator))
     names: list[str | int] = [*coordinator.transactions, 3, "nosuch"]
     for name in names:
         story = explain_transaction(listing, name, now=data.draw(st.sampled_from([None, 1 << 62])))
         json.dumps(story.as_dict())
         assert story.to_arrow().num_rows == len(story)
         assert story.conclusion in str(story)
-    json.dumps([transaction_facts(each) for each in coordinator.transactions.values()])
+    json.dumps([json_of(each) for each in transaction_rows(coordinator)])
     (load,) = coordinator.loads
     assert bool(load.findings) == (load.failure is not None)
     assert load.end_offset <= log.next_offset
     planned = plan_repairs(listing)
-    json.dumps([repair_facts(each, show_values=True) for each in planned])
-    table_of(schemas.COORDINATOR_REPAIRS, repair_rows(planned, values=True))
+    json.dumps([json_of(each) for each in repair_rows(planned, values=True)])
+    table_of(RepairRow, repair_rows(planned, values=True))
     assert any(each.by == REPAIR for each in planned) or not load.findings
 
 

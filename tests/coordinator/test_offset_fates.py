@@ -12,7 +12,8 @@ from tests.cli.program import run
 from tests.coordinator.writing import TIME, CoordinatorLog, commit, group, member
 from tests.golden.cases import Case, names
 from workbench.errors import ConfigError
-from workbench.loaders import schemas
+from workbench.loaders.schemas import schema_of
+from workbench.tables.groups import OffsetFateRow
 
 MINUTE, DAY = 60_000, 86_400_000
 MINUTES = "offsets.retention.minutes"
@@ -61,7 +62,7 @@ def test_the_rows(log: CoordinatorLog) -> None:
     log.append(commit("g", "foo", 0, 1), commit("g", "foo", 1, 1, commitTimestamp=TIME + 5000))
     result = workbench.what_if(log.write(), {MINUTES: 1}, now=TIME + MINUTE)
     table = result.offsets_to_arrow()
-    assert table.schema == schemas.OFFSET_FATES
+    assert table.schema == schema_of(OffsetFateRow)
     assert table["is_gone"].to_pylist() == [True, False]
     first, second = result.offsets
     assert first.reason == (

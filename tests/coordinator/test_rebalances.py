@@ -18,8 +18,9 @@ from tests.coordinator.writing import (
 )
 from workbench.coordinator.groups.rebalance_history import EVENTS, RebalanceHistory
 from workbench.coordinator.load_steps import KINDS
-from workbench.loaders import schemas
+from workbench.loaders.schemas import schema_of
 from workbench.runtime.steps import Step
+from workbench.tables.groups import RebalanceRow
 
 FOO, BAR = "q2itc_CbSySKWltU1niWnw", "ieoyKSJYTY2cEnlgEekSDw"
 
@@ -32,7 +33,7 @@ def log(tmp_path: Path) -> CoordinatorLog:
 def _rows(log: CoordinatorLog, version: str | None = None) -> list[dict[str, Any]]:
     logs = workbench.open_log_directory(log.write())
     table = logs.inspect.rebalances("g", version=version)
-    assert table.schema == schemas.REBALANCES
+    assert table.schema == schema_of(RebalanceRow)
     rows: list[dict[str, Any]] = table.to_pylist()
     assert {row["event"] for row in rows} <= set(EVENTS)
     return rows

@@ -11,8 +11,9 @@ from tests.coordinator.writing import TIME, CoordinatorLog, commit, record, tran
 from tests.naive import Record, batch
 from workbench.decoders import transaction_state
 from workbench.errors import ConfigError
-from workbench.loaders import schemas
+from workbench.loaders.schemas import schema_of
 from workbench.loaders.tables.coordinator_explanation import TransactionExplanation
+from workbench.tables.foresight import CoordinatorRuleRow
 
 FOO: dict[str, Any] = {"transactionPartitions": [{"topic": "foo", "partitionIds": [0]}]}
 ONGOING = {**FOO, "transactionStatus": 1, "transactionStartTimestampMs": TIME}
@@ -75,7 +76,7 @@ def test_an_ongoing_transaction(log: CoordinatorLog) -> None:
     assert "forceTerminateTransaction --transactionalId a " in _row(story, "what ends it").reason
     assert story.conclusion.startswith("is open since 2023-11-14T22:13:20.000Z")
     table = story.to_arrow()
-    assert table.schema == schemas.COORDINATOR_EXPLANATION
+    assert table.schema == schema_of(CoordinatorRuleRow)
     assert table.num_rows == len(story)
     assert "is open since" in story._repr_html_()
     assert list(_explain(log, 42)) == list(story) == list(_explain(log, "42"))
@@ -127,7 +128,7 @@ def test_times_of_the_broker_s_configuration(log: CoordinatorLog) -> None:
     with pytest.raises(ConfigError):
         _explain(log, "a", config={"transactional.id.expiration.ms": 0})
     told = run("transaction", "a", log.root, "--json", "--set", "transactional.id.expiration.ms=9")
-    assert told.json["expiresAt"] == TIME + 9
+    assert told.json["expires_at"] == TIME + 9
 
 
 @pytest.mark.parametrize("fields", [COMPLETE, {**ONGOING, "producerId": 7}])
@@ -205,8 +206,8 @@ def test_the_command(log: CoordinatorLog) -> None:
     outcome = run("transaction", "a b", log.root, "--json")
     assert outcome.code == 0
     found = outcome.json
-    assert (found["state"], found["producerId"]) == ("Ongoing", 42)
-    assert [(row["topic"], row["firstOffset"]) for row in found["open"]] == [("foo", 1)]
+    assert (found["state"], found["producer_id"]) == ("Ongoing", 42)
+    assert [(row["topic"], row["first_offset"]) for row in found["open"]] == [("foo", 1)]
     assert {row["rule"] for row in found["rules"]} >= {"timeout", "hanging"}
     assert "'a b'" in found["rules"][-1]["reason"]
     assert "what ends it" in run("transaction", "42", log.root).out

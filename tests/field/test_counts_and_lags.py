@@ -161,7 +161,7 @@ def test_lags_are_those_of_the_command_of_kafka(lags: FieldCase) -> None:
     ours = {
         (each["group"], each["topic"], str(each["partition"])): (
             str(each["offset"]),
-            str(each["logEndOffset"]),
+            str(each["log_end_offset"]),
             str(each["lag"]),
         )
         for each in rows

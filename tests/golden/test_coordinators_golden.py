@@ -43,7 +43,7 @@ def _answers(case: Case) -> dict[str, dict[str, Any]]:
 
 def _as_told(row: dict[str, Any]) -> dict[str, Any]:
     told = {"offset": row["offset"], "metadata": row["metadata"]}
-    return told if row["leaderEpoch"] is None else {**told, "leaderEpoch": row["leaderEpoch"]}
+    return told if row["leader_epoch"] is None else {**told, "leaderEpoch": row["leader_epoch"]}
 
 
 def _served_offsets(directory: Path) -> dict[str, dict[str, Any]]:
@@ -51,7 +51,7 @@ def _served_offsets(directory: Path) -> dict[str, dict[str, Any]]:
     assert outcome.code == 0, outcome.err
     found: dict[str, dict[str, Any]] = {}
     for row in outcome.json:
-        assert row["served"]
+        assert row["unserved"] is None
         found.setdefault(row["group"], {})[f"{row['topic']}-{row['partition']}"] = _as_told(row)
     return found
 
@@ -77,13 +77,13 @@ def test_an_open_transactions_commits_are_not_served(name: str, golden: Golden) 
     case = golden(name)
     directory = case.directory("after")
     rows = run("offsets", directory, "--all", "--group", "g-txn", "--json").json
-    pending = [row for row in rows if not row["served"]]
+    pending = [row for row in rows if row["unserved"] is not None]
     assert {(row["topic"], row["partition"], row["offset"]) for row in pending} == {
         ("g-one", 0, 23),
         ("g-two", 0, 8),
     }
     assert all("has neither committed nor aborted" in row["unserved"] for row in pending)
-    assert all(row["producerId"] is not None for row in pending)
+    assert all(row["producer_id"] is not None for row in pending)
 
 
 @pytest.mark.parametrize("name", names("groups|streams-group"))
@@ -108,7 +108,7 @@ def test_the_groups_are_those_that_an_admin_client_was_told(name: str, golden: G
 def _listed(row: dict[str, Any]) -> str:
     kind = "Classic" if row["kind"] == "simple" else row["kind"].capitalize()
     return (
-        f"(groupId='{row['group']}', type={kind}, protocol='{row['protocolType']}', "
+        f"(groupId='{row['group']}', type={kind}, protocol='{row['protocol_type']}', "
         f"groupState={row['state']})"
     )
 
@@ -125,10 +125,10 @@ def _assert_described(row: dict[str, Any] | None, told: dict[str, Any] | str) ->
     assert (row["kind"] == "simple") == (is_simple[1] == "true")
     members = [
         {
-            "member": member["memberId"],
-            "instance": member["groupInstanceId"],
-            "client": member["clientId"],
-            "host": member["clientHost"],
+            "member": member["member_id"],
+            "instance": member["group_instance_id"],
+            "client": member["client_id"],
+            "host": member["client_host"],
             "assignment": member["assignment"],
         }
         for member in row["members"]
@@ -139,12 +139,11 @@ def _assert_described(row: dict[str, Any] | None, told: dict[str, Any] | str) ->
     )
     epochs = re.search(r"groupEpoch=(\w+), targetAssignmentEpoch=(\w+)", told["text"])
     if epochs is not None:
-        mine = (row["groupEpoch"], row["targetAssignmentEpoch"])
+        is_classic = row["kind"] in {"classic", "simple"}
+        mine = (None if is_classic else row["generation"], row["assignment_epoch"])
         assert tuple("null" if each is None else str(each) for each in mine) == epochs.groups()
     reached = re.findall(r"memberEpoch=(\w+)", told["text"])
-    mine_reached = [
-        "null" if m["memberEpoch"] is None else str(m["memberEpoch"]) for m in row["members"]
-    ]
+    mine_reached = ["null" if m["epoch"] is None else str(m["epoch"]) for m in row["members"]]
     if reached:
         assert sorted(mine_reached) == sorted(reached)
 
@@ -157,10 +156,10 @@ def test_share_groups_are_those_that_an_admin_client_was_told(name: str, golden:
         for group, text in told["shareGroups"].items():
             row = rows[group]
             assert f"groupState={row['state']}," in text
-            assert f"groupEpoch={row['groupEpoch']}, " in text
-            assert f"targetAssignmentEpoch={row['targetAssignmentEpoch']}," in text
+            assert f"groupEpoch={row['generation']}, " in text
+            assert f"targetAssignmentEpoch={row['assignment_epoch']}," in text
             assert re.findall(r"memberId=([^,]+)", text) == [
-                member["memberId"] for member in row["members"]
+                member["member_id"] for member in row["members"]
             ]
             partitions = re.findall(r"assignment=\(topicPartitions=([^)]*)\)", text)
             assert [sorted(each.split(",")) for each in partitions] == [
@@ -175,15 +174,15 @@ def test_share_offsets_are_those_that_an_admin_client_was_told(name: str, golden
     for label, told in _answers(case).items():
         for group, partitions in told["shareOffsets"].items():
             facts = run("group", group, case.directory(label), "--json").json
-            rows = {f"{row['topic']}-{row['partition']}": row for row in facts["shareOffsets"]}
+            rows = {f"{row['topic']}-{row['partition']}": row for row in facts["share_offsets"]}
             assert rows.keys() == partitions.keys()
             for partition, text in partitions.items():
                 row = rows[partition]
-                start, epoch = row["startOffset"], row["leaderEpoch"]
+                start, epoch = row["start_offset"], row["leader_epoch"]
                 lag = "null" if row["lag"] is None else row["lag"]
                 mine = f"{{startOffset={start}, leaderEpoch={epoch}, lag={lag}}}"
                 assert text == ("null" if start is None else f"SharePartitionOffsetInfo{mine}")
-                assert row["inFlight"] == sum(
+                assert row["in_flight"] == sum(
                     row[state] for state in ("available", "acknowledged", "archived")
                 )
                 compared += 1
@@ -231,7 +230,7 @@ def test_transactions_are_those_that_an_admin_client_was_told(name: str, golden:
     for label, key in (("before-restart", "before_restart"), ("data", "end")):
         rows = run("transactions", case.directory(label), "--json").json
         told = case.info["headline"][f"describeTransactions_{key}"]
-        found = {row["transactionalId"]: row for row in rows}
+        found = {row["transactional_id"]: row for row in rows}
         for name_, text in told.items():
             if text.startswith("error"):
                 assert name_ not in found
@@ -241,12 +240,12 @@ def test_transactions_are_those_that_an_admin_client_was_told(name: str, golden:
             partitions = re.search(r"topicPartitions=\[(.*)\]", text)
             assert start is not None
             assert partitions is not None
-            assert f"state={row['state']}, producerId={row['producerId']}, " in text
-            assert f"producerEpoch={row['producerEpoch']}, " in text
-            assert f"transactionTimeoutMs={row['transactionTimeoutMs']}, " in text
+            assert f"state={row['state']}, producerId={row['producer_id']}, " in text
+            assert f"producerEpoch={row['producer_epoch']}, " in text
+            assert f"transactionTimeoutMs={row['timeout_ms']}, " in text
             if label == "data":  # what runs remembers when an empty transaction began
-                assert row["transactionStartTimeMs"] == (int(start[1]) if start[1] else None)
-            assert row["topicPartitions"] == sorted(filter(None, partitions[1].split(", ")))
+                assert row["start_time"] == (int(start[1]) if start[1] else None)
+            assert row["partitions"] == sorted(filter(None, partitions[1].split(", ")))
 
 
 @pytest.mark.parametrize("name", names("txn"))

@@ -16,8 +16,10 @@ from tests.trees import snapshot
 from workbench.cleaner.decisions import Reason
 from workbench.errors import ConfigError, LogDirectoryError
 from workbench.inspection.partition import Partition
-from workbench.loaders import schemas
+from workbench.loaders.schemas import schema_of
 from workbench.loaders.tables.cleaning_plan import CleaningPlan
+from workbench.tables.cleaning import BatchDecisionRow, PlannedKeyRow, ReasonRow, RecordDecisionRow
+from workbench.tables.foresight import RuleRow
 
 Golden = Callable[[str], Case]
 
@@ -84,16 +86,16 @@ def test_a_plan_accounts_for_every_record_and_byte() -> None:
     before = snapshot(SHOP)
     customers = workbench.open_log_directory(SHOP)["customers-0"]
     plan = customers.plan_cleaning(now=NOW)
-    assert plan.decisions.schema == schemas.RECORD_DECISIONS
-    assert plan.batches.schema == schemas.BATCH_DECISIONS
+    assert plan.decisions.schema == schema_of(RecordDecisionRow)
+    assert plan.batches.schema == schema_of(BatchDecisionRow)
     assert pc.sum(plan.batches["record_count"]).as_py() == len(plan.decisions)
     saved = pc.sum(pc.subtract(plan.batches["size"], plan.batches["new_size"])).as_py()
     assert plan.size_after == customers.size - saved
     reasons = plan.reasons()
-    assert reasons.schema == schemas.REASONS
+    assert reasons.schema == schema_of(ReasonRow)
     assert pc.sum(reasons["records"]).as_py() == len(plan.decisions)
     keys = plan.keys(limit=10_000)
-    assert keys.schema == schemas.PLANNED_KEYS
+    assert keys.schema == schema_of(PlannedKeyRow)
     assert pc.sum(keys["records"]).as_py() == len(plan.decisions)
     gone = reasons.filter(pc.invert(reasons["is_kept"]))
     assert pc.sum(keys["dropped_records"]).as_py() == pc.sum(gone["records"]).as_py() == 612
@@ -258,7 +260,7 @@ def test_retention_is_explained_segment_by_segment() -> None:
     (row,) = [row for row in later if row.segment == kept.segment and row.rule == "retention.ms"]
     assert row.verdict == "deleted"
     assert told.conclusion.startswith("retention deletes 1 of 4 segments")
-    assert told.to_arrow().schema == schemas.EXPLANATION
+    assert told.to_arrow().schema == schema_of(RuleRow)
     assert "not asked" in told._repr_html_()
 
 

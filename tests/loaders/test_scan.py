@@ -17,8 +17,9 @@ import workbench
 from tests.golden.cases import Case
 from tests.naive import Record, batch, message
 from workbench.loaders.scan.scan import CorruptDataWarning
-from workbench.loaders.schemas import BATCH_FIELDS, RECORD_FIELDS, SCAN_FIELDS
+from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
 from workbench.log_directory import LogDirectory
+from workbench.tables.records import RecordBatchRow
 
 Golden = Callable[[str], Case]
 LOG = "00000000000000000000.log"
@@ -100,7 +101,7 @@ def test_the_batch_s_columns_come_on_request(golden: Golden) -> None:
     for found in table.to_pylist():
         of = told[found["partition"], found["segment"], found["batch_position"]]
         assert found["batch_base_offset"] == of["base_offset"]
-        for name in BATCH_FIELDS:
+        for name in RecordBatchRow._fields:
             if name in of and name != "segment":
                 assert found[name] == of[name]
         assert found["sequence"] == (

@@ -15,22 +15,36 @@ from tests.golden.cases import Case
 from tests.naive import Record, batch, wrapper
 from workbench.cli.show.facts import directory_facts, partition_facts
 from workbench.files.names import FileKind
-from workbench.loaders import schemas
+from workbench.loaders.schemas import schema_of
 from workbench.log_directory import LogDirectory
+from workbench.tables.directories import (
+    CheckpointRow,
+    FileRow,
+    FindingRow,
+    LeaderEpochRow,
+    ProducerRow,
+)
+from workbench.tables.segments import (
+    AbortedTransactionRow,
+    BatchRow,
+    OffsetIndexRow,
+    SegmentRow,
+    TimeIndexRow,
+)
 
 Golden = Callable[[str], Case]
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 
 TABLES = {
-    "segments": schemas.SEGMENTS,
-    "batches": schemas.BATCHES,
-    "offset_index": schemas.OFFSET_INDEX,
-    "time_index": schemas.TIME_INDEX,
-    "aborted_transactions": schemas.ABORTED_TRANSACTIONS,
-    "producers": schemas.PRODUCERS,
-    "checkpoints": schemas.CHECKPOINTS,
-    "leader_epochs": schemas.LEADER_EPOCHS,
-    "files": schemas.FILES,
+    "segments": schema_of(SegmentRow),
+    "batches": schema_of(BatchRow),
+    "offset_index": schema_of(OffsetIndexRow),
+    "time_index": schema_of(TimeIndexRow),
+    "aborted_transactions": schema_of(AbortedTransactionRow),
+    "producers": schema_of(ProducerRow),
+    "checkpoints": schema_of(CheckpointRow),
+    "leader_epochs": schema_of(LeaderEpochRow),
+    "files": schema_of(FileRow),
 }
 
 
@@ -120,7 +134,7 @@ def test_the_findings_are_those_of_verify() -> None:
     everything = logs.verify()
     assert everything
     assert logs.inspect.findings().to_pylist() == [each.as_dict() for each in everything]
-    assert logs.inspect.findings().schema == schemas.FINDINGS
+    assert logs.inspect.findings().schema == schema_of(FindingRow)
     some: list[dict[str, Any]] = [
         {"topics": "torn-tail"},
         {"topics": ["torn-tail", "flipped-byte"], "deep": False},

@@ -16,7 +16,10 @@ from tests.corrupt import edit, flip
 from tests.field.cases import open_field_case
 from tests.golden.cases import Case
 from tests.trees import snapshot
-from workbench.loaders import schemas
+from workbench.loaders.schemas import schema_of
+from workbench.tables.cleaning import CleaningRow, KeyRow
+from workbench.tables.directories import DiskUsageRow
+from workbench.tables.foresight import WhatIfRow
 
 Golden = Callable[[str], Case]
 
@@ -32,7 +35,7 @@ DAY = 86_400_000  # ms
 def test_every_byte_on_the_disk_is_accounted_for_once(name: str) -> None:
     folder = SAMPLES / name
     table = workbench.open_log_directory(folder).inspect.disk_usage()
-    assert table.schema == schemas.DISK_USAGE
+    assert table.schema == schema_of(DiskUsageRow)
     on_disk = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     assert pc.sum(table["bytes"]).as_py() == on_disk
     by_partition = table.group_by(["topic", "partition"]).aggregate([("bytes", "sum")])
@@ -83,7 +86,7 @@ def test_uncompressed_keys_and_values_take_their_own_bytes() -> None:
 def test_keys_are_those_of_a_scan_and_the_costly_ones_come_first() -> None:
     logs = workbench.open_log_directory(SHOP)
     table = logs.inspect.keys(topics="customers", limit=None)
-    assert table.schema == schemas.KEYS
+    assert table.schema == schema_of(KeyRow)
     records = logs.scan(topics=["customers"]).to_arrow()
     assert pc.sum(table["records"]).as_py() == len(records)
     seen: dict[tuple[int, bytes], list[dict[str, object]]] = {}
@@ -113,7 +116,7 @@ def test_the_cleaning_table_tells_of_every_partition() -> None:
     before = snapshot(SHOP)
     logs = workbench.open_log_directory(SHOP)
     table = logs.inspect.cleaning(now=NOW)
-    assert table.schema == schemas.CLEANING
+    assert table.schema == schema_of(CleaningRow)
     assert len(table) == len(logs)
     rows = {f"{row['topic']}-{row['partition']}": row for row in table.to_pylist()}
     customers = rows["customers-0"]
@@ -195,7 +198,7 @@ def test_what_if_tells_what_goes_and_why() -> None:
     plan = logs["customers-0"].plan_cleaning(config, now=1_732_990_000_000)
     assert customers.size_after == plan.size_after
     table = result.to_arrow()
-    assert table.schema == schemas.WHAT_IF
+    assert table.schema == schema_of(WhatIfRow)
     assert pc.sum(table["size"]).as_py() == sum(fate.size for fate in result)
     assert result.summary in result._repr_html_()
     assert customers.cleaning in str(result)

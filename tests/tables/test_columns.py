@@ -101,7 +101,7 @@ def test_a_type_without_a_column_is_refused() -> None:
 
 @pytest.mark.parametrize("row_class", _declared(), ids=lambda each: each.__name__)
 def test_every_declared_table_says_what_its_rows_and_fields_are(row_class: Any) -> None:
-    assert row_class.__doc__.endswith(".")
+    assert row_class.__doc__.splitlines()[0].endswith(".")
     assert [each.name for each in columns_of(row_class) if not each.meaning] == []
     assert schema_of(row_class).names == [each.name for each in columns_of(row_class)]
 

@@ -124,7 +124,7 @@ def commit_lines(commits: Any) -> Iterator[tuple[tuple[str, int], CommitLine]]:
     """Yield topic and partition with the line of its commits, sorted.
 
     Args:
-        commits: rows of `schemas.COMMITS`, of one group.
+        commits: rows of `CommitRow`, of one group.
     """
     column = {
         name: commits.column(name).to_numpy(zero_copy_only=False)

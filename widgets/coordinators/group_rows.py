@@ -82,7 +82,7 @@ def rebalance_rows(rebalances: Iterable[dict[str, Any]]) -> list[dict[str, Any]]
     """Return what is shown of each rebalance: a mark on the lanes, and a row.
 
     Args:
-        rebalances: rows of `schemas.REBALANCES` of one group, with times in epoch ms.
+        rebalances: rows of `RebalanceRow` of one group, with times in epoch ms.
     """
     return [_rebalance_row(row) for row in rebalances]
 

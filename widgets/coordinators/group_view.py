@@ -27,12 +27,11 @@ from workbench.coordinator.groups.commit_history import CommitHistory
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.groups.rebalance_history import RebalanceHistory
 from workbench.coordinator.groups.stored_groups import StoredGroups
-from workbench.loaders import schemas
 from workbench.loaders.tables import coordinator_rows
 from workbench.loaders.tables.coordinator_explanation import GroupExplanation, explained
 from workbench.loaders.tables.rows import table_of
 from workbench.runtime.steps import Step
-from workbench.tables.groups import CommittedOffsetRow, GroupRow
+from workbench.tables.groups import CommitRow, CommittedOffsetRow, GroupRow, RebalanceRow
 
 MOST_LANES = 40
 """Partitions that have a lane: those with the largest lag. The table has all."""
@@ -189,10 +188,8 @@ class GroupView(KafkaWidget):
     def _read(self, name: str) -> None:
         """Read the group and send everything about it."""
         history, rebalances = self._observed(name)
-        self.commits = table_of(schemas.COMMITS, coordinator_rows.commit_rows(history.commits))
-        self.rebalances = table_of(
-            schemas.REBALANCES, coordinator_rows.rebalance_rows(rebalances.finish())
-        )
+        self.commits = table_of(CommitRow, coordinator_rows.commit_rows(history.commits))
+        self.rebalances = table_of(RebalanceRow, rebalances.finish())
         self.offsets = self._all_offsets.filter(pc.equal(self._all_offsets["group"], name))
         self.explanation: GroupExplanation = explained(self._coordinator, name, history)
         self.lines = {f"{topic}-{n}": line for (topic, n), line in commit_lines(self.commits)}

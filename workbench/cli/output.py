@@ -6,7 +6,6 @@ passes through `safe`; JSON is exact and has its own escapes.
 """
 
 import json
-import re
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
@@ -188,5 +187,5 @@ def time_of(milliseconds: int | None) -> str | None:
 
 
 def label(name: str) -> str:
-    """Return a name of JSON as people read it: ``state timestamp`` for stateTimestamp."""
-    return re.sub(r"(?<=[a-z])[A-Z]", lambda found: f" {found[0].lower()}", name).replace("_", " ")
+    """Return a name of JSON as people read it: ``state time`` for state_time."""
+    return name.replace("_", " ")

@@ -21,18 +21,21 @@ from workbench.loaders import schemas
 from workbench.loaders.remote import all_mounted
 from workbench.loaders.scan import arrow
 from workbench.loaders.scan.splits import OPEN_COST
+from workbench.loaders.schemas import schema_of
 from workbench.loaders.tables import segment_tables
 from workbench.loaders.tables.rows import finding_table
 from workbench.spark_source.option_values import flag, small_names
 from workbench.spark_source.options import SourceOptions, parse_options
 from workbench.spark_source.plan.planning import Plan
 from workbench.spark_source.worker import spare_collections
+from workbench.tables.directories import FindingRow
+from workbench.tables.segments import BatchRow, OffsetIndexRow, SegmentRow
 
 Found = Sequence[tuple[Partition, Segment]]
 
 _INDEX_ENTRIES: Final = pa.schema(
     [
-        *list(schemas.OFFSET_INDEX)[:3],
+        *list(schema_of(OffsetIndexRow))[:3],
         pa.field("index", pa.string(), nullable=False),  # offset or time
         pa.field("entry", pa.int32(), nullable=False),
         pa.field("offset", pa.int64(), nullable=False),
@@ -161,7 +164,7 @@ class FindingsReader(DataSourceReader):
             if isinstance(checked, Root) == (folders is None)
             for finding in without_info(findings)
         ]
-        yield from finding_table(found, _for_spark(schemas.FINDINGS)).to_batches()
+        yield from finding_table(found).cast(_for_spark(schema_of(FindingRow))).to_batches()
         spare_collections()
 
 
@@ -187,10 +190,10 @@ class _TableSource(DataSource):
 
 
 class BatchesSource(_TableSource):
-    """``format("kafka-log-batches")``: one row per batch, from the headers (`schemas.BATCHES`)."""
+    """``format("kafka-log-batches")``: one row per batch, from the headers (`BatchRow`)."""
 
     table = "batches"
-    rows = schemas.BATCHES
+    rows = schema_of(BatchRow)
 
     def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002
         """Return the reader."""
@@ -198,10 +201,10 @@ class BatchesSource(_TableSource):
 
 
 class SegmentsSource(_TableSource):
-    """``format("kafka-log-segments")``: one row per segment (`schemas.SEGMENTS`)."""
+    """``format("kafka-log-segments")``: one row per segment (`SegmentRow`)."""
 
     table = "segments"
-    rows = schemas.SEGMENTS
+    rows = schema_of(SegmentRow)
 
     def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002
         """Return the reader."""
@@ -226,7 +229,7 @@ class FindingsSource(_TableSource):
     """
 
     table = "findings"
-    rows = schemas.FINDINGS
+    rows = schema_of(FindingRow)
 
     def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002
         """Return the reader."""

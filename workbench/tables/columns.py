@@ -39,9 +39,11 @@ UInt32 = Annotated[int, Kind("uint32")]
 Time = Annotated[int, Kind("time")]
 Bytes = Annotated[bytes, Kind("large_binary")]
 Category = Annotated[str, Kind("category")]
+Headers = Annotated[list[tuple[str, bytes | None]], Kind("headers")]
 
 Topic = Annotated[str, "the topic"]
 PartitionNumber = Annotated[Int32, "number of the partition in its topic"]
+SegmentOffset = Annotated[int, "base offset of the segment"]
 
 _PLAIN: Final = {str: "string", int: "int64", bool: "bool", float: "float64", bytes: "binary"}
 
@@ -58,6 +60,7 @@ TEXTS: Final = {
     "time": "time in ms",
     "binary": "bytes",
     "large_binary": "bytes",
+    "headers": "list of objects",
     "list": "list",
     "struct": "object",
 }
@@ -115,7 +118,9 @@ def _column(name: str, hint: Any, *, is_nullable: bool = False) -> Column:
         hint, *given = get_args(hint)
         notes = tuple(given)
     meaning = next((note for note in reversed(notes) if isinstance(note, str)), "")
-    kind = next((note.name for note in notes if isinstance(note, Kind)), _PLAIN.get(hint))
+    kind = next((note.name for note in notes if isinstance(note, Kind)), None)
+    if kind is None and isinstance(hint, type):
+        kind = _PLAIN.get(hint)
     if kind is not None:
         return Column(name, kind, is_nullable, meaning)
     if get_origin(hint) in {UnionType, Union}:

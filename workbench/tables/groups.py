@@ -6,6 +6,7 @@ from workbench.tables.columns import Int32, PartitionNumber, Time, Topic
 
 Group = Annotated[str, "the group's id"]
 GroupKind = Annotated[str, "classic, simple, consumer, share or streams"]
+Log = Annotated[str, "the partition of the coordinator's topic, as __consumer_offsets-12"]
 LogPartition = Annotated[Int32, "the partition of the coordinator's topic that holds the record"]
 
 
@@ -83,3 +84,116 @@ class CommittedOffsetRow(NamedTuple):
     log_partition: LogPartition
     record_offset: Annotated[int, "of the commit in that partition"]
     unserved: Annotated[str | None, "why a restarted broker does not return it; null: it does"]
+
+
+class OffsetFateRow(NamedTuple):
+    """What the clean-up of expired offsets does with a committed offset: one row per offset."""
+
+    group: Group
+    topic: Topic
+    partition: PartitionNumber
+    offset: Annotated[int, "the committed offset"]
+    commit_time: Annotated[Time, "when it was committed"]
+    expires_at: Annotated[Time | None, "when it expires; null: never while the group is unchanged"]
+    rule: Annotated[str, "the rule that decides"]
+    is_gone: Annotated[bool, "whether it is removed at the given time"]
+    removes_group: Annotated[bool, "whether nothing is left of the group, so that it is removed"]
+    reason: Annotated[str, "why, with the figures"]
+
+    @property
+    def name(self) -> str:
+        """The partition, as its directory is named."""
+        return f"{self.topic}-{self.partition}"
+
+
+class CommitRow(NamedTuple):
+    """A record about a committed offset: one row per commit or tombstone in the log."""
+
+    log: Log
+    log_offset: Annotated[int, "the record's offset there"]
+    time: Annotated[Time | None, "the record's timestamp"]
+    group: Group
+    topic: Topic
+    partition: PartitionNumber
+    offset: Annotated[int | None, "the committed offset; null: a tombstone"]
+    leader_epoch: Annotated[Int32 | None, "the leader epoch of the last consumed record"]
+    metadata: Annotated[str | None, "what the client stored with the offset"]
+    commit_time: Annotated[Time | None, "when it was committed, as the commit says"]
+    expire_time: Annotated[Time | None, "when it expires, if the commit itself says so"]
+    producer_id: Annotated[int | None, "of a transactional commit"]
+    fate: Annotated[str, "what happened to the commit"]
+    ended_at: Annotated[int | None, "offset of the record that decided its fate; null: undecided"]
+    log_end_offset: Annotated[int | None, "of the partition at commit_time; null: unknown"]
+    lag: Annotated[int | None, "at commit_time; null: unknown, or not asked for"]
+    lag_reason: Annotated[str | None, "why it is unknown, or its base; null: LogAppendTime"]
+
+
+class MemberChange(NamedTuple):
+    """A member whose assignment or progress a rebalance changed, as it is afterwards."""
+
+    member_id: Annotated[str, "the member's id"]
+    epoch: Annotated[Int32 | None, "the epoch it has reached; null: a classic group"]
+    state: Annotated[str | None, "the progress of its assignment; null: a classic group"]
+    assignment: Annotated[list[str] | None, "partitions or tasks; null: cannot be read"]
+    target: Annotated[list[str] | None, "its target assignment; null: a classic group"]
+    revoking: Annotated[list[str] | None, "what it must give up; null: a classic group"]
+
+
+class RebalanceRow(NamedTuple):
+    """A change of a group's generation, epoch, members or assignment: one row per change."""
+
+    log: Log
+    log_offset: Annotated[int, "offset of its first record there"]
+    last_offset: Annotated[int, "offset of its last record there"]
+    time: Annotated[Time | None, "timestamp of these records"]
+    group: Group
+    kind: GroupKind
+    event: Annotated[str, "what happened"]
+    state: Annotated[
+        str | None, "of the group afterwards; null: compaction removed earlier records of it"
+    ]
+    generation: Annotated[Int32 | None, "afterwards; the epoch if the group is not classic"]
+    previous_generation: Annotated[Int32 | None, "before; null: unknown, or the group is new"]
+    assignment_epoch: Annotated[Int32 | None, "of the target assignment; null: a classic group"]
+    protocol: Annotated[str | None, "the assignor"]
+    leader: Annotated[str | None, "member id of the leader of a classic group"]
+    members: Annotated[Int32 | None, "how many it has afterwards; null: unknown"]
+    joined: Annotated[list[str] | None, "ids of new members; null: unknown"]
+    left: Annotated[list[str] | None, "ids of members that left; null: unknown"]
+    changes: Annotated[list[MemberChange], "members whose assignment or progress changed"]
+    reason: Annotated[str | None, "why; null: the log does not show it"]
+
+
+class DeliveryRange(NamedTuple):
+    """Records of a share group with one delivery state."""
+
+    first_offset: Annotated[int, "the first of the offsets"]
+    last_offset: Annotated[int, "the last of the offsets, inclusive"]
+    state: Annotated[str, "available, acquired, acknowledged, archiving or archived"]
+    delivery_count: Annotated[Int32, "how often the records were delivered"]
+
+
+class ShareRow(NamedTuple):
+    """What a share group has delivered of a partition: one row per share-partition."""
+
+    group: Group
+    topic: Topic
+    partition: PartitionNumber
+    topic_id: Annotated[str, "the topic's id"]
+    start_offset: Annotated[int | None, "all below it are delivered; null: not read yet"]
+    end_offset: Annotated[int | None, "where the next records are fetched"]
+    leader_epoch: Annotated[Int32, "of the partition when the state was written"]
+    state_epoch: Annotated[Int32, "counts initializations and resets of the start offset"]
+    delivery_complete_count: Annotated[
+        Int32 | None, "records from the start offset on that are acknowledged or archived"
+    ]
+    states: Annotated[tuple[DeliveryRange, ...], "delivery states from the start offset on"]
+    log: Annotated[str, "the partition of __share_group_state with the newest record"]
+    record_offset: Annotated[int, "of that record"]
+    log_start_offset: Annotated[int | None, "null: the directories do not have the log"]
+    log_end_offset: Annotated[int | None, "null: the directories do not have the log"]
+    lag: Annotated[int | None, "records that are left to deliver; null: unknown"]
+    in_flight: Annotated[int, "end offset less start offset"]
+    available: Annotated[int, "how many of these are to be delivered again"]
+    acknowledged: Annotated[int, "how many of these are acknowledged"]
+    archived: Annotated[int, "how many of these are archived"]

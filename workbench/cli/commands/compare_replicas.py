@@ -64,12 +64,13 @@ def command(
     records are lost, or a log is damaged, 3 there is nothing to compare.
 
     With --json: a list of objects, one per partition, with topic, partition, verdict (alike, lag,
-    damage, divergence, loss), ahead, divergenceOffset (first offset at which two replicas hold
-    different records; null if none do), committedAtLeast, committedAtMost, leader and isr (from
+    damage, divergence, loss), ahead, divergence_offset (first offset at which two replicas hold
+    different records; null if none do), committed_at_least, committed_at_most, leader and isr (from
     the cluster's metadata, or null), replicas, pairs and verdicts (findings as of verify --json).
-    A replica has broker, path, topicId, stop, logStartOffset, logEndOffset, lastEpoch, epochs,
-    highWatermark (of the checkpoint), recoveredEndOffset, restartHighWatermark, wouldTruncateTo
-    (leader to offset), lostAsLeader (committed offsets, first and end; or null) and damage.
+    A replica has broker, path, topic_id, stop, log_start_offset, log_end_offset, last_epoch,
+    epochs, high_watermark (of the checkpoint), recovered_end_offset, restart_high_watermark,
+    would_truncate_to (leader to offset), lost_as_leader (committed offsets, first and end; or null)
+    and damage.
     """
     chosen = [int(each) if each.isdecimal() else each for each in partitions]
     disks = {broker: open_logs(tuple(paths)) for broker, paths in _by_broker(brokers).items()}

@@ -36,6 +36,7 @@ from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.rows import joined_rows
 from workbench.loaders.exports.json_lines import batch_values
 from workbench.log_directory import LogDirectory
+from workbench.tables.columns import json_of
 
 T = TypeVar("T")
 
@@ -280,10 +281,7 @@ def _remote_facts(partition: Partition) -> Facts:
     """Return rows about the segments in the remote tier; nothing if no tier was opened."""
     if partition.remote is None:
         return {}
-    rows = [row._asdict() for row in remote_segment_rows(partition)]
-    for row in rows:
-        row["leader_epochs"] = {str(each.epoch): each.start_offset for each in row["leader_epochs"]}
-    return {"remote_segments": rows}
+    return {"remote_segments": [json_of(row) for row in remote_segment_rows(partition)]}
 
 
 def _segment_line(segment: Segment, start: int) -> Facts | None:

@@ -15,7 +15,7 @@ from workbench.coordinator.groups.groups import ClassicGroup, Fields, Group, Mod
 from workbench.coordinator.groups.members import members_of, modern_member
 from workbench.coordinator.groups.reconciliation import progress_of
 from workbench.runtime.steps import Step
-from workbench.tables.groups import MemberRow
+from workbench.tables.groups import MemberChange, MemberRow, RebalanceRow
 
 CREATED: Final = "created"
 REBALANCED: Final = "rebalanced"
@@ -58,51 +58,6 @@ _LONGEST_LIST: Final = 3  # members that a reason names
 
 _Key = tuple[str, str]  # partition of the coordinator's topic, and group
 _Record = tuple[int | None, str | None]  # type, and member; a group's tombstone has neither
-
-
-@dataclass(frozen=True, slots=True)
-class Rebalance:
-    """One change of a group.
-
-    Attributes:
-        log: name of the partition of the coordinator's topic.
-        log_offset, last_offset: offsets of the event's first and last record.
-        timestamp: of these records, ms; None: no timestamp.
-        group, kind: the group's id, and classic, simple, consumer, share or streams.
-        event: one of `EVENTS`.
-        state: the group's state after the event; Dead: it is removed; None: unknown, because
-            compaction has removed earlier records of the group.
-        generation: the generation after the event; the epoch of a group that is not classic; None:
-            the record with the epoch is not in the log up to here.
-        previous_generation: the one before; None: unknown, or the group is new.
-        assignment_epoch: the target assignment's epoch; None in a classic group.
-        protocol, leader: the assignor, and the member id of the leader of a classic group.
-        members: how many the group has after the event; None: unknown, as its state.
-        joined, left: ids of the members that came and went, without static members that came back;
-            None: unknown, because the log does not show all of the group before the event.
-        changes: the members whose assignment, target, epoch or state changed, as they are after
-            the event; all of a classic group's if its record before is not in the log.
-        reason: why, as far as the log shows; None: it does not.
-    """
-
-    log: str
-    log_offset: int
-    last_offset: int
-    timestamp: int | None
-    group: str
-    kind: str
-    event: str
-    state: str | None
-    generation: int | None
-    previous_generation: int | None
-    assignment_epoch: int | None
-    protocol: str | None
-    leader: str | None
-    members: int | None
-    joined: list[str] | None
-    left: list[str] | None
-    changes: list[MemberRow]
-    reason: str | None
 
 
 class _Before(NamedTuple):
@@ -168,13 +123,13 @@ class RebalanceHistory:
     def __init__(self, topic_names: Mapping[str, str], group: str | None = None) -> None:
         self._names = topic_names
         self._group = group
-        self._found: list[Rebalance] = []
+        self._found: list[RebalanceRow] = []
         self._groups: dict[str, dict[str, Group]] = {}  # by partition of the coordinator's topic
         self._known: set[_Key] = set()  # groups that the log shows in full
         self._events: dict[_Key, _Event] = {}
         self._next: dict[str, int] = {}  # the offset up to which a log has lost no record
 
-    def finish(self) -> list[Rebalance]:
+    def finish(self) -> list[RebalanceRow]:
         """Return the events, by partition of the coordinator's topic and offset, after the load."""
         for key in list(self._events):
             self._end(key, is_last=True)
@@ -251,7 +206,7 @@ class RebalanceHistory:
         joined, left, returned = _moves(event, now)
         before = event.before
         self._found.append(
-            Rebalance(
+            RebalanceRow(
                 event.log,
                 event.first,
                 event.last,
@@ -268,10 +223,18 @@ class RebalanceHistory:
                 len(group.members if group is not None else ()) if is_whole else None,
                 joined,
                 left,
-                [each for name, each in now.items() if _differs(event.touched[name], each)],
+                [
+                    _change_of(each)
+                    for name, each in now.items()
+                    if _differs(event.touched[name], each)
+                ],
                 _reason(event, group, now, (joined, left, returned), self._names),
             )
         )
+
+
+def _change_of(member: MemberRow) -> MemberChange:
+    return MemberChange(*(getattr(member, name) for name in MemberChange._fields))
 
 
 def _before(group: Group | None) -> _Before | None:

@@ -16,6 +16,7 @@ from workbench.decoders.share_group_state import decode_key, decode_value
 from workbench.errors import CorruptRecordError
 from workbench.files.names import TopicPartition
 from workbench.inspection.findings import Finding
+from workbench.tables.groups import DeliveryRange
 
 SHARE_TOPIC: Final = "__share_group_state"
 
@@ -23,21 +24,6 @@ STATES: Final = {0: "available", 1: "acquired", 2: "acknowledged", 3: "archiving
 """Delivery states. Acquired records are not stored: after a restart they are available again."""
 
 _UNKNOWN: Final = -1
-
-
-class DeliveryRange(NamedTuple):
-    """Records with one delivery state.
-
-    Attributes:
-        first_offset, last_offset: the offsets, both included.
-        state: one of `STATES`.
-        delivery_count: how often they were delivered.
-    """
-
-    first_offset: int
-    last_offset: int
-    state: str
-    delivery_count: int
 
 
 class SharePartition(NamedTuple):

@@ -132,6 +132,21 @@ class StoredTransactions:
                 found.append(self._judged(where, opened, stable, blocked))
         return found
 
+    def waiting_producers(self) -> list[OpenProducer]:
+        """Return the open transactions that an id waits for; reads only logs that ids list."""
+        listed = {
+            where
+            for state in self.transactions.values()
+            for where in state.partitions
+            if state.waits_for(where)
+        }
+        chosen = [
+            p
+            for p in self._listing.partitions.values()
+            if p.kind == "log" and TopicPartition(p.topic, p.partition) in listed
+        ]
+        return [each for each in self.open_producers(chosen) if each.verdict == WAITS]
+
     def _judged(
         self, where: TopicPartition, each: OpenTransaction, stable: int, blocked: int
     ) -> OpenProducer:

@@ -2,7 +2,7 @@
 
 A record is ``topic, partition, offset, timestamp, timestampType, key, value, headers``, as a Kafka
 consumer reports them: a timestamp is in ms, or -1 if there is none; bytes are hex, null is null,
-and keys and values are what `Shown` makes of them. A batch has the fields of `schemas.BATCHES`,
+and keys and values are what `Shown` makes of them. A batch has the fields of `BatchRow`,
 with times in ms, or null if there are none.
 
 Kafka: ConsumerRecord, TimestampType (4.2)
@@ -26,7 +26,6 @@ from workbench.layout.attributes import (
     TIMESTAMP_TYPE_NAMES,
     codec_name,
 )
-from workbench.loaders import schemas
 from workbench.loaders.exports.pieces import (
     HUGE,
     MOST_DECODED,
@@ -35,9 +34,11 @@ from workbench.loaders.exports.pieces import (
     sizes_of,
     text_json_pieces,
 )
+from workbench.loaders.schemas import schema_of
 from workbench.record.columns import BinaryColumn, HeaderColumn, RecordColumns
 from workbench.record.control import decode_control_record
 from workbench.record.reading.reader import ALL_COLUMNS
+from workbench.tables.segments import BatchRow
 from workbench.values.column import ColumnDecoder
 from workbench.values.printing import decoded_value
 
@@ -317,10 +318,10 @@ def _huge_line(
 
 
 def batch_values(rows: Rows, topic: str, partition: int, segment: int) -> list[dict[str, Any]]:
-    """Return BATCH_ROW[n] as dicts with the fields of `schemas.BATCHES`, times in ms."""
+    """Return BATCH_ROW[n] as dicts with the fields of `BatchRow`, times in ms."""
     constants: dict[str, Any] = {"topic": topic, "partition": partition, "segment": segment}
     columns: list[list[Any]] = []
-    for column in schemas.BATCHES:
+    for column in schema_of(BatchRow):
         name = column.name
         if name in constants:
             columns.append([constants[name]] * len(rows))
@@ -341,7 +342,7 @@ def batch_values(rows: Rows, topic: str, partition: int, segment: int) -> list[d
         elif column.nullable and not pa.types.is_boolean(column.type):
             values = [None if value == -1 else value for value in values]
         columns.append(values)
-    names = schemas.BATCHES.names
+    names = schema_of(BatchRow).names
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 

@@ -19,10 +19,12 @@ from workbench.inspection.facts.html import table_html
 from workbench.inspection.partition import Partition
 from workbench.loaders import schemas
 from workbench.loaders.scan import arrow
+from workbench.loaders.schemas import schema_of
 from workbench.loaders.tables.record_sizes import RecordSizes, read_record_sizes
 from workbench.loaders.tables.rows import table_of
 from workbench.runtime.times import time_text
 from workbench.runtime.words import safe, safe_lines
+from workbench.tables.cleaning import BatchDecisionRow, PlannedKeyRow, ReasonRow, RecordDecisionRow
 
 _REASONS: Final = list(Reason)
 _CODES: Final = np.array([int(reason) for reason in _REASONS], np.uint8)
@@ -60,13 +62,13 @@ class CleaningPlan:
 
     @property
     def decisions(self) -> pa.Table:
-        """One row per record and round (`schemas.RECORD_DECISIONS`)."""
-        return _joined(schemas.RECORD_DECISIONS, [*map(_record_columns, self._numbered)])
+        """One row per record and round (`RecordDecisionRow`)."""
+        return _joined(schema_of(RecordDecisionRow), [*map(_record_columns, self._numbered)])
 
     @property
     def batches(self) -> pa.Table:
-        """One row per batch and round (`schemas.BATCH_DECISIONS`)."""
-        return _joined(schemas.BATCH_DECISIONS, [*map(_batch_columns, self._numbered)])
+        """One row per batch and round (`BatchDecisionRow`)."""
+        return _joined(schema_of(BatchDecisionRow), [*map(_batch_columns, self._numbered)])
 
     @property
     def _numbered(self) -> list[tuple[int, CleaningRound]]:
@@ -81,7 +83,7 @@ class CleaningPlan:
         ]
 
     def reasons(self) -> pa.Table:
-        """Return one row per reason and round, with its bytes (`schemas.REASONS`).
+        """Return one row per reason and round, with its bytes (`ReasonRow`).
 
         Reads the records once more, for their sizes.
         """
@@ -92,11 +94,11 @@ class CleaningPlan:
             own = sizes.of(decisions.offsets)
             for reason, count in decisions.counts().items():
                 total = int(own[decisions.reasons == reason].sum())
-                rows.append((number, reason.is_kept, reason.text, count, total))
-        return table_of(schemas.REASONS, rows)
+                rows.append(ReasonRow(number, reason.is_kept, reason.text, count, total))
+        return table_of(ReasonRow, rows)
 
     def keys(self, limit: int = 100) -> pa.Table:
-        """Return the keys that lose the most bytes (`schemas.PLANNED_KEYS`), the null key included.
+        """Return the keys that lose the most bytes (`PlannedKeyRow`), the null key included.
 
         Control records have no key of their own and are not among them.
 
@@ -107,7 +109,7 @@ class CleaningPlan:
         dropped = np.zeros(len(sizes.offsets), np.bool_)
         for each in self.rounds:
             dropped |= sizes.are_at(each.decisions.offsets[~each.decisions.is_kept])
-        return sizes.by_key(dropped).slice(0, limit).cast(schemas.PLANNED_KEYS)
+        return sizes.by_key(dropped).slice(0, limit).cast(schema_of(PlannedKeyRow))
 
     def _sizes(self) -> RecordSizes:
         """Read the sizes of the records of the cleaned segments."""

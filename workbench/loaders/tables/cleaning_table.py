@@ -1,7 +1,6 @@
 """How clean the logs of a broker are, and which its cleaner would clean: a row per partition."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from workbench.cleaner.schedule.log_to_clean import LogToClean, cleaning_order, dirty_since
 from workbench.file_system.mounts import absolute
@@ -12,6 +11,7 @@ from workbench.foresight.explain.cleaning import earliest_cleaning
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
 from workbench.loaders.tables.explain_partition import cleaning_problem, dirt_of, policy_of
+from workbench.tables.cleaning import CleaningRow
 
 
 def cleaning_rows(
@@ -22,8 +22,8 @@ def cleaning_rows(
     *,
     tries: bool,
     kafka: str | None = None,
-) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of `schemas.CLEANING`; see `Inspect.cleaning`.
+) -> Iterator[CleaningRow]:
+    """Yield the rows of `CleaningRow`; see `Inspect.cleaning`.
 
     Raises:
         ConfigError: a configuration's name or value is wrong.
@@ -58,16 +58,16 @@ def _row(
     now: int,
     *,
     tries: bool,
-) -> tuple[Any, ...]:
+) -> CleaningRow:
     name = TopicPartition(partition.topic, partition.partition)
     policy, checkpoint = policy_of(dry, name), dry.cleaner_offsets.get(name)
     start = (*name, policy.is_compacted, policy.source, checkpoint)
     found = dirt.get(name)
     if not isinstance(found, LogToClean):
         error = found or dry.problems.get(name)
-        return (*start, *[None] * 12, None if error is None else str(error))
+        return CleaningRow(*start, *(None,) * 12, None if error is None else str(error))
     is_due = name in order
-    return (
+    return CleaningRow(
         *start,
         found.first_dirty_offset,
         found.first_uncleanable_offset,

@@ -22,10 +22,10 @@ from workbench.foresight.dry_listing import meant_settings
 from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.facts.text_table import text_table
 from workbench.inspection.listing import Listing
-from workbench.loaders import schemas
 from workbench.loaders.tables.explanation import value_text
 from workbench.loaders.tables.rows import table_of
 from workbench.runtime.words import plural, safe_lines
+from workbench.tables.foresight import CoordinatorRuleRow
 
 _COLUMNS: Final = ("partition", "rule", "verdict", "why")
 
@@ -62,11 +62,11 @@ class CoordinatorExplanation:
         return any(row.verdict in {"blocks", "limits"} for row in self.rows)
 
     def to_arrow(self) -> pa.Table:
-        """Return the rows as a table (`schemas.COORDINATOR_EXPLANATION`); values as texts."""
+        """Return the rows as a table (`CoordinatorRuleRow`); values as texts."""
         return table_of(
-            schemas.COORDINATOR_EXPLANATION,
+            CoordinatorRuleRow,
             (
-                (
+                CoordinatorRuleRow(
                     row.rule,
                     None if row.where is None else row.where.topic,
                     None if row.where is None else row.where.partition,

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import repeat
-from typing import Any, Final
 
 from workbench.coordinator.commit_lag import CommitLag
 from workbench.coordinator.groups.commit_history import Commit
 from workbench.coordinator.groups.members import members_of
-from workbench.coordinator.groups.rebalance_history import Rebalance
+from workbench.coordinator.groups.share_state import SharePartition
 from workbench.coordinator.groups.stored_groups import CommittedOffset, LoadedGroup, StoredGroups
 from workbench.coordinator.repair.repair import Repair
 from workbench.coordinator.transactions.marker_data import MarkerData
@@ -16,10 +15,17 @@ from workbench.coordinator.transactions.stored_transactions import (
     OpenProducer,
     StoredTransactions,
 )
-from workbench.loaders import schemas
-from workbench.tables.groups import CommittedOffsetRow, GroupRow, MemberRow
-
-Rows = Iterator[tuple[Any, ...]]
+from workbench.coordinator.transactions.transaction_load import (
+    ID_EXPIRATION_MS,
+    TransactionMetadata,
+)
+from workbench.tables.groups import CommitRow, CommittedOffsetRow, GroupRow, MemberRow, ShareRow
+from workbench.tables.transactions import (
+    MarkerRow,
+    OpenProducerRow,
+    RepairRow,
+    TransactionRow,
+)
 
 
 def group_rows(coordinator: StoredGroups) -> Iterator[GroupRow]:
@@ -84,8 +90,10 @@ def offset_rows(offsets: Iterable[CommittedOffset]) -> Iterator[CommittedOffsetR
         )
 
 
-def commit_rows(commits: Iterable[Commit], lags: Iterable[CommitLag] | None = None) -> Rows:
-    """Yield rows of `schemas.COMMITS`.
+def commit_rows(
+    commits: Iterable[Commit], lags: Iterable[CommitLag] | None = None
+) -> Iterator[CommitRow]:
+    """Yield the rows of commits and tombstones.
 
     Args:
         commits: the commits.
@@ -94,70 +102,44 @@ def commit_rows(commits: Iterable[Commit], lags: Iterable[CommitLag] | None = No
     unknown = CommitLag(None, None, "")
     for each, lag in zip(commits, repeat(unknown) if lags is None else lags, strict=False):
         value = each.committed
-        fields: tuple[Any, ...] = (None,) * 5
-        if value is not None:
-            fields = (
-                value.offset,
-                value.leader_epoch,
-                value.metadata,
-                value.commit_timestamp,
-                value.expire_timestamp,
-            )
-        start = (each.log, each.log_offset, each.timestamp, each.group, *each.where)
-        fate = (each.producer_id, each.fate, each.ended_at)
-        yield (*start, *fields, *fate, lag.log_end_offset, lag.lag, lag.reason or None)
+        yield CommitRow(
+            each.log,
+            each.log_offset,
+            each.timestamp,
+            each.group,
+            *each.where,
+            None if value is None else value.offset,
+            None if value is None else value.leader_epoch,
+            None if value is None else value.metadata,
+            None if value is None else value.commit_timestamp,
+            None if value is None else value.expire_timestamp,
+            each.producer_id,
+            each.fate,
+            each.ended_at,
+            lag.log_end_offset,
+            lag.lag,
+            lag.reason or None,
+        )
 
 
-def rebalance_rows(rebalances: Iterable[Rebalance]) -> Rows:
-    """Yield rows of `schemas.REBALANCES`."""
-    for each in rebalances:
-        values = [getattr(each, name) for name in _OF_REBALANCE]
-        yield (*values, [_progress(member) for member in each.changes], each.reason)
+def share_row(share: SharePartition) -> ShareRow:
+    """Return the row of what a share group has delivered of a partition."""
+    counts = map(share.count, ("available", "acknowledged", "archived"))
+    return ShareRow(*share, share.lag, share.in_flight, *counts)
 
 
-_OF_REBALANCE: Final = tuple(
-    {"time": "timestamp"}.get(name, name) for name in schemas.REBALANCES.names[:-2]
-)
-
-
-def _progress(member: MemberRow) -> dict[str, Any]:
-    names = ("member_id", "epoch", "state", "assignment", "target", "revoking")
-    return {name: getattr(member, name) for name in names}
-
-
-def transaction_rows(coordinator: StoredTransactions) -> Rows:
-    """Yield rows of `schemas.TRANSACTIONS`: of every id, then of transactions that no id waits for.
+def transaction_rows(coordinator: StoredTransactions) -> Iterator[TransactionRow]:
+    """Yield the rows of every id, then of transactions that no id waits for.
 
     Walks the batch headers of every log.
     """
     opened = coordinator.open_producers()
-    for name, state in coordinator.transactions.items():
-        mine = [p for p in opened if p.transactional_id == name and p.verdict == WAITS]
-        yield (
-            name,
-            state.producer_id,
-            state.producer_epoch,
-            state.state,
-            state.phase,
-            [str(where) for where in state.partitions],
-            state.timeout_ms,
-            state.start_timestamp,
-            state.last_update_timestamp,
-            state.times_out_at,
-            state.expires_at,
-            state.previous_producer_id,
-            state.next_producer_id,
-            state.client_transaction_version,
-            *_blocked(mine),
-            "",
-            state.log_partition,
-            state.record_offset,
-        )
+    yield from id_rows(coordinator, opened)
     for each in opened:
         if each.verdict == WAITS:
             continue
         transaction = each.transaction
-        yield (
+        yield TransactionRow(
             None,
             transaction.producer_id,
             transaction.producer_epoch,
@@ -175,62 +157,110 @@ def transaction_rows(coordinator: StoredTransactions) -> Rows:
         )
 
 
+def id_rows(
+    coordinator: StoredTransactions, opened: Iterable[OpenProducer]
+) -> Iterator[TransactionRow]:
+    """Yield the rows of every transactional id.
+
+    Args:
+        coordinator: the loaded ids.
+        opened: the open transactions that ids wait for, among others.
+    """
+    waiting: dict[str | None, list[OpenProducer]] = {}
+    for each in opened:
+        waiting.setdefault(each.transactional_id, []).append(each)
+    for name, state in coordinator.transactions.items():
+        yield id_row(state, waiting.get(name, ()))
+
+
+def id_row(
+    state: TransactionMetadata,
+    opened: Iterable[OpenProducer],
+    expiration_ms: int = ID_EXPIRATION_MS,
+) -> TransactionRow:
+    """Return the row of a transactional id.
+
+    Args:
+        state: the id's state.
+        opened: the open transactions of its producer.
+        expiration_ms: `transactional.id.expiration.ms`.
+    """
+    return TransactionRow(
+        state.transactional_id,
+        state.producer_id,
+        state.producer_epoch,
+        state.state,
+        state.phase,
+        [str(where) for where in state.partitions],
+        state.timeout_ms,
+        state.start_timestamp,
+        state.last_update_timestamp,
+        state.times_out_at,
+        state.expires_after(expiration_ms),
+        state.previous_producer_id,
+        state.next_producer_id,
+        state.client_transaction_version,
+        *_blocked([each for each in opened if each.verdict == WAITS]),
+        "",
+        state.log_partition,
+        state.record_offset,
+    )
+
+
 def _blocked(opened: list[OpenProducer]) -> tuple[list[str], int]:
     oldest = [each for each in opened if each.blocked]
     return [str(each.where) for each in oldest], sum(each.blocked for each in oldest)
 
 
-def open_producer_rows(opened: Iterable[OpenProducer]) -> Rows:
-    """Yield rows of `schemas.OPEN_PRODUCERS`."""
-    for each in opened:
-        transaction = each.transaction
-        yield (
-            *each.where,
-            transaction.producer_id,
-            transaction.producer_epoch,
-            transaction.first_offset,
-            transaction.last_offset,
-            _time(transaction.first_timestamp),
-            _time(transaction.last_timestamp),
-            each.transactional_id,
-            each.state,
-            each.verdict,
-            each.reason,
-            each.last_stable_offset,
-            each.blocked,
-        )
+def open_producer_row(each: OpenProducer) -> OpenProducerRow:
+    """Return the row of a transaction that is open in a log."""
+    transaction = each.transaction
+    return OpenProducerRow(
+        *each.where,
+        transaction.producer_id,
+        transaction.producer_epoch,
+        transaction.first_offset,
+        transaction.last_offset,
+        _time(transaction.first_timestamp),
+        _time(transaction.last_timestamp),
+        each.transactional_id,
+        each.state,
+        each.verdict,
+        each.reason,
+        each.last_stable_offset,
+        each.blocked,
+    )
 
 
-def marker_rows(markers: Iterable[MarkerData]) -> Rows:
-    """Yield rows of `schemas.TRANSACTION_MARKERS`."""
-    for each in markers:
-        yield (
-            *each.where,
-            each.offset,
-            _time(each.timestamp),
-            each.name,
-            each.producer_id,
-            each.producer_epoch,
-            each.coordinator_epoch,
-            each.transactional_id,
-            each.first_offset,
-            each.last_offset,
-            each.records,
-            each.data_epoch,
-            each.verdict,
-            each.reason,
-        )
+def marker_row(each: MarkerData) -> MarkerRow:
+    """Return the row of a transaction marker."""
+    return MarkerRow(
+        *each.where,
+        each.offset,
+        _time(each.timestamp),
+        each.name,
+        each.producer_id,
+        each.producer_epoch,
+        each.coordinator_epoch,
+        each.transactional_id,
+        each.first_offset,
+        each.last_offset,
+        each.records,
+        each.data_epoch,
+        each.verdict,
+        each.reason,
+    )
 
 
-def repair_rows(repairs: Iterable[Repair], *, values: bool) -> Rows:
-    """Yield rows of `schemas.COORDINATOR_REPAIRS`.
+def repair_rows(repairs: Iterable[Repair], *, values: bool) -> Iterator[RepairRow]:
+    """Yield the rows of the steps of a repair.
 
     Args:
         repairs: the steps, in order.
         values: whether the rows hold keys and values.
     """
     for step, each in enumerate(repairs, 1):
-        yield (
+        yield RepairRow(
             step,
             *each.where,
             each.action,

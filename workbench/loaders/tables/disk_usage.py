@@ -26,8 +26,8 @@ from workbench.layout.batch_header import BATCH_HEADER_SIZE, SMALLEST_RECORD
 from workbench.layout.index_entries import OFFSET_ENTRY, TIME_ENTRY
 from workbench.loaders.tables.record_sizes import header_sizes
 from workbench.record.reading.reader import Chunk
+from workbench.tables.directories import DiskUsageRow
 
-Row = tuple[str | None, int | None, int | None, str, str, int, int, int | None]
 """Topic, partition, base offset of the segment, kind of file, and a `Part`."""
 
 KEYS: Final = "keys"
@@ -62,7 +62,7 @@ class Part(NamedTuple):
     uncompressed: int | None = None
 
 
-def usage_of_partition(partition: Partition) -> Iterator[Row]:
+def usage_of_partition(partition: Partition) -> Iterator[DiskUsageRow]:
     """Yield the rows of a partition directory; what cannot be read is `UNREADABLE`."""
     topic, number = partition.topic, partition.partition
     told = set()
@@ -70,19 +70,19 @@ def usage_of_partition(partition: Partition) -> Iterator[Row]:
         for kind, entry in segment.files.items():
             told.add(entry.name)
             for part in parts_of_file(segment, kind):
-                yield topic, number, segment.base_offset, kind, *part
+                yield DiskUsageRow(topic, number, segment.base_offset, kind, *part)
     for entry in partition.files:
         if entry.name not in told:
             part = Part(WHOLE, entry.size, entry.occupied)
-            yield topic, number, None, file_kind(entry, partition), *part
+            yield DiskUsageRow(topic, number, None, file_kind(entry, partition), *part)
 
 
-def usage_of_root(root: Root) -> Iterator[Row]:
+def usage_of_root(root: Root) -> Iterator[DiskUsageRow]:
     """Yield the rows of files outside partition directories."""
     unknown = set(root.unknown)
     for entry in root.files:
         kind = "unknown" if entry in unknown else entry.name
-        yield None, None, None, kind, *Part(WHOLE, entry.size, entry.occupied)
+        yield DiskUsageRow(None, None, None, kind, *Part(WHOLE, entry.size, entry.occupied))
 
 
 def file_kind(entry: FileEntry, partition: Partition) -> str:

@@ -11,10 +11,10 @@ from workbench.foresight.explain.rule_verdict import RuleVerdict, Value
 from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.facts.text_table import text_table
-from workbench.loaders import schemas
 from workbench.loaders.tables.rows import table_of
 from workbench.runtime.times import due_text, time_text, with_hours
 from workbench.runtime.words import safe_lines
+from workbench.tables.foresight import RuleRow
 
 _SHOWN: Final = 100  # rows of the table in a notebook
 
@@ -57,11 +57,11 @@ class Explanation:
         raise KeyError(rule)
 
     def to_arrow(self) -> pa.Table:
-        """Return the rows as a table (`schemas.EXPLANATION`); value and threshold as texts."""
+        """Return the rows as a table (`RuleRow`); value and threshold as texts."""
         return table_of(
-            schemas.EXPLANATION,
+            RuleRow,
             (
-                (
+                RuleRow(
                     row.rule,
                     row.segment,
                     row.verdict,

@@ -8,6 +8,7 @@ cannot be read are left out with a `CorruptDataWarning`.
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -20,15 +21,25 @@ from workbench.inspection.partition import Partition
 from workbench.inspection.remote_tier.segment_rows import remote_segment_rows
 from workbench.inspection.segment import Segment
 from workbench.inspection.verify.verify import verify_partitions
-from workbench.loaders import schemas
 from workbench.loaders.scan.plan import choose_partitions
+from workbench.loaders.schemas import schema_of
 from workbench.loaders.tables import segment_tables
 from workbench.loaders.tables.disk_usage import file_kind, usage_of_partition, usage_of_root
 from workbench.loaders.tables.keys import key_table
 from workbench.loaders.tables.rows import finding_table, table_of
 from workbench.loaders.tables.segment_tables import warn_left_out
 from workbench.runtime.workers import worker_count
-from workbench.tables.groups import CommittedOffsetRow, GroupRow, MemberRow
+from workbench.tables.cleaning import CleaningRow, KeyRow
+from workbench.tables.directories import (
+    CheckpointRow,
+    DiskUsageRow,
+    FileRow,
+    LeaderEpochRow,
+    ProducerRow,
+)
+from workbench.tables.groups import CommitRow, CommittedOffsetRow, GroupRow, MemberRow, RebalanceRow
+from workbench.tables.segments import RemoteSegmentRow
+from workbench.tables.transactions import MarkerRow, OpenProducerRow, RepairRow, TransactionRow
 
 if TYPE_CHECKING:  # what coordinators keep is imported when it is asked for
     from workbench.coordinator.groups.stored_groups import StoredGroups
@@ -93,22 +104,16 @@ class Inspect:
         return chosen
 
     def segments(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
-        """Return one row per segment in use (`schemas.SEGMENTS`), from names and sizes alone."""
+        """Return one row per segment in use (`SegmentRow`), from names and sizes alone."""
         return segment_tables.segments(self._segments(topics, partitions))
 
     def remote_segments(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
-        """Return one row per segment in the remote tier (`schemas.REMOTE_SEGMENTS`).
+        """Return one row per segment in the remote tier (`RemoteSegmentRow`).
 
         Of every state, deleted ones too; none if no tier was opened with the directories.
         """
-
-        def rows() -> Iterator[tuple[Any, ...]]:
-            for p in self._chosen(topics, partitions):
-                for row in remote_segment_rows(p):
-                    epochs = [each._asdict() for each in row.leader_epochs]
-                    yield p.topic, p.partition, *row._replace(leader_epochs=epochs)  # type: ignore[arg-type]
-
-        return table_of(schemas.REMOTE_SEGMENTS, rows())
+        chosen = self._chosen(topics, partitions)
+        return table_of(RemoteSegmentRow, chain.from_iterable(map(remote_segment_rows, chosen)))
 
     def batches(
         self,
@@ -117,7 +122,7 @@ class Inspect:
         *,
         workers: int | None = None,
     ) -> pa.Table:
-        """Return one row per batch (`schemas.BATCHES`), from the headers alone.
+        """Return one row per batch (`BatchRow`), from the headers alone.
 
         Args:
             topics: names.
@@ -132,29 +137,29 @@ class Inspect:
         return segment_tables.batches(found, worker_count(workers))
 
     def offset_index(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
-        """Return one row per entry of the `.index` files (`schemas.OFFSET_INDEX`)."""
+        """Return one row per entry of the `.index` files (`OffsetIndexRow`)."""
         return segment_tables.offset_index(self._segments(topics, partitions))
 
     def time_index(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
-        """Return one row per entry of the `.timeindex` files (`schemas.TIME_INDEX`)."""
+        """Return one row per entry of the `.timeindex` files (`TimeIndexRow`)."""
         return segment_tables.time_index(self._segments(topics, partitions))
 
     def aborted_transactions(
         self, topics: Topics = None, partitions: Partitions = None
     ) -> pa.Table:
-        """Return one row per entry of the `.txnindex` files (`schemas.ABORTED_TRANSACTIONS`)."""
+        """Return one row per entry of the `.txnindex` files (`AbortedTransactionRow`)."""
         return segment_tables.aborted_transactions(self._segments(topics, partitions))
 
     def producers(
         self, topics: Topics = None, partitions: Partitions = None, *, every: bool = False
     ) -> pa.Table:
-        """Return one row per producer of the newest `.snapshot` (`schemas.PRODUCERS`).
+        """Return one row per producer of the newest `.snapshot` (`ProducerRow`).
 
         Args:
             every: whether to read every snapshot, not only the newest of each partition.
         """
 
-        def rows() -> Iterator[tuple[Any, ...]]:
+        def rows() -> Iterator[ProducerRow]:
             for p in self._chosen(topics, partitions):
                 for entry in p.snapshots if every else p.snapshots[-1:]:
                     name = names.parse_file_name(entry.name)
@@ -165,14 +170,14 @@ class Inspect:
                         warn_left_out(entry.path, error)
                         continue
                     for producer in snapshot.entries:
-                        yield (p.topic, p.partition, name.offset, *producer)
+                        yield ProducerRow(p.topic, p.partition, name.offset, *producer)
 
-        return table_of(schemas.PRODUCERS, rows())
+        return table_of(ProducerRow, rows())
 
     def checkpoints(self) -> pa.Table:
-        """Return one row per entry of the four offset checkpoints (`schemas.CHECKPOINTS`)."""
+        """Return one row per entry of the four offset checkpoints (`CheckpointRow`)."""
 
-        def rows() -> Iterator[tuple[Any, ...]]:
+        def rows() -> Iterator[CheckpointRow]:
             for root in self._listing.roots:
                 for name in names.OFFSET_CHECKPOINTS:
                     try:
@@ -182,14 +187,14 @@ class Inspect:
                         continue
                     if checkpoint is not None:
                         for where, offset in checkpoint.offsets.items():
-                            yield root.path, name, where.topic, where.partition, offset
+                            yield CheckpointRow(root.path, name, *where, offset)
 
-        return table_of(schemas.CHECKPOINTS, rows())
+        return table_of(CheckpointRow, rows())
 
     def leader_epochs(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
-        """Return one row per entry of the leader epoch checkpoints (`schemas.LEADER_EPOCHS`)."""
+        """Return one row per entry of the leader epoch checkpoints (`LeaderEpochRow`)."""
 
-        def rows() -> Iterator[tuple[Any, ...]]:
+        def rows() -> Iterator[LeaderEpochRow]:
             for p in self._chosen(topics, partitions):
                 try:
                     epochs = p.leader_epochs
@@ -197,9 +202,9 @@ class Inspect:
                     warn_left_out(os.path.join(p.path, names.LEADER_EPOCHS), error)
                     continue
                 for entry in () if epochs is None else epochs.entries:
-                    yield p.topic, p.partition, entry.epoch, entry.start_offset
+                    yield LeaderEpochRow(p.topic, p.partition, entry.epoch, entry.start_offset)
 
-        return table_of(schemas.LEADER_EPOCHS, rows())
+        return table_of(LeaderEpochRow, rows())
 
     def cleaning(
         self,
@@ -211,7 +216,7 @@ class Inspect:
         tries: bool = True,
         kafka: str | None = None,
     ) -> pa.Table:
-        """Return one row per partition: how clean it is, whether it is due (`schemas.CLEANING`).
+        """Return one row per partition: how clean it is, whether it is due (`CleaningRow`).
 
         Compacted logs are loaded as a broker does, with every change kept in memory; rows of other
         logs only say that they are not compacted. See `Partition.explain_cleaning` for arguments.
@@ -223,12 +228,12 @@ class Inspect:
 
         chosen = choose_partitions(self._listing, topics, partitions)
         rows = cleaning_rows(self._listing, chosen, config, now, tries=tries, kafka=kafka)
-        return table_of(schemas.CLEANING, rows)
+        return table_of(CleaningRow, rows)
 
     def keys(
         self, topics: Topics = None, partitions: Partitions = None, *, limit: int | None = 100
     ) -> pa.Table:
-        """Return one row per key (`schemas.KEYS`), first those that compaction would shrink most.
+        """Return one row per key (`KeyRow`), first those that compaction would shrink most.
 
         Reads every record. Transactions are ignored: `Partition.plan_cleaning` decides exactly
         which records are dropped.
@@ -238,7 +243,7 @@ class Inspect:
         """
         chosen = self._chosen(topics, partitions)
         tables = [key_table(partition, limit) for partition in chosen]
-        return pa.concat_tables([schemas.KEYS.empty_table(), *tables])
+        return pa.concat_tables([schema_of(KeyRow).empty_table(), *tables])
 
     def groups(self, *, version: str | None = None) -> pa.Table:
         """Return one row per group of every kind (`GroupRow`), as a restarted broker has it.
@@ -298,7 +303,7 @@ class Inspect:
     def commits(
         self, group: str | None = None, *, version: str | None = None, lag: bool = True
     ) -> pa.Table:
-        """Return one row per commit or tombstone in the log (`schemas.COMMITS`), and its fate.
+        """Return one row per commit or tombstone in the log (`CommitRow`), and its fate.
 
         The lag is that at the time of the commit, by the timestamps of the committed log.
 
@@ -318,10 +323,10 @@ class Inspect:
         coordinator = self._coordinator(version)
         coordinator.observe(history, group)
         lags = lags_of(history.commits, coordinator.logs) if lag else None
-        return table_of(schemas.COMMITS, commit_rows(history.commits, lags))
+        return table_of(CommitRow, commit_rows(history.commits, lags))
 
     def rebalances(self, group: str | None = None, *, version: str | None = None) -> pa.Table:
-        """Return one row per change of a generation, epoch or assignment (`schemas.REBALANCES`).
+        """Return one row per change of a generation, epoch or assignment (`RebalanceRow`).
 
         Classic groups: one row per record of the group. Groups of KIP-848: one row per heartbeat
         that changed an epoch, a target or a current assignment. ``event`` is one of
@@ -336,15 +341,14 @@ class Inspect:
             ValueError: ``version`` is not a version.
         """
         from workbench.coordinator.groups.rebalance_history import RebalanceHistory
-        from workbench.loaders.tables.coordinator_rows import rebalance_rows
 
         coordinator = self._coordinator(version)
         history = RebalanceHistory(coordinator.logs.topic_names, group)
         coordinator.observe(history, group, each_commit=False)
-        return table_of(schemas.REBALANCES, rebalance_rows(history.finish()))
+        return table_of(RebalanceRow, history.finish())
 
     def transactions(self) -> pa.Table:
-        """Return one row per transactional id (`schemas.TRANSACTIONS`), and what it blocks.
+        """Return one row per transactional id (`TransactionRow`), and what it blocks.
 
         Transactions that are open in a log, and that no transactional id waits for, follow with a
         null id. Loads `__transaction_state` and walks the batch headers of every log.
@@ -354,21 +358,21 @@ class Inspect:
         )
         from workbench.loaders.tables.coordinator_rows import transaction_rows
 
-        return table_of(schemas.TRANSACTIONS, transaction_rows(StoredTransactions(self._listing)))
+        return table_of(TransactionRow, transaction_rows(StoredTransactions(self._listing)))
 
     def open_producers(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
-        """Return one row per transaction open in a log (`schemas.OPEN_PRODUCERS`): does it hang?"""
+        """Return one row per transaction open in a log (`OpenProducerRow`): does it hang?"""
         from workbench.coordinator.transactions.stored_transactions import (
             StoredTransactions,
         )
-        from workbench.loaders.tables.coordinator_rows import open_producer_rows
+        from workbench.loaders.tables.coordinator_rows import open_producer_row
 
         chosen = choose_partitions(self._listing, topics, partitions)
         opened = StoredTransactions(self._listing).open_producers(chosen)
-        return table_of(schemas.OPEN_PRODUCERS, open_producer_rows(opened))
+        return table_of(OpenProducerRow, map(open_producer_row, opened))
 
     def transaction_markers(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
-        """Return one row per transaction marker (`schemas.TRANSACTION_MARKERS`), with its data.
+        """Return one row per transaction marker (`MarkerRow`), with its data.
 
         Where there is none, ``verdict`` and ``reason`` say why: it was compacted, deleted, never
         written, … Loads `__transaction_state`, walks the batch headers and reads the markers.
@@ -377,14 +381,14 @@ class Inspect:
         from workbench.coordinator.transactions.stored_transactions import (
             StoredTransactions,
         )
-        from workbench.loaders.tables.coordinator_rows import marker_rows
+        from workbench.loaders.tables.coordinator_rows import marker_row
 
         chosen = choose_partitions(self._listing, topics, partitions)
         markers = marker_data(StoredTransactions(self._listing), chosen)
-        return table_of(schemas.TRANSACTION_MARKERS, marker_rows(markers))
+        return table_of(MarkerRow, map(marker_row, markers))
 
     def coordinator_repairs(self, *, values: bool = False) -> pa.Table:
-        """Return what must be written so that a broker serves on (`schemas.COORDINATOR_REPAIRS`).
+        """Return what must be written so that a broker serves on (`RepairRow`).
 
         One row per record of `__consumer_offsets` and `__transaction_state`, transaction marker and
         cleaning, in the order in which they are needed. Nothing is written. What damage has hidden
@@ -397,7 +401,7 @@ class Inspect:
         from workbench.loaders.tables.coordinator_rows import repair_rows
 
         found = plan_repairs(self._listing)
-        return table_of(schemas.COORDINATOR_REPAIRS, repair_rows(found, values=values))
+        return table_of(RepairRow, repair_rows(found, values=values))
 
     def _coordinator(self, version: str | None, **options: Any) -> "StoredGroups":
         from workbench.coordinator.era import era_of
@@ -407,13 +411,13 @@ class Inspect:
         return StoredGroups(self._listing, era=era, **options)
 
     def disk_usage(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
-        """Return the use of the bytes on the disk (`schemas.DISK_USAGE`), down to keys and values.
+        """Return the use of the bytes on the disk (`DiskUsageRow`), down to keys and values.
 
         Reads every record. The bytes of all rows are the sizes of all files, those in `-delete`,
         `-stray` and `-future` directories of the partitions included; of preallocated or sparse
         files the disk holds less, the occupied bytes.
         """
-        rows: list[tuple[Any, ...]] = []
+        rows: list[DiskUsageRow] = []
         is_whole = topics is None and partitions is None
         chosen = self._chosen(topics, partitions)
         logs = {(each.topic, each.partition) for each in chosen}
@@ -423,7 +427,7 @@ class Inspect:
                     rows += usage_of_partition(partition)
             if is_whole:
                 rows += usage_of_root(root)
-        return table_of(schemas.DISK_USAGE, rows)
+        return table_of(DiskUsageRow, rows)
 
     def findings(
         self,
@@ -434,7 +438,7 @@ class Inspect:
         info: bool = False,
         workers: int | None = None,
     ) -> pa.Table:
-        """Return one row per finding (`schemas.FINDINGS`) of `LogDirectory.verify`.
+        """Return one row per finding (`FindingRow`) of `LogDirectory.verify`.
 
         Args:
             topics: names; only their partitions are checked, and no other files.
@@ -449,17 +453,19 @@ class Inspect:
         return finding_table(found)
 
     def files(self) -> pa.Table:
-        """Return one row per file (`schemas.FILES`), even those that no broker knows."""
+        """Return one row per file (`FileRow`), even those that no broker knows."""
 
-        def rows() -> Iterator[tuple[Any, ...]]:
+        def rows() -> Iterator[FileRow]:
             for root in self._listing.roots:
                 unknown = set(root.unknown)
                 for f in root.files:
                     kind = "unknown" if f in unknown else f.name
-                    yield root.path, None, f.name, kind, f.size, f.occupied, f.modified_ms
+                    size, modified = f.size, f.modified_ms
+                    yield FileRow(root.path, None, f.name, kind, size, f.occupied, modified)
                 for p in root.partitions:
                     for f in p.files:
                         kind = file_kind(f, p)
-                        yield root.path, p.name, f.name, kind, f.size, f.occupied, f.modified_ms
+                        size, modified = f.size, f.modified_ms
+                        yield FileRow(root.path, p.name, f.name, kind, size, f.occupied, modified)
 
-        return table_of(schemas.FILES, rows())
+        return table_of(FileRow, rows())

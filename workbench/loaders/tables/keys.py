@@ -8,11 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from workbench.inspection.partition import Partition
-from workbench.loaders import schemas
 from workbench.loaders.scan import arrow
+from workbench.loaders.schemas import schema_of
 from workbench.loaders.tables.record_sizes import record_sizes
 from workbench.loaders.tables.segment_tables import warn_left_out
 from workbench.record.reading.reader import Chunk
+from workbench.tables.cleaning import KeyRow
 
 _MANY: Final = 1 << 20  # keys of chunks that are put together at a time
 
@@ -28,7 +29,7 @@ _MEASURES: Final = {
 
 
 def key_table(partition: Partition, limit: int | None) -> pa.Table:
-    """Return one row per key (`schemas.KEYS`), first those that compaction would shrink most.
+    """Return one row per key (`KeyRow`), first those that compaction would shrink most.
 
     Memory is needed for all keys, not for the records. Segments that cannot be read are left out
     with a warning.
@@ -39,7 +40,7 @@ def key_table(partition: Partition, limit: int | None) -> pa.Table:
         if sum(map(len, parts)) > _MANY:
             parts = [_by_key(pa.concat_tables(parts))]
     if not parts:
-        return schemas.KEYS.empty_table()
+        return schema_of(KeyRow).empty_table()
     table = _by_key(pa.concat_tables(parts))
     is_null = pc.is_null(table["key"])
     kept_records = pc.if_else(is_null, 0, 1)
@@ -52,7 +53,7 @@ def key_table(partition: Partition, limit: int | None) -> pa.Table:
         pc.subtract(table["records"], kept_records),
         pc.subtract(table["bytes"], kept_bytes),
     ]
-    found = pa.table(columns, schema=schemas.KEYS)
+    found = pa.table(columns, schema=schema_of(KeyRow))
     order = [("superseded_bytes", "descending"), ("bytes", "descending"), ("key", "ascending")]
     found = found.sort_by(order)
     return found if limit is None else found.slice(0, limit)

@@ -4,10 +4,7 @@ Kafka: GroupCoordinatorShard.cleanupGroupMetadata, OffsetMetadataManager.cleanup
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from typing import Any, Final
-
-import pyarrow as pa
 
 from workbench.config.definitions import Definition
 from workbench.config.log_config import check
@@ -15,52 +12,14 @@ from workbench.config.values import at_least
 from workbench.coordinator.era import Era
 from workbench.coordinator.groups.stored_groups import CommittedOffset, StoredGroups
 from workbench.inspection.listing import Listing
-from workbench.loaders import schemas
-from workbench.loaders.tables.rows import table_of
 from workbench.runtime.times import time_text
+from workbench.tables.groups import OffsetFateRow
 
 OFFSETS_RETENTION: Final = Definition(
     "offsets.retention.minutes", "int", 7 * 24 * 60, at_least(1),
     "Time after which the committed offsets of a group without members are removed.",
 )  # fmt: skip
 _MINUTE_MS: Final = 60_000
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetFate:
-    """What the clean-up of expired offsets does with one committed offset.
-
-    Attributes:
-        group: the group's id.
-        topic, partition: where it is committed for.
-        offset: the committed offset.
-        commit_timestamp: when it was committed, ms.
-        expires_at: when it expires, ms; None: never while the group is unchanged.
-        rule: the rule of Kafka that decides.
-        is_gone: whether it is removed at the given time.
-        removes_group: whether the group is removed with it, because nothing else is left of it.
-        reason: in words.
-    """
-
-    group: str
-    topic: str
-    partition: int
-    offset: int
-    commit_timestamp: int
-    expires_at: int | None
-    rule: str
-    is_gone: bool
-    removes_group: bool
-    reason: str
-
-    @property
-    def name(self) -> str:
-        """The partition, as its directory is named."""
-        return f"{self.topic}-{self.partition}"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for JSON."""
-        return asdict(self)
 
 
 def retention_ms_of(config: Mapping[str, Any]) -> int | None:
@@ -78,7 +37,7 @@ def retention_ms_of(config: Mapping[str, Any]) -> int | None:
 
 def fates_of_offsets(
     listing: Listing, *, now: int, retention_ms: int | None = None, era: Era | None = None
-) -> tuple[OffsetFate, ...]:
+) -> tuple[OffsetFateRow, ...]:
     """Return the fate of each committed offset that a broker would serve after a restart.
 
     Args:
@@ -121,7 +80,7 @@ def _emptied(offsets: list[CommittedOffset], coordinator: StoredGroups) -> set[s
     return found
 
 
-def _fate(each: CommittedOffset, coordinator: StoredGroups, emptied: set[str]) -> OffsetFate:
+def _fate(each: CommittedOffset, coordinator: StoredGroups, emptied: set[str]) -> OffsetFateRow:
     assert each.expiry is not None
     at, rule = each.expiry
     is_gone = _is_gone(each, coordinator)
@@ -133,7 +92,7 @@ def _fate(each: CommittedOffset, coordinator: StoredGroups, emptied: set[str]) -
             retention = f", offsets.retention.minutes = {minutes:,}"
         word = "is removed: it expired" if is_gone else "is kept: it expires"
         reason = f"{word} at {time_text(at)} ({rule}{retention})"
-    return OffsetFate(
+    return OffsetFateRow(
         each.group,
         each.where.topic,
         each.where.partition,
@@ -147,16 +106,7 @@ def _fate(each: CommittedOffset, coordinator: StoredGroups, emptied: set[str]) -
     )
 
 
-def fate_table(fates: tuple[OffsetFate, ...]) -> pa.Table:
-    """Return one row per committed offset (`schemas.OFFSET_FATES`)."""
-    names = {"commit_time": "commit_timestamp"}
-    fields = [names.get(name, name) for name in schemas.OFFSET_FATES.names]
-    return table_of(
-        schemas.OFFSET_FATES, ([getattr(fate, name) for name in fields] for fate in fates)
-    )
-
-
-def fate_sentence(fates: tuple[OffsetFate, ...]) -> str:
+def fate_sentence(fates: tuple[OffsetFateRow, ...]) -> str:
     """Return one sentence about all offsets; empty without any."""
     if not fates:
         return ""

@@ -13,10 +13,10 @@ from workbench.comparison.truncation import NEWEST
 from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.findings import Finding, Severity, worst
 from workbench.inspection.listing import Listing
-from workbench.loaders import schemas
 from workbench.loaders.tables.rows import finding_table, table_of
 from workbench.replication.rules import Rules
 from workbench.runtime.words import plural, safe_lines
+from workbench.tables.foresight import ReplicaRow
 
 _SHOWN: Final = 100  # rows of the table in a notebook
 
@@ -70,9 +70,9 @@ class ReplicaComparison:
         return worst(self.findings)
 
     def to_arrow(self) -> pa.Table:
-        """Return one row per partition and replica (`schemas.REPLICAS`)."""
+        """Return one row per partition and replica (`ReplicaRow`)."""
         return table_of(
-            schemas.REPLICAS, (_row(each, replica) for each in self for replica in each.replicas)
+            ReplicaRow, (_row(each, replica) for each in self for replica in each.replicas)
         )
 
     def to_pandas(self) -> Any:
@@ -80,7 +80,7 @@ class ReplicaComparison:
         return self.to_arrow().to_pandas()
 
     def findings_to_arrow(self) -> pa.Table:
-        """Return one row per finding (`schemas.FINDINGS`)."""
+        """Return one row per finding (`FindingRow`)."""
         return finding_table(self.findings)
 
     def as_dict(self) -> dict[str, Any]:
@@ -141,10 +141,10 @@ def compare_listings(
     return ReplicaComparison(tuple(brokers), tuple(compared), comparer.findings)
 
 
-def _row(compared: PartitionComparison, replica: Replica) -> list[Any]:
+def _row(compared: PartitionComparison, replica: Replica) -> ReplicaRow:
     broker, is_ahead = replica.broker, replica.broker == compared.ahead
     lost = compared.leaderships[broker].lost
-    return [
+    return ReplicaRow(
         compared.topic,
         compared.partition,
         compared.verdict,
@@ -162,4 +162,4 @@ def _row(compared: PartitionComparison, replica: Replica) -> list[Any]:
         compared.divergence_offset,
         compared.committed_at_least,
         compared.committed_at_most,
-    ]
+    )

@@ -3,44 +3,41 @@
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
 from workbench.inspection.findings import Finding
-from workbench.loaders import schemas
 from workbench.loaders.scan import arrow
+from workbench.loaders.schemas import schema_of
 from workbench.tables.columns import json_of
+from workbench.tables.directories import FindingRow
+
+Row = TypeVar("Row")
 
 _PART: Final = 1 << 16  # rows
 
 
-def table_of(table: type | pa.Schema, rows: Iterable[Any]) -> pa.Table:
+def table_of(row_class: type[Row], rows: Iterable[Row]) -> pa.Table:
     """Return the rows of a table, of which only some thousand are in memory as Python values.
 
     Args:
-        table: the class of the rows; or a schema, of which each row has as many values as fields.
-        rows: the rows.
+        row_class: the class that declares the table, see `workbench.tables.columns`.
+        rows: its instances, or objects that have its fields.
     """
-    schema = table if isinstance(table, pa.Schema) else schemas.schema_of(table)
-    if isinstance(table, type) and not issubclass(table, tuple):
-        rows = map(attrgetter(*schema.names), rows)
-    left, parts = iter(rows), []
-    while part := list(islice(left, _PART)):
-        parts.append(_part(schema, part))
+    declared: type = row_class
+    schema = schema_of(declared)
+    values_of, left, parts = attrgetter(*schema.names), iter(rows), []
+    while part := [values_of(row) for row in islice(left, _PART)]:
+        columns = zip(*part, strict=True)
+        arrays = [_array(values, f.type) for values, f in zip(columns, schema, strict=True)]
+        parts.append(pa.RecordBatch.from_arrays(arrays, schema=schema))
     return pa.Table.from_batches(parts, schema)
 
 
-def _part(schema: pa.Schema, rows: Sequence[Iterable[Any]]) -> pa.RecordBatch:
-    columns = zip(*rows, strict=True)
-    arrays = [_array(values, f.type) for values, f in zip(columns, schema, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def finding_table(findings: Iterable[Finding], schema: pa.Schema = schemas.FINDINGS) -> pa.Table:
-    """Return one row per finding; the schema's fields are those of `schemas.FINDINGS`."""
-    rows = (finding.as_dict() for finding in findings)
-    return table_of(schema, ([row[name] for name in schema.names] for row in rows))
+def finding_table(findings: Iterable[Finding]) -> pa.Table:
+    """Return one row per finding (`FindingRow`)."""
+    return table_of(FindingRow, findings)
 
 
 def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:

@@ -13,11 +13,18 @@ import pyarrow as pa
 
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
-from workbench.loaders import schemas
 from workbench.loaders.scan import arrow
 from workbench.loaders.scan.scan import CorruptDataWarning
+from workbench.loaders.schemas import schema_of
 from workbench.loaders.tables.rows import table_of
 from workbench.runtime.workers import in_order, useful
+from workbench.tables.segments import (
+    AbortedTransactionRow,
+    BatchRow,
+    OffsetIndexRow,
+    SegmentRow,
+    TimeIndexRow,
+)
 
 Found = Iterable[tuple[Partition, Segment]]
 
@@ -64,11 +71,11 @@ def _join(schema: pa.Schema, parts: Iterable[list[pa.Array]]) -> pa.Table:
 
 
 def batch_columns(rows: Any, topic: str, partition: int, segment: int) -> list[pa.Array]:
-    """Return BATCH_ROW[n] as the columns of `schemas.BATCHES`."""
+    """Return BATCH_ROW[n] as the columns of `BatchRow`."""
     count = len(rows)
     arrays: list[pa.Array] = []
     constants: dict[str, str | int] = {"topic": topic, "partition": partition, "segment": segment}
-    for field in schemas.BATCHES:
+    for field in schema_of(BatchRow):
         name, kind = field.name, field.type
         if name in constants:
             arrays.append(arrow.repeated(constants[name], kind, count))
@@ -90,13 +97,13 @@ def batch_columns(rows: Any, topic: str, partition: int, segment: int) -> list[p
 
 
 def segments(found: Found) -> pa.Table:
-    """Return one row per segment in use (`schemas.SEGMENTS`), from names and sizes alone."""
+    """Return one row per segment in use (`SegmentRow`), from names and sizes alone."""
 
     def size(segment: Segment, kind: Any) -> int | None:
         return segment.files[kind].size if kind in segment.files else None
 
     return table_of(
-        schemas.SEGMENTS,
+        SegmentRow,
         (
             (
                 p.topic,
@@ -117,7 +124,7 @@ def segments(found: Found) -> pa.Table:
 
 
 def batches(found: Found, workers: int = 1) -> pa.Table:
-    """Return one row per batch (`schemas.BATCHES`), from the headers alone.
+    """Return one row per batch (`BatchRow`), from the headers alone.
 
     Args:
         found: the segments.
@@ -134,7 +141,7 @@ def batches(found: Found, workers: int = 1) -> pa.Table:
         ]
 
     return _join(
-        schemas.BATCHES,
+        schema_of(BatchRow),
         (part for _, _, found_parts in _read(segments, parts, threads) for part in found_parts),
     )
 
@@ -158,9 +165,9 @@ def _entries(schema: pa.Schema, found: Iterable[tuple[Partition, Segment, list[A
 
 
 def offset_index(found: Found) -> pa.Table:
-    """Return one row per entry of the `.index` files (`schemas.OFFSET_INDEX`)."""
+    """Return one row per entry of the `.index` files (`OffsetIndexRow`)."""
     return _entries(
-        schemas.OFFSET_INDEX,
+        schema_of(OffsetIndexRow),
         (
             (p, s, [index.offsets, index.offsets - s.base_offset, index.positions])
             for p, s, index in _read(found, lambda _, segment: segment.offset_index)
@@ -169,9 +176,9 @@ def offset_index(found: Found) -> pa.Table:
 
 
 def time_index(found: Found) -> pa.Table:
-    """Return one row per entry of the `.timeindex` files (`schemas.TIME_INDEX`)."""
+    """Return one row per entry of the `.timeindex` files (`TimeIndexRow`)."""
     return _entries(
-        schemas.TIME_INDEX,
+        schema_of(TimeIndexRow),
         (
             (p, s, [index.timestamps, index.offsets, index.offsets - s.base_offset])
             for p, s, index in _read(found, lambda _, segment: segment.time_index)
@@ -180,9 +187,9 @@ def time_index(found: Found) -> pa.Table:
 
 
 def aborted_transactions(found: Found) -> pa.Table:
-    """Return one row per entry of the `.txnindex` files (`schemas.ABORTED_TRANSACTIONS`)."""
+    """Return one row per entry of the `.txnindex` files (`AbortedTransactionRow`)."""
     return table_of(
-        schemas.ABORTED_TRANSACTIONS,
+        AbortedTransactionRow,
         (
             (
                 p.topic,

@@ -28,7 +28,6 @@ from workbench.foresight.explain.rule_verdict import RuleVerdict
 from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.listing import Listing
-from workbench.loaders import schemas
 from workbench.loaders.tables.explain_partition import (
     cleaning_conclusion,
     dirt_of,
@@ -36,9 +35,7 @@ from workbench.loaders.tables.explain_partition import (
     why_retained,
 )
 from workbench.loaders.tables.offset_fates import (
-    OffsetFate,
     fate_sentence,
-    fate_table,
     fates_of_offsets,
     retention_ms_of,
 )
@@ -46,6 +43,9 @@ from workbench.loaders.tables.rows import table_of
 from workbench.log.log import Log
 from workbench.runtime.times import time_text
 from workbench.runtime.words import plural, safe_lines
+from workbench.tables.columns import json_of
+from workbench.tables.foresight import WhatIfRow
+from workbench.tables.groups import OffsetFateRow
 
 COLUMNS: Final = (
     "partition",
@@ -163,7 +163,7 @@ class WhatIf:
     partitions: tuple[PartitionFate, ...]
     verdicts: Mapping[tuple[str, int], tuple[RuleVerdict, ...]]
     broker: MeantBroker
-    offsets: tuple[OffsetFate, ...] = ()
+    offsets: tuple[OffsetFateRow, ...] = ()
 
     def __iter__(self) -> Iterator[PartitionFate]:
         return iter(self.partitions)
@@ -183,15 +183,12 @@ class WhatIf:
         raise KeyError(name)
 
     def to_arrow(self) -> pa.Table:
-        """Return one row per partition (`schemas.WHAT_IF`)."""
-        names = schemas.WHAT_IF.names
-        return table_of(
-            schemas.WHAT_IF, ([fate.as_dict()[name] for name in names] for fate in self)
-        )
+        """Return one row per partition (`WhatIfRow`)."""
+        return table_of(WhatIfRow, self)
 
     def offsets_to_arrow(self) -> pa.Table:
-        """Return one row per committed offset (`schemas.OFFSET_FATES`)."""
-        return fate_table(self.offsets)
+        """Return one row per committed offset (`OffsetFateRow`)."""
+        return table_of(OffsetFateRow, self.offsets)
 
     @property
     def summary(self) -> str:
@@ -241,7 +238,7 @@ class WhatIf:
                 for fate in self
             ],
             "unknown_configs": self.unknown_configs,
-            "offsets": [fate.as_dict() for fate in self.offsets],
+            "offsets": [json_of(fate) for fate in self.offsets],
         }
 
     def __str__(self) -> str:
@@ -286,7 +283,7 @@ def what_would_be(
     fates = (
         replace(fate, size_as_configured=sizes.get(fate.name, fate.size)) for fate in outcome.fates
     )
-    offsets: tuple[OffsetFate, ...] = ()
+    offsets: tuple[OffsetFateRow, ...] = ()
     if wanted is None or GROUPS_TOPIC in wanted:
         era = None if kafka is None else era_of(kafka)
         if kafka is not None:

@@ -49,7 +49,7 @@ _COUNTS: Final = {
 }
 """Facts that count all rows of a table, of which fewer may be shown."""
 
-_TIMES_IN_TABLES: Final = _TIMES | {"timestamp", "event_timestamp"}
+_TIMES_IN_TABLES: Final = _TIMES | {"timestamp", "event_time"}
 
 
 @click.command("describe", cls=Command)

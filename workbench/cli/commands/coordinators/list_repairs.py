@@ -4,14 +4,16 @@ import click
 
 from workbench.cli.command import Command, as_json, open_logs
 from workbench.cli.output import print_json, print_table
-from workbench.cli.show.coordinator_facts import repair_facts
 from workbench.coordinator.repair.plan import plan_repairs
 from workbench.coordinator.repair.repair import REPAIR
+from workbench.loaders.tables.coordinator_rows import repair_rows
+from workbench.tables.columns import json_of
+from workbench.tables.transactions import RepairRow
 
 SOMETHING_TO_DO = 1
 
 
-@click.command("repairs", cls=Command)
+@click.command("repairs", cls=Command, fields={"--json": RepairRow})
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @click.option("--show-values", is_flag=True, help="Print keys and values in hex, not their sizes.")
 @as_json
@@ -25,23 +27,25 @@ def command(*, paths: tuple[str, ...], show_values: bool, as_json: bool) -> int:
 
     Exit codes: 0 nothing to repair, 1 something to repair.
 
-    With --json: a list of objects with topic, partition, action (append, marker, clean, remove), by
-    (repair, broker), finding, subject, what, offset, timestamp, producerId, producerEpoch,
-    coordinatorEpoch, keySize, valueSize, key and value (hex with --show-values, otherwise null),
-    and reason.
+    With --json: a list of objects with the fields below; keys and values are null without
+    --show-values.
     """
     planned = plan_repairs(open_logs(paths).listing)
-    found = [repair_facts(each, show_values=show_values) for each in planned]
+    found = [*repair_rows(planned, values=show_values)]
     if as_json:
-        print_json(found)
+        print_json([json_of(each) for each in found])
     elif found:
-        last = ["key", "value"] if show_values else ["keySize", "valueSize"]
-        names = ["topic", "partition", "action", "by", "subject", "what", "producerId",
-                 "producerEpoch", *last, "reason"]  # fmt: skip
+        last = ["key", "value"] if show_values else ["key_size", "value_size"]
+        names = ["topic", "partition", "action", "by", "subject", "what", "producer_id",
+                 "producer_epoch", *last, "reason"]  # fmt: skip
         titles = ["topic", "partition", "action", "by", "subject", "what", "producer", "epoch",
                   "key" if show_values else "key bytes",
                   "value" if show_values else "value bytes", "reason"]  # fmt: skip
-        print_table(titles, [[each[name] for name in names] for each in found], spare=("reason",))
+        print_table(
+            titles,
+            [[each[name] for name in names] for each in map(json_of, found)],
+            spare=("reason",),
+        )
     else:
         click.echo("nothing to repair")
     return SOMETHING_TO_DO if any(each.by == REPAIR for each in planned) else 0

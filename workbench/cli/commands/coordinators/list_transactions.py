@@ -6,18 +6,24 @@ import click
 
 from workbench.cli.command import Command, as_json, open_logs
 from workbench.cli.output import note, print_json, print_table, time_of
-from workbench.cli.show.coordinator_facts import (
-    marker_facts,
-    open_facts,
-    report,
-    transaction_facts,
-)
+from workbench.cli.show.coordinator_facts import report
 from workbench.coordinator.transactions.marker_data import DATA, MISSING, MarkerData, marker_data
 from workbench.coordinator.transactions.stored_transactions import HANGS, StoredTransactions
+from workbench.loaders.tables.coordinator_rows import id_rows, marker_row, open_producer_row
 from workbench.runtime.words import plural
+from workbench.tables.columns import json_of
+from workbench.tables.transactions import MarkerRow, OpenProducerRow, TransactionRow
 
 
-@click.command("transactions", cls=Command)
+@click.command(
+    "transactions",
+    cls=Command,
+    fields={
+        "--json": TransactionRow,
+        "--open --json": OpenProducerRow,
+        "--markers --json": MarkerRow,
+    },
+)
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @click.option(
     "--open", "is_open", is_flag=True,
@@ -41,15 +47,7 @@ def command(*, paths: tuple[str, ...], is_open: bool, is_bare: bool, as_json: bo
     Exit codes: 0 done, 1 something could not be read, a transaction hangs, or the data of a marker
     is missing and nothing explains it.
 
-    With --json: a list of objects with transactionalId, producerId, producerEpoch, state,
-    topicPartitions, transactionTimeoutMs, transactionStartTimeMs, lastUpdateTimestamp, timesOutAt
-    (an ongoing transaction), expiresAt (the id), previousProducerId, nextProducerId,
-    clientTransactionVersion, coordinatorPartition and recordOffset. With --open: topic, partition,
-    producerId, producerEpoch, firstOffset, lastOffset, lastTimestamp, transactionalId, state,
-    verdict (waits, hangs, or null: unknown), reason, lastStableOffset and blockedOffsets. With
-    --markers: topic, partition, offset, timestamp, type (COMMIT, ABORT), producerId, producerEpoch,
-    coordinatorEpoch, transactionalId, verdict (unreadable, compacted, deleted, repeated, "not
-    written", missing, or null: unknown) and reason.
+    With --json: a list of objects with the fields below.
     """
     if is_open and is_bare:
         raise click.UsageError("--open and --markers are two lists: give one of them")
@@ -63,20 +61,20 @@ def command(*, paths: tuple[str, ...], is_open: bool, is_bare: bool, as_json: bo
     if is_bare:
         partitions = [each for each in listing.partitions.values() if each.kind == "log"]
         return max(code, _list_markers(marker_data(coordinator, partitions), as_json=as_json))
-    found = [transaction_facts(state) for state in coordinator.transactions.values()]
+    found = [*id_rows(coordinator, coordinator.waiting_producers())]
     if as_json:
-        print_json(found)
+        print_json([json_of(each) for each in found])
         return code
     print_table(
         ["transactional id", "producer", "epoch", "state", "partitions", "last update (UTC)"],
         [
             [
-                each["transactionalId"],
-                each["producerId"],
-                each["producerEpoch"],
-                each["state"],
-                ", ".join(each["topicPartitions"]) or None,
-                time_of(each["lastUpdateTimestamp"]),
+                each.transactional_id,
+                each.producer_id,
+                each.producer_epoch,
+                each.state,
+                ", ".join(each.partitions) or None,
+                time_of(each.last_update_time),
             ]
             for each in found
         ],
@@ -86,26 +84,26 @@ def command(*, paths: tuple[str, ...], is_open: bool, is_bare: bool, as_json: bo
 
 
 def _list_open(coordinator: StoredTransactions, *, as_json: bool) -> int:
-    found = [open_facts(each) for each in coordinator.open_producers()]
+    found = [open_producer_row(each) for each in coordinator.open_producers()]
     if as_json:
-        print_json(found)
+        print_json([json_of(each) for each in found])
     else:
-        names = ("topic", "partition", "producerId", "firstOffset", "transactionalId", "verdict")
+        names = ("topic", "partition", "producer_id", "first_offset", "transactional_id", "verdict")
         print_table(
             ["topic", "partition", "producer", "first offset", "transactional id", "verdict",
              "last record (UTC)", "blocked offsets", "reason"],
             [
                 [
-                    *(each[name] for name in names),
-                    time_of(each["lastTimestamp"]),
-                    each["blockedOffsets"],
-                    each["reason"],
+                    *(getattr(each, name) for name in names),
+                    time_of(each.last_time),
+                    each.blocked_offsets,
+                    each.reason,
                 ]
                 for each in found
             ],
             spare=("reason", "last record (UTC)"),
         )  # fmt: skip
-    return 1 if any(each["verdict"] == HANGS for each in found) else 0
+    return 1 if any(each.verdict == HANGS for each in found) else 0
 
 
 def _list_markers(markers: Iterable[MarkerData], *, as_json: bool) -> int:
@@ -113,17 +111,17 @@ def _list_markers(markers: Iterable[MarkerData], *, as_json: bool) -> int:
     for each in markers:
         total += 1
         if each.verdict != DATA:
-            found.append(marker_facts(each))
+            found.append(marker_row(each))
     note(f"{plural(total, 'transaction marker')}, {len(found):,} without data")
     if as_json:
-        print_json(found)
+        print_json([json_of(each) for each in found])
     else:
-        names = ("topic", "partition", "offset", "type", "producerId", "producerEpoch",
-                 "transactionalId", "verdict", "reason")  # fmt: skip
+        names = ("topic", "partition", "offset", "type", "producer_id", "producer_epoch",
+                 "transactional_id", "verdict", "reason")  # fmt: skip
         print_table(
             ["topic", "partition", "offset", "type", "producer", "epoch", "transactional id",
              "verdict", "reason"],
-            [[each[name] for name in names] for each in found],
+            [[getattr(each, name) for name in names] for each in found],
             spare=("reason", "epoch"),
         )  # fmt: skip
-    return 1 if any(each["verdict"] == MISSING for each in found) else 0
+    return 1 if any(each.verdict == MISSING for each in found) else 0

@@ -12,16 +12,16 @@ from workbench.cli.show.coordinator_facts import (
     group_facts,
     load_groups,
     loads_groups,
-    rebalance_facts,
     report,
-    share_facts,
 )
 from workbench.coordinator.era import Era
 from workbench.coordinator.groups.rebalance_history import RebalanceHistory
 from workbench.loaders.tables.coordinator_explanation import explained
-from workbench.loaders.tables.coordinator_rows import group_row, offset_rows
+from workbench.loaders.tables.coordinator_rows import group_row, offset_rows, share_row
 from workbench.runtime.words import did_you_mean
 from workbench.tables.columns import json_of
+from workbench.tables.foresight import CoordinatorRuleRow
+from workbench.tables.groups import RebalanceRow, ShareRow
 
 NOT_THERE = NOT_EVERYWHERE = 1
 _NEWEST = 10  # rebalances in the text
@@ -29,7 +29,15 @@ _SHOWN = 10  # groups that a message names
 _RULES_OF_NO_GROUP = 3  # where no record mentions it: nothing to show
 
 
-@click.command("group", cls=Command)
+@click.command(
+    "group",
+    cls=Command,
+    fields={
+        "--json, in rules": CoordinatorRuleRow,
+        "--json, in share_offsets": ShareRow,
+        "--json, in rebalances": RebalanceRow,
+    },
+)
 @click.argument("name")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @loads_groups
@@ -53,15 +61,9 @@ def command(
     (state Dead), a rule blocks or limits where they resume, or something could not be read.
 
     With --json: an object as `groups --json` gives; its offsets are a list of objects as
-    `offsets --json` gives. share_offsets is a list of objects, one for each partition of a share
-    group: startOffset (null: not read yet), endOffset, leaderEpoch, deliveryCompleteCount, lag,
-    inFlight (endOffset less startOffset), how many of these offsets are available (to be delivered
-    again), acknowledged and archived, and states. Beside them conclusion, and rules: a list of
-    objects with rule, where (partition, or null: the whole group), verdict (allows, blocks, limits,
-    unknown), value, threshold, reason, kafka and due. rebalances is a list of objects with
-    timestamp, event, state, generation (the epoch if the group is not classic),
-    targetAssignmentEpoch, protocol, leader, memberCount, joined, left, reason, log and
-    recordOffset; null is unknown.
+    `offsets --json` gives. Beside them conclusion, rules, share_offsets and rebalances: lists of
+    objects with the fields below; rules have where (partition, or null: the whole group) in place
+    of topic and partition.
     """
     coordinator = load_groups(paths, era, now, retention_minutes)
     loaded = coordinator.groups.get(name)
@@ -70,12 +72,14 @@ def command(
     if loaded is not None:
         facts = group_facts(group_row(loaded), coordinator)
     facts["offsets"] = [json_of(each) for each in offsets]
-    facts["share_offsets"] = [share_facts(each) for each in coordinator.share_partitions(name)]
+    facts["share_offsets"] = [
+        json_of(share_row(each)) for each in coordinator.share_partitions(name)
+    ]
     story = explained(coordinator, name)
     facts |= {"conclusion": story.conclusion, "rules": story.as_dict()["rules"]}
     history = RebalanceHistory(coordinator.logs.topic_names, name)
     coordinator.observe(history, name, each_commit=False)
-    facts["rebalances"] = [rebalance_facts(each) for each in history.finish()]
+    facts["rebalances"] = [json_of(each) for each in history.finish()]
     code = report(coordinator.findings())
     if loaded is None:
         note(_absence(name, coordinator.groups))
@@ -120,7 +124,7 @@ def _print_shares(shares: list[dict[str, Any]]) -> None:
     if not shares:
         return
     click.echo()
-    names = ("startOffset", "logEndOffset", "lag", "inFlight")
+    names = ("start_offset", "log_end_offset", "lag", "in_flight")
     states = ("available", "acknowledged", "archived")
     print_table(
         ["share-partition", *map(label, names), *states],
@@ -135,11 +139,11 @@ def _print_rebalances(rebalances: list[dict[str, Any]]) -> None:
     if not rebalances:
         return
     click.echo()
-    names = ("event", "state", "generation", "memberCount", "reason")
+    names = ("event", "state", "generation", "members", "reason")
     print_table(
         ["time (UTC)", "event", "state", "generation", "members", "why"],
         [
-            [time_of(each["timestamp"]), *(each[name] for name in names)]
+            [time_of(each["time"]), *(each[name] for name in names)]
             for each in rebalances[-_NEWEST:]
         ],
         spare=("members", "state"),

@@ -7,14 +7,16 @@ import click
 from workbench.cli.command import Command, as_json, open_logs, read_time
 from workbench.cli.output import label, note, print_json, print_table, time_of
 from workbench.cli.settings import settings_for, takes_settings
-from workbench.cli.show.coordinator_facts import open_facts, report, transaction_facts
+from workbench.cli.show.coordinator_facts import report
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.coordinator.transactions.transaction_explanation import TransactionExplainer
 from workbench.loaders.tables.coordinator_explanation import explained_transaction
+from workbench.loaders.tables.coordinator_rows import id_row, open_producer_row
+from workbench.tables.columns import json_of
 
 NOT_THERE_OR_HANGS = 1
 
-_TIMES = frozenset({"transactionStartTimeMs", "lastUpdateTimestamp", "timesOutAt", "expiresAt"})
+_TIMES = frozenset({"start_time", "last_update_time", "times_out_at", "expires_at"})
 
 
 @click.command("transaction", cls=Command)
@@ -57,10 +59,11 @@ def command(
     explainer = TransactionExplainer(coordinator, name, now, broker)
     story = explained_transaction(explainer)
     state = explainer.state
-    facts: dict[str, Any] = {"transactionalId": None, "state": None}
+    facts: dict[str, Any] = {"transactional_id": None, "state": None}
     if state is not None:
-        facts = transaction_facts(state, broker.transactional_id_expiration_ms)
-    facts["open"] = [open_facts(each) for each in explainer.open]
+        row = id_row(state, explainer.open, broker.transactional_id_expiration_ms)
+        facts = json_of(row)
+    facts["open"] = [json_of(open_producer_row(each)) for each in explainer.open]
     facts |= {"conclusion": story.conclusion, "rules": story.as_dict()["rules"]}
     code = report(coordinator.findings())
     if as_json:

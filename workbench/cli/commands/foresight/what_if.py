@@ -6,9 +6,9 @@ from workbench.cli.command import Command, as_json, open_logs
 from workbench.cli.explain_options import FAILURES, takes_now
 from workbench.cli.output import console, print_json, print_table, rich_text, say
 from workbench.cli.settings import named_values, say_meant, takes_kafka, takes_settings
-from workbench.loaders.tables.offset_fates import OffsetFate
 from workbench.loaders.tables.what_if import COLUMNS, WhatIf
 from workbench.log_directory import what_if
+from workbench.tables.groups import OffsetFateRow
 
 
 @click.command("what-if", cls=Command)
@@ -86,7 +86,7 @@ def _print(result: WhatIf, *, why: bool) -> None:
     say(result.summary)
 
 
-def _word(fate: OffsetFate) -> str:
+def _word(fate: OffsetFateRow) -> str:
     if not fate.is_gone:
         return "no"
     return "with its group" if fate.removes_group else "yes"

@@ -1,0 +1,81 @@
+"""What log directories hold besides records: checkpoints, snapshots, files, and what is wrong."""
+
+from typing import Annotated, NamedTuple
+
+from workbench.tables.columns import Int16, Int32, PartitionNumber, Time, Topic
+
+_Root = Annotated[str, "path of the log directory"]
+_Occupied = Annotated[int, "bytes on the disk, without the holes of sparse files"]
+
+
+class ProducerRow(NamedTuple):
+    """The state of a producer in a snapshot: one row per entry of the .snapshot files."""
+
+    topic: Topic
+    partition: PartitionNumber
+    snapshot_offset: Annotated[int, "the state covers the log up to this offset, exclusive"]
+    producer_id: Annotated[int, "the producer's id"]
+    producer_epoch: Annotated[Int16, "the producer's epoch"]
+    last_sequence: Annotated[Int32 | None, "sequence number of its last record; null: none"]
+    last_offset: Annotated[int | None, "offset of its last record; null: none"]
+    offset_delta: Annotated[Int32, "last offset less first offset of its last batch"]
+    timestamp: Annotated[Time | None, "of its last batch or marker"]
+    coordinator_epoch: Annotated[Int32 | None, "of its last marker; null: none"]
+    current_transaction_first_offset: Annotated[int | None, "null: no transaction is open"]
+
+
+class CheckpointRow(NamedTuple):
+    """An entry of an offset checkpoint: one row per entry of the four files of each directory."""
+
+    root: _Root
+    checkpoint: Annotated[str, "name of the file"]
+    topic: Topic
+    partition: PartitionNumber
+    offset: Annotated[int, "the checkpointed offset"]
+
+
+class LeaderEpochRow(NamedTuple):
+    """An entry of a leader epoch checkpoint: one row per epoch of a partition."""
+
+    topic: Topic
+    partition: PartitionNumber
+    epoch: Annotated[Int32, "the leader epoch"]
+    start_offset: Annotated[int, "the first offset of the epoch"]
+
+
+class FileRow(NamedTuple):
+    """A file: one row per file of the log directories and their partition directories."""
+
+    root: _Root
+    folder: Annotated[str | None, "null: the file is in the log directory itself"]
+    name: Annotated[str, "name of the file"]
+    kind: Annotated[str, "what a broker uses it for, or unknown"]
+    size: Annotated[int, "bytes of the file"]
+    occupied_bytes: _Occupied
+    modified: Annotated[Time, "when it was modified"]
+
+
+class DiskUsageRow(NamedTuple):
+    """What fills the disk: one row per segment, kind of file and part of it."""
+
+    topic: Annotated[str | None, "the topic; null: outside partition directories"]
+    partition: Annotated[Int32 | None, "number of the partition; null: outside of them"]
+    segment: Annotated[int | None, "base offset of the segment; null: no segment"]
+    kind: Annotated[str, "the kind of the file"]
+    part: Annotated[str, "the part of the file, such as keys, values, headers or overhead"]
+    bytes: Annotated[int, "bytes of the part"]
+    occupied_bytes: _Occupied
+    uncompressed_bytes: Annotated[int | None, "null: the part is never compressed"]
+
+
+class FindingRow(NamedTuple):
+    """A finding of verify: one row per thing that is wrong, or worth knowing."""
+
+    severity: Annotated[str, "error, warning or info"]
+    kind: Annotated[str, "the kind of the finding"]
+    path: Annotated[str, "the file or directory"]
+    position: Annotated[int | None, "byte in the file; null: the whole file"]
+    offset: Annotated[int | None, "the offset it is about; null: none"]
+    found: Annotated[str, "what was found"]
+    expected: Annotated[str, "what was expected"]
+    broker: Annotated[str, "what a broker would do about it"]

@@ -1,0 +1,81 @@
+"""What a broker would do, and what a comparison of brokers says."""
+
+from typing import Annotated, NamedTuple
+
+from workbench.tables.columns import Int32, PartitionNumber, Time, Topic
+
+_Verdict = Annotated[str, "allows, blocks, limits or unknown"]
+_Value = Annotated[str | None, "what the rule looks at"]
+_Threshold = Annotated[str | None, "what it is compared with"]
+_Kafka = Annotated[str, "class and method of Kafka 4.2"]
+
+
+class RuleRow(NamedTuple):
+    """The verdict of a rule on a partition: one row per rule, or per rule and segment."""
+
+    rule: Annotated[str, "the configuration or the condition"]
+    segment: Annotated[int | None, "base offset; null: the rule is about the whole log"]
+    verdict: _Verdict
+    value: _Value
+    threshold: _Threshold
+    reason: Annotated[str, "why, with the figures"]
+    due: Annotated[Time | None, "when the verdict changes at the earliest without an append"]
+    kafka: _Kafka
+
+
+class CoordinatorRuleRow(NamedTuple):
+    """The verdict of a rule on a group or a transaction: one row per rule and partition."""
+
+    rule: Annotated[str, "the rule's name"]
+    topic: Annotated[str | None, "the topic; null: the whole group or transaction"]
+    partition: Annotated[Int32 | None, "number of the partition; null: the whole"]
+    verdict: _Verdict
+    value: _Value
+    threshold: _Threshold
+    reason: Annotated[str, "why, with the figures"]
+    due: Annotated[Time | None, "when the verdict changes at the earliest; null: never"]
+    kafka: _Kafka
+
+
+class WhatIfRow(NamedTuple):
+    """What a changed configuration does to a partition: one row per partition."""
+
+    topic: Topic
+    partition: PartitionNumber
+    policy: Annotated[str, "cleanup.policy with the change"]
+    size: Annotated[int, "bytes before"]
+    deleted_bytes: Annotated[int, "bytes that retention deletes"]
+    compacted_bytes: Annotated[int, "bytes that compaction drops"]
+    size_after: Annotated[int, "bytes afterwards"]
+    size_as_configured: Annotated[int, "bytes afterwards without the change"]
+    difference: Annotated[int, "bytes that the change adds"]
+    is_config_known: Annotated[bool, "false: Kafka's defaults are assumed"]
+    segments: Annotated[int, "segments before"]
+    deleted_segments: Annotated[int, "segments that retention deletes"]
+    dropped_records: Annotated[int, "records that compaction drops"]
+    log_start_offset: Annotated[int, "the log start offset afterwards"]
+    retention: Annotated[str, "why retention deletes so much"]
+    cleaning: Annotated[str, "why the log is cleaned or not; empty: it is not compacted"]
+    problem: Annotated[str, "why loading or cleaning fails; empty: it does not"]
+
+
+class ReplicaRow(NamedTuple):
+    """A replica in a comparison of brokers: one row per partition and broker."""
+
+    topic: Topic
+    partition: PartitionNumber
+    verdict: Annotated[str, "alike, lag, damage, divergence or loss: of the partition"]
+    broker: Annotated[str, "the broker, as it was named"]
+    is_ahead: Annotated[bool, "whether the others are compared with this replica"]
+    stop: Annotated[str, "how the broker stopped: clean, unclean, running or unknown"]
+    log_start_offset: Annotated[int, "the replica's log start offset"]
+    log_end_offset: Annotated[int, "the replica's log end offset"]
+    last_epoch: Annotated[Int32 | None, "its last leader epoch"]
+    high_watermark: Annotated[int | None, "as checkpointed"]
+    restart_high_watermark: Annotated[int, "the high watermark after a restart"]
+    common_end: Annotated[int, "up to where it equals the replica ahead, exclusive"]
+    truncates_to: Annotated[int | None, "as a follower of the one ahead; null: it is ahead"]
+    lost_as_leader: Annotated[int, "how many committed offsets are lost if it leads"]
+    divergence_offset: Annotated[int | None, "where replicas of the partition differ first"]
+    committed_at_least: Annotated[int, "everything below was committed"]
+    committed_at_most: Annotated[int, "nothing from here on was committed"]

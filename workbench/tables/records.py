@@ -1,0 +1,46 @@
+"""Records: the columns of a scan."""
+
+from typing import Annotated, NamedTuple
+
+from workbench.tables.columns import (
+    Bytes,
+    Headers,
+    Int8,
+    Int16,
+    Int32,
+    PartitionNumber,
+    SegmentOffset,
+    Time,
+    Topic,
+)
+
+
+class RecordRow(NamedTuple):
+    """A record of a scan: the columns that it has unless others are asked for."""
+
+    topic: Topic
+    partition: PartitionNumber
+    offset: Annotated[int, "the record's offset"]
+    timestamp: Annotated[Time | None, "null: the record has none"]
+    timestamp_type: Annotated[str | None, "CreateTime or LogAppendTime; null: magic 0"]
+    key: Annotated[Bytes | None, "null: the record has no key"]
+    value: Annotated[Bytes | None, "null: a tombstone"]
+    headers: Annotated[Headers, "keys and values, in order; empty: the record has none"]
+
+
+class RecordBatchRow(NamedTuple):
+    """The batch of a record of a scan: columns that it has on request."""
+
+    producer_id: Annotated[int | None, "null: the producer was not idempotent"]
+    producer_epoch: Annotated[Int16 | None, "epoch of the producer"]
+    sequence: Annotated[Int32 | None, "the record's sequence number"]
+    partition_leader_epoch: Annotated[Int32 | None, "epoch of the leader that appended it"]
+    codec: Annotated[str, "none, gzip, snappy, lz4 or zstd"]
+    magic: Annotated[Int8, "the version of the batch's format: 0, 1 or 2"]
+    is_transactional: Annotated[bool, "whether it belongs to a transaction"]
+    is_control: Annotated[bool, "whether it is a transaction marker or another control record"]
+    delete_horizon: Annotated[Time | None, "when the cleaner may drop its tombstones and markers"]
+    batch_base_offset: Annotated[int | None, "first offset of the batch; null: magic 0 or 1"]
+    batch_position: Annotated[int, "byte in the segment's .log file"]
+    segment: SegmentOffset
+    file: Annotated[str, "path of the segment's .log file"]

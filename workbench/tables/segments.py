@@ -1,0 +1,125 @@
+"""Segments, their batches and the entries of their indexes."""
+
+from typing import Annotated, NamedTuple
+
+from workbench.tables.columns import (
+    Int8,
+    Int16,
+    Int32,
+    PartitionNumber,
+    SegmentOffset,
+    Time,
+    Topic,
+    UInt32,
+)
+
+_Entry = Annotated[Int32, "number of the entry in the file, from 0"]
+_RelativeOffset = Annotated[int, "offset less the segment's base offset, as stored"]
+
+
+class SegmentRow(NamedTuple):
+    """A segment in use: one row per segment, from names and sizes alone."""
+
+    topic: Topic
+    partition: PartitionNumber
+    name: Annotated[str, "name of the partition directory"]
+    base_offset: Annotated[int, "the offset in the names of its files"]
+    size: Annotated[int, "bytes of the .log file"]
+    index_size: Annotated[int | None, "bytes of the .index file; null: no such file"]
+    time_index_size: Annotated[int | None, "bytes of the .timeindex file; null: no such file"]
+    transaction_index_size: Annotated[int | None, "bytes of the .txnindex file; null: no such file"]
+    modified: Annotated[Time, "when the .log file was modified"]
+    is_active: Annotated[bool, "whether it is the segment that a broker appends to"]
+    path: Annotated[str, "path of the .log file"]
+
+
+class LeaderEpochStart(NamedTuple):
+    """A leader epoch and where it begins: in the leader epochs of a remote segment."""
+
+    epoch: Annotated[Int32, "the leader epoch"]
+    start_offset: Annotated[int, "the first offset of the epoch"]
+
+
+class RemoteSegmentRow(NamedTuple):
+    """A segment in the remote tier, of any state: one row per segment."""
+
+    topic: Topic
+    partition: PartitionNumber
+    segment_id: Annotated[str, "id of the remote segment: 22 characters"]
+    start_offset: Annotated[int, "its first offset"]
+    end_offset: Annotated[int | None, "its last offset; null: there is no metadata"]
+    state: Annotated[str | None, "such as COPY_SEGMENT_FINISHED; null: there is no metadata"]
+    size: Annotated[int | None, "bytes of the .log file as it was in the log"]
+    leader_epochs: Annotated[list[LeaderEpochStart], "of its records"]
+    broker_id: Annotated[Int32 | None, "the broker that changed its state last"]
+    max_timestamp: Annotated[Time | None, "the largest timestamp of its records"]
+    event_time: Annotated[Time | None, "when it got its state"]
+    source: Annotated[str, "where the metadata comes from: topic, or files of the tier"]
+    files: Annotated[Int32, "how many files it has in the tier"]
+    is_read: Annotated[bool, "whether a scan gets records from it"]
+    path: Annotated[str | None, "path of its .log file; null: the tier has none"]
+
+
+class BatchRow(NamedTuple):
+    """A batch: one row per batch of a segment, from the header alone."""
+
+    topic: Topic
+    partition: PartitionNumber
+    segment: SegmentOffset
+    position: Annotated[int, "byte in the segment's .log file"]
+    size: Annotated[int, "bytes, with the header"]
+    base_offset: Annotated[int | None, "null: a compressed message of magic 0 or 1 has none"]
+    last_offset: Annotated[int, "offset of its last record"]
+    record_count: Annotated[Int32 | None, "records by the header; null: magic 0 or 1"]
+    base_timestamp: Annotated[Time | None, "null: the field holds the delete horizon"]
+    max_timestamp: Annotated[Time | None, "the largest timestamp of its records"]
+    timestamp_type: Annotated[str | None, "CreateTime or LogAppendTime; null: magic 0"]
+    magic: Annotated[Int8, "the version of the format: 0, 1 or 2"]
+    codec: Annotated[str, "none, gzip, snappy, lz4 or zstd"]
+    is_transactional: Annotated[bool, "whether it belongs to a transaction"]
+    is_control: Annotated[bool, "whether it holds control records, such as transaction markers"]
+    delete_horizon: Annotated[Time | None, "when the cleaner may drop its tombstones and markers"]
+    producer_id: Annotated[int | None, "null: the producer was not idempotent"]
+    producer_epoch: Annotated[Int16 | None, "epoch of the producer"]
+    base_sequence: Annotated[Int32 | None, "sequence number of its first record"]
+    last_sequence: Annotated[Int32 | None, "sequence number of its last record"]
+    partition_leader_epoch: Annotated[Int32 | None, "epoch of the leader that appended it"]
+    attributes: Annotated[Int16, "the attributes, as stored"]
+    crc: Annotated[UInt32, "the CRC, as stored"]
+    problem: Annotated[str | None, "what is wrong with the header; null: nothing"]
+
+
+class OffsetIndexRow(NamedTuple):
+    """An entry of an offset index: one row per entry of the .index files."""
+
+    topic: Topic
+    partition: PartitionNumber
+    segment: SegmentOffset
+    entry: _Entry
+    offset: Annotated[int, "offset of the last record of a batch"]
+    relative_offset: _RelativeOffset
+    position: Annotated[int, "byte in the segment's .log file where that batch begins"]
+
+
+class TimeIndexRow(NamedTuple):
+    """An entry of a time index: one row per entry of the .timeindex files."""
+
+    topic: Topic
+    partition: PartitionNumber
+    segment: SegmentOffset
+    entry: _Entry
+    timestamp: Annotated[Time, "the largest timestamp up to the offset"]
+    offset: Annotated[int, "offset of the record with that timestamp"]
+    relative_offset: _RelativeOffset
+
+
+class AbortedTransactionRow(NamedTuple):
+    """An aborted transaction: one row per entry of the .txnindex files."""
+
+    topic: Topic
+    partition: PartitionNumber
+    segment: SegmentOffset
+    producer_id: Annotated[int, "the producer that aborted"]
+    first_offset: Annotated[int, "offset of the transaction's first record"]
+    last_offset: Annotated[int, "offset of the transaction marker"]
+    last_stable_offset: Annotated[int, "the last stable offset when the marker was written"]
