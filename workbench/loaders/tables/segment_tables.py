@@ -105,7 +105,7 @@ def segments(found: Found) -> pa.Table:
     return table_of(
         SegmentRow,
         (
-            (
+            SegmentRow(
                 p.topic,
                 p.partition,
                 p.name,
@@ -191,7 +191,7 @@ def aborted_transactions(found: Found) -> pa.Table:
     return table_of(
         AbortedTransactionRow,
         (
-            (
+            AbortedTransactionRow(
                 p.topic,
                 p.partition,
                 s.base_offset,
