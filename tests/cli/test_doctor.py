@@ -1,12 +1,12 @@
 import json
 
 from tests.cli.program import run
-from workbench.cli.checks import Check, all_checks
+from workbench.cli.checks import DoctorCheck, all_checks
 
 
 def test_this_installation_is_sound() -> None:
     outcome = run("doctor", "--json")
-    checks = [Check(**each) for each in outcome.json]
+    checks = [DoctorCheck(**each) for each in outcome.json]
     assert [check for check in checks if check.status == "error"] == []
     names = {check.name for check in checks}
     assert names >= {"Python", "compiled code", "crcmod", "codecs", "jupyterlab", "Java for Spark"}

@@ -15,7 +15,7 @@ from workbench.coordinator.offsets.offset_manager import OffsetManager
 from workbench.coordinator.offsets.offset_metadata_manager import OffsetCommit
 from workbench.inspection.segment import Segment
 from workbench.loaders.search.search import Search
-from workbench.loaders.tables.disk_usage import LogParts
+from workbench.loaders.tables.disk_usage import LogFileParts
 from workbench.log.log import Log
 
 
@@ -149,7 +149,7 @@ def test_the_disk_grows_and_only_new_bytes_of_the_open_segment_are_read(
     assert view.at == ["payments", "payments-0", "0"]
     sent = view.get_state("_segment")["_segment"]["nodes"]
     opened = view.logs["payments-0"].segments[0]
-    whole = [part[:3] for part in LogParts().parts(opened, opened.size, None) if part.size]
+    whole = [part[:3] for part in LogFileParts().parts(opened, opened.size, None) if part.size]
     shown = {node[0]: (node[0], node[4], node[5]) for node in sent}
     assert [shown[part[0]] for part in whole] == whole
     orders = view.sizes

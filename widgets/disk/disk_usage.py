@@ -29,7 +29,7 @@ from widgets.selection import NOTHING, from_front, segment_with_base, to_front
 from widgets.view.text import size_text
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
-from workbench.loaders.tables.disk_usage import LogParts
+from workbench.loaders.tables.disk_usage import LogFileParts
 from workbench.runtime.several import several
 from workbench.runtime.words import plural
 
@@ -73,7 +73,7 @@ class DiskUsage(KafkaWidget):
         if isinstance(logs, str | os.PathLike):
             logs = workbench.open_log_directory(logs)
         self.logs = logs
-        self._parts = LogParts()  # of the open segment
+        self._parts = LogFileParts()  # of the open segment
         chosen = options.pop("selected", None)
         super().__init__(**options)
         self._list()
@@ -124,7 +124,7 @@ class DiskUsage(KafkaWidget):
                 self._partition = {"name": name, "nodes": nodes} if partition else None
             base = None if segment is None else str(segment.base_offset)
             if (name, base) != self._segment_place():
-                self._parts = LogParts()
+                self._parts = LogFileParts()
                 self._segment = self._sent(name, segment, self._parts) if segment else None
             selected = NOTHING | self.selected
             if name is not None and (
@@ -137,7 +137,7 @@ class DiskUsage(KafkaWidget):
             self.set_trait("query", usage_query(paths, self._topic(), partition, segment))
 
     def _sent(
-        self, name: str | None, segment: Segment, parts: LogParts | None = None
+        self, name: str | None, segment: Segment, parts: LogFileParts | None = None
     ) -> dict[str, Any]:
         base, nodes = str(segment.base_offset), segment_nodes(segment, parts)
         return {"partition": name, "base": base, "nodes": nodes}

@@ -14,7 +14,7 @@ from workbench.inspection.entries import FileEntry
 from workbench.inspection.listing import Listing, Root
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
-from workbench.loaders.tables.disk_usage import LogParts, Part, file_kind, parts_of_file
+from workbench.loaders.tables.disk_usage import FilePart, LogFileParts, file_kind, parts_of_file
 from workbench.runtime.words import plural
 
 Node = list[Any]
@@ -109,7 +109,7 @@ def _add_remote(nodes: list[Node], partition: Partition) -> None:
         nodes[at][SIZE] = segment.size
 
 
-def segment_nodes(segment: Segment, read: LogParts | None = None) -> list[Node]:
+def segment_nodes(segment: Segment, read: LogFileParts | None = None) -> list[Node]:
     """Return the files of a segment with their parts: reads its records, up to `MOST_READ`.
 
     Args:
@@ -132,7 +132,7 @@ def _short(name: str) -> str:
     return re.sub(r"^0{8,}(?=\d)", "…", name)
 
 
-def _add_part(nodes: list[Node], part: Part, parent: int) -> None:
+def _add_part(nodes: list[Node], part: FilePart, parent: int) -> None:
     name = _PARTS.get(part.name, part.name)
     note = ""
     if part.uncompressed is not None and part.uncompressed != part.size:

@@ -24,7 +24,7 @@ _INSTALL: Final = "pip install --upgrade kafka-log-workbench"
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class DoctorCheck:
     """What one check found.
 
     Attributes:
@@ -40,7 +40,7 @@ class Check:
     advice: str = ""
 
 
-def all_checks() -> list[Callable[[], Check]]:
+def all_checks() -> list[Callable[[], DoctorCheck]]:
     """Return the checks in the order in which they are shown."""
     return [
         _python,
@@ -70,26 +70,26 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _python() -> Check:
+def _python() -> DoctorCheck:
     found = f"{platform.python_version()} ({platform.python_implementation()}), {sys.executable}"
     if sys.version_info < _OLDEST_PYTHON:
-        return Check("Python", "error", found, "install Python 3.11 or newer")
-    return Check("Python", "ok", found)
+        return DoctorCheck("Python", "error", found, "install Python 3.11 or newer")
+    return DoctorCheck("Python", "ok", found)
 
 
-def _workbench() -> Check:
+def _workbench() -> DoctorCheck:
     import workbench
 
     version = _version("kafka-log-workbench")
     folder = os.path.dirname(os.path.abspath(workbench.__file__ or ""))
     if version is None:
-        return Check(
+        return DoctorCheck(
             "workbench", "warning", f"not installed, run from {folder}", "pip install -e ."
         )
-    return Check("workbench", "ok", f"{version} in {folder}")
+    return DoctorCheck("workbench", "ok", f"{version} in {folder}")
 
 
-def _library(name: str, missing: Status) -> Callable[[], Check]:
+def _library(name: str, missing: Status) -> Callable[[], DoctorCheck]:
     """Return a check that imports a library.
 
     Args:
@@ -98,18 +98,18 @@ def _library(name: str, missing: Status) -> Callable[[], Check]:
     """
     install = install_command(name) if name in EXTRAS else _INSTALL
 
-    def check() -> Check:
+    def check() -> DoctorCheck:
         version = _version(name)
         if version is None:
-            return Check(name, missing, "not installed", install)
+            return DoctorCheck(name, missing, "not installed", install)
         if name == "pyspark":  # importing it takes a second and shows no more
-            return Check(name, "ok", version)
+            return DoctorCheck(name, "ok", version)
         try:
             importlib.import_module(name)
         except Exception as error:  # noqa: BLE001 - whatever is wrong with it is what is asked
             broken: Status = "warning" if missing == "absent" else missing
-            return Check(name, broken, f"{version}, but: {error}", install)
-        return Check(name, "ok", version)
+            return DoctorCheck(name, broken, f"{version}, but: {error}", install)
+        return DoctorCheck(name, "ok", version)
 
     return check
 
@@ -127,7 +127,7 @@ def _sample_log() -> bytes:
     return bytes(8) + len(rest).to_bytes(4) + rest
 
 
-def _kernels() -> Check:
+def _kernels() -> DoctorCheck:
     """Read a batch, and see how long the first one takes."""
     import tempfile
 
@@ -143,41 +143,41 @@ def _kernels() -> Check:
             warnings.simplefilter("ignore", RuntimeWarning)  # a missing numba is reported below
             chunks = list(RecordReader(source))
     except Exception as error:  # noqa: BLE001 - whatever is wrong with it is what is asked
-        return Check("compiled code", "error", f"numba {numba}: {error}", _INSTALL)
+        return DoctorCheck("compiled code", "error", f"numba {numba}: {error}", _INSTALL)
     finally:
         os.unlink(file.name)
     seconds = time.monotonic() - start
     if [len(chunk.columns) for chunk in chunks] != [1]:
-        return Check("compiled code", "error", "a valid batch cannot be read", _INSTALL)
+        return DoctorCheck("compiled code", "error", "a valid batch cannot be read", _INSTALL)
     if numba is None:
         advice = f"{_INSTALL} (numba does not support Intel Macs, where reading is always slow)"
-        return Check("compiled code", "warning", "no numba: about 100 times slower", advice)
+        return DoctorCheck("compiled code", "warning", "no numba: about 100 times slower", advice)
     if os.environ.get("KAFKA_WORKBENCH_KERNELS") == "plain":
         advice = "unset KAFKA_WORKBENCH_KERNELS"
-        return Check("compiled code", "warning", "plain Python was requested: slow", advice)
+        return DoctorCheck("compiled code", "warning", "plain Python was requested: slow", advice)
     cache = getattr(sys.modules.get("workbench.kernels._jit"), "CACHE_FOLDER", "")
     found = f"numba {numba}, first batch after {seconds:.1f} s, kept in {cache}"
     if seconds > _SLOW_START_S:
         advice = "compiled just now; if the next run is as slow, that folder is not writable"
-        return Check("compiled code", "warning", found, advice)
-    return Check("compiled code", "ok", found)
+        return DoctorCheck("compiled code", "warning", found, advice)
+    return DoctorCheck("compiled code", "ok", found)
 
 
-def _crc() -> Check:
+def _crc() -> DoctorCheck:
     version = _version("crcmod")
     if version is None:
-        return Check("crcmod", "error", "not installed", _INSTALL)
+        return DoctorCheck("crcmod", "error", "not installed", _INSTALL)
     try:
         importlib.import_module("crcmod._crcfunext")
     except ImportError:
         pass
     else:
-        return Check("crcmod", "ok", f"{version}, C extension")
+        return DoctorCheck("crcmod", "ok", f"{version}, C extension")
     advice = "install a C compiler, then: pip install --force-reinstall --no-binary crcmod crcmod"
-    return Check("crcmod", "warning", f"{version}, without its C extension: slow", advice)
+    return DoctorCheck("crcmod", "warning", f"{version}, without its C extension: slow", advice)
 
 
-def _codecs() -> Check:
+def _codecs() -> DoctorCheck:
     from workbench.layout.attributes import CODEC_NAMES
     from workbench.record.codecs.compression import compress, decompress
 
@@ -192,51 +192,51 @@ def _codecs() -> Check:
     versions = {name: _version(name) for name in ("cramjam", "isal", "lz4", "zstandard")}
     found = ", ".join(f"{name} {version or 'missing'}" for name, version in versions.items())
     if broken:
-        return Check("codecs", "error", f"{found}; {'; '.join(broken)}", _INSTALL)
+        return DoctorCheck("codecs", "error", f"{found}; {'; '.join(broken)}", _INSTALL)
     slow = [name for name in ("isal", "lz4", "zstandard") if versions[name] is None]
     if slow and platform.python_implementation() == "CPython":
-        return Check("codecs", "warning", f"{found}: slower", f"pip install {' '.join(slow)}")
-    return Check("codecs", "ok", found)
+        return DoctorCheck("codecs", "warning", f"{found}: slower", f"pip install {' '.join(slow)}")
+    return DoctorCheck("codecs", "ok", found)
 
 
-def _widget() -> Check:
+def _widget() -> DoctorCheck:
     version = _version("anywidget")
     if version is None:
-        return Check("anywidget", "absent", "not installed", install_command("anywidget"))
+        return DoctorCheck("anywidget", "absent", "not installed", install_command("anywidget"))
     try:
         importlib.import_module("widgets")
     except Exception as error:  # noqa: BLE001 - whatever is wrong with it is what is asked
-        return Check("anywidget", "warning", f"{version}, but: {error}", _INSTALL)
-    return Check("anywidget", "ok", version)
+        return DoctorCheck("anywidget", "warning", f"{version}, but: {error}", _INSTALL)
+    return DoctorCheck("anywidget", "ok", version)
 
 
-def _java() -> Check:
+def _java() -> DoctorCheck:
     """Find the Java that Spark would run on; without Spark, none is needed."""
     from workbench.errors import MissingDependencyError
     from workbench.java_home import ensure_java
 
     if _version("pyspark") is None:
-        return Check("Java for Spark", "absent", "not looked for: pyspark is not installed")
+        return DoctorCheck("Java for Spark", "absent", "not looked for: pyspark is not installed")
     before = os.environ.get("JAVA_HOME")
     try:
         home: Any = ensure_java()
     except MissingDependencyError as error:
-        return Check("Java for Spark", "warning", "none that Spark can use", str(error))
+        return DoctorCheck("Java for Spark", "warning", "none that Spark can use", str(error))
     finally:
         os.environ.pop("JAVA_HOME", None)
         if before is not None:
             os.environ["JAVA_HOME"] = before
-    return Check(
+    return DoctorCheck(
         "Java for Spark", "ok", _first_line([os.path.join(home, "bin", "java"), "-version"])
     )
 
 
-def _browser() -> Check:
+def _browser() -> DoctorCheck:
     path = next(filter(None, map(shutil.which, _BROWSERS)), None)
     if path is None:
         advice = "only the browser tests need it; make system installs it"
-        return Check("Chromium", "absent", "not found", advice)
-    return Check("Chromium", "ok", f"{_first_line([path, '--version'])}, {path}")
+        return DoctorCheck("Chromium", "absent", "not found", advice)
+    return DoctorCheck("Chromium", "ok", f"{_first_line([path, '--version'])}, {path}")
 
 
 def _first_line(command: list[str]) -> str:

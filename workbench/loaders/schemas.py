@@ -11,7 +11,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from workbench.tables.columns import Column, columns_of
+from workbench.tables.columns import TableColumn, columns_of
 from workbench.tables.records import RecordBatchRow, RecordRow
 
 TIMESTAMP: Final = pa.timestamp("ms", tz="UTC")
@@ -79,7 +79,7 @@ def schema_of(row_class: type) -> pa.Schema:
     return table_schema(map(_field, columns_of(row_class)))
 
 
-def _field(column: Column) -> pa.Field:
+def _field(column: TableColumn) -> pa.Field:
     kind = _OF_KIND.get(column.kind)
     if column.item is not None:
         kind = pa.list_(_field(column.item))

@@ -67,7 +67,7 @@ TEXTS: Final = {
 """The types of columns, as help and documents name them."""
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """A column of a table, or a field of the structs that a column holds.
 
     Attributes:
@@ -83,8 +83,8 @@ class Column(NamedTuple):
     kind: str
     is_nullable: bool
     meaning: str = ""
-    item: "Column | None" = None
-    fields: "tuple[Column, ...]" = ()
+    item: "TableColumn | None" = None
+    fields: "tuple[TableColumn, ...]" = ()
 
     @property
     def type_text(self) -> str:
@@ -96,7 +96,7 @@ class Column(NamedTuple):
 
 
 @cache
-def columns_of(row_class: type) -> tuple[Column, ...]:
+def columns_of(row_class: type) -> tuple[TableColumn, ...]:
     """Return the columns that a row class declares, in order.
 
     Raises:
@@ -112,7 +112,7 @@ def is_row_class(found: object, module: str) -> bool:
     return is_class and module != __name__ and bool(columns_of(found))
 
 
-def _column(name: str, hint: Any, *, is_nullable: bool = False) -> Column:
+def _column(name: str, hint: Any, *, is_nullable: bool = False) -> TableColumn:
     notes: tuple[Any, ...] = ()
     if get_origin(hint) is Annotated:
         hint, *given = get_args(hint)
@@ -122,16 +122,16 @@ def _column(name: str, hint: Any, *, is_nullable: bool = False) -> Column:
     if kind is None and isinstance(hint, type):
         kind = _PLAIN.get(hint)
     if kind is not None:
-        return Column(name, kind, is_nullable, meaning)
+        return TableColumn(name, kind, is_nullable, meaning)
     if get_origin(hint) in {UnionType, Union}:
         (other,) = (each for each in get_args(hint) if each is not NoneType)
         found = _column(name, other, is_nullable=True)
         return found._replace(meaning=meaning or found.meaning)
     if get_origin(hint) in {list, tuple}:
         item = _column("item", get_args(hint)[0], is_nullable=True)
-        return Column(name, "list", is_nullable, meaning, item)
+        return TableColumn(name, "list", is_nullable, meaning, item)
     if isinstance(hint, type) and get_type_hints(hint):
-        return Column(name, "struct", is_nullable, meaning, None, columns_of(hint))
+        return TableColumn(name, "struct", is_nullable, meaning, None, columns_of(hint))
     raise TypeError(f"{name}: {hint!r} is not the type of a column")
 
 

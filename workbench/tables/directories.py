@@ -8,6 +8,28 @@ _Root = Annotated[str, "path of the log directory"]
 _Occupied = Annotated[int, "bytes on the disk, without the holes of sparse files"]
 
 
+class ListingRow(NamedTuple):
+    """A partition directory, or all partitions of a topic: one row per line of ls."""
+
+    name: Annotated[str, "name of the partition directory, or of the topic"]
+    topic: Topic
+    partition: Annotated[int, "number of the partition; for a topic, how many it has"]
+    kind: Annotated[str, "log, delete, stray or future; topic for a topic"]
+    segments: Annotated[int, "how many segments are in use"]
+    size: Annotated[int, "bytes of their .log files"]
+    other_size: Annotated[int, "bytes of all other files; indexes may be preallocated"]
+    log_start_offset: Annotated[int | None, "first offset that can be read; null: a topic"]
+    log_end_offset: Annotated[int | None, "offset of the next record; null: a topic"]
+    offset_count: Annotated[int, "log end less log start offset: at least as many as records"]
+    leftovers: Annotated[int, "files that a broker was about to remove or swap in"]
+    unknown: Annotated[int, "files with names that no broker uses"]
+    modified: Annotated[Time | None, "newest file time of a segment; a copy may have its own"]
+    path: Annotated[str | None, "path of the partition directory; null: a topic"]
+    not_read: Annotated[tuple[str, ...], "what could not be read, and why"]
+    remote_segments: Annotated[int, "complete segments in the remote tier; 0: no tier"]
+    remote_size: Annotated[int, "bytes of their .log files as they were in the log"]
+
+
 class ProducerRow(NamedTuple):
     """The state of a producer in a snapshot: one row per entry of the .snapshot files."""
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import click
 
-from workbench.cli.checks import Check, all_checks
+from workbench.cli.checks import DoctorCheck, all_checks
 from workbench.cli.command import Command, as_json
 from workbench.cli.output import console, is_terminal, print_json, rich_text
 from workbench.cli.progress import progress
@@ -19,14 +19,14 @@ _COLORS: Final = {"ok": "green", "absent": "dim", "warning": "yellow", "error": 
 @click.command("doctor", cls=Command)
 @as_json
 def command(*, as_json: bool) -> int:
-    """Check Python, the libraries, compiled code, codecs, Java, Jupyter and the browser.
+    """DoctorCheck Python, the libraries, compiled code, codecs, Java, Jupyter and the browser.
 
     Exit codes: 0 sound, 1 something is slow or does not work, 2 nothing can be read. Extras that
     are not installed make no difference.
 
     With --json: a list of objects with name, status (ok, absent, warning, error), found, advice.
     """
-    checks: list[Check] = []
+    checks: list[DoctorCheck] = []
     functions = all_checks()
     with progress("checking", len(functions), unit="checks") as meter:
         for function in functions:
@@ -39,7 +39,7 @@ def command(*, as_json: bool) -> int:
     return max(CODES[check.status] for check in checks)
 
 
-def _print(checks: list[Check]) -> None:
+def _print(checks: list[DoctorCheck]) -> None:
     out = console()
     width = max(len(check.name) for check in checks) + 2
     for check in checks:

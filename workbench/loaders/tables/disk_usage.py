@@ -28,8 +28,6 @@ from workbench.loaders.tables.record_sizes import header_sizes
 from workbench.record.reading.reader import Chunk
 from workbench.tables.directories import DiskUsageRow
 
-"""Topic, partition, base offset of the segment, kind of file, and a `Part`."""
-
 KEYS: Final = "keys"
 VALUES: Final = "values"
 HEADERS: Final = "headers"
@@ -46,7 +44,7 @@ MAGIC_V2: Final = 2
 Longs = npt.NDArray[np.int64]
 
 
-class Part(NamedTuple):
+class FilePart(NamedTuple):
     """A part of a file.
 
     Attributes:
@@ -73,7 +71,7 @@ def usage_of_partition(partition: Partition) -> Iterator[DiskUsageRow]:
                 yield DiskUsageRow(topic, number, segment.base_offset, kind, *part)
     for entry in partition.files:
         if entry.name not in told:
-            part = Part(WHOLE, entry.size, entry.occupied)
+            part = FilePart(WHOLE, entry.size, entry.occupied)
             yield DiskUsageRow(topic, number, None, file_kind(entry, partition), *part)
 
 
@@ -82,7 +80,7 @@ def usage_of_root(root: Root) -> Iterator[DiskUsageRow]:
     unknown = set(root.unknown)
     for entry in root.files:
         kind = "unknown" if entry in unknown else entry.name
-        yield DiskUsageRow(None, None, None, kind, *Part(WHOLE, entry.size, entry.occupied))
+        yield DiskUsageRow(None, None, None, kind, *FilePart(WHOLE, entry.size, entry.occupied))
 
 
 def file_kind(entry: FileEntry, partition: Partition) -> str:
@@ -94,8 +92,8 @@ def file_kind(entry: FileEntry, partition: Partition) -> str:
 
 
 def parts_of_file(
-    segment: Segment, kind: FileKind, *, most: int | None = None, read: "LogParts | None" = None
-) -> list[Part]:
+    segment: Segment, kind: FileKind, *, most: int | None = None, read: "LogFileParts | None" = None
+) -> list[FilePart]:
     """Return the parts of one file of a segment that are not empty, in their order.
 
     Args:
@@ -108,13 +106,13 @@ def parts_of_file(
     """
     entry = segment.files[kind]
     if kind == "log":
-        parts = (read or LogParts()).parts(segment, entry.size, most)
+        parts = (read or LogFileParts()).parts(segment, entry.size, most)
     else:
         parts = _other(segment, kind, entry)
     return [part for part in _with_holes(parts, entry) if part.size or part.uncompressed]
 
 
-def _with_holes(parts: list[Part], entry: FileEntry) -> Iterable[Part]:
+def _with_holes(parts: list[FilePart], entry: FileEntry) -> Iterable[FilePart]:
     """Take the holes of a file from its last parts."""
     holes = entry.size - entry.occupied
     found = []
@@ -125,7 +123,7 @@ def _with_holes(parts: list[Part], entry: FileEntry) -> Iterable[Part]:
     return reversed(found)
 
 
-def _other(segment: Segment, kind: FileKind, entry: FileEntry) -> list[Part]:
+def _other(segment: Segment, kind: FileKind, entry: FileEntry) -> list[FilePart]:
     used: int | None = None
     size = entry.size
     try:
@@ -134,14 +132,14 @@ def _other(segment: Segment, kind: FileKind, entry: FileEntry) -> list[Part]:
         if kind == "timeindex" and (times := segment.time_index) is not None:
             used = len(times.offsets) * TIME_ENTRY.itemsize
     except OSError:
-        return [Part(UNREADABLE, size, size)]
+        return [FilePart(UNREADABLE, size, size)]
     if used is None:
-        return [Part(WHOLE, size, size)]
+        return [FilePart(WHOLE, size, size)]
     used = min(used, size)
-    return [Part(ENTRIES, used, used), Part(PREALLOCATED, size - used, size - used)]
+    return [FilePart(ENTRIES, used, used), FilePart(PREALLOCATED, size - used, size - used)]
 
 
-class LogParts:
+class LogFileParts:
     """The parts of a `.log` file, as far as it was read.
 
     Attributes:
@@ -153,7 +151,7 @@ class LogParts:
         self._stored = np.zeros(len(_PARTS), np.int64)
         self._plain = np.zeros(len(_PARTS), np.int64)
 
-    def parts(self, segment: Segment, size: int, most: int | None) -> list[Part]:
+    def parts(self, segment: Segment, size: int, most: int | None) -> list[FilePart]:
         """Read on, and return the parts; of more than ``most`` bytes the rest is estimated."""
         preallocated = 0
         with suppress(OSError), FileSource(segment.path) as source:
@@ -177,12 +175,12 @@ class LogParts:
         rest = max(size - int(stored.sum()), 0)
         preallocated = min(preallocated, rest)
         parts = [
-            Part(name, own, own, before)
+            FilePart(name, own, own, before)
             for name, own, before in zip(_PARTS, stored.tolist(), plain.tolist(), strict=True)
         ]
         unreadable = rest - preallocated
-        parts.append(Part(UNREADABLE, unreadable, unreadable))
-        return [*parts, Part(PREALLOCATED, preallocated, preallocated)]
+        parts.append(FilePart(UNREADABLE, unreadable, unreadable))
+        return [*parts, FilePart(PREALLOCATED, preallocated, preallocated)]
 
     def _new_chunks(self, segment: Segment, most: int | None) -> Iterator[Chunk]:
         if most is not None and self.reached >= most:

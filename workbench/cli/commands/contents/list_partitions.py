@@ -1,6 +1,5 @@
 """`kafka-workbench ls`: topics and partitions with their sizes, offsets and segments."""
 
-from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import click
@@ -29,55 +28,13 @@ from workbench.inspection.partition import Partition
 from workbench.inspection.remote_tier.segment_rows import remote_totals
 from workbench.inspection.unreadable import findings_of_unread, unreadable
 from workbench.runtime.words import plural
+from workbench.tables.columns import json_of
+from workbench.tables.directories import ListingRow
 
 SORTS: Final = ("name", "size", "segments", "offsets", "modified")
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One partition, or all partitions of a topic.
-
-    Attributes:
-        name: the name of the partition directory, or of the topic.
-        topic: the topic's name.
-        partition: the partition's number; for a topic, how many partitions it has.
-        kind: "log", "delete", "stray", "future"; "topic" for a topic.
-        segments: how many segments are in use.
-        size: bytes of their `.log` files.
-        other_size: bytes of all other files in the directory; indexes may be preallocated.
-        log_start_offset: the first offset that can be read; None for a topic.
-        log_end_offset: the offset of the next record; None for a topic.
-        offset_count: offsets from the log start to the log end, at least as many as records.
-        leftovers: files that a broker was about to remove or swap in.
-        unknown: files with names that no broker uses.
-        modified: the newest file time of a segment, in ms: a copy may have that of the copying;
-            None without segments.
-        path: the path of the partition directory; None for a topic.
-        not_read: what could not be read, and why.
-        remote_segments: how many segments are complete in the remote tier; 0 without a tier.
-        remote_size: bytes of their `.log` files as they were in the log.
-    """
-
-    name: str
-    topic: str
-    partition: int
-    kind: str
-    segments: int
-    size: int
-    other_size: int
-    log_start_offset: int | None
-    log_end_offset: int | None
-    offset_count: int
-    leftovers: int
-    unknown: int
-    modified: int | None
-    path: str | None
-    not_read: tuple[str, ...] = ()
-    remote_segments: int = 0
-    remote_size: int = 0
-
-
-@click.command("ls", cls=Command)
+@click.command("ls", cls=Command, fields={"--json, in partitions or topics": ListingRow})
 @chooses_partitions
 @reads_remote_tier
 @click.option("--topics", "by_topic", is_flag=True, help="Show one row per topic.")
@@ -103,7 +60,7 @@ def command(
     Exit codes: 0 done.
 
     With --json: an object with "partitions" (or "topics"), "totals", "unknown_files",
-    "unknown_folders" and "not_read". Times are ms, sizes bytes.
+    "unknown_folders" and "not_read".
     """
     logs = open_logs(paths)
     chosen = pick_partitions(logs.listing, topics, partitions)
@@ -122,7 +79,7 @@ def command(
     if as_json:
         print_json(
             {
-                "topics" if by_topic else "partitions": [asdict(row) for row in rows],
+                "topics" if by_topic else "partitions": [json_of(row) for row in rows],
                 "totals": _totals(totals, rows, by_topic=by_topic),
                 "unknown_files": [file.path for root in logs.roots for file in root.unknown],
                 "unknown_folders": [
@@ -140,7 +97,7 @@ def command(
     return 0
 
 
-def _row(partition: Partition) -> Row:
+def _row(partition: Partition) -> ListingRow:
     start, not_read = partition.log_start_offset, [*map(str, findings_of_unread(partition.unread))]
     end: int | None = None
     try:
@@ -151,7 +108,7 @@ def _row(partition: Partition) -> Row:
         end = None  # not known
     size = partition.size
     remote_segments, remote_size = remote_totals(partition)
-    return Row(
+    return ListingRow(
         name=partition.name,
         topic=partition.topic,
         partition=partition.partition,
@@ -172,9 +129,9 @@ def _row(partition: Partition) -> Row:
     )
 
 
-def _sum(name: str, rows: list[Row]) -> Row:
+def _sum(name: str, rows: list[ListingRow]) -> ListingRow:
     """Return the sum of rows."""
-    return Row(
+    return ListingRow(
         name=name,
         topic=name,
         partition=len(rows),
@@ -195,15 +152,15 @@ def _sum(name: str, rows: list[Row]) -> Row:
     )
 
 
-def _by_topic(rows: list[Row]) -> list[Row]:
-    topics: dict[str, list[Row]] = {}
+def _by_topic(rows: list[ListingRow]) -> list[ListingRow]:
+    topics: dict[str, list[ListingRow]] = {}
     for row in rows:
         if row.kind == "log":
             topics.setdefault(row.topic, []).append(row)
     return [_sum(name, mine) for name, mine in topics.items()]
 
 
-def _sorted(rows: list[Row], sort: str, *, reverse: bool) -> list[Row]:
+def _sorted(rows: list[ListingRow], sort: str, *, reverse: bool) -> list[ListingRow]:
     """Return rows in order: largest and newest first, names from a to z."""
     if sort == "name":
         return rows[::-1] if reverse else rows  # they come in the order of topics and numbers
@@ -211,7 +168,7 @@ def _sorted(rows: list[Row], sort: str, *, reverse: bool) -> list[Row]:
     return sorted(rows, key=lambda row: getattr(row, field) or 0, reverse=not reverse)
 
 
-def _totals(totals: Row, rows: list[Row], *, by_topic: bool) -> dict[str, Any]:
+def _totals(totals: ListingRow, rows: list[ListingRow], *, by_topic: bool) -> dict[str, Any]:
     names = (
         *("segments", "size", "other_size", "offset_count", "leftovers", "unknown"),
         *("remote_segments", "remote_size"),
@@ -221,7 +178,9 @@ def _totals(totals: Row, rows: list[Row], *, by_topic: bool) -> dict[str, Any]:
     return {"topics": topics, "partitions": totals.partition, **counts}
 
 
-def _print(rows: list[Row], totals: Row, *, by_topic: bool, several_roots: bool) -> None:
+def _print(
+    rows: list[ListingRow], totals: ListingRow, *, by_topic: bool, several_roots: bool
+) -> None:
     if not rows:
         click.echo("no partitions")
         return

@@ -18,7 +18,7 @@ from workbench.loaders.tables.explanation import Explanation
 
 
 @dataclass(frozen=True)
-class Answer:
+class PartitionExplanations:
     """What the command shows about a partition.
 
     Attributes:
@@ -104,16 +104,16 @@ def command(
     return 0 if all(answer.is_sound for answer in answers) else FAILURES
 
 
-def _answer(explainer: Explainer, partition: Partition, only: str | None) -> Answer:
+def _answer(explainer: Explainer, partition: Partition, only: str | None) -> PartitionExplanations:
     try:
         cleaning = None if only == "retention" else explainer.cleaning(partition)
         retention = None if only == "cleaning" else explainer.retention(partition)
     except (WorkbenchError, OSError) as error:
-        return Answer(partition.name, problem=str(error))
-    return Answer(partition.name, cleaning, retention)
+        return PartitionExplanations(partition.name, problem=str(error))
+    return PartitionExplanations(partition.name, cleaning, retention)
 
 
-def _print(answer: Answer) -> None:
+def _print(answer: PartitionExplanations) -> None:
     out = console()
     if answer.problem is not None:
         out.print(rich_text(f"{answer.partition}: {answer.problem}", "red"), "")
