@@ -42,7 +42,8 @@ ROWS: Final = [
 ]
 
 
-def _declared() -> list[type]:
+def declared() -> list[type]:
+    """Return the classes of all tables."""
     found = []
     for module in iter_modules(workbench.tables.__path__, "workbench.tables."):
         names = vars(import_module(module.name)).values()
@@ -99,7 +100,7 @@ def test_a_type_without_a_column_is_refused() -> None:
         columns_of(Odd)
 
 
-@pytest.mark.parametrize("row_class", _declared(), ids=lambda each: each.__name__)
+@pytest.mark.parametrize("row_class", declared(), ids=lambda each: each.__name__)
 def test_every_declared_table_says_what_its_rows_and_fields_are(row_class: Any) -> None:
     assert row_class.__doc__.splitlines()[0].endswith(".")
     assert [each.name for each in columns_of(row_class) if not each.meaning] == []
