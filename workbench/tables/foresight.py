@@ -54,7 +54,7 @@ class WhatIfRow(NamedTuple):
     deleted_segments: Annotated[int, "segments that retention deletes"]
     dropped_records: Annotated[int, "records that compaction drops"]
     log_start_offset: Annotated[int, "the log start offset afterwards"]
-    retention: Annotated[str, "why retention deletes so much"]
+    retention: Annotated[str, "why the first kept segment is kept; empty: none is"]
     cleaning: Annotated[str, "why the log is cleaned or not; empty: it is not compacted"]
     problem: Annotated[str, "why loading or cleaning fails; empty: it does not"]
 

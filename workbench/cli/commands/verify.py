@@ -23,6 +23,7 @@ from workbench.inspection.partition import Partition
 from workbench.inspection.verify.verify import verify_partitions
 from workbench.runtime.words import plural, safe
 from workbench.runtime.workers import worker_count
+from workbench.tables.directories import FindingRow
 
 CODES: Final = {"info": 0, "warning": 1, "error": 2}
 """Exit code by the worst severity."""
@@ -30,7 +31,7 @@ CODES: Final = {"info": 0, "warning": 1, "error": 2}
 _COLORS: Final = {"info": "blue", "warning": "yellow", "error": "red"}
 
 
-@click.command("verify", cls=Command)
+@click.command("verify", cls=Command, fields={"--json": FindingRow})
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @click.option("--topic", "-t", "topics", multiple=True, metavar="NAME", help="Only this topic.")
 @click.option(
@@ -62,8 +63,7 @@ def command(
 
     Exit codes: 0 nothing wrong, 1 warnings, 2 errors, 3 there is nothing to check.
 
-    With --json: a list of objects with kind, severity (info, warning, error), path, position
-    (byte), offset, found, expected, broker (what a broker would do) and kafka (its version).
+    With --json: a list of objects with the fields below, and kafka: the version of that broker.
     """
     meant, findings, checked = find(
         paths, topics, partitions, deep=not quick, workers=workers, kafka=kafka

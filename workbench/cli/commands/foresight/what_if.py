@@ -8,10 +8,15 @@ from workbench.cli.output import console, print_json, print_table, rich_text, sa
 from workbench.cli.settings import named_values, say_meant, takes_kafka, takes_settings
 from workbench.loaders.tables.what_if import COLUMNS, WhatIf
 from workbench.log_directory import what_if
+from workbench.tables.foresight import WhatIfRow
 from workbench.tables.groups import OffsetFateRow
 
 
-@click.command("what-if", cls=Command)
+@click.command(
+    "what-if",
+    cls=Command,
+    fields={"--json, in partitions": WhatIfRow, "--json, in offsets": OffsetFateRow},
+)
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @click.option(
     "--topic", "-t", "topics", multiple=True, metavar="NAME", help="Only this topic; repeatable."
@@ -46,9 +51,8 @@ def command(
 
     Exit codes: 0 done, 1 a log could not be loaded.
 
-    With --json: an object with broker, config, now, partitions, and offsets: a list of objects with
-    group, topic, partition, offset, commit_timestamp, expires_at, rule, is_gone, removes_group and
-    reason.
+    With --json: an object with broker, config, now, partitions and offsets: lists of objects with
+    the fields below. A partition also has high_watermark: why it is assumed, or empty.
     """
     result = what_if(
         open_logs(paths), named_values(settings), now=now, topics=topics or None, kafka=kafka
