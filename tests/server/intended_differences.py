@@ -9,7 +9,12 @@ import numpy as np
 from tests.server.asking import Values
 from tests.server.golden_broker import EMPTIED, OF_FILE
 from workbench.log.producers.batches import TransactionMarker
-from workbench.server.protocol import cluster_messages, log_messages, transaction_messages
+from workbench.server.protocol import (
+    admin_messages,
+    cluster_messages,
+    log_messages,
+    transaction_messages,
+)
 from workbench.server.protocol.api import Api
 
 
@@ -34,6 +39,22 @@ def unify(api: Api, asked: Values, response: Values) -> Values:
             for partition in topic["partitions"]:
                 _unify_fetched(partition, is_committed=asked["isolationLevel"] == 1)
     return response
+
+
+def unify_admin(api: Api, response: Values) -> Values:
+    """Return an answer to an administrator without times, and how far a metadata log is."""
+    response.pop("throttleTimeMs", None)
+    if api is admin_messages.DESCRIBE_QUORUM:
+        for each in (each for topic in response["topics"] for each in topic["partitions"]):
+            each |= {"leaderEpoch": 0, "highWatermark": 0}
+            for voter in each["currentVoters"]:
+                times = voter.keys() & {"lastFetchTimestamp", "lastCaughtUpTimestamp"}
+                voter |= {"logEndOffset": 0, **dict.fromkeys(times, 0)}
+        for node in response.get("nodes", ()):
+            for listener in node["listeners"]:
+                listener["port"] = 0
+    unified: Values = _sorted(response)
+    return unified
 
 
 _RIGHTS: Final = {
@@ -185,6 +206,7 @@ def _sorted(value: Any) -> Any:
 _NAMES: Final = (
     "topicId", "topic", "name", "topicName", "partitionIndex", "partition", "groupId", "memberId",
     "transactionalId", "producerId", "firstOffset", "key", "resourceName", "logDir",
+    "resourceType",
 )  # fmt: skip
 
 

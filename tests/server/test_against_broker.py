@@ -16,9 +16,10 @@ import pytest
 
 import workbench
 from tests.kafka_broker import Broker
-from tests.server.asking import Asker
+from tests.server.admin_requests import ADMIN_REQUESTS
+from tests.server.asking import Asker, Values
 from tests.server.golden_broker import STOPPED, golden_broker
-from tests.server.intended_differences import batches, unify
+from tests.server.intended_differences import batches, unify, unify_admin
 from tests.server.random_requests import (
     KINDS,
     SOFTWARE,
@@ -29,6 +30,7 @@ from tests.server.random_requests import (
 )
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.protocol import cluster_messages
+from workbench.server.protocol.api import Api
 from workbench.server.protocol.api_keys import API_KEYS
 from workbench.server.protocol.cluster_messages import DESCRIBE_CONFIGS
 from workbench.server.protocol.log_messages import FETCH, LIST_OFFSETS
@@ -165,8 +167,8 @@ def whole_batches(response: dict[str, Any]) -> dict[str, Any]:
 
 
 NOT_SERVED: Final = {
-    "who leads, and what brokers tell each other": {34, 43, 45, 46, 55, 57, 64, 74, 80, 81},
-    "access lists, quotas, delegation tokens": {29, 30, 31, 38, 39, 40, 41, 48, 49, 50, 51},
+    "moves of replicas to another log directory": {34},
+    "changes of quotas and of passwords": {49, 51},
     "groups of KIP-848, share groups, streams groups": {68, 76, 77, 78, 79, *range(83, 93)},
 }
 OLDER_TOO: Final = {19, 20, 23, 32, 35}
@@ -210,6 +212,36 @@ def test_a_server_that_may_write_describes_configurations_as_the_broker_with_its
         )
     assert list(differences(found[0], found[1])) == []
     assert len(found[0]) == {"1": 319, "": 1, "txn-a": 33, "m": 3, "g": 11}[name]
+
+
+def the_topics(asked: Any, name: str) -> Any:
+    """Return a request with the name of a topic in the place of TOPIC."""
+    if isinstance(asked, dict):
+        return {key: the_topics(value, name) for key, value in asked.items()}
+    if isinstance(asked, list):
+        return [the_topics(each, name) for each in asked]
+    return name if asked == "TOPIC" else asked
+
+
+@pytest.mark.broker
+@pytest.mark.parametrize("is_writable", [False, True])
+@pytest.mark.parametrize(
+    ("api", "requests"), ADMIN_REQUESTS, ids=[api.name for api, _ in ADMIN_REQUESTS]
+)
+def test_administrators_get_the_answers_of_a_broker_that_is_alone(
+    sides: Sides, writable: Asker, api: Api, requests: list[Values], *, is_writable: bool
+) -> None:
+    ours = writable if is_writable else sides.server
+    found = []
+    for version in range(api.lowest, api.highest + 1):
+        for request in requests:
+            asked = the_topics(request, "txn-a")
+            both = [
+                unify_admin(api, asker.ask(api, version, copy.deepcopy(asked)))
+                for asker in (ours, sides.broker)
+            ]
+            found += [f"{version} {each}\n  {asked}" for each in differences(both[0], both[1])]
+    assert not found, f"{len(found)} differences, such as\n" + "\n".join(found[:5])
 
 
 SET, DELETE, APPEND, SUBTRACT = range(4)

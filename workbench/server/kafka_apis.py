@@ -12,6 +12,7 @@ from workbench.errors import CoordinatorError, WorkbenchError
 from workbench.runtime.error_codes import ErrorCode, code_of
 from workbench.server.budget import Budget, Taken, TooLargeAnswerError
 from workbench.server.handlers import (
+    of_admin,
     of_cluster,
     of_configs,
     of_groups,
@@ -36,6 +37,7 @@ from workbench.server.serving import (
 )
 
 _READS: Final[Mapping[int, BlockingHandler]] = {
+    **of_admin.HANDLERS,
     **of_cluster.HANDLERS,
     **of_configs.HANDLERS,
     **of_logs.HANDLERS,

@@ -305,6 +305,7 @@ class Server:
             self._changes,
             FetchSessions(self._limits.max_fetch_sessions, self._limits.max_session_bytes),
             self._broker,
+            has_users=self._security.passwords is not None,
         )
         connections = Connections(
             KafkaApis(serving, self._in_thread, self._in_controller),

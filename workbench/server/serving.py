@@ -34,6 +34,7 @@ class Serving:
         changes: lets requests wait until a partition has more to read.
         fetch_sessions: the incremental fetch sessions.
         broker: the engine; None: the server is read-only.
+        has_users: whether clients authenticate.
     """
 
     catalog: TopicCatalog
@@ -44,6 +45,7 @@ class Serving:
     changes: Changes
     fetch_sessions: FetchSessions
     broker: Broker | None = None
+    has_users: bool = False
 
 
 @dataclass(frozen=True, slots=True)

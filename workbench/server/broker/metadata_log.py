@@ -76,6 +76,11 @@ class MetadataLog:
         """The last offset of the log."""
         return self._log.log_end_offset - 1
 
+    @property
+    def leader_epoch(self) -> int:
+        """The leader epoch in which records are appended."""
+        return self._log.leader_epochs.latest_epoch or 0
+
     def append(self, records: Iterable[MetadataRecord]) -> None:
         """Append records in one batch, and return when they are on the disk.
 
@@ -85,7 +90,7 @@ class MetadataLog:
         Kafka: QuorumController.ControllerWriteEvent (4.2)
         """
         values = [self._encoded(name, fields) for name, fields in records]
-        epoch = self._log.leader_epochs.latest_epoch or 0
+        epoch = self.leader_epoch
         with self._lock:
             batch = MemoryRecords.of(
                 *((None, value) for value in values),

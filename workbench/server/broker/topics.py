@@ -183,6 +183,11 @@ class Topics:
         return -1 if self._metadata is None else self._metadata.last_offset
 
     @property
+    def metadata_epoch(self) -> int:
+        """The leader epoch of the cluster's metadata; 0 without any."""
+        return 0 if self._metadata is None else self._metadata.leader_epoch
+
+    @property
     def directories(self) -> list[str]:
         """Paths of the log directories."""
         return self._manager.live_directories

@@ -9,6 +9,7 @@ from typing import Any, Final
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.handlers.topics_by_id import key_of
 from workbench.server.protocol import (
+    admin_messages,
     cluster_messages,
     group_messages,
     log_messages,
@@ -302,6 +303,33 @@ def _write_markers(values: Values, _version: int, code: ErrorCode) -> Values:
     }
 
 
+def _elections(_values: Values, _version: int, code: ErrorCode) -> Values:
+    return {"errorCode": code, "replicaElectionResults": []}
+
+
+def _create_acls(values: Values, _version: int, code: ErrorCode) -> Values:
+    return {"results": [{"errorCode": code} for _ in values["creations"]]}
+
+
+def _delete_acls(values: Values, _version: int, code: ErrorCode) -> Values:
+    return {"filterResults": [{"errorCode": code, "matchingAcls": []} for _ in values["filters"]]}
+
+
+def _token(_values: Values, _version: int, code: ErrorCode) -> Values:
+    user = {"principalType": "User", "principalName": "ANONYMOUS"}
+    requester = {f"tokenRequesterP{key[1:]}": value for key, value in user.items()}
+    times = dict.fromkeys(("issueTimestampMs", "expiryTimestampMs", "maxTimestampMs"), -1)
+    return {"errorCode": code, **user, **requester, **times}
+
+
+def _expiry(_values: Values, _version: int, code: ErrorCode) -> Values:
+    return {"errorCode": code, "expiryTimestampMs": -1}
+
+
+def _tokens(_values: Values, _version: int, code: ErrorCode) -> Values:
+    return {"errorCode": code, "tokens": []}
+
+
 _RESPONSES: Final[Mapping[int, Callable[[Values, int, ErrorCode], Values]]] = {
     cluster_messages.API_VERSIONS.key: _api_versions,
     cluster_messages.METADATA.key: _metadata,
@@ -309,6 +337,24 @@ _RESPONSES: Final[Mapping[int, Callable[[Values, int, ErrorCode], Values]]] = {
     cluster_messages.DESCRIBE_CLUSTER.key: _whole,
     cluster_messages.DESCRIBE_CONFIGS.key: _configs,
     cluster_messages.DESCRIBE_LOG_DIRS.key: _log_dirs,
+    admin_messages.DESCRIBE_QUORUM.key: _whole,
+    admin_messages.LIST_CONFIG_RESOURCES.key: _whole,
+    admin_messages.ELECT_LEADERS.key: _elections,
+    admin_messages.ALTER_PARTITION_REASSIGNMENTS.key: _whole,
+    admin_messages.LIST_PARTITION_REASSIGNMENTS.key: _whole,
+    admin_messages.DESCRIBE_ACLS.key: _whole,
+    admin_messages.CREATE_ACLS.key: _create_acls,
+    admin_messages.DELETE_ACLS.key: _delete_acls,
+    admin_messages.UPDATE_FEATURES.key: _whole,
+    admin_messages.DESCRIBE_CLIENT_QUOTAS.key: _whole,
+    admin_messages.DESCRIBE_USER_SCRAM_CREDENTIALS.key: _whole,
+    admin_messages.UNREGISTER_BROKER.key: _whole,
+    admin_messages.DESCRIBE_DELEGATION_TOKEN.key: _tokens,
+    admin_messages.CREATE_DELEGATION_TOKEN.key: _token,
+    admin_messages.RENEW_DELEGATION_TOKEN.key: _expiry,
+    admin_messages.EXPIRE_DELEGATION_TOKEN.key: _expiry,
+    admin_messages.ADD_RAFT_VOTER.key: _whole,
+    admin_messages.REMOVE_RAFT_VOTER.key: _whole,
     log_messages.FETCH.key: _fetch,
     log_messages.LIST_OFFSETS.key: _list_offsets,
     log_messages.OFFSET_FOR_LEADER_EPOCH.key: _epochs,

@@ -25,7 +25,7 @@ from workbench.server.serving import BlockingHandler, Call, Values
 
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 _ZERO_SINCE: Final = 4  # version of ApiVersions in which the lowest level of a feature can be 0
-_FEATURES: Final = {
+FEATURES: Final = {
     "eligible.leader.replicas.version": (0, 1),
     "group.version": (0, 1),
     "kraft.version": (0, 1),
@@ -56,7 +56,7 @@ def _features(call: Call) -> Values:
     return {
         "supportedFeatures": [
             {"name": name, "minVersion": low, "maxVersion": high}
-            for name, (low, high) in _FEATURES.items()
+            for name, (low, high) in FEATURES.items()
             if low or call.version >= _ZERO_SINCE
         ],
         "finalizedFeaturesEpoch": catalog.metadata_offset,

@@ -138,6 +138,10 @@ class TopicCatalog(Protocol):
         """The last offset of the cluster's metadata; -1 without any."""
 
     @property
+    def metadata_epoch(self) -> int:
+        """The leader epoch of the cluster's metadata; 0 without any."""
+
+    @property
     def directories(self) -> list[str]:
         """Paths of the log directories."""
 
@@ -314,6 +318,14 @@ class Catalog:
             metadata = self.listing.metadata_log
             return -1 if metadata is None else metadata.log_end_offset - 1
         return -1
+
+    @cached_property
+    def metadata_epoch(self) -> int:
+        """The leader epoch of the cluster's metadata; 0 without any."""
+        metadata = self.listing.metadata_log
+        epochs = None if metadata is None else metadata.leader_epochs
+        latest = None if epochs is None else epochs.latest
+        return 0 if latest is None else latest.epoch
 
     @property
     def directories(self) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from workbench.server.protocol import (
+    admin_messages,
     cluster_messages,
     group_messages,
     log_messages,
@@ -24,6 +25,7 @@ def _declared(module: Any) -> list[Api]:
 API_KEYS: Final[Mapping[int, Api]] = {
     each.key: each
     for module in (
+        admin_messages,
         cluster_messages,
         log_messages,
         group_messages,

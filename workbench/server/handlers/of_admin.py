@@ -1,0 +1,417 @@
+"""What administrators ask beside topics and groups, answered as by a broker that is alone.
+
+It is the only voter of the quorum and the only replica of every partition: there is nothing to
+elect and nowhere to move a replica. No authorizer is configured, and no quotas or passwords.
+
+Kafka: KafkaApis, ControllerApis, KafkaRaftClient.handleDescribeQuorumRequest, ConfigHelper,
+ReplicationControlManager.electLeaders, alterPartitionReassignments, FeatureControlManager,
+ClientQuotaCache, ScramImage (4.2)
+"""
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+from workbench.config.internal_topics import METADATA_TOPIC
+from workbench.errors import CoordinatorError
+from workbench.runtime.error_codes import ErrorCode
+from workbench.server.handlers.error_responses import error_response
+from workbench.server.handlers.of_cluster import FEATURES
+from workbench.server.handlers.of_configs import (
+    BROKER,
+    BROKER_LOGGER,
+    CLIENT_METRICS,
+    GROUP,
+    TOPIC,
+)
+from workbench.server.protocol import admin_messages as messages
+from workbench.server.serving import BlockingHandler, Call, Values
+
+_METRICS_ALONE: Final = 0  # version of ListConfigResources that knows client metrics alone
+_NO_NAMES: Final[Mapping[str, object]] = {}
+
+
+# the quorum
+
+
+def describe_quorum(call: Call) -> Values:
+    """Return the quorum of the cluster's metadata: this node is its only voter."""
+    asked = [
+        (topic["topicName"], each["partitionIndex"])
+        for topic in call.values["topics"]
+        for each in topic["partitions"]
+    ]
+    call.budget.charge(1 + len(asked))
+    catalog = call.serving.catalog
+    is_known = asked == [(METADATA_TOPIC, 0)] and catalog.metadata_offset >= 0
+    node, now, end = catalog.node_id, int(time.time() * 1000), catalog.metadata_offset + 1
+    voter = {
+        "replicaId": node,
+        "logEndOffset": end,
+        "lastFetchTimestamp": now,
+        "lastCaughtUpTimestamp": now,
+    }
+    quorum: Values = {
+        "errorCode": ErrorCode.NONE,
+        "errorMessage": "",
+        "leaderId": node,
+        "leaderEpoch": catalog.metadata_epoch,
+        "highWatermark": end,
+        "currentVoters": [voter],
+    }
+    unknown: Values = {
+        "errorCode": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        "errorMessage": "This server does not host this topic-partition.",
+    }
+    host, port = call.address
+    listener = {"name": "CONTROLLER", "host": host, "port": port}
+    return {
+        "errorMessage": "",
+        "topics": [
+            {
+                "topicName": topic["topicName"],
+                "partitions": [
+                    {**each, **(quorum if is_known else unknown)} for each in topic["partitions"]
+                ],
+            }
+            for topic in call.values["topics"]
+        ],
+        "nodes": [{"nodeId": node, "listeners": [listener]}] if is_known else [],
+    }
+
+
+def change_voters(call: Call) -> Values:
+    """Refuse another voter: the voters of the quorum are static.
+
+    Kafka: KafkaRaftClient.handleAddVoterRequest, handleRemoveVoterRequest (4.2)
+    """
+    verb = "removing" if call.request.api is messages.REMOVE_RAFT_VOTER else "adding"
+    level = call.serving.catalog.features.get("kraft.version", 0)
+    return {
+        "errorCode": ErrorCode.UNSUPPORTED_VERSION,
+        "errorMessage": f"Cluster doesn't support {verb} voter because the kraft.version feature "
+        f"is {level}"
+        if not level
+        else "this node is the only voter",
+    }
+
+
+def unregister_broker(call: Call) -> Values:
+    """Refuse: there is no other broker, and this one stays."""
+    broker = call.values["brokerId"]
+    if broker == call.serving.catalog.node_id:
+        return {
+            "errorCode": ErrorCode.INVALID_REQUEST,
+            "errorMessage": f"broker {broker} is the only broker",
+        }
+    return {
+        "errorCode": ErrorCode.BROKER_ID_NOT_REGISTERED,
+        "errorMessage": f"Broker ID {broker} is not currently registered",
+    }
+
+
+# leaders and replicas
+
+
+def elect_leaders(call: Call) -> Values:
+    """Return that no partition needs another leader."""
+    asked, catalog = call.values["topicPartitions"], call.serving.catalog
+    if call.values.get("electionType", 0) not in {0, 1}:  # preferred, unclean
+        return error_response(call.request, ErrorCode.INVALID_REQUEST)
+    if asked is None:
+        topics = catalog.topics
+        call.budget.charge(len(topics), sum(map(len, topics)))
+        results = [{"topic": name, "partitionResult": []} for name in topics]
+        return {"replicaElectionResults": results}
+    call.budget.charge(sum(1 + len(topic["partitions"]) for topic in asked))
+
+    def result(topic: str, number: int) -> Values:
+        logs = catalog.logs_of(topic)
+        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if logs is None:
+            problem = f"No such topic as {topic}"
+        elif number not in logs:
+            problem = f"No such partition as {topic}-{number}"
+        else:
+            code = ErrorCode.ELECTION_NOT_NEEDED
+            problem = "Leader election not needed for topic partition."
+        return {"partitionId": number, "errorCode": code, "errorMessage": problem}
+
+    return {
+        "replicaElectionResults": [
+            {
+                "topic": topic["topic"],
+                "partitionResult": [result(topic["topic"], each) for each in topic["partitions"]],
+            }
+            for topic in asked
+        ]
+    }
+
+
+def alter_partition_reassignments(call: Call) -> Values:
+    """Return that partitions are where they can be: on this broker."""
+    asked = call.values["topics"]
+    call.budget.charge(sum(1 + len(topic["partitions"]) for topic in asked))
+    answered: Values = {
+        "errorMessage": None if asked else "",
+        "allowReplicationFactorChange": call.values.get("allowReplicationFactorChange", True),
+    }
+
+    def result(topic: str, number: int, replicas: list[int] | None) -> Values:
+        try:
+            _check_reassignment(call, topic, number, replicas)
+        except CoordinatorError as refused:
+            problem = refused.problem or None
+            return {
+                "partitionIndex": number, "errorCode": refused.code, "errorMessage": problem
+            }  # fmt: skip
+        return {"partitionIndex": number, "errorCode": ErrorCode.NONE}
+
+    answered["responses"] = [
+        {
+            "name": topic["name"],
+            "partitions": [
+                result(topic["name"], each["partitionIndex"], each["replicas"])
+                for each in topic["partitions"]
+            ],
+        }
+        for topic in asked
+    ]
+    return answered
+
+
+def _check_reassignment(call: Call, topic: str, number: int, replicas: list[int] | None) -> None:
+    """Check that a partition is to be on this broker alone.
+
+    Raises:
+        CoordinatorError: it is not, or nothing is in progress that could be canceled.
+
+    Kafka: ReplicationControlManager.alterPartitionReassignment (4.2)
+    """
+    catalog = call.serving.catalog
+    logs = catalog.logs_of(topic)
+    unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if logs is None:
+        raise unknown.error(f"Unable to find a topic named {topic}.")
+    if number not in logs:
+        raise unknown.error(f"Unable to find partition {topic}:{number}.")
+    if replicas is None:
+        raise ErrorCode.NO_REASSIGNMENT_IN_PROGRESS.error("")
+    invalid = ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    if not replicas:
+        raise invalid.error("The manual partition assignment includes an empty replica list.")
+    ordered = sorted(replicas)
+    for at, broker in enumerate(ordered):
+        if at and ordered[at - 1] == broker:
+            raise invalid.error(
+                f"The manual partition assignment includes the broker {broker} more than once."
+            )
+        if broker != catalog.node_id:
+            raise invalid.error(
+                f"The manual partition assignment includes broker {broker}, but no such broker is "
+                "registered."
+            )
+
+
+def list_partition_reassignments(call: Call) -> Values:
+    """Return nothing: no replica moves."""
+    del call
+    return {"topics": []}
+
+
+# configurations and features
+
+
+def list_config_resources(call: Call) -> Values:
+    """Return what has a configuration.
+
+    Kafka: ConfigHelper.handleListConfigResourcesRequest (4.2)
+    """
+    catalog = call.serving.catalog
+    kinds = (CLIENT_METRICS, TOPIC, BROKER, BROKER_LOGGER, GROUP)
+    asked = call.values.get("resourceTypes") or kinds
+    if call.version == _METRICS_ALONE:
+        asked = [CLIENT_METRICS]
+    if not set(asked) <= set(kinds):
+        return error_response(call.request, ErrorCode.UNSUPPORTED_VERSION)
+    stored, node = catalog.stored_configs, {str(catalog.node_id): None}
+    names = {
+        TOPIC: catalog.topics if TOPIC in asked else _NO_NAMES,
+        BROKER: node,
+        BROKER_LOGGER: node,
+        CLIENT_METRICS: stored.client_metrics,
+        GROUP: stored.groups,
+    }
+    found = [(kind, name) for kind in dict.fromkeys(asked) for name in names[kind]]
+    call.budget.charge(len(found), sum(len(name) for _, name in found))
+    return {
+        "configResources": [{"resourceName": name, "resourceType": kind} for kind, name in found]
+    }
+
+
+_UPGRADE, _SAFE, _UNSAFE = 1, 2, 3  # types of an update
+
+
+def update_features(call: Call) -> Values:
+    """Check the levels that features are to get; one that would change is refused.
+
+    Kafka: FeatureControlManager.updateFeatures (4.2)
+    """
+    updates = call.values["featureUpdates"]
+    call.budget.charge(len(updates))
+    for each in updates:
+        problem = _feature_problem(call, each)
+        if problem:
+            name, level = each["feature"], each["maxVersionLevel"]
+            return {
+                "errorCode": ErrorCode.INVALID_UPDATE_VERSION,
+                "errorMessage": "The update failed for all features since the following feature "
+                f"had an error: Invalid update version {level} for feature {name}. {problem}",
+            }
+    # A broker gives each result the name of its error as the message.
+    results = [{"feature": each["feature"], "errorMessage": "NONE"} for each in updates]
+    return {"results": results}
+
+
+def _feature_problem(call: Call, update: Values) -> str:
+    name, level = update["feature"], update["maxVersionLevel"]
+    node, current = call.serving.catalog.node_id, call.serving.catalog.features.get(name, 0)
+    kind = _SAFE if update.get("allowDowngrade") else update.get("upgradeType", _UPGRADE)
+    if kind not in {_UPGRADE, _SAFE, _UNSAFE}:
+        return "The controller does not support the given upgrade type."
+    if level < 0:
+        return "A feature version cannot be less than 0."
+    if name not in FEATURES:
+        return f"Local controller {node} does not support this feature."
+    low, high = FEATURES[name]
+    if level and not low <= level <= high:
+        return f"Local controller {node} only supports versions {low}-{high}"
+    if level < current and kind == _UPGRADE:
+        return (
+            "Can't downgrade the version of this feature without setting the upgrade type to "
+            "either safe or unsafe downgrade."
+        )
+    if level > current and kind != _UPGRADE:
+        return "Can't downgrade to a newer version."
+    if level != current and not call.values.get("validateOnly"):
+        return f"This server does not change it (level {current})."
+    return ""
+
+
+# access
+
+
+def describe_acls(call: Call) -> Values:
+    """Refuse: there is no authorizer. Kafka: AclApis.handleDescribeAcls (4.2)."""
+    problem = "No Authorizer is configured on the broker"
+    return error_response(call.request, ErrorCode.SECURITY_DISABLED, problem)
+
+
+def change_acls(call: Call) -> Values:
+    """Refuse: there is no authorizer. Kafka: AclApis.handleCreateAcls, handleDeleteAcls (4.2)."""
+    items = call.values.get("creations") or call.values.get("filters") or ()
+    call.budget.charge(len(items))
+    return error_response(call.request, ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
+
+
+def describe_client_quotas(call: Call) -> Values:
+    """Return no quotas, once the question is checked.
+
+    Kafka: ClientQuotaCache.describeClientQuotas (4.2)
+    """
+    kinds: Counter[str] = Counter()
+    for each in call.values["components"]:
+        code, problem = _component_problem(each)
+        kinds[each["entityType"]] += 1
+        if not problem and kinds[each["entityType"]] > 1:
+            code = ErrorCode.INVALID_REQUEST
+            problem = f"Entity type {each['entityType']} cannot appear more than once in the filter"
+            problem += "."
+        if problem:
+            return {"errorCode": code, "errorMessage": problem, "entries": None}
+    if kinds["ip"] and (kinds["user"] or kinds["client-id"]):
+        problem = (
+            "Invalid entity filter component combination. IP filter component should not be used "
+            "with user or clientId filter component."
+        )
+        code = ErrorCode.INVALID_REQUEST
+        return {"errorCode": code, "errorMessage": problem, "entries": None}
+    return {"errorMessage": "", "entries": []}
+
+
+_EXACT, _DEFAULT, _ANY = 0, 1, 2  # how a component of a filter matches
+_ENTITIES: Final = ("user", "client-id", "ip")
+
+
+def _component_problem(component: Values) -> tuple[ErrorCode, str]:
+    kind, match = component["matchType"], component["match"]
+    invalid = ErrorCode.INVALID_REQUEST
+    if not component["entityType"]:
+        return invalid, "Invalid empty entity type."
+    if kind == _EXACT and match is None:
+        return invalid, "Request specified MATCH_TYPE_EXACT, but set match string to null."
+    if kind in {_DEFAULT, _ANY} and match is not None:
+        name = "MATCH_TYPE_DEFAULT" if kind == _DEFAULT else "MATCH_TYPE_SPECIFIED"
+        return invalid, f"Request specified {name}, but also specified a match string."
+    if kind not in {_EXACT, _DEFAULT, _ANY}:
+        return invalid, f"Unknown match type {kind}"
+    if component["entityType"] not in _ENTITIES:
+        problem = f"Unsupported entity type {component['entityType']}"
+        return ErrorCode.UNSUPPORTED_VERSION, problem
+    return ErrorCode.NONE, ""
+
+
+def describe_user_scram_credentials(call: Call) -> Values:
+    """Return that no user has a SCRAM credential.
+
+    Kafka: ScramImage.describe (4.2)
+    """
+    asked = Counter(each["name"] for each in call.values["users"] or ())
+    call.budget.charge(len(asked), sum(map(len, asked)))
+
+    def result(name: str) -> Values:
+        code = ErrorCode.RESOURCE_NOT_FOUND
+        problem = f"Attempt to describe a user credential that does not exist: {name}"
+        if asked[name] > 1:
+            code = ErrorCode.DUPLICATE_RESOURCE
+            problem = (
+                "Cannot describe SCRAM credentials for the same user twice in a single request: "
+                f"{name}"
+            )
+        return {"user": name, "errorCode": code, "errorMessage": problem}
+
+    return {"errorMessage": "", "results": [result(name) for name in asked]}
+
+
+def refuse_tokens(call: Call) -> Values:
+    """Refuse: there is no secret key for delegation tokens.
+
+    Kafka: KafkaApis.allowTokenRequests, DelegationTokenManager (4.2)
+    """
+    code = ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+    if call.serving.has_users:
+        code = ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED
+    return error_response(call.request, code)
+
+
+HANDLERS: Final[Mapping[int, BlockingHandler]] = {
+    messages.DESCRIBE_QUORUM.key: describe_quorum,
+    messages.ADD_RAFT_VOTER.key: change_voters,
+    messages.REMOVE_RAFT_VOTER.key: change_voters,
+    messages.UNREGISTER_BROKER.key: unregister_broker,
+    messages.ELECT_LEADERS.key: elect_leaders,
+    messages.ALTER_PARTITION_REASSIGNMENTS.key: alter_partition_reassignments,
+    messages.LIST_PARTITION_REASSIGNMENTS.key: list_partition_reassignments,
+    messages.LIST_CONFIG_RESOURCES.key: list_config_resources,
+    messages.UPDATE_FEATURES.key: update_features,
+    messages.DESCRIBE_ACLS.key: describe_acls,
+    messages.CREATE_ACLS.key: change_acls,
+    messages.DELETE_ACLS.key: change_acls,
+    messages.DESCRIBE_CLIENT_QUOTAS.key: describe_client_quotas,
+    messages.DESCRIBE_USER_SCRAM_CREDENTIALS.key: describe_user_scram_credentials,
+    messages.DESCRIBE_DELEGATION_TOKEN.key: refuse_tokens,
+    messages.CREATE_DELEGATION_TOKEN.key: refuse_tokens,
+    messages.RENEW_DELEGATION_TOKEN.key: refuse_tokens,
+    messages.EXPIRE_DELEGATION_TOKEN.key: refuse_tokens,
+}
