@@ -169,7 +169,7 @@ def whole_batches(response: dict[str, Any]) -> dict[str, Any]:
 NOT_SERVED: Final = {
     "moves of replicas to another log directory": {34},
     "changes of quotas and of passwords": {49, 51},
-    "groups of KIP-848, share groups, streams groups": {68, 76, 77, 78, 79, *range(83, 93)},
+    "share groups, streams groups": {76, 77, 78, 79, *range(83, 93)},
 }
 OLDER_TOO: Final = {19, 20, 23, 32, 35}
 """Their first versions are for clients older than 2.1, which a broker of 4.2 serves no more."""

@@ -171,6 +171,18 @@ BROKER_DEFINITIONS: Final[tuple[Definition, ...]] = (
         "Time for which the first rebalance of an empty classic group waits for more members.",
     ),
     Definition(
+        "group.consumer.session.timeout.ms", "int", 45 * _SECOND, at_least(1),
+        "Time after which a member of a consumer group is removed that sends no heartbeat.",
+    ),
+    Definition(
+        "group.consumer.heartbeat.interval.ms", "int", 5 * _SECOND, at_least(1),
+        "Time between two heartbeats of a member of a consumer group.",
+    ),
+    Definition(
+        "group.consumer.max.size", "int", (1 << 31) - 1, at_least(1),
+        "Largest number of members of a consumer group.",
+    ),
+    Definition(
         "group.max.size", "int", (1 << 31) - 1, at_least(1),
         "Largest number of members of a classic group.",
     ),
@@ -257,6 +269,9 @@ class BrokerConfig:
     group_min_session_timeout_ms: int
     group_max_session_timeout_ms: int
     group_initial_rebalance_delay_ms: int
+    group_consumer_session_timeout_ms: int
+    group_consumer_heartbeat_interval_ms: int
+    group_consumer_max_size: int
     group_max_size: int
     transactional_id_expiration_ms: int
     transaction_state_log_num_partitions: int

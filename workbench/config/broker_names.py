@@ -62,14 +62,11 @@ _OTHERS: Final = """
     fetch.max.bytes int 57671680
     fetch.purgatory.purge.interval.requests int 1000
     group.consumer.assignors list uniform,range
-    group.consumer.heartbeat.interval.ms int 5000
     group.consumer.max.heartbeat.interval.ms int 15000
     group.consumer.max.session.timeout.ms int 60000
-    group.consumer.max.size int 2147483647
     group.consumer.migration.policy string bidirectional
     group.consumer.min.heartbeat.interval.ms int 5000
     group.consumer.min.session.timeout.ms int 45000
-    group.consumer.session.timeout.ms int 45000
     group.coordinator.append.linger.ms int -1
     group.coordinator.rebalance.protocols list classic,consumer,streams
     group.coordinator.threads int 4

@@ -1,4 +1,4 @@
-"""The group coordinator over the logs of a log manager: clients join, sync, leave classic groups.
+"""The group coordinator over the logs of a log manager: clients join, sync and leave groups.
 
     from workbench.coordinator.groups.classic.messages import Protocol
 
@@ -25,7 +25,7 @@ Kafka: GroupCoordinatorService (4.2; once GroupCoordinator and ConsumerCoordinat
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from functools import partial
 from typing import Any, TypeVar
@@ -49,6 +49,12 @@ from workbench.coordinator.groups.classic.messages import (
     complete,
 )
 from workbench.coordinator.groups.classic.timer import CoordinatorTimer, Operation
+from workbench.coordinator.groups.consumer.config import ConsumerGroupConfig, check_heartbeat
+from workbench.coordinator.groups.consumer.messages import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+from workbench.coordinator.groups.consumer.topics import KnownTopics, NoTopics, TopicImage
 from workbench.coordinator.groups.groups import ModernGroup, as_consumer_group
 from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.offsets.offset_manager import OffsetManager
@@ -64,8 +70,12 @@ from workbench.runtime.steps import Observer
 T = TypeVar("T")
 
 
+def _no_configs(_group_id: str) -> Mapping[str, str]:
+    return {}
+
+
 class GroupCoordinatorService(OffsetManager):
-    """Classic groups and their offsets, in the logs of `__consumer_offsets`. Threads may share it.
+    """Classic and consumer groups and their offsets, in `__consumer_offsets`; threads may share it.
 
     All requests about offsets are those of `OffsetManager`; here they also see who is a member.
 
@@ -75,6 +85,8 @@ class GroupCoordinatorService(OffsetManager):
         config: limits and retention of offsets.
         observer: receives each step, of `groups.classic.steps.KINDS` and `offsets.steps.KINDS`.
         make_uuid: makes the random part of member ids.
+        topics: the topics that members of consumer groups share out; None: there are none.
+        group_configs: returns the configuration of a group.
         options: the other arguments of `OffsetManager`.
     """
 
@@ -86,10 +98,14 @@ class GroupCoordinatorService(OffsetManager):
         config: OffsetConfig | None = None,
         observer: Observer | None = None,
         make_uuid: Callable[[], str] = new_uuid,
+        topics: TopicImage | None = None,
+        group_configs: Callable[[str], Mapping[str, str]] = _no_configs,
         **options: Any,
     ) -> None:
         self._groups = ClassicGroupConfig.of(manager.config) if groups is None else groups
         self._make_uuid = make_uuid
+        self._consumer_groups = ConsumerGroupConfig.of(manager.config, group_configs)
+        self._topics = KnownTopics(NoTopics() if topics is None else topics)
         self._local = _Operating()
         super().__init__(manager, config=config, era=Era.KIP_848, observer=observer, **options)
 
@@ -100,7 +116,15 @@ class GroupCoordinatorService(OffsetManager):
             clock, timer, self._groups, observer=self._observer, make_uuid=self._make_uuid
         )
         return GroupCoordinatorShard(
-            where, clock, self.config, self._era, self._observer, groups=groups, timer=timer
+            where,
+            clock,
+            self.config,
+            self._era,
+            self._observer,
+            groups=groups,
+            timer=timer,
+            consumer_config=self._consumer_groups,
+            topics=self._topics,
         )
 
     # how operations run
@@ -217,6 +241,21 @@ class GroupCoordinatorService(OffsetManager):
             return self._write(group_id, lambda shard: shard.groups.leave(group_id, leaving))
         except CoordinatorError as refused:
             return LeaveGroupResponse(ErrorCode(refused.code))
+
+    def consumer_group_heartbeat(
+        self, context: RequestContext, request: ConsumerGroupHeartbeatRequest
+    ) -> ConsumerGroupHeartbeatResponse:
+        """Let a member of a consumer group (KIP-848) join, go on, or leave.
+
+        Raises:
+            CoordinatorError: nothing changed.
+
+        Kafka: GroupCoordinatorService.consumerGroupHeartbeat (4.2)
+        """
+        check_heartbeat(request, context.request_version)
+        return self._write(
+            request.group_id, lambda shard: shard.consumer_groups.heartbeat(context, request)
+        )
 
     # requests of administrators
 

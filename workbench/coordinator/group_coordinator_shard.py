@@ -1,6 +1,7 @@
-"""One partition of `__consumer_offsets` while a coordinator serves it: classic groups and offsets.
+"""One partition of `__consumer_offsets` while a coordinator serves it: groups and offsets.
 
-Offsets are checked against the groups as they are now. Groups of KIP-848 are known, but not served.
+Offsets are checked against the groups as they are now. Share and streams groups are known, but not
+served.
 
 Kafka: GroupCoordinatorShard (4.2)
 """
@@ -28,6 +29,9 @@ from workbench.coordinator.groups.classic.records import as_loaded
 from workbench.coordinator.groups.classic.steps import Steps
 from workbench.coordinator.groups.classic.timer import CoordinatorTimer
 from workbench.coordinator.groups.commit_records import int16_at
+from workbench.coordinator.groups.consumer.config import ConsumerGroupConfig
+from workbench.coordinator.groups.consumer.consumer_groups import ConsumerGroups
+from workbench.coordinator.groups.consumer.topics import KnownTopics
 from workbench.coordinator.groups.group_records import GROUP_METADATA
 from workbench.coordinator.groups.groups import ClassicGroup as LoadedGroup
 from workbench.coordinator.groups.groups import Group, ModernGroup
@@ -64,9 +68,12 @@ class GroupCoordinatorShard(OffsetMetadataManager):
         observer: receives each step.
         groups: the classic groups.
         timer: what the groups wait for.
+        consumer_config: limits and intervals of consumer groups.
+        topics: the topics that consumer groups share out.
 
     Attributes:
         groups: the classic groups.
+        consumer_groups: those of KIP-848.
     """
 
     def __init__(
@@ -79,9 +86,20 @@ class GroupCoordinatorShard(OffsetMetadataManager):
         *,
         groups: GroupMetadataManager,
         timer: CoordinatorTimer,
+        consumer_config: ConsumerGroupConfig,
+        topics: KnownTopics,
     ) -> None:
         super().__init__(where, clock, config, era, observer)
         self.groups = groups
+        self.consumer_groups = ConsumerGroups(
+            lambda: self.state.groups,
+            groups,
+            clock,
+            timer,
+            consumer_config,
+            topics,
+            observer=observer,
+        )
         self._timer = timer
         self._step = Steps(observer)
         self._values: dict[str, bytes] = {}  # of the groups' records, while the partition loads
@@ -127,6 +145,7 @@ class GroupCoordinatorShard(OffsetMetadataManager):
             if isinstance(self.state.groups.get(group_id), LoadedGroup):
                 self.groups.replay(group_id, value)
         self.groups.on_loaded()
+        self.consumer_groups.on_loaded()
 
     def on_unloaded(self) -> None:
         """Answer the members that wait, and forget everything."""

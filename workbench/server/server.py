@@ -35,6 +35,7 @@ from workbench.server.events import Event, Exchange, RequestDone
 from workbench.server.fetch_sessions import FetchSessions
 from workbench.server.kafka_apis import KafkaApis
 from workbench.server.limits import ServerLimits
+from workbench.server.logs.assigned_topics import AssignedTopics
 from workbench.server.logs.catalog import Catalog, TopicCatalog
 from workbench.server.request_trace import RequestTrace
 from workbench.server.security import Passwords, ServerSecurity
@@ -123,7 +124,9 @@ class Server:
         if not writable:
             catalog = Catalog(listing, self._tell, topics, strict=strict)
             self.catalog = catalog
-            self._groups = SessionGroups(lambda: catalog.listing, catalog.has)
+            self._groups = SessionGroups(
+                lambda: catalog.listing, catalog.has, AssignedTopics(catalog)
+            )
             self._transactions = ServedTransactions(lambda: catalog.listing)
         self._threads = ThreadPoolExecutor(self._limits.file_threads, "workbench-server")
         self._controller = ThreadPoolExecutor(1, "workbench-controller")

@@ -33,6 +33,12 @@ from workbench.coordinator.groups.classic.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from workbench.coordinator.groups.consumer.config import check_heartbeat
+from workbench.coordinator.groups.consumer.messages import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+from workbench.coordinator.groups.consumer.topics import TopicImage
 from workbench.coordinator.groups.groups import ClassicGroup, ModernGroup, as_consumer_group
 from workbench.coordinator.groups.stored_groups import LoadedGroup, StoredGroups
 from workbench.coordinator.offsets.offset_metadata_manager import (
@@ -64,13 +70,18 @@ class SessionGroups:
     Args:
         listing: returns the directories, for what is stored in `__consumer_offsets`.
         exists: returns whether a partition is served; offsets of others are refused.
+        topics: the topics that members share out.
     """
 
     def __init__(
-        self, listing: Callable[[], Listing], exists: Callable[[TopicPartition], bool]
+        self,
+        listing: Callable[[], Listing],
+        exists: Callable[[TopicPartition], bool],
+        topics: TopicImage,
     ) -> None:
         self._listing = listing
         self._exists = exists
+        self._topics = topics
         self._lock = threading.RLock()
         self._used: set[str] = set()
         self._stack = ExitStack()
@@ -89,7 +100,9 @@ class SessionGroups:
         folder = os.path.join(tempfile.gettempdir(), f"kafka-workbench-{uuid4().hex}")
         manager = LogManager([folder], _CONFIG, fs=DryFileSystem(), node_id=1)
         self._stack.enter_context(manager)
-        service = GroupCoordinatorService(manager, groups=_GROUPS, partition_exists=self._exists)
+        service = GroupCoordinatorService(
+            manager, groups=_GROUPS, partition_exists=self._exists, topics=self._topics
+        )
         return self._stack.enter_context(service)
 
     @property
@@ -187,6 +200,22 @@ class SessionGroups:
         """Remove members that leave."""
         return self.service.leave_group(group_id, members)
 
+    def consumer_group_heartbeat(
+        self, client: RequestContext, request: ConsumerGroupHeartbeatRequest
+    ) -> ConsumerGroupHeartbeatResponse:
+        """Let a member of a consumer group join, go on, or leave.
+
+        Raises:
+            CoordinatorError: it is refused, or the memory for groups is full.
+        """
+        check_heartbeat(request, client.request_version)
+        texts = (*(request.topics or ()), request.regex or "", request.member_id)
+        is_joining = request.member_epoch == 0
+        if is_joining:
+            self._write(_MEMBER_BYTES + len(request.group_id) + 4 * sum(map(len, texts)))
+        service = self._use(request.group_id) if is_joining else self.service
+        return service.consumer_group_heartbeat(client, request)
+
     # offsets
 
     def commit(
@@ -222,6 +251,8 @@ class SessionGroups:
         partitions: list[TopicPartition] | None,
         *,
         require_stable: bool = False,
+        member_id: str | None = None,
+        member_epoch: int = -1,
     ) -> dict[TopicPartition, FetchedOffset]:
         """Return the committed offsets of this session, or those on the disk.
 
@@ -234,7 +265,9 @@ class SessionGroups:
         with self._lock:
             is_used = group_id in self._used
         if is_used:
-            return self.service.fetch(group_id, partitions)
+            return self.service.fetch(
+                group_id, partitions, member_id=member_id, member_epoch=member_epoch
+            )
         stored = self._stored_offsets(group_id)
         wanted = list(stored) if partitions is None else partitions
         return {where: _fetched(stored.get(where)) for where in wanted}

@@ -31,6 +31,7 @@ def _member(group: ModernGroup, key: Fields, value: Fields | None) -> None:
         group.members.pop(name, None)
     else:
         group.members.setdefault(name, Member(name, group.kind)).metadata = value
+        group.most_members = max(group.most_members, len(group.members))
 
 
 def _target(group: ModernGroup, key: Fields, value: Fields | None) -> None:
@@ -44,6 +45,7 @@ def _current(group: ModernGroup, key: Fields, value: Fields | None) -> None:
     name = key["memberId"]
     if value is not None:
         group.members.setdefault(name, Member(name, group.kind)).current = value
+        group.most_members = max(group.most_members, len(group.members))
     elif name in group.members:
         group.members[name].current = None
 

@@ -7,10 +7,11 @@ Kafka: ClassicGroup, ConsumerGroup, ShareGroup, StreamsGroup (4.2)
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
+from workbench.coordinator.groups.classic.java_hash_map import text_order
 from workbench.runtime.error_codes import ErrorCode
 
 ModernKind = Literal["consumer", "share", "streams"]
@@ -29,6 +30,23 @@ MEMBER_STATES: Final[Mapping[ModernKind, Mapping[int, str]]] = {
 
 DEFAULT_ASSIGNOR: Final = "uniform"
 """First of `group.consumer.assignors` unless configured."""
+
+
+def preferred_assignor(asked: Iterable[str | None], own: str | None = None) -> str:
+    """Return the assignor that most members ask for, otherwise the default.
+
+    Args:
+        asked: the assignor that each member asks for.
+        own: the one that the member asks for whose heartbeat changes the group. Of two that as
+            many ask for, it comes first if nobody else does: in Java's map it is put in again.
+
+    Kafka: ConsumerGroup.computePreferredServerAssignor (4.2)
+    """
+    counts = Counter(name for name in asked if name is not None)
+    names = text_order(counts)
+    if own is not None and counts[own] == 1:
+        names = [own, *names]
+    return max(names, key=lambda name: counts[name], default=DEFAULT_ASSIGNOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +229,7 @@ class ModernGroup:
         topics: fields of the topics' metadata (4.0), or of a share group's partitions.
         record_offset: the offset of the group's newest record.
         record_timestamp: the timestamp of that record, ms.
+        most_members: the largest number of members that it had at a time.
     """
 
     group_id: str
@@ -225,6 +244,7 @@ class ModernGroup:
     topics: dict[str, Fields] = field(default_factory=dict)
     record_offset: int | None = None
     record_timestamp: int | None = None
+    most_members: int = 0
 
     @property
     def protocol_type(self) -> str:
@@ -245,6 +265,14 @@ class ModernGroup:
         return self.epoch
 
     @property
+    def metadata_hash(self) -> int:
+        """The hash of the topics that it subscribes to, as of its epoch; before 4.1 there is none.
+
+        Kafka: ModernGroup.metadataHash (4.2)
+        """
+        return 0 if self.metadata is None else int(self.metadata.get("metadataHash", 0))
+
+    @property
     def protocol(self) -> str | None:
         """The assignor that most members ask for, otherwise the default; consumer groups alone.
 
@@ -252,12 +280,8 @@ class ModernGroup:
         """
         if self.kind != "consumer":
             return None
-        asked = Counter(
-            name
-            for member in self.members.values()
-            if (name := (member.metadata or {}).get("serverAssignor")) is not None
-        )
-        return asked.most_common(1)[0][0] if asked else DEFAULT_ASSIGNOR
+        members = self.members.values()
+        return preferred_assignor((each.metadata or {}).get("serverAssignor") for each in members)
 
     @property
     def state(self) -> str:

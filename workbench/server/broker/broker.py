@@ -31,6 +31,7 @@ from workbench.server.broker.live_groups import LiveGroups
 from workbench.server.broker.metadata_log import MetadataLog
 from workbench.server.broker.producer_id_blocks import ProducerIdBlocks
 from workbench.server.broker.topics import Topic, Topics
+from workbench.server.logs.assigned_topics import AssignedTopics
 from workbench.server.logs.served_log import Tell
 
 OnChange = Callable[[TopicPartition], None]
@@ -117,6 +118,8 @@ class Broker:
                 creates_topic=False,
                 partition_exists=self.topics.has,
                 verify=self._verify,
+                topics=AssignedTopics(self.topics),
+                group_configs=lambda name: self.topics.stored_configs.groups.get(name, {}),
             )
             stack.enter_context(service)
             self.groups = LiveGroups(service, self.make_offsets_topic)

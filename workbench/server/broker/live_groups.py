@@ -19,6 +19,10 @@ from workbench.coordinator.groups.classic.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from workbench.coordinator.groups.consumer.messages import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
 from workbench.coordinator.groups.groups import ModernGroup
 from workbench.coordinator.offsets.offset_metadata_manager import FetchedOffset, OffsetCommit
 from workbench.files.names import TopicPartition
@@ -59,6 +63,17 @@ class LiveGroups:
         """Remove members that leave."""
         return self.service.leave_group(group_id, members)
 
+    def consumer_group_heartbeat(
+        self, client: RequestContext, request: ConsumerGroupHeartbeatRequest
+    ) -> ConsumerGroupHeartbeatResponse:
+        """Let a member of a consumer group join, go on, or leave.
+
+        Raises:
+            CoordinatorError: it is refused.
+        """
+        self._make_topic()
+        return self.service.consumer_group_heartbeat(client, request)
+
     def commit(
         self,
         group_id: str,
@@ -90,6 +105,8 @@ class LiveGroups:
         partitions: list[TopicPartition] | None,
         *,
         require_stable: bool = False,
+        member_id: str | None = None,
+        member_epoch: int = -1,
     ) -> dict[TopicPartition, FetchedOffset]:
         """Return committed offsets.
 
@@ -97,7 +114,13 @@ class LiveGroups:
             CoordinatorError: the group cannot be served.
         """
         self._make_topic()
-        return self.service.fetch(group_id, partitions, require_stable=require_stable)
+        return self.service.fetch(
+            group_id,
+            partitions,
+            require_stable=require_stable,
+            member_id=member_id,
+            member_epoch=member_epoch,
+        )
 
     def describe(self, group_id: str, version: int) -> DescribedGroup:
         """Return what an admin client sees of a group."""

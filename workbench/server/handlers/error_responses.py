@@ -362,6 +362,7 @@ _RESPONSES: Final[Mapping[int, Callable[[Values, int, ErrorCode], Values]]] = {
     group_messages.JOIN_GROUP.key: _join,
     group_messages.SYNC_GROUP.key: _whole,
     group_messages.HEARTBEAT.key: _whole,
+    group_messages.CONSUMER_GROUP_HEARTBEAT.key: _whole,
     group_messages.LEAVE_GROUP.key: _whole,
     group_messages.OFFSET_COMMIT.key: _commit,
     group_messages.OFFSET_FETCH.key: _offset_fetch,

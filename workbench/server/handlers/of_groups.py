@@ -17,6 +17,8 @@ from workbench.coordinator.groups.classic.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from workbench.coordinator.groups.consumer.member import assignment_of, fields_of
+from workbench.coordinator.groups.consumer.messages import ConsumerGroupHeartbeatRequest
 from workbench.coordinator.groups.groups import ModernMember
 from workbench.errors import CoordinatorError
 from workbench.runtime.error_codes import ErrorCode
@@ -153,6 +155,43 @@ def leave_group(call: Call) -> Values:
     }
 
 
+def consumer_group_heartbeat(call: Call) -> Values:
+    """Let a member of a consumer group of KIP-848 join, go on, or leave.
+
+    Kafka: KafkaApis.handleConsumerGroupHeartbeat (4.2)
+    """
+    values = call.values
+    features = call.serving.catalog.features
+    if call.serving.broker is not None and features and not features.get("group.version"):
+        return {"errorCode": ErrorCode.UNSUPPORTED_VERSION}
+    topics, owned = values["subscribedTopicNames"], values["topicPartitions"]
+    request = ConsumerGroupHeartbeatRequest(
+        values["groupId"],
+        values["memberId"],
+        values["memberEpoch"],
+        values["instanceId"],
+        values["rackId"],
+        values["rebalanceTimeoutMs"],
+        None if topics is None else tuple(topics),
+        values.get("subscribedTopicRegex"),
+        values["serverAssignor"],
+        None if owned is None else assignment_of(owned),
+    )
+    try:
+        answer = call.serving.groups.consumer_group_heartbeat(call.client, request)
+    except CoordinatorError as error:
+        return {"errorCode": error.code, "errorMessage": error.problem}
+    assigned = answer.assignment
+    if assigned is not None:
+        call.budget.charge(sum(1 + len(numbers) for numbers in assigned.values()))
+    return {
+        "memberId": answer.member_id,
+        "memberEpoch": answer.member_epoch,
+        "heartbeatIntervalMs": answer.interval_ms,
+        "assignment": None if assigned is None else {"topicPartitions": fields_of(assigned)},
+    }
+
+
 # descriptions
 
 
@@ -254,6 +293,7 @@ WRITES: Final[Mapping[int, BlockingHandler]] = {
 HANDLERS: Final[Mapping[int, BlockingHandler]] = {
     messages.FIND_COORDINATOR.key: find_coordinator,
     messages.HEARTBEAT.key: heartbeat,
+    messages.CONSUMER_GROUP_HEARTBEAT.key: consumer_group_heartbeat,
     messages.LEAVE_GROUP.key: leave_group,
     messages.DESCRIBE_GROUPS.key: describe_groups,
     messages.LIST_GROUPS.key: list_groups,

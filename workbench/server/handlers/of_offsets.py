@@ -36,6 +36,9 @@ def offset_commit(call: Call) -> Values:
             each["committedOffset"],
             _epoch(each.get("committedLeaderEpoch", _NO_EPOCH)),
             each["committedMetadata"],
+            topic_id=topic_id
+            if (topic_id := topic.get("topicId", NULL_UUID)) != NULL_UUID
+            else None,
         )
         for topic, name in topics
         if name is not None
@@ -88,7 +91,8 @@ def offset_fetch(call: Call) -> Values:
         return {"topics": topics, "errorCode": code}
     groups = []
     for asked in {each["groupId"]: each for each in values["groups"]}.values():
-        topics, code = _fetch_group(call, asked["groupId"], asked["topics"], is_stable)
+        member = (asked.get("memberId"), asked.get("memberEpoch", _NO_EPOCH))
+        topics, code = _fetch_group(call, asked["groupId"], asked["topics"], is_stable, member)
         groups.append({"groupId": asked["groupId"], "topics": topics, "errorCode": code})
     return {"groups": groups}
 
@@ -98,6 +102,7 @@ def _fetch_group(
     group_id: str,
     asked: list[Values] | None,
     require_stable: bool,  # noqa: FBT001 - private
+    member: tuple[str | None, int] = (None, _NO_EPOCH),
 ) -> tuple[list[Values], ErrorCode]:
     catalog = call.serving.catalog
     wanted, unknown = None, []
@@ -112,7 +117,13 @@ def _fetch_group(
         ]
         call.budget.charge(len(wanted))
     try:
-        found = call.serving.groups.fetch(group_id, wanted, require_stable=require_stable)
+        found = call.serving.groups.fetch(
+            group_id,
+            wanted,
+            require_stable=require_stable,
+            member_id=member[0],
+            member_epoch=member[1],
+        )
     except CoordinatorError as error:
         return [], ErrorCode(error.code)
     call.budget.charge(len(found), sum(len(each.metadata) for each in found.values()))

@@ -328,3 +328,39 @@ CONSUMER_GROUP_DESCRIBE: Final = api(
     ]
     """,
 )
+
+CONSUMER_GROUP_HEARTBEAT: Final = api(
+    "ConsumerGroupHeartbeat",
+    68,
+    versions=(0, 1),
+    flexible=0,
+    request="""
+    groupId: string
+    memberId: string
+    memberEpoch: int32
+    instanceId: ?string
+    rackId: ?string
+    rebalanceTimeoutMs: int32 = -1
+    subscribedTopicNames: ?[string] = null
+    subscribedTopicRegex: ?string versions 1+
+    serverAssignor: ?string
+    topicPartitions: ?[
+        topicId: uuid
+        partitions: [int32]
+    ] = null
+    """,
+    response="""
+    throttleTimeMs: int32
+    errorCode: int16
+    errorMessage: ?string
+    memberId: ?string
+    memberEpoch: int32
+    heartbeatIntervalMs: int32
+    assignment: ?{
+        topicPartitions: [
+            topicId: uuid
+            partitions: [int32]
+        ]
+    } = null
+    """,
+)

@@ -6,14 +6,17 @@ protocols all follow from it, so a coordinator that writes what Kafka's writes n
 Kafka: java.util.HashMap (17)
 """
 
-from collections.abc import Iterator, MutableMapping
+import base64
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from typing import Final, TypeVar
 
 from workbench.coordinator.partitioning import java_hash
 
+K = TypeVar("K")
 V = TypeVar("V")
 
 _FIRST_TABLE: Final = 16  # buckets
+_SPREAD: Final = -7046029254386353131  # of a `TimelineHashMap`: slots are the product's first bits
 _FILLED_AT: Final = (3, 4)  # of the buckets: with more entries than that the table doubles
 
 
@@ -50,6 +53,65 @@ class JavaHashMap(MutableMapping[str, V]):
 
     def __len__(self) -> int:
         return len(self._values)
+
+
+def in_hash_order(
+    keys: Iterable[K], hash_of: Callable[[K], int], *, is_copied: bool = False
+) -> list[K]:
+    """Return different keys in the order of a `HashMap` or `HashSet` that has them.
+
+    Args:
+        keys: the keys, in the order in which they are put in.
+        hash_of: returns Java's hash code of a key.
+        is_copied: whether the set was made from another collection, which decides its size.
+    """
+    distinct = list(dict.fromkeys(keys))
+    filled, of = _FILLED_AT
+    table, size = _FIRST_TABLE, len(distinct)
+    while table < size * of // filled + 1 if is_copied else size * of > table * filled:
+        table *= 2
+    return sorted(distinct, key=lambda key: _spread(hash_of(key)) & (table - 1))
+
+
+def text_order(keys: Iterable[str]) -> list[str]:
+    """Return texts in the order of a `HashMap`."""
+    return in_hash_order(keys, java_hash)
+
+
+def timeline_order(keys: Iterable[str], most: int) -> list[str]:
+    """Return texts in the order of a `TimelineHashMap`, in which a coordinator keeps its state.
+
+    Args:
+        keys: the texts, in the order in which they were put in.
+        most: the largest number of them that were in the map at a time.
+
+    Kafka: BaseHashTable.findSlot, baseAddOrReplace (4.2)
+    """
+    filled, of = _FILLED_AT
+    bits = 1
+    while most * filled > of << bits:
+        bits += 1
+
+    def slot(key: str) -> int:
+        return (java_hash(key) * _SPREAD & 0xFFFFFFFFFFFFFFFF) >> (64 - bits)
+
+    newest_first = list(keys)[::-1]  # within a slot
+    return sorted(newest_first, key=slot)
+
+
+def uuid_hash(text: str) -> int:
+    """Return the hash code of Kafka's `Uuid`, of its text.
+
+    Kafka: Uuid.hashCode (4.2)
+    """
+    data = base64.urlsafe_b64decode(text + "==")
+    both = int.from_bytes(data[:8]) ^ int.from_bytes(data[8:])
+    return (both >> 32 ^ both) & 0xFFFFFFFF
+
+
+def number_hash(number: int) -> int:
+    """Return the hash code of an `Integer`."""
+    return number
 
 
 def _spread(value: int) -> int:
