@@ -1,0 +1,84 @@
+"""The tests of franz-go's client (`kgo`) that reach a broker, against a writable server.
+
+All tests of the six files that ask a broker run; the other files hold tests of the client alone.
+The chains of consumers that rebalance while they read and write (`TestGroupETL`, and `TestTxnEtl`
+in transactions) pass on 5,000 records instead of 500,000.
+"""
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+
+from tests.peers.fetched import kgo_tests
+from tests.peers.served import Outcome, assert_as_expected, writable_server
+from tests.server.served_process import ServedProcess
+
+_NO_SHARE = "share groups are described, not joined"
+_NO_SCRAM = "needs a broker with SCRAM or OAUTHBEARER; the server has SASL/PLAIN"
+REFUSED: Final = {
+    "Test848RegexBrokerResolves": "needs ConsumerGroupHeartbeat",
+    "TestConsumeRegexShareSkipsInternal": _NO_SHARE,
+    "TestGroupETL/range/848": "needs ConsumerGroupHeartbeat",
+    "TestGroupETL/sticky/848": "needs ConsumerGroupHeartbeat",
+    "TestGroupETL/sticky/848/static": "needs ConsumerGroupHeartbeat",
+    "TestGroupSimple/848": "needs ConsumerGroupHeartbeat",
+    "TestIssueProduceBrokerTooOldFailsRecords": "needs a broker without Produce 3",
+    "TestOAuthAuth": _NO_SCRAM,
+    "TestSCRAMAuth": _NO_SCRAM,
+    "TestSCRAMAuthBadCredentials": _NO_SCRAM,
+    "TestShareGroup": _NO_SHARE,
+    "TestShareGroupAckOnClose": _NO_SHARE,
+    "TestShareGroupETL": _NO_SHARE,
+    "TestShareGroupOffsetsAdmin": _NO_SHARE,
+    "TestTxnEtl/range/848": "needs ConsumerGroupHeartbeat",
+    "TestTxnEtl/sticky/848": "needs ConsumerGroupHeartbeat",
+    "TestTxnEtl/sticky/848/static": "needs ConsumerGroupHeartbeat",
+}
+"""Test → why it does not pass. All but the group of 848 skip themselves."""
+
+_FILES: Final = ("client", "consumer", "group", "produce_request", "share", "txn")
+_RECORDS: Final = 5000
+_SECONDS: Final = 240
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedProcess]:
+    with writable_server(tmp_path_factory.mktemp("franz-go") / "data") as server:
+        yield server
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)  # the first time, Go is fetched and compiles the tests
+def test_franz_go_finds_a_broker(server: ServedProcess) -> None:
+    program, folder = kgo_tests()
+    sources = ((folder / f"{name}_test.go").read_text() for name in _FILES)
+    names = [
+        name for text in sources for name in re.findall(r"^func (Test\w+)", text, re.MULTILINE)
+    ]
+    environment = {
+        **os.environ,
+        "KGO_LOG_LEVEL": "none",
+        "KGO_SEEDS": server.where,
+        "KGO_TEST_RECORDS": str(_RECORDS),
+        "KGO_TEST_RF": "1",
+    }
+    options = ("-test.v", f"-test.timeout={_SECONDS}s", f"-test.run=^({'|'.join(names)})$")
+    done = subprocess.run(
+        [program, *options],
+        cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        check=False,
+    )  # fmt: skip
+    outcomes = _outcomes(done.stdout)
+    assert set(names) <= outcomes.keys(), done.stdout[-5000:]
+    assert_as_expected(outcomes, REFUSED)
+
+
+def _outcomes(output: str) -> dict[str, Outcome]:
+    """Return how each test and part of a test ended, with the whole output if one failed."""
+    words = {"PASS": "passed", "FAIL": "failed", "SKIP": "skipped"}
+    found = re.findall(r"^\s*--- (PASS|FAIL|SKIP): (\S+) \(", output, re.MULTILINE)
+    return {name: Outcome(words[word], output if word == "FAIL" else "") for word, name in found}
