@@ -10,6 +10,7 @@
     │   └── CorruptLogError                     files or records of a log that contradict each other
     ├── UnsupportedFormatError (ValueError)   unknown magic, codec or file version
     ├── OffsetOutOfRangeError (LookupError)   outside the log's offsets; .offset .low .high
+    ├── StateUnknownError (LookupError)       a cluster's state is not in the files; .path .problem
     ├── InvalidOffsetError (ValueError)       an append with offsets below those in the log
     ├── OffsetOverflowError (OverflowError)   relative offset does not fit in 4 bytes
     ├── AppendError (ValueError)              records that a broker rejects
@@ -128,6 +129,20 @@ class OffsetOutOfRangeError(WorkbenchError, LookupError):
         self.offset = offset
         self.low = low
         self.high = high
+
+
+class StateUnknownError(WorkbenchError, LookupError):
+    """The state of a cluster, or what it was at some time, is not in the files that are there.
+
+    Attributes:
+        path: the directory.
+        problem: what is not there, and what is.
+    """
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
+        self.path = path
+        self.problem = problem
 
 
 class InvalidOffsetError(WorkbenchError, ValueError):

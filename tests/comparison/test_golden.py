@@ -10,7 +10,7 @@ import pytest
 import workbench as wb
 from tests.golden.cases import Case, names
 from workbench.comparison.results import PartitionComparison
-from workbench.inspection.stored_configs import read_stored_cluster
+from workbench.inspection.cluster.loading import read_stored_cluster
 from workbench.loaders.tables.replica_comparison import ReplicaComparison
 
 Golden = Callable[[str], Case]

@@ -13,8 +13,8 @@ from tests.server.asking import Asker
 from tests.server.conftest import ARCHIVES
 from workbench.config.internal_topics import INTERNAL_TOPICS, METADATA_LOG
 from workbench.files import text
+from workbench.inspection.cluster.loading import read_stored_cluster
 from workbench.inspection.listing import list_log_directories
-from workbench.inspection.stored_configs import read_stored_cluster
 from workbench.runtime.clock import SystemClock
 from workbench.server.broker.metadata_log import MetadataLog, MetadataRecord
 from workbench.server.protocol.cluster_messages import METADATA

@@ -12,9 +12,9 @@ from workbench.comparison.truncation import NEWEST, become_follower
 from workbench.comparison.verdicts import findings_of
 from workbench.config.internal_topics import COMPACTED_TOPICS
 from workbench.files.names import TopicPartition
+from workbench.inspection.cluster.image import PartitionRegistration, StoredCluster
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
-from workbench.inspection.stored_configs import StoredCluster, StoredPartition
 from workbench.replication.rules import Rules
 
 
@@ -114,7 +114,7 @@ class Comparer:
 
     def _registration(
         self, name: TopicPartition, replicas: Sequence[Replica]
-    ) -> StoredPartition | None:
+    ) -> PartitionRegistration | None:
         """Return what the newest metadata log says; None if it is about another topic."""
         if self._cluster is None:
             return None
@@ -146,7 +146,7 @@ def _leaderships(
     replicas: Sequence[Replica],
     ahead: Replica,
     pairs: Pairs,
-    registration: StoredPartition | None,
+    registration: PartitionRegistration | None,
     rules: Rules,
 ) -> dict[str, Leadership]:
     """Return what would happen if each broker became the leader."""

@@ -13,10 +13,11 @@ from workbench.files import names
 from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.meta_properties import MetaProperties
 from workbench.files.names import TopicPartition
+from workbench.inspection.cluster.image import StoredCluster
+from workbench.inspection.cluster.loading import read_stored_cluster
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing, Root
 from workbench.inspection.partition import Partition
-from workbench.inspection.stored_configs import StoredCluster, read_stored_cluster
 from workbench.inspection.unreadable import if_readable
 from workbench.inspection.verify.situation import PartitionSituation, Situation, situation_of
 

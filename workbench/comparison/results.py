@@ -11,8 +11,8 @@ from workbench.comparison.committed import Committed
 from workbench.comparison.pairs import PairComparison
 from workbench.comparison.replica import Replica
 from workbench.comparison.truncation import Truncation
+from workbench.inspection.cluster.image import PartitionRegistration
 from workbench.inspection.findings import Finding
-from workbench.inspection.stored_configs import StoredPartition
 from workbench.runtime.words import safe_lines
 
 Verdict = Literal["alike", "lag", "damage", "divergence", "loss"]
@@ -67,7 +67,7 @@ class PartitionComparison:
     pairs: tuple[PairComparison, ...]
     committed: Committed
     leaderships: Mapping[str, Leadership]
-    registration: StoredPartition | None
+    registration: PartitionRegistration | None
     is_compacted: bool
     findings: tuple[Finding, ...] = ()
 

@@ -10,7 +10,7 @@ Kafka: GroupMetadataManager (0.9.0.1, 2.0.1, 2.8.2), GroupCoordinatorShard (4.2)
 from enum import IntEnum
 from typing import Any, Final
 
-from workbench.inspection.stored_configs import StoredCluster
+from workbench.inspection.cluster.image import StoredCluster
 
 _DAY_MS: Final = 86_400_000
 _METADATA_VERSION_4_0: Final = 22  # 4.0-IV0

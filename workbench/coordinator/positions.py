@@ -12,10 +12,11 @@ from typing import Final
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
 from workbench.files import names
 from workbench.files.names import TopicPartition
+from workbench.inspection.cluster.image import StoredCluster
+from workbench.inspection.cluster.loading import read_stored_cluster
 from workbench.inspection.listing import Listing
 from workbench.inspection.log_tail import log_end_offset
 from workbench.inspection.partition import Partition
-from workbench.inspection.stored_configs import StoredCluster, read_stored_cluster
 from workbench.runtime.words import plural
 
 FINE: Final = "fine"

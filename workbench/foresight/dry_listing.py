@@ -16,8 +16,8 @@ from workbench.files.meta_properties import MetaProperties
 from workbench.files.names import META_PROPERTIES
 from workbench.foresight.dry_logs import DryLogs
 from workbench.inspection.broker_version import MeantBroker, meant_broker
+from workbench.inspection.cluster.loading import stored_cluster
 from workbench.inspection.listing import Listing, list_log_directories
-from workbench.inspection.stored_configs import stored_cluster
 from workbench.runtime.clock import SystemClock
 from workbench.runtime.times import Time, milliseconds
 from workbench.runtime.words import did_you_mean

@@ -22,11 +22,12 @@ from workbench.file_system.mounts import absolute
 from workbench.files import names
 from workbench.files.clean_shutdown import CleanShutdown
 from workbench.files.quorum_state import QuorumState
+from workbench.inspection.cluster.image import StoredCluster
+from workbench.inspection.cluster.loading import read_stored_cluster
 from workbench.inspection.listing import Listing, Root, list_log_directories
 from workbench.inspection.node_start.bootstrap import bootstrap_level
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
-from workbench.inspection.stored_configs import StoredCluster, read_stored_cluster
 from workbench.inspection.verify.situation import has_own_files
 from workbench.record.reading.reader import KEYS, VALUES
 

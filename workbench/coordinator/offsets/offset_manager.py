@@ -39,8 +39,8 @@ from workbench.coordinator.runtime.records import CoordinatorResult
 from workbench.coordinator.runtime.shard import Append, append_to_log
 from workbench.errors import CoordinatorError
 from workbench.files.names import TopicPartition
+from workbench.inspection.cluster.loading import read_stored_cluster
 from workbench.inspection.listing import list_log_directories
-from workbench.inspection.stored_configs import read_stored_cluster
 from workbench.log_manager.manager import LogManager
 from workbench.log_manager.registry import PartitionName, partition_of
 from workbench.runtime.error_codes import ErrorCode

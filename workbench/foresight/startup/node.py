@@ -22,6 +22,7 @@ from workbench.files.text import format_uuid
 from workbench.foresight.startup.prediction import MetadataStart, PartitionStart
 from workbench.foresight.startup.start_rows import partition_start
 from workbench.inspection.broker_version import metadata_versions_of
+from workbench.inspection.cluster.image import StoredCluster
 from workbench.inspection.listing import Root
 from workbench.inspection.node_start.bootstrap import (
     METADATA_VERSION,
@@ -49,7 +50,6 @@ from workbench.inspection.node_start.metadata_log import (
 )
 from workbench.inspection.node_start.refusal import KAFKA
 from workbench.inspection.partition import Partition
-from workbench.inspection.stored_configs import StoredCluster
 from workbench.inspection.unreadable import if_readable
 from workbench.log.log import Log
 from workbench.log_manager.context import ManagerContext

@@ -10,6 +10,8 @@ from uuid import UUID
 from workbench.files import names
 from workbench.files.quorum_state import QuorumState
 from workbench.files.text import format_uuid
+from workbench.inspection.cluster.image import StoredCluster
+from workbench.inspection.cluster.loading import read_stored_cluster
 from workbench.inspection.node_start.metadata_log import (
     LogRange,
     newest_snapshot,
@@ -17,7 +19,6 @@ from workbench.inspection.node_start.metadata_log import (
     state_until,
 )
 from workbench.inspection.partition import Partition
-from workbench.inspection.stored_configs import StoredCluster, read_stored_cluster
 from workbench.inspection.unreadable import if_readable
 
 NO_TOPIC_ID = "the log has no topic id: partition.metadata is missing"

@@ -24,8 +24,9 @@ from workbench.coordinator.transactions.serving.transaction_coordinator import (
 )
 from workbench.errors import ServerError
 from workbench.files.names import CLEAN_SHUTDOWN, TopicPartition
+from workbench.inspection.cluster.image import StoredCluster
+from workbench.inspection.cluster.loading import read_stored_cluster
 from workbench.inspection.listing import Listing
-from workbench.inspection.stored_configs import StoredCluster, read_stored_cluster
 from workbench.log_manager.manager import LogManager
 from workbench.server.broker.live_groups import LiveGroups
 from workbench.server.broker.metadata_log import MetadataLog

@@ -17,7 +17,7 @@ from workbench.config.settings import Settings
 from workbench.errors import ConfigError
 from workbench.files import text
 from workbench.files.names import TopicPartition, topic_name_problem
-from workbench.inspection.stored_configs import StoredCluster, StoredConfigs
+from workbench.inspection.cluster.image import StoredCluster, StoredConfigs
 from workbench.log_manager.manager import LogManager
 from workbench.record.message_schema import NULL_UUID
 from workbench.runtime.error_codes import ErrorCode

@@ -21,7 +21,7 @@ from workbench.config.server_configs import (
 from workbench.config.values import text_of
 from workbench.errors import CoordinatorError
 from workbench.files.names import topic_name_problem
-from workbench.inspection.stored_configs import EVERY_BROKER
+from workbench.inspection.cluster.image import EVERY_BROKER
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.handlers.error_responses import error_response
 from workbench.server.protocol.cluster_messages import DESCRIBE_CONFIGS

@@ -16,12 +16,9 @@ from workbench.errors import LogDirectoryError, ServerError
 from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.names import TopicPartition, topic_name_problem
 from workbench.files.producer_snapshot import ProducerEntry
+from workbench.inspection.cluster.image import StoredCluster, StoredConfigs
+from workbench.inspection.cluster.loading import read_stored_cluster
 from workbench.inspection.listing import Listing
-from workbench.inspection.stored_configs import (
-    StoredCluster,
-    StoredConfigs,
-    read_stored_cluster,
-)
 from workbench.inspection.time_lookup import TimestampAndOffset
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.record.message_schema import NULL_UUID
