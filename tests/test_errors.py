@@ -13,7 +13,6 @@ EXAMPLES = [
     errors.CorruptCheckpointError("checkpoint", 0, "malformed"),
     errors.UnsupportedFormatError("a.log", 16, "magic is 3, known are 0 to 2"),
     errors.OffsetOutOfRangeError(5, low=7, high=9, where="orders-0"),
-    errors.StateUnknownError("__cluster_metadata-0", "the state at offset 3 is not there"),
     errors.InvalidOffsetError("offset 4 after 5"),
     errors.OffsetOverflowError(2**40, 0),
     errors.LogDirectoryError("/data", "is locked by a broker"),
@@ -47,6 +46,7 @@ EXAMPLES = [
     errors.QueryError("offset:x is not an offset"),
     errors.CorruptNameError("x.log", None, "no offset"),
     errors.CorruptLogError("orders-0", None, "an offset lies before its segment"),
+    errors.StateUnknownError("__cluster_metadata-0", "the state at offset 3 is not there"),
     errors.MissingDependencyError("polars", "pip install polars"),
 ]
 

@@ -5,7 +5,6 @@ import pkgutil
 import re
 import subprocess
 import sys
-import sysconfig
 import venv
 import zipfile
 from pathlib import Path
@@ -141,7 +140,8 @@ def test_an_installed_wheel_has_the_tour_and_its_data(wheel: Path, tmp_path: Pat
     venv.create(home, with_pip=False)
     python = home / "bin" / "python"
     (packages,) = home.glob("lib/python*/site-packages")
-    (packages / "what-it-needs.pth").write_text(sysconfig.get_path("purelib"))
+    needed = [path for path in sys.path if path.endswith("site-packages")]
+    (packages / "what-it-needs.pth").write_text("\n".join(needed))
     install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
     subprocess.run(
         [*install, "--no-deps", "--no-index", "--ignore-installed", str(wheel)], check=True
