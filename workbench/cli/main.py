@@ -7,6 +7,7 @@ Data goes to stdout, everything else to stderr. Exit codes of every command:
          `compare-replicas`: a replica lags, or another warning;
          `predict`: a log is changed, or damage is not detected; `explain`, `plan`, `what-if`: a
          log cannot be loaded, or cleaning it fails; `spark`: replicas differ, damage was left out;
+         `cluster`: metadata is damaged or missing;
          `groups`, `group`, `offsets`, `transactions`, `transaction`: a record could not be read
          or is in a wrong partition; no such group or transaction; a transaction hangs
     2    `verify`: errors; `doctor`: the installation does not work; --strict: data was left out;
@@ -47,6 +48,7 @@ SECTIONS: Final = {
         "ls": ("contents.list_partitions", "List topics and partitions."),
         "describe": ("contents.describe", "Show one thing in detail."),
         "dump": ("contents.dump", "Print records and batches."),
+        "cluster": ("contents.cluster", "Show a KRaft cluster at a time, and its changes."),
         "search": ("contents.search", "Find records by key, value, header, time."),
         "sql": ("contents.sql", "Query records, segments, groups and more in SQL."),
         "export": ("contents.export", "Write records to Parquet, CSV or JSON lines."),
@@ -101,6 +103,7 @@ Exit codes:
        predict: a log is changed, or damage is not detected;
        explain, plan, what-if: a log cannot be loaded, or cleaning it fails;
        spark: replicas differ, damage was left out;
+       cluster: metadata is damaged or missing;
        groups, group, offsets, transactions, transaction: a record could
        not be read or is in a wrong partition; no such group or
        transaction; a transaction hangs, or a marker lacks its data;

@@ -89,3 +89,29 @@ _SYNONYMS: Final = {
 def synonyms_of(name: str) -> tuple[str, ...]:
     """Return the names of which the first that is set decides about a broker's configuration."""
     return _SYNONYMS.get(name, (name,))
+
+
+def is_sensitive(name: str) -> bool:
+    """Return whether a broker shows the value of its configuration to nobody.
+
+    Passwords are, those of one listener too, and whatever Kafka does not know, such as a plugin's.
+
+    Kafka: KafkaConfig.maybeSensitive, configType (4.2)
+    """
+    if name.startswith(_OF_LISTENER):  # listener.name.NAME.[MECHANISM.]NAME OF A CONFIGURATION
+        parts = name.split(".")
+        found = (BROKER_CONFIGS.get(".".join(parts[at:])) for at in range(3, len(parts)))
+        config = next((each for each in found if each is not None), None)
+    else:
+        config = BROKER_CONFIGS.get(name)
+    if config is None:
+        return name not in _THROTTLES
+    return config.kind == "password"
+
+
+_OF_LISTENER: Final = "listener.name."
+_THROTTLES: Final = frozenset({
+    "follower.replication.throttled.rate", "leader.replication.throttled.rate",
+    "replica.alter.log.dirs.io.max.bytes.per.second",
+})  # fmt: skip
+"""Kafka: QuotaConfig.brokerQuotaConfigs (4.2)"""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SCHEMA: Final = "inspect"
 """Where a table of inspection always is: ``inspect.batches``, even if a topic is named so."""
 
-TABLES: Final = tuple(name for name in vars(Inspect) if not name.startswith("_"))
+TABLES: Final = tuple(name for name in dir(Inspect) if not name.startswith("_"))
 """Tables of inspection, by the names of `Inspect`'s methods."""
 
 

@@ -18,7 +18,7 @@ from workbench.errors import StateUnknownError
 from workbench.file_system.source import FileSource
 from workbench.files import names
 from workbench.inspection.cluster.fold import Changed, ClusterFold
-from workbench.inspection.cluster.image import StoredCluster, StoredConfigs
+from workbench.inspection.cluster.image import QuorumLeader, StoredCluster, StoredConfigs
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding, finding_of
 from workbench.inspection.listing import Listing
@@ -170,9 +170,11 @@ def cluster_at(partition: Partition, at: At | None = None) -> ClusterAt:
                 findings.append(_missing(partition, start))
                 reading.next_offset = start
     reading.log(partition)
+    cluster = reading.fold.cluster
+    cluster.leader = cluster.leader or _last_leader(partition, reading.next_offset)
     every = (*findings, *reading.findings)
     return ClusterAt(
-        reading.fold.cluster, reading.next_offset, reading.timestamp, reading.snapshot_path, every
+        cluster, reading.next_offset, reading.timestamp, reading.snapshot_path, every
     )
 
 
@@ -183,6 +185,36 @@ def snapshot_files(partition: Partition) -> list[SnapshotFile]:
         for entry in partition.metadata_snapshots
         if (name := names.parse_file_name(entry.name)) is not None
     ]
+
+
+def end_of_log(partition: Partition) -> int:
+    """Return the offset after the last record of a metadata log, or of its newest snapshot.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    return max([partition.log_end_offset, *(each.offset for each in snapshot_files(partition))])
+
+
+def _last_leader(partition: Partition, end: int) -> QuorumLeader | None:
+    """Return the leader that the last LeaderChangeMessage before an offset names."""
+    for segment in reversed(partition.segments):
+        if segment.base_offset >= end:
+            continue
+        control: list[tuple[int, int]] = []
+        for table in segment.batch_parts():
+            rows = table.rows[table.rows["is_control"] & (table.rows["base_offset"] < end)]
+            control += rows[["position", "size"]].tolist()
+        for position, size in reversed(control):
+            fold = ClusterFold()
+            for chunk in segment.read(position, position + size, options=KEYS | VALUES):
+                for key, value, _, row in _records(chunk):
+                    fold.epoch = int(chunk.rows["partition_leader_epoch"][row])
+                    if value is not None:
+                        fold.take(decode_value(key, value))
+            if fold.cluster.leader is not None:
+                return fold.cluster.leader
+    return None
 
 
 def snapshot_time(snapshot: SnapshotFile) -> int | None:
@@ -218,7 +250,7 @@ def end_of(partition: Partition, at: At | None) -> int:
     ends = [each.offset - 1 for each in snapshots]
     first = start if start == 0 or not ends else max(min(ends), 0)
     if offset is not None:
-        end = max([partition.log_end_offset - 1, *ends])
+        end = end_of_log(partition) - 1
         if first is None or not first <= offset <= end:
             found = "none" if first is None else f"{first:,} to {end:,}"
             raise StateUnknownError(

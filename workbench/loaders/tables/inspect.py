@@ -24,6 +24,7 @@ from workbench.inspection.verify.verify import verify_partitions
 from workbench.loaders.scan.plan import choose_partitions
 from workbench.loaders.schemas import schema_of
 from workbench.loaders.tables import segment_tables
+from workbench.loaders.tables.cluster_tables import ClusterTables
 from workbench.loaders.tables.disk_usage import file_kind, usage_of_partition, usage_of_root
 from workbench.loaders.tables.keys import key_table
 from workbench.loaders.tables.rows import finding_table, table_of
@@ -82,7 +83,7 @@ def chosen_findings(
     return found if info else without_info(found)
 
 
-class Inspect:
+class Inspect(ClusterTables):
     """Arrow tables of everything but the records. Made by `LogDirectory.inspect`."""
 
     def __init__(self, listing: Listing) -> None:
