@@ -49,7 +49,7 @@ class ConfigRow(NamedTuple):
     resource: Annotated[str, "its name; <default> for all brokers"]
     name: Annotated[str, "the configuration's name"]
     value: Annotated[str, "as stored; [hidden] where a broker shows it to nobody"]
-    is_in_use: Annotated[bool, "false: of a topic that does not exist; one of its name would get it"]
+    is_in_use: Annotated[bool, "false: its topic does not exist; a new one of the name gets it"]
 
 
 class AclRow(NamedTuple):

@@ -192,7 +192,10 @@ class ClusterFold:
 
     def _scram(self, data: Mapping[str, Any]) -> None:
         key = data["name"], _name(SCRAM_MECHANISMS, data["mechanism"])
+        before = self.cluster.scram_users.get(key)
         self._set("scram", self.cluster.scram_users, key, data["iterations"])
+        if before == data["iterations"] and self.changed is not None:  # of a new password
+            self.changed("scram", key, before, before)
 
     def _remove_scram(self, data: Mapping[str, Any]) -> None:
         key = data["name"], _name(SCRAM_MECHANISMS, data["mechanism"])

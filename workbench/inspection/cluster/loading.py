@@ -173,9 +173,7 @@ def cluster_at(partition: Partition, at: At | None = None) -> ClusterAt:
     cluster = reading.fold.cluster
     cluster.leader = cluster.leader or _last_leader(partition, reading.next_offset)
     every = (*findings, *reading.findings)
-    return ClusterAt(
-        cluster, reading.next_offset, reading.timestamp, reading.snapshot_path, every
-    )
+    return ClusterAt(cluster, reading.next_offset, reading.timestamp, reading.snapshot_path, every)
 
 
 def snapshot_files(partition: Partition) -> list[SnapshotFile]:

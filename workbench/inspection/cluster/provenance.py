@@ -40,8 +40,8 @@ def require_metadata_log(listing: Listing) -> Partition:
             )
         raise StateUnknownError(
             root.path,
-            f"no {METADATA_LOG}: this KRaft node has it in another directory "
-            "(metadata.log.dir, otherwise the first of log.dirs); open that, too",
+            f"no {METADATA_LOG}: a KRaft node keeps it in metadata.log.dir, otherwise in the first "
+            "of log.dirs; open that directory, too",
         )
     raise StateUnknownError(
         path,
@@ -96,8 +96,8 @@ def notes_on(state: ClusterAt, partition: Partition, node_id: int | None) -> lis
     elif node_id is not None and node_id not in ids:
         listed = ", ".join(map(str, sorted(ids)))
         notes.append(
-            f"Node {node_id} is not a voter ({listed}): its log is a copy, which may be behind that "
-            "of the controllers."
+            f"Node {node_id} is not a voter ({listed}): its log is a copy, which may be "
+            "behind that of the controllers."
         )
     elif len(ids) > 1:
         notes.append(

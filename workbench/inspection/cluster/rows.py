@@ -33,6 +33,7 @@ from workbench.tables.cluster import (
     TopicRow,
 )
 
+_COUNTS: Final = frozenset({"unclean_leaders", "partition_epoch"})  # of other changes
 HIDDEN: Final = "[hidden]"
 """A secret, as Kafka's tools print it."""
 
@@ -86,8 +87,7 @@ def quota_rows(cluster: StoredCluster) -> Iterator[QuotaRow]:
     """Yield the quotas, by entity and name."""
     for (entity, name), value in sorted(cluster.quotas.items(), key=lambda each: repr(each[0])):
         named = {kind: DEFAULT_ENTITY if who is None else who for kind, who in entity}
-        own = [named.get(kind) for kind in ("user", "client-id", "ip")]
-        yield QuotaRow(*own, name, value)
+        yield QuotaRow(named.get("user"), named.get("client-id"), named.get("ip"), name, value)
 
 
 def scram_rows(cluster: StoredCluster) -> Iterator[ScramUserRow]:
@@ -98,9 +98,10 @@ def scram_rows(cluster: StoredCluster) -> Iterator[ScramUserRow]:
 
 def feature_rows(cluster: StoredCluster) -> Iterator[FeatureRow]:
     """Yield the finalized features, by name."""
-    nodes = [*cluster.brokers.values(), *cluster.controllers.values()]
+    nodes = [each.features for each in cluster.brokers.values()]
+    nodes += [each.features for each in cluster.controllers.values()]
     for feature, level in sorted(cluster.features.items()):
-        ranges = [each.features[feature] for each in nodes if feature in each.features]
+        ranges = [each[feature] for each in nodes if feature in each]
         lowest = max((low for low, _ in ranges), default=None)
         highest = min((high for _, high in ranges), default=None)
         kafka = series_of_metadata_version(level) if feature == METADATA_VERSION else None
@@ -162,7 +163,7 @@ def change_rows(change: RowChange, topic_names: Mapping[str, str]) -> Iterator[C
         topic_names: id → name of the topics that were seen so far.
     """
     kind, before, after = change.kind, change.before, change.after
-    entity, field = _entity(kind, change.key, topic_names)
+    entity, field = _entity(change, topic_names)
     action = "created" if before is None else "removed" if after is None else "changed"
 
     def row(field: str | None, old: str | None, new: str | None) -> ClusterChangeRow:
@@ -172,33 +173,42 @@ def change_rows(change: RowChange, topic_names: Mapping[str, str]) -> Iterator[C
 
     if action == "changed" and hasattr(before, "_fields"):
         for name, old, new in zip(before._fields, before, after, strict=True):
-            if old != new and name != "unclean_leaders":
+            if old != new and name not in _COUNTS:
                 yield row(name, _text(old), _text(new))
     else:
-        texts = [None if each is None else _text(each) for each in (before, after)]
+        old, new = (None if each is None else _whole(change, each) for each in (before, after))
+        yield row(field, old, new)
+
+
+def _entity(change: RowChange, topic_names: Mapping[str, str]) -> tuple[str, str | None]:
+    """Return the entity and the field that a change is about."""
+    kind, key = change.kind, change.key
+    if kind in {"voters", "leader"}:
+        return "quorum", kind
+    if kind == "acl":
+        entry = change.before or change.after
+        return f"{entry.resource_type} {entry.resource} ({entry.pattern_type})", None
+    if isinstance(key, tuple):
+        if kind == "partition":
+            return f"{topic_names.get(key[0], key[0])}-{key[1]}", None
         if kind == "config":
-            assert isinstance(change.key, tuple)
-            resource_type, _, name = change.key
-            texts = [None if each is None else _shown(resource_type, name, each) for each in texts]
-        yield row(field, *texts)
-
-
-def _entity(
-    kind: str, key: Any, topic_names: Mapping[str, str]
-) -> tuple[str, str | None]:
-    """Return the entity and the field that a key names."""
-    if kind == "partition":
-        topic_id, number = key
-        return f"{topic_names.get(topic_id, topic_id)}-{number}", None
-    if kind == "config":
-        resource_type, resource, name = key
-        return f"{resource_type} {_resource(resource_type, resource)}", name
-    if kind == "quota":
-        entity, name = key
-        return _quota_text(entity), name
-    if kind == "scram":
-        return key[0], key[1]
+            return f"{key[0]} {_resource(key[0], key[1])}", key[2]
+        if kind == "quota":
+            return _quota_text(key[0]), key[1]
+        return key[0], key[1]  # of SCRAM
     return str(key), {"topic": "topic_id", "feature": "level"}.get(kind)
+
+
+def _whole(change: RowChange, value: Any) -> str:
+    """Return a row as text; what is secret is hidden."""
+    if change.kind == "config":
+        assert isinstance(change.key, tuple)
+        return _shown(change.key[0], change.key[2], value)
+    if change.kind == "acl":
+        return f"{value.permission} {value.operation} to {value.principal} from {value.host}"
+    if change.kind == "scram":
+        return f"{value} iterations"
+    return _text(value)
 
 
 def _quota_text(entity: Quota) -> str:
@@ -220,13 +230,17 @@ def _texts(endpoints: tuple[Endpoint, ...]) -> list[str]:
 
 def _text(value: Any) -> str:
     """Return a field's value as text: ``[1, 2]``, ``isr=[1], leader=1``."""
-    if isinstance(value, Endpoint | str):
+    if isinstance(value, str | Endpoint):
         return str(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if hasattr(value, "_fields"):
         named = zip(value._fields, value, strict=True)
-        return ", ".join(f"{name}={_text(each)}" for name, each in named if each not in (None, ()))
+        return ", ".join(
+            f"{name}={_text(each)}"
+            for name, each in named
+            if each not in (None, (), False) and name not in _COUNTS
+        )
     if isinstance(value, tuple):
         return f"[{', '.join(map(_text, value))}]"
     if isinstance(value, dict):

@@ -16,8 +16,8 @@ from workbench.inspection.cluster.provenance import (
 )
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
+from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.loaders.tables.rows import table_of
-from workbench.loaders.tables.segment_tables import warn_left_out
 from workbench.tables import cluster as tables
 
 

@@ -108,9 +108,7 @@ def _moment(_ctx: click.Context, _param: click.Parameter, value: str | None) -> 
     help="The state after the record at an offset of __cluster_metadata, or at a time: ISO 8601, "
     "ms, -1h, yesterday. Default: as late as the log goes.",
 )  # fmt: skip
-@click.option(
-    "--history", is_flag=True, help="Show what changed until then, and from which value."
-)
+@click.option("--history", is_flag=True, help="Show what changed until then, and from which value.")
 @click.option(
     "--only", multiple=True, type=click.Choice(list(_PARTS)), help="Only this table; repeatable."
 )
@@ -190,9 +188,7 @@ def _cell(name: str, value: Any) -> Any:
     return str(value) if name == "partition" or isinstance(value, float) else value
 
 
-def _show_history(
-    listing: Listing, at: str | None, only: tuple[str, ...], *, as_json: bool
-) -> int:
+def _show_history(listing: Listing, at: str | None, only: tuple[str, ...], *, as_json: bool) -> int:
     history = ClusterHistory(require_metadata_log(listing), at)
     kinds = {kind for name in only or _PARTS for kind in _PARTS[name].kinds}
     found = [row for row in changes(history) if row.kind in kinds]
