@@ -85,6 +85,7 @@ WORDS = {
     "NAME": "order-dashboard",
     "ID": "payments-eu",
     "MS": "1767225600000",
+    "TIME": "2026-11-21T14:53:04",
     "NAME=VALUE": "retention.ms=0",
     "QUERY": "select count(*) from orders",
 }
