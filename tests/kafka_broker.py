@@ -21,10 +21,10 @@ import socket
 import subprocess
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from tests.ports import free_ports
 
@@ -67,68 +67,106 @@ def parse_version(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split("."))
 
 
-def _dependencies(version: str) -> str:
-    """Return the POM's dependencies: broker, tools, a logger, and what a newer JDK lacks."""
+class Artifact(NamedTuple):
+    """What Maven resolves."""
+
+    group: str
+    name: str
+    version: str
+
+
+def _artifacts(version: str) -> list[Artifact]:
+    """Return broker, tools, a logger, and what a newer JDK lacks."""
     number = parse_version(version)
     scala = "2.13" if number >= (2, 4) else "2.12" if number >= (1, 0) else "2.11"
-    wanted = [("org.apache.kafka", f"kafka_{scala}", version)]
+    wanted = [Artifact("org.apache.kafka", f"kafka_{scala}", version)]
     if (2, 0) <= number < (2, 4):  # its own ZooKeeper fails on Java 14 and later
-        wanted.insert(0, ("org.apache.zookeeper", "zookeeper", "3.5.9"))
+        wanted.insert(0, Artifact("org.apache.zookeeper", "zookeeper", "3.5.9"))
     if number >= (0, 10):
-        wanted.append(("org.apache.kafka", "kafka-tools", version))
+        wanted.append(Artifact("org.apache.kafka", "kafka-tools", version))
     if number >= (4, 0):
-        wanted.append(("org.slf4j", "slf4j-simple", "1.7.36"))
+        wanted.append(Artifact("org.slf4j", "slf4j-simple", "1.7.36"))
     elif number >= (3, 7):
-        wanted.append(("org.slf4j", "slf4j-reload4j", "1.7.36"))
+        wanted.append(Artifact("org.slf4j", "slf4j-reload4j", "1.7.36"))
     elif number >= (0, 9):
-        wanted += [("org.slf4j", "slf4j-log4j12", "1.7.25"), ("log4j", "log4j", "1.2.17")]
+        wanted.append(Artifact("org.slf4j", "slf4j-log4j12", "1.7.25"))
+        wanted.append(Artifact("log4j", "log4j", "1.2.17"))
     if (0, 10, 1) <= number < (1, 0):
-        wanted.append(("javax.xml.bind", "jaxb-api", "2.3.1"))
-    excluded = "".join(
-        f"<exclusion><groupId>{group}</groupId><artifactId>*</artifactId></exclusion>"
-        for group in EXCLUDED_GROUPS
-    )
-    return "".join(
-        f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>"
-        f"<version>{its_version}</version><exclusions>{excluded}</exclusions></dependency>"
-        for group, artifact, its_version in wanted
-    )
+        wanted.append(Artifact("javax.xml.bind", "jaxb-api", "2.3.1"))
+    return wanted
 
 
-def class_path(version: str) -> str:
-    """Return the class path of a broker with its clients and tools; resolved by Maven once.
+def resolve(
+    stored: Path, artifacts: Iterable[Artifact], excluded: Iterable[str] = EXCLUDED_GROUPS
+) -> str:
+    """Return a class path; resolved by Maven once, and kept in a file.
+
+    Args:
+        stored: the file, in a folder of its own.
+        artifacts: what is on the path, with what it depends on.
+        excluded: groups of artifacts that are not.
 
     Raises:
-        RuntimeError: Maven is missing or could not resolve the version; its words are in the error.
+        RuntimeError: Maven is missing or could not resolve an artifact; its words are in the error.
     """
-    stored = CACHE / version / "classpath"
     if stored.exists():
         path = stored.read_text().strip()
         if all(Path(jar).exists() for jar in path.split(os.pathsep)):
             return path
     if shutil.which("mvn") is None:
         raise RuntimeError("mvn is not installed (Debian: apt install maven)")
+    exclusions = "".join(
+        f"<exclusion><groupId>{group}</groupId><artifactId>*</artifactId></exclusion>"
+        for group in excluded
+    )
+    dependencies = "".join(
+        f"<dependency><groupId>{each.group}</groupId><artifactId>{each.name}</artifactId>"
+        f"<version>{each.version}</version><exclusions>{exclusions}</exclusions></dependency>"
+        for each in artifacts
+    )
     stored.parent.mkdir(parents=True, exist_ok=True)
     pom = stored.with_name("pom.xml")
-    pom.write_text(POM.format(dependencies=_dependencies(version)))
+    pom.write_text(POM.format(dependencies=dependencies))
     command = ["mvn", "-q", "-B", "-f", str(pom), CLASS_PATH_GOAL, f"-Dmdep.outputFile={stored}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise RuntimeError(f"Maven did not resolve Kafka {version}:\n{done.stdout}{done.stderr}")
+        raise RuntimeError(f"Maven did not resolve {pom}:\n{done.stdout}{done.stderr}")
     return stored.read_text().strip()
 
 
+def class_path(version: str) -> str:
+    """Return the class path of a broker with its clients and tools.
+
+    Raises:
+        RuntimeError: see `resolve`.
+    """
+    return resolve(CACHE / version / "classpath", _artifacts(version))
+
+
 def java_command(
-    version: str, main_class: str, *arguments: str, heap: str = "512m", classes: Path | None = None
+    version: str,
+    main_class: str,
+    *arguments: str,
+    heap: str = "512m",
+    classes: Path | None = None,
+    also: str = "",
 ) -> list[str]:
-    """Return the command that runs a class of a Kafka version, or one compiled into ``classes``."""
+    """Return the command that runs a class of a Kafka version.
+
+    Args:
+        version: the version.
+        main_class: its class, or one in ``classes`` or ``also``.
+        arguments: those of the class.
+        heap: the JVM's.
+        classes: the folder of compiled classes.
+        also: a class path beside that of the version.
+    """
     log4j = CACHE / "log4j.properties"
     if not log4j.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
         log4j.write_text(LOG4J)
-    path = class_path(version)
-    if classes is not None:
-        path = f"{classes}{os.pathsep}{path}"
+    parts = [str(classes or ""), class_path(version), also]
+    path = os.pathsep.join(filter(None, parts))
     settings = (f"-Xmx{heap}", f"-Dlog4j.configuration={log4j.as_uri()}")
     return ["java", *JVM_OPTIONS, *settings, "-cp", path, main_class, *arguments]
 
@@ -153,12 +191,12 @@ def dump_log_segments(version: str, files: Sequence[Path], *options: str) -> str
     return done.stdout + done.stderr
 
 
-def compile_java(version: str, source: str, main_class: str) -> Path:
+def compile_java(version: str, source: str, main_class: str, also: str = "") -> Path:
     """Compile one source text against a Kafka version; return the folder of its classes.
 
     A line that ends in ``//@ 0.11..2.5`` is kept only when the version is at least the first and
     below the second, either of which may be left out: one client source serves all eras. The
-    classes are kept until the source changes.
+    classes are kept until the source changes. ``also`` is a class path beside that of the version.
 
     Raises:
         RuntimeError: javac refused it; its words are in the error.
@@ -181,7 +219,8 @@ def compile_java(version: str, source: str, main_class: str) -> Path:
     working.mkdir(parents=True)
     file = working / f"{main_class}.java"
     file.write_text(text)
-    command = ["javac", "-nowarn", "-cp", class_path(version), "-d", str(working), str(file)]
+    path = os.pathsep.join(filter(None, [class_path(version), also]))
+    command = ["javac", "-nowarn", "-cp", path, "-d", str(working), str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         shutil.rmtree(working)

@@ -52,7 +52,15 @@ def topic_id(server: Server, asker: Asker) -> str:
     return found
 
 
-def produced(asker: Asker, version: int, topic: str, producer: tuple[int, int], at: int) -> int:
+def produced(
+    asker: Asker,
+    version: int,
+    topic: str,
+    producer: tuple[int, int],
+    at: int,
+    *,
+    transactional_id: str = "two",
+) -> int:
     """Send a transactional record; return the error."""
     records = MemoryRecords.of(
         (b"key", b"value"), timestamp=1, producer_id=producer[0], producer_epoch=producer[1],
@@ -60,7 +68,7 @@ def produced(asker: Asker, version: int, topic: str, producer: tuple[int, int], 
     )  # fmt: skip
     data = [{"index": 0, "records": records.buffer.tobytes()}]
     topics = [{"name": topic, "topicId": topic, "partitionData": data}]
-    asked = {"transactionalId": "two", "acks": -1, "topicData": topics}
+    asked = {"transactionalId": transactional_id, "acks": -1, "topicData": topics}
     (found,) = asker.ask(PRODUCE, version, asked)["responses"]
     return int(found["partitionResponses"][0]["errorCode"])
 
@@ -96,6 +104,28 @@ def test_a_transaction_of_version_2_adds_its_partitions_itself(asker: Asker, top
         if partition["errorCode"] == ErrorCode.NONE or time.monotonic() > deadline:
             break
     assert (topic["topicId"], partition["committedOffset"]) == (topic_id, 1)
+
+
+def test_an_open_transaction_takes_no_records_of_another_epoch(asker: Asker, topic_id: str) -> None:
+    """The codes are those of a broker of 4.2.
+
+    A transaction of version 2 begins while the marker of the one before may not be written yet: its
+    records must not join that one, or nothing would end them.
+    """
+    name = "other"
+    found = asker.ask(INIT_PRODUCER_ID, 5, {"transactionalId": name, "transactionTimeoutMs": 9000})
+    producer = (found["producerId"], found["producerEpoch"])
+    later = (producer[0], producer[1] + 1)
+    codes = [
+        produced(asker, version, topic, which, 0, transactional_id=name)
+        for version, topic, which in (
+            (13, topic_id, producer),
+            (13, topic_id, later),
+            (11, "t", later),
+        )
+    ]
+    refused = ErrorCode.INVALID_PRODUCER_EPOCH
+    assert codes == [ErrorCode.NONE, refused, refused]
 
 
 def test_offsets_are_committed_for_topic_ids(asker: Asker, topic_id: str) -> None:

@@ -94,9 +94,12 @@ def _check_transaction(
 ) -> None:
     """Refuse a producer's first transactional batch unless the transaction has the partition.
 
-    Since version 12 the partition is added to the transaction.
+    Since version 12 the partition is added to the transaction. Each transaction of version 2 has
+    an epoch of its own; while the transaction marker of the one before is not written yet, the
+    coordinator answers CONCURRENT_TRANSACTIONS.
 
-    Kafka: ReplicaManager.maybeSendPartitionsToTransactionCoordinator (4.2)
+    Kafka: UnifiedLog.hasOngoingTransaction, AddPartitionsToTxnManager,
+    ReplicaManager.maybeSendPartitionsToTransactionCoordinator (4.2)
     """
     row = records.batches().rows[0]
     broker, name = call.broker, call.values["transactionalId"]
@@ -107,7 +110,8 @@ def _check_transaction(
         raise ErrorCode.INVALID_REQUEST.error("transactional records have no transactional id")
     producer_id, epoch = int(row["producer_id"]), int(row["producer_epoch"])
     state = live.log.producer_state.producers.get(producer_id)
-    if state is not None and state.current_transaction_first_offset is not None:
+    is_open = state is not None and state.current_transaction_first_offset is not None
+    if is_open and state.producer_epoch == epoch:
         return  # the transaction has records here already
     coordinator, asked = broker.transactions, (name, producer_id, epoch, [where])
     if adds:
@@ -116,6 +120,8 @@ def _check_transaction(
         code = coordinator.verify_partitions_in_transaction(*asked)[where]
         if code is ErrorCode.TRANSACTION_ABORTABLE and call.version < _ABORTABLE_SINCE:
             code = ErrorCode.INVALID_TXN_STATE
+    if code is ErrorCode.PRODUCER_FENCED:  # which producers do not expect here
+        code = ErrorCode.INVALID_PRODUCER_EPOCH
     if code is not ErrorCode.NONE:
         raise code.error(f"{where} is not in the transaction of {name!r}")
 
