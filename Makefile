@@ -90,7 +90,7 @@ lock: ## write requirements.lock from pyproject.toml, keeping the pins that stil
 upgrade: ## write requirements.lock with the newest versions that pyproject.toml allows
 	@$(PYTHON) .ci/lock.py --upgrade
 
-system: ## install what tests need besides Python: Chromium, a JDK, Maven, node, zsh
+system: ## install what tests need besides Python: Chromium, a JDK, Maven, node, kcat, zsh
 	@$(PYTHON) .ci/system_packages.py
 
 clean: ## remove everything that make created, including the environment

@@ -1,4 +1,4 @@
-"""Install what the tests need beside Python: a browser, a JDK, Maven, node and zsh.
+"""Install what the tests need beside Python: a browser, a JDK, Maven, node, kcat and zsh.
 
 As root on Debian or Ubuntu what is missing is installed by apt-get. Elsewhere nothing is changed:
 the message says what is missing, and which tests want it. Needs nothing but Python 3.11 or newer.
@@ -65,6 +65,12 @@ NEEDS = (
         "tests of the JavaScript in widgets/static",
         lambda: version_of("node", "--version") >= OLDEST_NODE,
         ("nodejs",),
+    ),
+    Need(
+        "kcat",
+        "tests of the server with other programs (tests/peers)",
+        lambda: shutil.which("kcat") is not None,
+        ("kcat",),
     ),
     Need(
         "zsh",

@@ -85,4 +85,4 @@ class JavaProcess:
             words = self._log.read_text(errors="replace")[-4000:]
             assert self.process.poll() is None, f"it ended: {words}"
             assert time.monotonic() < deadline, f"it did not happen: {words}"
-            time.sleep(0.1)
+            time.sleep(0.5)

@@ -8,7 +8,8 @@ from typing import Final
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 import workbench
 from tests.peers.java_peers import JavaProcess, compiled
