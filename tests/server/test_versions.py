@@ -110,22 +110,24 @@ def test_an_open_transaction_takes_no_records_of_another_epoch(asker: Asker, top
     """The codes are those of a broker of 4.2.
 
     A transaction of version 2 begins while the marker of the one before may not be written yet: its
-    records must not join that one, or nothing would end them.
+    records must not join that one, or nothing would end them. Of batches that come again after a
+    refusal, none overtakes the first.
     """
     name = "other"
     found = asker.ask(INIT_PRODUCER_ID, 5, {"transactionalId": name, "transactionTimeoutMs": 9000})
     producer = (found["producerId"], found["producerEpoch"])
     later = (producer[0], producer[1] + 1)
     codes = [
-        produced(asker, version, topic, which, 0, transactional_id=name)
-        for version, topic, which in (
-            (13, topic_id, producer),
-            (13, topic_id, later),
-            (11, "t", later),
+        produced(asker, version, topic, which, at, transactional_id=name)
+        for version, topic, which, at in (
+            (13, topic_id, producer, 0),
+            (13, topic_id, later, 0),
+            (11, "t", later, 0),
+            (13, topic_id, producer, 1),
         )
     ]
     refused = ErrorCode.INVALID_PRODUCER_EPOCH
-    assert codes == [ErrorCode.NONE, refused, refused]
+    assert codes == [ErrorCode.NONE, refused, refused, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER]
 
 
 def test_offsets_are_committed_for_topic_ids(asker: Asker, topic_id: str) -> None:

@@ -151,6 +151,28 @@ class ProducerStateManager:
             self.topic_partition, current, origin, verification, self._observer
         )
 
+    def begin_verification(
+        self, producer_id: int, sequence: int, epoch: int, *, supports_epoch_bump: bool
+    ) -> bool:
+        """Return whether a transactional batch needs its coordinator's word before it is appended.
+
+        It does unless the producer has an open transaction of that epoch here. Until such a batch
+        is appended, none with a higher sequence is.
+
+        Kafka: UnifiedLog.maybeStartTransactionVerification, hasOngoingTransaction (4.2)
+        """
+        entry = self._producers.get(producer_id)
+        if (
+            entry is not None
+            and entry.producer_epoch == epoch
+            and entry.current_transaction_first_offset is not None
+        ):
+            return False
+        self.verifications.begin(
+            producer_id, sequence, epoch, supports_epoch_bump=supports_epoch_bump
+        )
+        return True
+
     def update(self, append: ProducerAppendInfo) -> None:
         """Apply an append to its producer's state; call it once per append.
 

@@ -55,7 +55,8 @@ class ProducerUpdate:
     ) -> None:
         """Check a batch; for arguments and errors see `ProducerAppendInfo.append`.
 
-        A batch that a client sent before becomes the `duplicate`.
+        A batch that a client sent before becomes the `duplicate`. With any other, the producer has
+        its first offset, or its transaction has ended: nothing is left to verify.
 
         Kafka: UnifiedLog.updateProducers (4.2)
         """
@@ -68,6 +69,7 @@ class ProducerUpdate:
             if self.duplicate is not None:
                 return
         done = append.append(batch, marker, first_offset, transaction_version)
+        self._state.verifications.end(batch.producer_id)
         if done is not None:
             self._completed.append(done)
 

@@ -98,7 +98,7 @@ def _check_transaction(
     an epoch of its own; while the transaction marker of the one before is not written yet, the
     coordinator answers CONCURRENT_TRANSACTIONS.
 
-    Kafka: UnifiedLog.hasOngoingTransaction, AddPartitionsToTxnManager,
+    Kafka: AddPartitionsToTxnManager,
     ReplicaManager.maybeSendPartitionsToTransactionCoordinator (4.2)
     """
     row = records.batches().rows[0]
@@ -109,10 +109,11 @@ def _check_transaction(
     if name is None:
         raise ErrorCode.INVALID_REQUEST.error("transactional records have no transactional id")
     producer_id, epoch = int(row["producer_id"]), int(row["producer_epoch"])
-    state = live.log.producer_state.producers.get(producer_id)
-    is_open = state is not None and state.current_transaction_first_offset is not None
-    if is_open and state.producer_epoch == epoch:
-        return  # the transaction has records here already
+    with live.log.lock:
+        if not live.log.producer_state.begin_verification(
+            producer_id, int(row["base_sequence"]), epoch, supports_epoch_bump=adds
+        ):
+            return  # the transaction has records here already
     coordinator, asked = broker.transactions, (name, producer_id, epoch, [where])
     if adds:
         code = coordinator.add_partitions_to_transaction(*asked, TransactionVersion.TV_2)
