@@ -24,6 +24,8 @@ KEYS = {
     "modified",
     "path",
     "not_read",
+    "records",
+    "records_read_committed",
 }
 
 

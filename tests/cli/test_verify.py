@@ -10,7 +10,18 @@ from workbench.inspection.findings import Finding
 from workbench.log_directory import open_log_directory
 
 Golden = Callable[[str], Case]
-KEYS = ["kind", "severity", "path", "position", "offset", "found", "expected", "broker", "kafka"]
+KEYS = [
+    "kind",
+    "severity",
+    "path",
+    "position",
+    "offset",
+    "found",
+    "expected",
+    "broker",
+    "kafka",
+    "lost",
+]
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 
 
@@ -27,7 +38,7 @@ def test_a_sound_directory_gives_an_empty_list_and_code_0(golden: Golden) -> Non
 
 def test_findings_are_those_of_the_library_and_errors_give_code_2() -> None:
     outcome = run("verify", SAMPLES / "damaged", "--json")
-    findings = [Finding(*list(each.values())[:-1]) for each in outcome.json]
+    findings = [Finding(*list(each.values())[:-2]) for each in outcome.json]
     assert findings == open_log_directory(str(SAMPLES / "damaged")).verify()
     assert all(list(each) == KEYS for each in outcome.json)
     assert outcome.code == 2

@@ -1,10 +1,12 @@
 """A partition and one of its segments, as arrays for the strip and the segment map.
 
-Nothing here reads a file: callers pass the batch table and the index entries that the workbench
-decoded. Positions are bytes in the ``.log`` file, offsets are record numbers.
+Callers pass the batch table and the index entries that the workbench decoded; of a partition that
+is not too large, batch headers are read for the number of records. Positions are bytes in the
+``.log`` file, offsets are record numbers.
 """
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +14,8 @@ import numpy.typing as npt
 from widgets.view.packing import pack
 from widgets.view.text import size_text, time_text
 from workbench.inspection.partition import Partition
+from workbench.inspection.record_counts import count_records
+from workbench.inspection.unreadable import if_readable
 from workbench.runtime.words import plural
 
 Int64Array = npt.NDArray[np.int64]
@@ -33,6 +37,7 @@ _COLUMNS = {
 """Name in the front end → field of a row of the batch table."""
 
 _TRANSACTIONAL, _CONTROL = 0x10, 0x20
+_MOST_COUNTED: Final = 64 << 20  # bytes of a partition whose batch headers are read at once
 
 
 def batch_columns(rows: npt.NDArray[Any], damaged: dict[int, int] | None = None) -> dict[str, Any]:
@@ -152,6 +157,19 @@ def remote_names(partition: Partition) -> dict[str, str]:
     return {each.path: each.files["log"].name for each in partition.remote_segments}
 
 
+def _records(partition: Partition) -> Iterator[str]:
+    """Yield how many records consumers get of a partition that is not too large to count."""
+    if partition.size > _MOST_COUNTED:
+        return
+    counts = if_readable(lambda: count_records(partition))
+    if counts is None:
+        return
+    text = plural(counts.records, "record")
+    if counts.committed != counts.records:
+        text += f", {counts.committed:,} of them for read_committed"
+    yield text
+
+
 def _about(partition: Partition) -> str:
     """Summarize a partition in one line."""
     remote = len(remote_names(partition))
@@ -159,6 +177,7 @@ def _about(partition: Partition) -> str:
         plural(len(partition.segments), "segment") + (f" and {remote} remote" if remote else ""),
         size_text(partition.size),
         f"offsets {partition.log_start_offset:,} to {partition.log_end_offset:,}",
+        *_records(partition),
     ]
     odd = {"leftover file": partition.leftovers, "orphan index": partition.orphans}
     odd["unknown file"] = partition.unknown

@@ -49,6 +49,7 @@ SECTIONS: Final = {
         "describe": ("contents.describe", "Show one thing in detail."),
         "dump": ("contents.dump", "Print records and batches."),
         "cluster": ("contents.cluster", "Show a KRaft cluster at a time, and its changes."),
+        "offset": ("contents.offset", "Say what became of an offset."),
         "search": ("contents.search", "Find records by key, value, header, time."),
         "sql": ("contents.sql", "Query records, segments, groups and more in SQL."),
         "export": ("contents.export", "Write records to Parquet, CSV or JSON lines."),

@@ -12,6 +12,10 @@ from workbench.file_system.mounts import absolute
 from workbench.inspection import partition as inspection
 
 if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
+    import pyarrow as pa
+
+    from workbench.loaders.offsets.explanation import OffsetExplanation
+    from workbench.loaders.scan.plan import OffsetRange
     from workbench.loaders.tables.cleaning_plan import CleaningPlan
     from workbench.loaders.tables.explanation import Explanation
 
@@ -113,6 +117,36 @@ class Partition(inspection.Partition):
         moment = time_or_now(now)
         with open_dry(self._directories, config, moment, kafka) as dry:
             return Explainer(dry, moment).retention(self)
+
+    def fate(self, offset: int) -> "OffsetExplanation":
+        """Return what became of an offset, what a consumer that asks for it gets, and what to do.
+
+        A record, compacted away, aborted, a control record, below the log start offset, lost in a
+        damaged range, past the log end offset, …: `loaders.offsets.runs.FATES` has them all.
+
+        Raises:
+            OSError: the log end offset cannot be read.
+            ValueError: the offset is below 0.
+        """
+        from workbench.loaders.offsets.explanation import explain_offset
+
+        return explain_offset(self, offset)
+
+    def fates(self, offsets: "str | int | OffsetRange | None" = None) -> "pa.Table":
+        """Return one row per run of offsets with one fate (`tables.offsets.OffsetRunRow`).
+
+        No offset is left out.
+
+        Args:
+            offsets: as `Scan` takes them; None: from 0 to the log end offset.
+
+        Raises:
+            OSError: the log end offset cannot be read.
+            ValueError: it is not a range of offsets.
+        """
+        from workbench.loaders.offsets.explanation import run_table
+
+        return run_table(self, offsets)
 
     @property
     def _directories(self) -> tuple[str, ...]:

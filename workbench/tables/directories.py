@@ -28,6 +28,10 @@ class ListingRow(NamedTuple):
     not_read: Annotated[tuple[str, ...], "what could not be read, and why"]
     remote_segments: Annotated[int, "complete segments in the remote tier; 0: no tier"]
     remote_size: Annotated[int, "bytes of their .log files as they were in the log"]
+    records: Annotated[int | None, "that a read_uncommitted consumer gets; null: without --records"]
+    records_read_committed: Annotated[
+        int | None, "that a read_committed consumer gets; null: without --records"
+    ]
 
 
 class ProducerRow(NamedTuple):

@@ -1,6 +1,8 @@
 """`kafka-workbench verify`: what is damaged, and what a broker would do about it."""
 
+import os
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, Final
 
 import click
@@ -20,13 +22,19 @@ from workbench.coordinator.verify import verify_coordinators
 from workbench.inspection.broker_version import MeantBroker, meant_broker
 from workbench.inspection.findings import Finding, without_info
 from workbench.inspection.partition import Partition
+from workbench.inspection.unreadable import if_readable
 from workbench.inspection.verify.verify import verify_partitions
+from workbench.loaders.offsets.damage import Losses, loss_text, losses_of, summary
 from workbench.runtime.words import plural, safe
 from workbench.runtime.workers import worker_count
 from workbench.tables.directories import FindingRow
+from workbench.tables.offsets import DamagedRangeRow
 
 CODES: Final = {"info": 0, "warning": 1, "error": 2}
 """Exit code by the worst severity."""
+
+_Lost = dict[tuple[str | None, int | None], DamagedRangeRow]
+"""File and byte → the lost range."""
 
 _COLORS: Final = {"info": "blue", "warning": "yellow", "error": "red"}
 
@@ -63,18 +71,53 @@ def command(
 
     Exit codes: 0 nothing wrong, 1 warnings, 2 errors, 3 there is nothing to check.
 
-    With --json: a list of objects with the fields below, and kafka: the version of that broker.
+    Where damage has taken records, the line "Lost" says which offsets, and where a consumer goes
+    on; a line at the end says how many records of the damaged logs are readable.
+
+    With --json: a list of objects with the fields below, and kafka: the version of that broker; of
+    damage that has taken records also lost, an object with first_offset, last_offset (included),
+    offsets, records (null: unknown), next_offset (where a consumer can go on) and stops (whether
+    it fails there until it seeks), otherwise null.
     """
     meant, findings, checked = find(
         paths, topics, partitions, deep=not quick, workers=workers, kafka=kafka
     )
     shown = findings if info else without_info(findings)
+    losses = [] if quick else _losses(paths, shown)
+    lost = {(row.path, row.byte): row for each in losses for row in each.ranges}
     if as_json:
-        print_json([{**finding.as_dict(), "kafka": meant.version} for finding in shown])
+        print_json([
+            {**finding.as_dict(), "kafka": meant.version, "lost": _lost(finding, lost)}
+            for finding in shown
+        ])  # fmt: skip
     else:
         say_meant(meant)
-        _print(shown, len(findings) - len(shown), checked)
+        _print(shown, len(findings) - len(shown), [checked, summary(losses)], lost)
     return max((CODES[finding.severity] for finding in findings), default=0)
+
+
+def _losses(paths: tuple[str, ...], findings: Sequence[Finding]) -> list[Losses]:
+    """Return what damage has taken of the logs with errors in their segments."""
+    damaged = {
+        os.path.dirname(each.path)
+        for each in findings
+        if each.severity == "error" and each.path.endswith(".log")
+    }
+    if not damaged:
+        return []
+    found = []
+    for partition in open_logs(paths).values():
+        if partition.path in damaged:
+            known = if_readable(partial(losses_of, partition))
+            found += [] if known is None else [known]
+    return found
+
+
+def _lost(finding: Finding, lost: _Lost) -> dict[str, Any] | None:
+    """Return what the damage of a finding has taken, for JSON."""
+    row = lost.get((finding.path, finding.position))
+    names = ("first_offset", "last_offset", "offsets", "records", "next_offset", "stops")
+    return None if row is None else {name: getattr(row, name) for name in names}
 
 
 def find(
@@ -138,7 +181,7 @@ def _is_in(path: str, folders: Iterable[str]) -> bool:
     return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
 
 
-def _print(findings: list[Finding], hidden: int, checked: str) -> None:
+def _print(findings: list[Finding], hidden: int, checked: Sequence[str], lost: _Lost) -> None:
     """Print findings by file, worst first, a line that counts them, and what was checked."""
     from rich.padding import Padding
 
@@ -154,6 +197,10 @@ def _print(findings: list[Finding], hidden: int, checked: str) -> None:
             if finding.broker:
                 line = rich_text(f"→ {finding.broker}", "dim")
                 out.print(Padding(line, (0, 0, 0, 4), expand=False))
+            row = lost.get((finding.path, finding.position))
+            if row is not None:
+                line = rich_text(f"→ {loss_text(row)}", "dim")
+                out.print(Padding(line, (0, 0, 0, 4), expand=False))
     counts = {name: sum(f.severity == name for f in findings) for name in reversed(CODES)}
     words = [
         plural(count, name) if name != "info" else f"{count} for information"
@@ -162,7 +209,8 @@ def _print(findings: list[Finding], hidden: int, checked: str) -> None:
     ]
     style = next((_COLORS[name] for name, count in counts.items() if count), "green")
     out.print(rich_text(", ".join(words) or "nothing wrong", f"bold {style}"))
-    out.print(rich_text(checked, "dim"))
+    for text in filter(None, checked):
+        out.print(rich_text(text, "dim"))
     if hidden:
         text = f"{plural(hidden, 'finding')} for information: --info shows them"
         out.print(rich_text(text, "dim"))

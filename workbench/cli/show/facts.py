@@ -22,10 +22,10 @@ from workbench.inspection.facts.file_facts import entry_facts
 from workbench.inspection.listing import Root
 from workbench.inspection.log_tail import log_end_offset
 from workbench.inspection.partition import Partition
+from workbench.inspection.record_counts import count_records, counts_of
 from workbench.inspection.remote_tier.segment_rows import remote_segment_rows
 from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import (
-    ABORTED,
     Transactions,
     aborted_transactions,
     read_transactions,
@@ -66,55 +66,37 @@ def _counts(values: npt.NDArray[Any], name: Any) -> dict[str, int]:
 
 
 class _Counted(NamedTuple):
-    """Batches, and how many of their records are at or after a log start offset.
+    """Batches, and how many of their records are at or after a log start offset, and below it.
 
     Attributes:
         rows: BATCH_ROW[n].
-        counts: int64[n], their records there; -1 where a header does not say how many.
+        counts: int64[n], their records from the log start offset on.
+        below: int64[n], those below it.
     """
 
     rows: Rows
     counts: npt.NDArray[np.int64]
+    below: npt.NDArray[np.int64]
 
     @classmethod
     def of(cls, segment: Segment, start: int) -> "_Counted":
-        """Count by the headers; the one batch that begins before ``start`` is decoded."""
+        """Count the records of a segment's batches."""
         rows = segment.batches.rows
-        counts = rows["record_count"].astype(np.int64)
-        counts[(rows["last_offset"] < start) & (counts > 0)] = 0
-        across = (rows["base_offset"] < start) & (rows["last_offset"] >= start) & (counts > 0)
-        for at in np.flatnonzero(across):
-            begin, end = int(rows["position"][at]), int(rows["position"][at] + rows["size"][at])
-            chunks = segment.read(begin, end, options=0)
-            counts[at] = sum(int((chunk.columns.offsets >= start).sum()) for chunk in chunks)
-        return cls(rows, counts)
+        below = counts_of(segment, rows, -1, start)
+        return cls(rows, counts_of(segment, rows, start), below)
 
-    def total(self, wanted: npt.NDArray[np.bool_]) -> int | None:
-        """Return how many records some of the batches have; None if a header does not say."""
-        counts = self.counts[wanted]
-        return int(counts.sum()) if (counts >= 0).all() else None
+    def total(self, wanted: npt.NDArray[np.bool_]) -> int:
+        """Return how many records some of the batches have."""
+        return int(self.counts[wanted].sum())
 
 
 def _together(each: Sequence[_Counted]) -> _Counted:
-    counts = [one.counts for one in each]
-    joined = np.concatenate(counts) if counts else np.zeros(0, np.int64)
-    return _Counted(joined_rows([one.rows for one in each], BATCH_ROW), joined)
-
-
-def _deleted_records(counted: _Counted) -> int | None:
-    """Return how many records are left in the files below the log start offset."""
-    rows = counted.rows
-    data = ~rows["is_control"]
-    every = rows["record_count"][data]
-    kept = counted.total(data)
-    return None if kept is None or (every < 0).any() else int(every.sum()) - kept
-
-
-def _committed_records(counted: _Counted, transactions: Transactions) -> int | None:
-    """Return how many records a read_committed consumer gets."""
-    rows = counted.rows
-    wanted = ~rows["is_control"] & (transactions.fates(rows) != ABORTED)
-    return counted.total(wanted & (rows["base_offset"] < transactions.last_stable_offset))
+    none = [np.zeros(0, np.int64)]
+    return _Counted(
+        joined_rows([one.rows for one in each], BATCH_ROW),
+        np.concatenate([one.counts for one in each] or none),
+        np.concatenate([one.below for one in each] or none),
+    )
 
 
 def _batches_facts(counted: _Counted) -> Facts:
@@ -125,8 +107,8 @@ def _batches_facts(counted: _Counted) -> Facts:
     return {
         "batches": len(rows),
         "records": counted.total(~rows["is_control"]),
-        "control_records": int(_known(counted.counts[rows["is_control"]]).sum()),
-        "records_below_log_start": _deleted_records(counted),
+        "control_records": counted.total(rows["is_control"]),
+        "records_below_log_start": int(counted.below[~rows["is_control"]].sum()),
         "first_timestamp": int(bases.min()) if len(bases) else None,
         "largest_timestamp": int(stamps.max()) if len(stamps) else None,
         "codecs": _counts(rows["codec"], codec_name),
@@ -244,7 +226,7 @@ def partition_facts(logs: LogDirectory, partition: Partition) -> Facts:
         "last_stable_offset": transactions.last_stable_offset,
         **_checkpoint_facts(root, partition),
         **_batches_facts(whole),
-        "records_read_committed": _committed_records(whole, transactions),
+        "records_read_committed": _committed(partition, transactions),
         "aborted_transactions": [each._asdict() for each in aborted],
         "leader_epochs": [entry._asdict() for entry in epochs.entries] if epochs else [],
         "producers_in_newest_snapshot": _producers(partition),
@@ -256,6 +238,12 @@ def partition_facts(logs: LogDirectory, partition: Partition) -> Facts:
         "not_read": not_read,
         "problems": _texts(epochs.problems if epochs else ()),
     }
+
+
+def _committed(partition: Partition, transactions: Transactions) -> int | None:
+    """Return how many records a read_committed consumer gets."""
+    counts = if_readable(partial(count_records, partition, transactions))
+    return None if counts is None else counts.committed
 
 
 def _checkpoint_facts(root: Root | None, partition: Partition) -> Facts:

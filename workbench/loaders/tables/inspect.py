@@ -18,6 +18,7 @@ from workbench.inspection.broker_version import meant_broker
 from workbench.inspection.findings import Finding, without_info
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
+from workbench.inspection.record_counts import count_records
 from workbench.inspection.remote_tier.segment_rows import remote_segment_rows
 from workbench.inspection.segment import Segment
 from workbench.inspection.verify.verify import verify_partitions
@@ -39,6 +40,7 @@ from workbench.tables.directories import (
     ProducerRow,
 )
 from workbench.tables.groups import CommitRow, CommittedOffsetRow, GroupRow, MemberRow, RebalanceRow
+from workbench.tables.offsets import DamagedRangeRow, OffsetRunRow, RecordCountRow
 from workbench.tables.segments import RemoteSegmentRow
 from workbench.tables.transactions import MarkerRow, OpenProducerRow, RepairRow, TransactionRow
 
@@ -136,6 +138,45 @@ class Inspect(ClusterTables):
         """
         found = self._segments(topics, partitions)
         return segment_tables.batches(found, worker_count(workers))
+
+    def gaps(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
+        """Return one row per run of offsets that no consumer gets, and why (`OffsetRunRow`).
+
+        Compacted away, deleted, lost in damage, control records, …: see `Partition.fates`, which
+        also has the records. Reads every batch.
+        """
+        from workbench.loaders.offsets.explanation import gap_rows
+
+        return table_of(OffsetRunRow, gap_rows(self._chosen(topics, partitions)))
+
+    def record_counts(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
+        """Return one row per partition: how many records consumers get (`RecordCountRow`).
+
+        Of both isolation levels, beside log end minus log start. From batch headers where these
+        are exact; what they do not show, such as an invalid CRC, `findings` has.
+        """
+
+        def rows() -> Iterator[RecordCountRow]:
+            for p in self._chosen(topics, partitions):
+                try:
+                    start, end, counts = p.log_start_offset, p.log_end_offset, count_records(p)
+                except OSError as error:
+                    warn_left_out(p.path, error)
+                    continue
+                end = max(start, end)
+                yield RecordCountRow(p.topic, p.partition, start, end, end - start, *counts)
+
+        return table_of(RecordCountRow, rows())
+
+    def damaged_ranges(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
+        """Return one row per range of offsets lost in damage (`DamagedRangeRow`).
+
+        With how many records it had, and where a consumer can go on. Reads every batch.
+        """
+        from workbench.loaders.offsets.damage import damaged_ranges
+
+        chosen = self._chosen(topics, partitions)
+        return table_of(DamagedRangeRow, (row for p in chosen for row in damaged_ranges(p)))
 
     def offset_index(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
         """Return one row per entry of the `.index` files (`OffsetIndexRow`)."""

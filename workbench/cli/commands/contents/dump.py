@@ -4,6 +4,7 @@ Kafka: DumpLogSegments (4.2)
 """
 
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -17,15 +18,17 @@ from workbench.cli.output import is_terminal
 from workbench.cli.reading import Part, Reading
 from workbench.cli.show import text_lines
 from workbench.cli.show.decoded_text import decoders, key_format, shown_as_json, value_format
+from workbench.cli.show.line_format import line_format
 from workbench.cli.show.text_lines import Look
 from workbench.decoders.registry import decoder_for
 from workbench.inspection.transactions import Transactions, read_transactions
 from workbench.layout.rows import runs_of
 from workbench.loaders.exports import json_lines
 from workbench.loaders.exports.pieces import are_huge
+from workbench.loaders.scan.plan import offset_range
 
 Runs = list[tuple[int, int]]
-Lines = Callable[[Part, Runs], Iterator[str]]
+Lines = Callable[[Part, Runs], Iterator[str | bytes]]
 
 _DAMAGED: Final = 2  # exit code with --strict
 
@@ -39,6 +42,15 @@ _DAMAGED: Final = 2  # exit code with --strict
     help="jsonl: one JSON object per line. Default: text on a terminal, otherwise jsonl.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format jsonl.")
+@click.option(
+    "-f", "line", metavar="TEXT",
+    help="Print each record as kcat does: %t topic, %p partition, %o offset, %T timestamp in ms, "
+    "%k key, %s value, %K and %S their bytes (-1: null), %h headers; \\n ends the line.",
+)  # fmt: skip
+@click.option(
+    "--newest", type=click.IntRange(min=1), metavar="N",
+    help="Print the newest N records of each partition, the newest first.",
+)  # fmt: skip
 @click.option("--control", is_flag=True, help="Also print control records.")
 @click.option(
     "--batches/--no-batches", default=None, help="Also print batches. Default: only in text."
@@ -56,6 +68,8 @@ def command(
     *,
     form: str | None,
     as_json: bool,
+    line: str | None,
+    newest: int | None,
     control: bool,
     batches: bool | None,
     records: bool,
@@ -76,11 +90,15 @@ def command(
     records, with the columns of the batch table. With --decode, records of Kafka's own topics have
     "decoded", an object with the decoded "key" and "value".
 
+    With -f, keys and values are the stored bytes; on a terminal, signs that control it are escaped.
+
     Damaged batches are left out and reported on stderr; `verify` explains them.
 
     Exit codes: 0 done, 2 with --strict: data was left out. A file without a batch is not a log: 3.
     """
     selection = select_records(**choice)
+    if line is not None or newest is not None:
+        batches = False
     is_text = (form or ("jsonl" if as_json or not is_terminal() else "text")) == "text"
     with_batches = is_text if batches is None else batches
     limit = selection.limit
@@ -91,13 +109,23 @@ def command(
         quiet=is_terminal(),
         options=json_lines.EVERYTHING if records else 0,
     )
-    if is_text:
+    if line is not None:
+        lines = _formatted(line)
+    elif is_text:
         look = Look(show_values, key_format, value_format, is_terminal(), full, decoders(selection))
-        lines = _text(look, with_batches=with_batches, with_records=records)
+        lines = _text(
+            look,
+            with_segments=newest is None,
+            with_batches=with_batches,
+            with_records=records,
+        )
     else:
         shown = shown_as_json(selection, key_format, value_format)
         lines = _json(shown, with_batches=with_batches, with_records=records, decode=decode)
-    _print(reading, lines, limit)
+    if newest is None:
+        _print(reading, lines, limit)
+    else:
+        reading = _print_newest(reading, lines, newest)
     reading.tell_not_searched()
     return _DAMAGED if reading.tell_findings() and strict else 0
 
@@ -117,13 +145,65 @@ def _print(reading: Reading, lines: Lines, limit: int | None) -> None:
                 last = part.batch_rows["position"][part.columns.batch[kept[-1][1] - 1]]
                 part = part._replace(rows=part.rows[part.rows["position"] <= last])  # noqa: PLW2901
             runs = kept
-        out.writelines(text.encode() for text in lines(part, runs))
+        out.writelines(map(_encoded, lines(part, runs)))
         if left == 0:
             break
     else:
         reading.require_batches()
     out.flush()
     sys.stdout.flush()
+
+
+def _encoded(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode()
+
+
+def _formatted(text: str) -> Lines:
+    """Return the function that writes records as a format string says.
+
+    Raises:
+        UsageError: the string has an unknown letter.
+    """
+    try:
+        write = line_format(text, is_safe=is_terminal())
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+
+    def lines(part: Part, runs: Runs) -> Iterator[bytes]:
+        where = part.partition.topic, part.partition.partition
+        for first, end in runs:
+            for at in range(first, end):
+                yield write(part.columns, at, where)
+
+    return lines
+
+
+def _print_newest(reading: Reading, lines: Lines, count: int) -> Reading:
+    """Write the last records of each partition, the last one first; return the last reading.
+
+    Reads backwards from the end of each log, in windows that grow until they hold enough.
+    """
+    last = reading
+    for partition in reading.selection.partitions:
+        low, high = offset_range(reading.selection.offsets, partition)
+        end = min(high, partition.log_end_offset)
+        start = max(low, 0)
+        window = count
+        while True:
+            begin = max(start, end - window)
+            chosen = replace(reading.selection, partitions=[partition], offsets=(begin, end))
+            last = replace(reading, selection=chosen, findings=[])
+            kept: deque[bytes] = deque(maxlen=count)
+            for part in last:
+                for first, stop in runs_of(part.keep):
+                    for at in range(first, stop):
+                        kept.append(b"".join(map(_encoded, lines(part, [(at, at + 1)]))))
+            if len(kept) == count or begin == start:
+                break
+            window *= 8
+        sys.stdout.buffer.writelines(reversed(kept))
+    sys.stdout.buffer.flush()
+    return last
 
 
 def _by_batch(part: Part, runs: Runs) -> Iterator[tuple[Any, Runs]]:
@@ -171,14 +251,14 @@ def _json(
     return lines
 
 
-def _text(look: Look, *, with_batches: bool, with_records: bool) -> Lines:
+def _text(look: Look, *, with_segments: bool, with_batches: bool, with_records: bool) -> Lines:
     """Return the function that turns a part into lines for people."""
     shown: set[str] = set()
     known: dict[str, Transactions] = {}
 
     def lines(part: Part, runs: Runs) -> Iterator[str]:
         segment = part.read.segment
-        if segment.path not in shown and len(part.rows):
+        if with_segments and segment.path not in shown and len(part.rows):
             shown.add(segment.path)
             line = text_lines.segment_line(part.partition.name, segment.path, segment.size, look)
             yield line + "\n"

@@ -1,5 +1,7 @@
 """`kafka-workbench ls`: topics and partitions with their sizes, offsets and segments."""
 
+from collections.abc import Iterable
+from functools import partial
 from typing import Any, Final
 
 import click
@@ -25,19 +27,24 @@ from workbench.cli.progress import progress
 from workbench.inspection.listing import Root
 from workbench.inspection.log_tail import log_end_offset
 from workbench.inspection.partition import Partition
+from workbench.inspection.record_counts import count_records
 from workbench.inspection.remote_tier.segment_rows import remote_totals
-from workbench.inspection.unreadable import findings_of_unread, unreadable
+from workbench.inspection.unreadable import findings_of_unread, if_readable, unreadable
 from workbench.runtime.words import plural
 from workbench.tables.columns import json_of
 from workbench.tables.directories import ListingRow
 
-SORTS: Final = ("name", "size", "segments", "offsets", "modified")
+SORTS: Final = ("name", "size", "segments", "offsets", "modified", "records")
 
 
 @click.command("ls", cls=Command, fields={"--json, in partitions or topics": ListingRow})
 @chooses_partitions
 @reads_remote_tier
 @click.option("--topics", "by_topic", is_flag=True, help="Show one row per topic.")
+@click.option(
+    "--records", "counts", is_flag=True,
+    help="Count the records that consumers of each isolation level get, by batch headers.",
+)  # fmt: skip
 @click.option("--sort", type=click.Choice(SORTS), default="name", help="Sort by this column.")
 @click.option("--reverse", "-r", is_flag=True, help="Reverse the order.")
 @as_json
@@ -47,6 +54,7 @@ def command(
     topics: tuple[str, ...],
     partitions: tuple[str, ...],
     by_topic: bool,
+    counts: bool,
     sort: str,
     reverse: bool,
     as_json: bool,
@@ -56,6 +64,10 @@ def command(
     Names and sizes come from the file system, log end offsets from the last batches. Directories
     that are not a partition's current log (-delete, -stray, -future) are listed with their kind; a
     line below the table names what no broker would know.
+
+    "offsets" is log end minus log start: not the number of records after compaction, and with
+    transactions. --records counts those that a consumer gets: "records" with read_uncommitted,
+    "committed" with read_committed.
 
     Exit codes: 0 done.
 
@@ -69,7 +81,7 @@ def command(
     rows = []
     with progress("listing", len(chosen), unit="partitions") as meter:
         for partition in chosen:
-            rows.append(_row(partition))
+            rows.append(_row(partition, counts=counts))
             meter.advance(1)
     totals = _sum("total", rows)
     beside = [str(each) for root in logs.roots for each in findings_of_unread(root.unread)]
@@ -97,7 +109,7 @@ def command(
     return 0
 
 
-def _row(partition: Partition) -> ListingRow:
+def _row(partition: Partition, *, counts: bool) -> ListingRow:
     start, not_read = partition.log_start_offset, [*map(str, findings_of_unread(partition.unread))]
     end: int | None = None
     try:
@@ -107,6 +119,7 @@ def _row(partition: Partition) -> ListingRow:
     if not_read and not partition.segments:
         end = None  # not known
     size = partition.size
+    counted = if_readable(partial(count_records, partition)) if counts else None
     remote_segments, remote_size = remote_totals(partition)
     return ListingRow(
         name=partition.name,
@@ -126,7 +139,15 @@ def _row(partition: Partition) -> ListingRow:
         not_read=tuple(not_read),
         remote_segments=remote_segments,
         remote_size=remote_size,
+        records=None if counted is None else counted.records,
+        records_read_committed=None if counted is None else counted.committed,
     )
+
+
+def _added(counts: Iterable[int | None]) -> int | None:
+    """Return the sum of what was counted; None if nothing was."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 def _sum(name: str, rows: list[ListingRow]) -> ListingRow:
@@ -149,6 +170,8 @@ def _sum(name: str, rows: list[ListingRow]) -> ListingRow:
         not_read=tuple(line for row in rows for line in row.not_read),
         remote_segments=sum(row.remote_segments for row in rows),
         remote_size=sum(row.remote_size for row in rows),
+        records=_added(row.records for row in rows),
+        records_read_committed=_added(row.records_read_committed for row in rows),
     )
 
 
@@ -171,7 +194,7 @@ def _sorted(rows: list[ListingRow], sort: str, *, reverse: bool) -> list[Listing
 def _totals(totals: ListingRow, rows: list[ListingRow], *, by_topic: bool) -> dict[str, Any]:
     names = (
         *("segments", "size", "other_size", "offset_count", "leftovers", "unknown"),
-        *("remote_segments", "remote_size"),
+        *("remote_segments", "remote_size", "records", "records_read_committed"),
     )
     counts = {name: getattr(totals, name) for name in names}
     topics = len(rows) if by_topic else len({row.topic for row in rows if row.kind == "log"})
@@ -203,6 +226,18 @@ def _print(
         *([] if by_topic else [("log start", lambda row: row.log_start_offset, None)]),
         *([] if by_topic else [("log end", lambda row: row.log_end_offset, None)]),
         ("offsets", lambda row: row.offset_count, totals.offset_count),
+        *(
+            [
+                ("records", lambda row: row.records, totals.records),
+                (
+                    "committed",
+                    lambda row: row.records_read_committed,
+                    totals.records_read_committed,
+                ),
+            ]
+            if totals.records is not None
+            else []
+        ),
         *(
             [("leftovers", lambda row: row.leftovers or None, totals.leftovers)]
             if totals.leftovers

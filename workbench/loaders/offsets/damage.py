@@ -1,0 +1,98 @@
+"""What damage has taken of a log, as a reader can act on it: lost offsets, and where to go on."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from workbench.inspection.partition import Partition
+from workbench.loaders.offsets.explanation import goes_on
+from workbench.loaders.offsets.runs import IN_BATCHES, OffsetRun, offset_runs
+from workbench.runtime.words import plural
+from workbench.tables.offsets import DamagedRangeRow
+
+
+class Losses(NamedTuple):
+    """What damage has taken of a log.
+
+    Attributes:
+        ranges: the lost offsets, ascending.
+        readable: how many records can be read, those of open and aborted transactions included.
+    """
+
+    ranges: tuple[DamagedRangeRow, ...]
+    readable: int
+
+
+def losses_of(partition: Partition) -> Losses:
+    """Read a log, and return what damage has taken of it.
+
+    Raises:
+        OSError: the log end offset cannot be read.
+    """
+    waiting: list[OffsetRun] = []
+    found: list[DamagedRangeRow] = []
+    readable = 0
+    for run in offset_runs(partition):
+        if run.fate in IN_BATCHES:
+            found += _rows(partition, waiting, run.first)
+            waiting = []
+            readable += run.offsets * (run.fate != "control")
+        elif run.fate in {"damaged", "unread"}:
+            waiting.append(run)
+    found += _rows(partition, waiting, max(partition.log_end_offset, partition.log_start_offset))
+    return Losses(tuple(found), readable)
+
+
+def damaged_ranges(partition: Partition) -> tuple[DamagedRangeRow, ...]:
+    """Return the ranges of offsets that damage has taken.
+
+    Raises:
+        OSError: the log end offset cannot be read.
+    """
+    return losses_of(partition).ranges
+
+
+def _rows(
+    partition: Partition, runs: Iterable[OffsetRun], following: int
+) -> Iterator[DamagedRangeRow]:
+    """Yield the ranges before the next sound batch."""
+    known = list(runs)
+    on = max((goes_on(partition, run, following) for run in known), default=following)
+    for run in known:
+        yield DamagedRangeRow(
+            partition.topic,
+            partition.partition,
+            run.first,
+            run.last,
+            run.offsets,
+            run.records,
+            on,
+            run.stops,
+            run.why,
+            run.path,
+            run.position,
+        )
+
+
+def loss_text(row: DamagedRangeRow) -> str:
+    """Return what is lost, and where a consumer goes on, in one sentence."""
+    offsets = f"offset {row.first_offset}"
+    if row.offsets > 1:
+        offsets = f"offsets {row.first_offset} to {row.last_offset}"
+    count = f"at most {plural(row.offsets, 'record')}"
+    if row.records is not None:
+        count = plural(row.records, "record")
+    on = "A consumer fails there; it goes on if it seeks to" if row.stops else "Consumers pass to"
+    return f"Lost: {offsets}, {count}. {on} {row.next_offset}."
+
+
+def summary(losses: Iterable[Losses]) -> str:
+    """Return how many records of damaged logs are readable; empty without a loss."""
+    given = [each for each in losses if each.ranges]
+    if not given:
+        return ""
+    rows = [row for each in given for row in each.ranges]
+    readable = sum(each.readable for each in given)
+    lost = sum(row.offsets if row.records is None else row.records for row in rows)
+    of = "at most " if any(row.records is None for row in rows) else ""
+    logs = "this log" if len(given) == 1 else f"these {len(given)} logs"
+    return f"{readable:,} of {of}{readable + lost:,} records of {logs} are readable"
