@@ -8,6 +8,7 @@ Kafka: UniformAssignor, UniformHomogeneousAssignmentBuilder, RangeAssignor (4.2)
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from workbench.coordinator.groups.classic.java_hash_map import (
@@ -150,7 +151,7 @@ def _uniform(group: GroupSpec) -> Targets:
         extra -= has_extra
     waiting = iter(unassigned)
     for name, quota in unfilled:
-        for (topic_id, number), _ in zip(waiting, range(quota), strict=False):
+        for topic_id, number in islice(waiting, quota):
             targets[name].setdefault(topic_id, set()).add(number)
     return {
         name: {topic_id: frozenset(numbers) for topic_id, numbers in target.items()}
