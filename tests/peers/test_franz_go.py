@@ -20,12 +20,7 @@ from tests.server.served_process import ServedProcess
 _NO_SHARE = "share groups are described, not joined"
 _NO_SCRAM = "needs a broker with SCRAM or OAUTHBEARER; the server has SASL/PLAIN"
 REFUSED: Final = {
-    "Test848RegexBrokerResolves": "needs ConsumerGroupHeartbeat",
     "TestConsumeRegexShareSkipsInternal": _NO_SHARE,
-    "TestGroupETL/range/848": "needs ConsumerGroupHeartbeat",
-    "TestGroupETL/sticky/848": "needs ConsumerGroupHeartbeat",
-    "TestGroupETL/sticky/848/static": "needs ConsumerGroupHeartbeat",
-    "TestGroupSimple/848": "needs ConsumerGroupHeartbeat",
     "TestIssueProduceBrokerTooOldFailsRecords": "needs a broker without Produce 3",
     "TestOAuthAuth": _NO_SCRAM,
     "TestSCRAMAuth": _NO_SCRAM,
@@ -34,11 +29,8 @@ REFUSED: Final = {
     "TestShareGroupAckOnClose": _NO_SHARE,
     "TestShareGroupETL": _NO_SHARE,
     "TestShareGroupOffsetsAdmin": _NO_SHARE,
-    "TestTxnEtl/range/848": "needs ConsumerGroupHeartbeat",
-    "TestTxnEtl/sticky/848": "needs ConsumerGroupHeartbeat",
-    "TestTxnEtl/sticky/848/static": "needs ConsumerGroupHeartbeat",
 }
-"""Test → why it does not pass. All but the group of 848 skip themselves."""
+"""Test → why it does not pass. All skip themselves."""
 
 _FILES: Final = ("client", "consumer", "group", "produce_request", "share", "txn")
 _RECORDS: Final = 5000

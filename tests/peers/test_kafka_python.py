@@ -19,15 +19,10 @@ from tests.peers.fetched import installed, sources_of
 from tests.peers.served import Outcome, assert_as_expected, writable_server
 
 _NO_AUTHORIZER = "the server has no authorizer; the tests' broker has one"
-_NOT_YET = "the request is not answered yet"
 REFUSED: Final = {
-    "test_alter_partition_reassignments": _NOT_YET,
-    "test_alter_replica_log_dirs": _NOT_YET,
+    "test_alter_replica_log_dirs": "the request is not answered",
     "test_create_describe_delete_acls": _NO_AUTHORIZER,
-    "test_describe_metadata_quorum": _NOT_YET,
-    "test_elect_leaders": _NOT_YET,
-    "test_list_config_resources": _NOT_YET,
-    "test_list_partition_reassignments": _NOT_YET,
+    "test_describe_metadata_quorum": "a new directory has no metadata log, so no quorum",
     "test_kafka_consumer_offsets_for_time_old": "skips itself: it asks what 0.10.0 cannot answer",
 }
 """Test → why it does not pass."""
