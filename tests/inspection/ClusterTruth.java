@@ -136,6 +136,11 @@ public class ClusterTruth {
 
     public static void main(String[] args) throws Exception {
         admin = Admin.create(Map.of("bootstrap.servers", args[0]));
+        if (args.length > 1) {
+            tell();
+            admin.close();
+            return;
+        }
         for (int round = 0; round < 3; round++) {
             change(round);
             TimeUnit.MILLISECONDS.sleep(1500);

@@ -29,6 +29,7 @@ class Cluster:
 
     def __init__(self, version: str, folder: Path) -> None:
         classes = compile_java(version, SOURCE, "ClusterTruth")
+        self.version, self.classes = version, classes
         with Broker(version, folder, SETTINGS) as broker:
             told = run_java(version, "ClusterTruth", broker.bootstrap, classes=classes)
         assert told.returncode == 0, told.stderr
@@ -138,6 +139,17 @@ def test_the_log_and_every_snapshot_of_kafka_give_one_state(cluster: Cluster) ->
                 key: row._replace(unclean_leaders=0) for key, row in each["partition"].items()
             }
         assert found == wanted
+
+
+def test_a_server_over_the_directories_says_what_the_broker_said(cluster: Cluster) -> None:
+    with workbench.serve(cluster.logs) as server:
+        arguments = (server.bootstrap_servers, "tell")
+        told = run_java(cluster.version, "ClusterTruth", *arguments, classes=cluster.classes)
+    assert told.returncode == 0, told.stderr
+    found = {tuple(line.split("\t")) for line in told.stdout.splitlines()}
+    _, said = cluster.truth[-1]
+    here = {"acl", "quota", "scram", "feature", "topic", "partition", "voter"}
+    assert {row for row in found if row[0] in here} == {row for row in said if row[0] in here}
 
 
 def test_the_history_names_the_value_before(cluster: Cluster) -> None:

@@ -168,6 +168,11 @@ class Topics:
         return self._settings.with_stored(own)
 
     @property
+    def stored_cluster(self) -> StoredCluster:
+        """The cluster by its metadata when the server started; an empty one without any."""
+        return self._cluster
+
+    @property
     def stored_configs(self) -> StoredConfigs:
         """The configurations that the cluster's metadata set at the start."""
         return self._cluster.configs

@@ -1,7 +1,8 @@
 """What administrators ask beside topics and groups, answered as by a broker that is alone.
 
 It is the only voter of the quorum and the only replica of every partition: there is nothing to
-elect and nowhere to move a replica. No authorizer is configured, and no quotas or passwords.
+elect and nowhere to move a replica. ACLs, quotas and SCRAM users are those that the cluster's
+metadata has; they do not apply to the clients of this server.
 
 Kafka: KafkaApis, ControllerApis, KafkaRaftClient.handleDescribeQuorumRequest, ConfigHelper,
 ReplicationControlManager.electLeaders, alterPartitionReassignments, FeatureControlManager,
@@ -24,6 +25,14 @@ from workbench.server.handlers.of_configs import (
     CLIENT_METRICS,
     GROUP,
     TOPIC,
+)
+from workbench.server.handlers.stored_access import (
+    DEFAULT,
+    EXACT,
+    SPECIFIED,
+    acl_resources,
+    quota_entries,
+    scram_credentials,
 )
 from workbench.server.protocol import admin_messages as messages
 from workbench.server.serving import BlockingHandler, Call, Values
@@ -303,9 +312,16 @@ def _feature_problem(call: Call, update: Values) -> str:
 
 
 def describe_acls(call: Call) -> Values:
-    """Refuse: there is no authorizer. Kafka: AclApis.handleDescribeAcls (4.2)."""
-    problem = "No Authorizer is configured on the broker"
-    return error_response(call.request, ErrorCode.SECURITY_DISABLED, problem)
+    """Return the stored ACLs; without any, refuse as a broker that has no authorizer.
+
+    Kafka: AclApis.handleDescribeAcls (4.2)
+    """
+    cluster = call.serving.catalog.stored_cluster
+    if not cluster.acls:
+        problem = "No Authorizer is configured on the broker"
+        return error_response(call.request, ErrorCode.SECURITY_DISABLED, problem)
+    call.budget.charge(len(cluster.acls))
+    return {"errorMessage": None, "resources": acl_resources(cluster, call.values)}
 
 
 def change_acls(call: Call) -> Values:
@@ -316,7 +332,7 @@ def change_acls(call: Call) -> Values:
 
 
 def describe_client_quotas(call: Call) -> Values:
-    """Return no quotas, once the question is checked.
+    """Return the stored quotas, once the question is checked.
 
     Kafka: ClientQuotaCache.describeClientQuotas (4.2)
     """
@@ -337,10 +353,12 @@ def describe_client_quotas(call: Call) -> Values:
         )
         code = ErrorCode.INVALID_REQUEST
         return {"errorCode": code, "errorMessage": problem, "entries": None}
-    return {"errorMessage": "", "entries": []}
+    cluster = call.serving.catalog.stored_cluster
+    call.budget.charge(len(cluster.quotas))
+    components, strict = call.values["components"], call.values["strict"]
+    return {"errorMessage": "", "entries": quota_entries(cluster, components, strict=strict)}
 
 
-_EXACT, _DEFAULT, _ANY = 0, 1, 2  # how a component of a filter matches
 _ENTITIES: Final = ("user", "client-id", "ip")
 
 
@@ -349,12 +367,12 @@ def _component_problem(component: Values) -> tuple[ErrorCode, str]:
     invalid = ErrorCode.INVALID_REQUEST
     if not component["entityType"]:
         return invalid, "Invalid empty entity type."
-    if kind == _EXACT and match is None:
+    if kind == EXACT and match is None:
         return invalid, "Request specified MATCH_TYPE_EXACT, but set match string to null."
-    if kind in {_DEFAULT, _ANY} and match is not None:
-        name = "MATCH_TYPE_DEFAULT" if kind == _DEFAULT else "MATCH_TYPE_SPECIFIED"
+    if kind in {DEFAULT, SPECIFIED} and match is not None:
+        name = "MATCH_TYPE_DEFAULT" if kind == DEFAULT else "MATCH_TYPE_SPECIFIED"
         return invalid, f"Request specified {name}, but also specified a match string."
-    if kind not in {_EXACT, _DEFAULT, _ANY}:
+    if kind not in {EXACT, DEFAULT, SPECIFIED}:
         return invalid, f"Unknown match type {kind}"
     if component["entityType"] not in _ENTITIES:
         problem = f"Unsupported entity type {component['entityType']}"
@@ -363,11 +381,12 @@ def _component_problem(component: Values) -> tuple[ErrorCode, str]:
 
 
 def describe_user_scram_credentials(call: Call) -> Values:
-    """Return that no user has a SCRAM credential.
+    """Return the users that have a SCRAM credential; without keys and salts.
 
     Kafka: ScramImage.describe (4.2)
     """
-    asked = Counter(each["name"] for each in call.values["users"] or ())
+    stored = scram_credentials(call.serving.catalog.stored_cluster)
+    asked = Counter([each["name"] for each in call.values["users"] or ()] or stored)
     call.budget.charge(len(asked), sum(map(len, asked)))
 
     def result(name: str) -> Values:
@@ -379,6 +398,8 @@ def describe_user_scram_credentials(call: Call) -> Values:
                 "Cannot describe SCRAM credentials for the same user twice in a single request: "
                 f"{name}"
             )
+        elif name in stored:
+            return {"user": name, "errorMessage": None, "credentialInfos": stored[name]}
         return {"user": name, "errorCode": code, "errorMessage": problem}
 
     return {"errorMessage": "", "results": [result(name) for name in asked]}

@@ -123,6 +123,10 @@ class TopicCatalog(Protocol):
         """The configurations that the cluster's metadata sets."""
 
     @property
+    def stored_cluster(self) -> StoredCluster:
+        """The cluster by its metadata; an empty one without any."""
+
+    @property
     def static_configs(self) -> "Mapping[str, str]":
         """What the broker was started with, as far as it is known."""
 
@@ -294,9 +298,14 @@ class Catalog:
         return Settings.of(known).with_stored(self.cluster.configs.topics)
 
     @property
+    def stored_cluster(self) -> StoredCluster:
+        """The cluster by its metadata; an empty one without any."""
+        return StoredCluster() if self.cluster is None else self.cluster
+
+    @property
     def stored_configs(self) -> StoredConfigs:
         """The configurations that the cluster's metadata sets."""
-        return StoredConfigs() if self.cluster is None else self.cluster.configs
+        return self.stored_cluster.configs
 
     @property
     def static_configs(self) -> dict[str, str]:
