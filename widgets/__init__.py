@@ -16,6 +16,7 @@ from widgets.coordinators.group_view import GroupView
 from widgets.coordinators.offsets_player import OffsetsPlayer
 from widgets.coordinators.transaction_lanes import TransactionLanes
 from widgets.disk.checkpoint_table import CheckpointTable
+from widgets.disk.cluster_view import ClusterView
 from widgets.disk.disk_usage import DiskUsage
 from widgets.explorer.explorer import LogExplorer
 from widgets.players.player import LookupPlayer, RecoveryPlayer, StepPlayer
@@ -31,6 +32,7 @@ from widgets.workbench import Workbench
 __all__ = [
     "CheckpointTable",
     "CleanerView",
+    "ClusterView",
     "CompactionPlayer",
     "DiskUsage",
     "FindingView",

@@ -144,6 +144,15 @@ def checkpoint_query(paths: Sequence[str]) -> str:
     )
 
 
+def cluster_query(paths: Sequence[str], offset: int) -> str:
+    """Return the Python code for what `ClusterView` shows at an offset."""
+    opened = json.dumps(paths[0] if len(paths) == 1 else list(paths))
+    return (
+        f"{HEAD}\n\nlogs = wb.open_log_directory({opened})\n"
+        f"logs.inspect.topics(at={offset}).to_pandas()"
+    )
+
+
 def finding_query(paths: Sequence[str], topic: str, asked: Mapping[str, str]) -> str:
     """Return the Python code for what `FindingView` lists.
 

@@ -15,6 +15,7 @@ from widgets.cleaning.cleaner_view import CleanerView
 from widgets.coordinators.group_view import GroupView
 from widgets.coordinators.transaction_lanes import TransactionLanes
 from widgets.disk.checkpoint_table import CheckpointTable
+from widgets.disk.cluster_view import ClusterView
 from widgets.disk.disk_usage import DiskUsage
 from widgets.explorer.explorer import LogExplorer
 from widgets.explorer.file_view import find_file
@@ -34,7 +35,10 @@ _TIMES: Final = {RECORDS: "brush", GROUPS: "window"}  # [from, to) in ms; empty:
 
 
 class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no types
-    """Explore · Records · Disk · Cleaning · Groups · Transactions · Replicas · Files · Findings.
+    """Every view as a tab.
+
+    Explore · Records · Disk · Cleaning · Groups · Transactions · Replicas · Files · Cluster ·
+    Findings.
 
     A view of the same directories is made when its tab is first opened. All follow the same
     selection (partition, segment, batch, record), and the time chosen in Records and in Groups is
@@ -99,6 +103,7 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
             "Transactions": lambda: TransactionLanes(self.explorer.logs),
             REPLICAS: lambda: ReplicaLanes(self.explorer.logs, show=self._show_in_explorer),
             "Files": lambda: CheckpointTable(self.explorer.logs),
+            "Cluster": lambda: ClusterView(self.explorer.logs),
             "Findings": lambda: FindingView(
                 self.explorer.logs, verifier=self.explorer.verifier, show=self._show_in_explorer
             ),

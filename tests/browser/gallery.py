@@ -13,6 +13,7 @@ from tests.widgets.requested import Client, fetch, watched
 from widgets import (
     CheckpointTable,
     CleanerView,
+    ClusterView,
     CompactionPlayer,
     DiskUsage,
     FindingView,
@@ -41,6 +42,7 @@ BROKERS: Final = SAMPLES / "two-brokers"
 
 ENTRIES: Final[dict[type[KafkaWidget], str]] = {
     CheckpointTable: "disk/checkpoint_table.js",
+    ClusterView: "disk/cluster_view.js",
     CleanerView: "compaction/cleaner_view.js",
     CompactionPlayer: "compaction/compaction.js",
     DiskUsage: "disk/disk_usage.js",
@@ -124,6 +126,7 @@ def brokers() -> Workbench:
 WIDGETS: Final[dict[str, Callable[[], KafkaWidget]]] = {
     "explorer": lambda: LogExplorer(SHOP, selected={"partition": "orders-0", "segment": 442}),
     "checkpoints": lambda: CheckpointTable(SAMPLES / "damaged"),
+    "cluster": lambda: ClusterView(SHOP),
     "disk": lambda: DiskUsage(SHOP),
     "cleaner": lambda: CleanerView(SHOP / "customers-0"),
     "compaction": lambda: CompactionPlayer(

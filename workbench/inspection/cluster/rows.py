@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from workbench.config.server_configs import is_sensitive
 from workbench.inspection.broker_version import series_of_metadata_version
-from workbench.inspection.cluster.history import RowChange
+from workbench.inspection.cluster.history import ClusterHistory, RowChange
 from workbench.inspection.cluster.image import (
     DEFAULT_ENTITY,
     EVERY_BROKER,
@@ -153,6 +153,15 @@ def token_rows(cluster: StoredCluster) -> Iterator[DelegationTokenRow]:
             token_id, token.owner, token.requester, list(token.renewers), token.issued,
             token.expires, token.max_time,
         )  # fmt: skip
+
+
+def changes_of(history: ClusterHistory) -> Iterator[ClusterChangeRow]:
+    """Yield the changes of a history; topics have the names that they have or had."""
+    names = history.cluster.topic_names
+    for change in history:
+        if change.kind == "topic":
+            names |= {each: str(change.key) for each in (change.before, change.after) if each}
+        yield from change_rows(change, names)
 
 
 def change_rows(change: RowChange, topic_names: Mapping[str, str]) -> Iterator[ClusterChangeRow]:

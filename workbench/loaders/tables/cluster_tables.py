@@ -1,7 +1,6 @@
 """The tables of `logs.inspect` about a KRaft cluster, at any offset or time."""
 
 import warnings
-from collections.abc import Iterator
 
 import pyarrow as pa
 
@@ -100,15 +99,6 @@ class ClusterTables:
         It begins with the oldest state that is there: at offset 0, or at the oldest snapshot.
         """
         history = ClusterHistory(require_metadata_log(self._listing), at)
-        found = table_of(tables.ClusterChangeRow, changes(history))
+        found = table_of(tables.ClusterChangeRow, rows.changes_of(history))
         _warn(history.findings)
         return found
-
-
-def changes(history: ClusterHistory) -> Iterator[tables.ClusterChangeRow]:
-    """Yield the changes of a history; topics have the names that they have or had."""
-    names = history.cluster.topic_names
-    for change in history:
-        if change.kind == "topic":
-            names |= {each: str(change.key) for each in (change.before, change.after) if each}
-        yield from rows.change_rows(change, names)

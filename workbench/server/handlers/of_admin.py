@@ -386,7 +386,8 @@ def describe_user_scram_credentials(call: Call) -> Values:
     Kafka: ScramImage.describe (4.2)
     """
     stored = scram_credentials(call.serving.catalog.stored_cluster)
-    asked = Counter([each["name"] for each in call.values["users"] or ()] or stored)
+    named = [each["name"] for each in call.values["users"] or ()]
+    asked = Counter(named or list(stored))
     call.budget.charge(len(asked), sum(map(len, asked)))
 
     def result(name: str) -> Values:

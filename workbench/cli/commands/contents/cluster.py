@@ -19,7 +19,6 @@ from workbench.inspection.cluster.provenance import (
 )
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
-from workbench.loaders.tables.cluster_tables import changes
 from workbench.tables import cluster as tables
 from workbench.tables.columns import json_of
 
@@ -191,7 +190,7 @@ def _cell(name: str, value: Any) -> Any:
 def _show_history(listing: Listing, at: str | None, only: tuple[str, ...], *, as_json: bool) -> int:
     history = ClusterHistory(require_metadata_log(listing), at)
     kinds = {kind for name in only or _PARTS for kind in _PARTS[name].kinds}
-    found = [row for row in changes(history) if row.kind in kinds]
+    found = [row for row in rows.changes_of(history) if row.kind in kinds]
     if as_json:
         print_json([json_of(row) for row in found])
         return _report(history.findings)
