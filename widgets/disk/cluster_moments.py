@@ -44,7 +44,7 @@ class Moment(NamedTuple):
     """A position of the slider.
 
     Attributes:
-        offset: of the last record that is in it.
+        offset: of the last record that is in it, of those that were written in one millisecond.
         timestamp: when that was written, ms; None if it is not known.
         changes: what it changed.
     """
@@ -63,8 +63,10 @@ def moments_of(partition: Partition) -> tuple[list[Moment], list[Finding]]:
     history = ClusterHistory(partition)
     found: list[Moment] = []
     for row in rows.changes_of(history):
-        if found and found[-1].offset == row.offset:
-            found[-1].changes.append(row)
+        last = found[-1] if found else None
+        if last is not None and row.timestamp in {last.timestamp} - {None}:
+            last.changes.append(row)  # of one batch, or of one operation of the controller
+            found[-1] = last._replace(offset=row.offset)
         else:
             found.append(Moment(row.offset, row.timestamp, [row]))
     together = -(-len(found) // MOST_MOMENTS)

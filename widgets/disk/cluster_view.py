@@ -10,6 +10,7 @@ import workbench
 from widgets._file import Answer
 from widgets._link import link, style
 from widgets._widget import KafkaWidget
+from widgets._written import Written
 from widgets.disk.cluster_moments import (
     COLUMNS,
     Moment,
@@ -19,6 +20,7 @@ from widgets.disk.cluster_moments import (
 )
 from widgets.queries import cluster_query
 from widgets.selection import NOTHING, from_front, to_front
+from workbench.config.internal_topics import METADATA_LOG
 from workbench.inspection.cluster.loading import cluster_at
 from workbench.inspection.cluster.provenance import require_metadata_log
 from workbench.runtime.times import time_text
@@ -70,11 +72,13 @@ class ClusterView(KafkaWidget):
         super().__init__(**options)
         self._read()
 
-    def _read(self) -> None:
+    def _read(self, at: int | None = None) -> None:
+        """Read the log; show a moment, by default the last."""
         self._partition = require_metadata_log(self.logs.listing)
         self.moments, findings = moments_of(self._partition)
         paths = [root.path for root in self.logs.listing.roots]
-        self.at = max(0, len(self.moments) - 1)
+        last = max(0, len(self.moments) - 1)
+        self.at = last if at is None else min(at, last)
         self._picture = None
         self._cluster = {
             "title": os.path.basename(os.path.abspath(paths[0])),
@@ -121,6 +125,12 @@ class ClusterView(KafkaWidget):
         """Read everything again, because a controller may have written since."""
         self.logs = self.logs.listed_again()
         self._read()
+
+    def relist(self, logs: workbench.LogDirectory, written: Written) -> None:
+        """Take over the directories as they are listed now; stay at the last moment, if it was."""
+        self.logs = logs
+        if METADATA_LOG in written.changed:
+            self._read(None if self.at >= len(self.moments) - 1 else self.at)
 
     def inputs(self) -> list[str]:
         """Return the paths of the log directories."""

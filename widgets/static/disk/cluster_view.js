@@ -21,7 +21,7 @@ function render(given) {
     timer: 0,
     title: h("span", { class: "klw-title" }),
     sum: h("span", { class: "klw-sum" }),
-    place: h("span", { class: "klw-place" }),
+    place: h("output", {}),
     note: h("span", { class: "klw-about" }),
     findings: h("div", { class: "klw-clusterfound" }),
   };
@@ -75,11 +75,11 @@ function momentControls(view) {
   const back = button("Moment before (←)", { glyph: "back", onclick: () => by(-1) });
   const next = button("Next moment (→)", { glyph: "next", onclick: () => by(1) });
   const last = button("Last moment", { glyph: "last", onclick: () => go(view, lastOf(view)) });
-  const slider = h("input", { type: "range", class: "klw-range", min: 0, max: 0, value: 0, "aria-label": "Moment" });
+  const slider = h("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": "Moment" });
   slider.addEventListener("input", () => go(view, Number(slider.value)));
   const el = h(
     "div",
-    { class: "klw-controls", role: "group", "aria-label": "Moments" },
+    { class: "klw-moments", role: "group", "aria-label": "Moments" },
     first,
     back,
     next,
@@ -135,7 +135,7 @@ function gridOf(view, name, label) {
     label,
     signal: view.signal,
     rowHeight: 26,
-    emptyText: name === "Changes" ? "No changes." : `None at this moment.`,
+    emptyText: name === "Changes" ? "No changes." : "None at this moment.",
     onPick: (i) => name === "Leaders" && choose(view, rowsOf(view, name)[i][0]),
     columns: view.sent().columns[name].map(([heading, share, isNumber], at) => ({
       name: heading,
