@@ -10,7 +10,10 @@ from collections.abc import Generator, Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import deaths
+from tests import (
+    compiled,  # noqa: F401
+    deaths,
+)
 from tests.golden.conftest import common_workplace, golden, workplace
 
 __all__ = ["common_workplace", "golden", "workplace"]

@@ -132,6 +132,8 @@ def _kernels() -> DoctorCheck:
     import tempfile
 
     from workbench.file_system.source import FileSource
+    from workbench.kernels.cache_folder import kernel_folder
+    from workbench.kernels.dispatch import is_compiled
     from workbench.record.reading.reader import RecordReader
 
     numba = _version("numba")
@@ -155,8 +157,11 @@ def _kernels() -> DoctorCheck:
     if os.environ.get("KAFKA_WORKBENCH_KERNELS") == "plain":
         advice = "unset KAFKA_WORKBENCH_KERNELS"
         return DoctorCheck("compiled code", "warning", "plain Python was requested: slow", advice)
-    cache = getattr(sys.modules.get("workbench.kernels._jit"), "CACHE_FOLDER", "")
-    found = f"numba {numba}, first batch after {seconds:.1f} s, kept in {cache}"
+    found = f"numba {numba}, first batch after {seconds:.1f} s, kept in {kernel_folder()}"
+    if not is_compiled():
+        found = f"numba {numba}, compiling in the background to {kernel_folder()}"
+        advice = "until then reading is slower; kafka-workbench doctor --warm waits for it"
+        return DoctorCheck("compiled code", "ok", found, advice)
     if seconds > _SLOW_START_S:
         advice = "compiled just now; if the next run is as slow, that folder is not writable"
         return DoctorCheck("compiled code", "warning", found, advice)

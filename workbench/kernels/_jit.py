@@ -1,40 +1,20 @@
 """How kernels are compiled, and where the machine code is stored.
 
-numba keys its cache on the file of one function and does not see edits in the files of the
-functions it calls. So the cache folder carries a hash of this whole folder: an edit anywhere gives
-a new one.
-
-`NUMBA_CACHE_DIR` sets the parent folder. A folder that others can write to is not used:
-see `cache_folder`.
+`cache_folder` says where, and why not in a folder that others can write to.
 
 `KAFKA_WORKBENCH_KERNELS=checked` compiles them with the bounds of arrays checked, to a folder of
 their own, and runs them as `guarded` does.
 """
 
-import hashlib
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Final
 
 import numba
 
-from workbench.kernels.cache_folder import safe_folder, user_cache
+from workbench.kernels.cache_folder import KERNELS, kernel_folder
 
-
-def _folder_hash() -> str:
-    """Return a hash of every source file that a kernel may inline: this folder and the layouts."""
-    here = Path(__file__).parent
-    digest = hashlib.sha256()
-    for source in sorted([*here.rglob("*.py"), *(here.parent / "layout").glob("*.py")]):
-        digest.update(source.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-CHECKED: Final = os.environ.get("KAFKA_WORKBENCH_KERNELS") == "checked"
-CACHE_FOLDER = safe_folder(
-    user_cache(), f"kafka-log-workbench/kernels-{_folder_hash()}{'-checked' * CHECKED}"
-)
+CHECKED: Final = KERNELS == "checked"
+CACHE_FOLDER = kernel_folder()
 if CHECKED:
     from workbench.kernels.guarded import guard, guard_allocations
 

@@ -1,17 +1,23 @@
 """The folder for compiled kernels, if nobody else can put code there.
 
+numba keys its cache on the file of one function and does not see edits in the files of the
+functions it calls. So the folder's name carries a hash of all kernels: an edit anywhere gives a new
+one. `NUMBA_CACHE_DIR` sets the parent folder.
+
 Code that numba loads from its cache runs with the user's rights. So the folder, and its parents up
 to the user's own folder, must belong to the user (or root), and nobody else may have write
 permission.
 """
 
 import atexit
+import hashlib
 import os
 import shutil
 import stat
 import sys
 import tempfile
 import warnings
+from functools import cache as cached
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +27,43 @@ _OURS_ALONE: Final = 0o700
 
 class UnsafeCacheWarning(UserWarning):
     """Compiled kernels are not stored: others can write to the folder for them."""
+
+
+KERNELS: Final = os.environ.get("KAFKA_WORKBENCH_KERNELS", "")
+"""What the user asks for: "plain", "compiled" (wait until they are), "checked", or ""."""
+
+
+@cached
+def kernel_folder() -> Path:
+    """Return the folder for this version's kernels, created if needed."""
+    suffix = "-checked" if KERNELS == "checked" else ""
+    return safe_folder(user_cache(), f"kafka-log-workbench/kernels-{_source_hash()}{suffix}")
+
+
+def ready_mark() -> Path:
+    """Return the path of the file that says that the folder has all kernels, for this machine."""
+    machine = hashlib.sha256(sys.version.encode() + _processor()).hexdigest()[:16]
+    return kernel_folder() / f"ready-{machine}"
+
+
+def _processor() -> bytes:
+    """Return what identifies the kind of processor, without asking numba."""
+    names = (b"model name", b"flags", b"CPU part", b"Features")
+    try:
+        with open("/proc/cpuinfo", "rb") as file:
+            first = file.read(1 << 14).split(b"\n\n")[0]
+    except OSError:
+        return os.fsencode(sys.platform)
+    return b"\n".join(line for line in first.split(b"\n") if line.startswith(names))
+
+
+def _source_hash() -> str:
+    """Return a hash of every source file that a kernel may inline: this folder and the layouts."""
+    here = Path(__file__).parent
+    digest = hashlib.sha256()
+    for source in sorted([*here.rglob("*.py"), *(here.parent / "layout").glob("*.py")]):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def user_cache() -> Path:

@@ -1,8 +1,10 @@
 """The kernels that the rest of the product calls: compiled with numba, or the plain twins.
 
 Call them as attributes, ``dispatch.scan_file(…)``: the first access imports numba, so programs that
-never read a batch do not wait for it. `KAFKA_WORKBENCH_KERNELS=plain` selects the twins; `COMPILED`
-says which are in use.
+never read a batch do not wait for it. While the kernels of a new installation are being compiled in
+the background, the twins take their place: see `background`.
+
+`KAFKA_WORKBENCH_KERNELS=plain` selects the twins, `compiled` waits for the compiler instead.
 """
 
 import importlib
@@ -13,10 +15,15 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
-_ASKED_PLAIN: Final = os.environ.get("KAFKA_WORKBENCH_KERNELS") == "plain"
+from workbench.kernels import background
+from workbench.kernels.cache_folder import KERNELS
+
+_ASKED_PLAIN: Final = KERNELS == "plain"
 COMPILED: Final = (
     not _ASKED_PLAIN and sys.byteorder == "little" and importlib.util.find_spec("numba") is not None
 )
+"""Whether this process uses compiled kernels, now or as soon as they are ready."""
+
 HAS_PREAD: Final = os.name == "posix"
 
 _MODULES: Final = {
@@ -52,6 +59,11 @@ _MODULES: Final = {
 }
 
 
+def is_compiled() -> bool:
+    """Return whether the kernels in use are the compiled ones; once they are, they stay."""
+    return COMPILED and (KERNELS in {"compiled", "checked"} or background.is_ready())
+
+
 def __getattr__(name: str) -> Callable[..., Any]:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -61,8 +73,10 @@ def __getattr__(name: str) -> Callable[..., Any]:
             RuntimeWarning,
             stacklevel=2,
         )
-    room = "workbench.kernels" if COMPILED else "workbench.kernels.plain"
+    is_final = is_compiled() or not COMPILED
+    room = "workbench.kernels" if COMPILED and is_final else "workbench.kernels.plain"
     module = importlib.import_module(f"{room}.{_MODULES[name]}")
     function: Callable[..., Any] = getattr(module, name)
-    globals()[name] = function  # later accesses do not call this function
+    if is_final:
+        globals()[name] = function  # later accesses do not call this function
     return function

@@ -1,6 +1,6 @@
 """Compile every kernel now, so that the first use in a new process need not: `make env` runs this.
 
-The machine code is kept in `_jit.CACHE_FOLDER` for this CPU.
+The machine code is kept in `cache_folder.kernel_folder` for this CPU.
 """
 
 import os
@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels import dispatch
+from workbench.kernels import background, dispatch
+from workbench.kernels.cache_folder import kernel_folder, ready_mark
 from workbench.kernels.codecs.inputs import Bounds, Library, Task
 from workbench.kernels.reading.outputs import SEARCHED_FIELDS, no_outputs
 from workbench.kernels.writing.checks import COLUMNS
@@ -23,6 +24,7 @@ from workbench.layout.compaction import BATCH_OUTCOME, FACTS, RECORD_PLACE
 
 def compile_kernels() -> None:
     """Call each kernel once with empty arrays of its usual types."""
+    background.do_not_wait()
     data = np.zeros(64, np.uint8)
     rows = np.zeros(1, BATCH_ROW)
     spans = np.zeros((1, 2), np.int64)
@@ -63,6 +65,7 @@ def compile_kernels() -> None:
         pack_batches(data, 0, 0, library, np.zeros(1, BATCH_OUTCOME), 0, 0, data, 0)
         task, bounds = Task(0, 0, 0), Bounds(0, 0, 0)
         decode_packed(source, spans[:0], task, bounds, library, data, spans, rows, out)
+        ready_mark().touch()
 
 
 def _compile_avro(data: npt.NDArray[np.uint8], spans: npt.NDArray[np.int64]) -> None:
@@ -105,12 +108,12 @@ def main() -> None:
     if not dispatch.COMPILED:
         sys.stderr.write("kernels run in plain Python here: nothing to compile\n")
         return
-    from workbench.kernels._jit import CACHE_FOLDER
-
+    if "--nice" in sys.argv:  # in the background
+        os.nice(10)
     start = time.perf_counter()
     compile_kernels()
     seconds = time.perf_counter() - start
-    sys.stdout.write(f"kernels ready in {seconds:.1f} s, kept in {os.fspath(CACHE_FOLDER)}\n")
+    sys.stdout.write(f"kernels ready in {seconds:.1f} s, kept in {kernel_folder()}\n")
 
 
 if __name__ == "__main__":

@@ -17,15 +17,28 @@ _COLORS: Final = {"ok": "green", "absent": "dim", "warning": "yellow", "error": 
 
 
 @click.command("doctor", cls=Command)
+@click.option(
+    "--warm", is_flag=True, help="First compile what reads and writes batches, for later runs."
+)
 @as_json
-def command(*, as_json: bool) -> int:
-    """DoctorCheck Python, the libraries, compiled code, codecs, Java, Jupyter and the browser.
+def command(*, warm: bool, as_json: bool) -> int:
+    """Check Python, the libraries, compiled code, codecs, Java, Jupyter and the browser.
+
+    A new installation compiles in the background at its first use, for about a minute. --warm does
+    it now. For an image or many machines of one kind of processor, set NUMBA_CACHE_DIR to a folder
+    of the image, here and where it runs.
 
     Exit codes: 0 sound, 1 something is slow or does not work, 2 nothing can be read. Extras that
     are not installed make no difference.
 
     With --json: a list of objects with name, status (ok, absent, warning, error), found, advice.
     """
+    if warm:
+        from workbench.kernels.warm_up import compile_kernels
+
+        with progress("compiling", 1, unit="times") as meter:
+            compile_kernels()
+            meter.advance(1)
     checks: list[DoctorCheck] = []
     functions = all_checks()
     with progress("checking", len(functions), unit="checks") as meter:

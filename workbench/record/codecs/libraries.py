@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from workbench.kernels.codecs.inputs import Bounds, Library
-from workbench.kernels.dispatch import COMPILED
+from workbench.kernels.dispatch import is_compiled
 from workbench.layout.attributes import GZIP, LZ4, SNAPPY, ZSTD
 from workbench.record.codecs import zstd_frame
 
@@ -67,7 +67,7 @@ def compiled_decoder(codec: int) -> Library | None:
 
     None: batches of that codec are decompressed one by one.
     """
-    if not COMPILED:
+    if not is_compiled():
         return None
     if codec == LZ4:
         return Library(lz4_decoder())
@@ -84,7 +84,7 @@ def compiled_encoder(codec: int) -> Library | None:
 
     It compresses with the codec's default level. None: batches are compressed one by one.
     """
-    if not COMPILED:
+    if not is_compiled():
         return None
     if codec == LZ4:
         function = _address(_LZ4, "LZ4_compress_default")

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 import cramjam
 import numpy as np
 
-from workbench.kernels.dispatch import COMPILED
+from workbench.kernels.dispatch import is_compiled
 from workbench.layout.lz4_frame import (
     BLOCK_SIZE,
     MAGIC,
@@ -87,7 +87,7 @@ def decompress(data: memoryview, arena: Arena, magic: int) -> None:
     """
     written_header = bytes(data[:7]) == WRITTEN_HEADER
     header = _WRITTEN if written_header else read_header(data, magic)
-    if COMPILED and not header.flags & _BLOCK_CHECKSUM:
+    if is_compiled() and not header.flags & _BLOCK_CHECKSUM:
         at = _decompress_blocks(data, arena, header)
     else:
         at = _decompress_rebuilt(data, arena, header)
