@@ -21,7 +21,6 @@ from workbench.coordinator.groups.expiry import expiry_of
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.groups.groups import ClassicGroup, ModernGroup
 from workbench.coordinator.groups.reconciliation import progress_of
-from workbench.coordinator.groups.share_state import SharePartition
 from workbench.coordinator.groups.stored_groups import CommittedOffset, StoredGroups
 from workbench.coordinator.partitioning import partition_for
 from workbench.coordinator.verdict import CoordinatorVerdict
@@ -29,6 +28,7 @@ from workbench.files.names import TopicPartition
 from workbench.foresight.explain.rule_verdict import Word
 from workbench.runtime.times import time_text, with_hours
 from workbench.runtime.words import plural
+from workbench.tables.groups import ShareRow
 
 _LOAD: Final = "GroupCoordinatorShard.replay (4.2)"
 _FETCH: Final = "OffsetMetadataManager.fetchOffsets (4.2)"
@@ -312,15 +312,16 @@ class GroupExplainer:
         )
 
 
-def _share(share: SharePartition, coordinator: StoredGroups) -> CoordinatorVerdict:
+def _share(share: ShareRow, coordinator: StoredGroups) -> CoordinatorVerdict:
     """Return where a share group delivers from in a partition, and what is in flight."""
+    where = TopicPartition(share.topic, share.partition)
     start, end = share.start_offset, share.log_end_offset
     verdict: Word = "allows"
     if start is None:
         verdict = "unknown"
         reason = "nothing was read yet: share.auto.offset.reset decides where the group begins"
     elif end is None:
-        verdict, reason = "unknown", coordinator.logs.absence(share.where)[1]
+        verdict, reason = "unknown", coordinator.logs.absence(where)[1]
     else:
         reason = f"delivers from offset {start}"
         low = share.log_start_offset or 0
@@ -328,14 +329,14 @@ def _share(share: SharePartition, coordinator: StoredGroups) -> CoordinatorVerdi
             verdict, reason = "limits", f"{reason}, outside of the log ({low} to {end})"
         if share.in_flight:
             states = [
-                f"{share.count(state):,} {word}"
+                f"{count:,} {word}"
                 for state, word in _SHARE_STATES.items()
-                if share.count(state)
+                if (count := getattr(share, state))
             ]
             flight = plural(share.in_flight, "offset")
             reason += f"; {flight} in flight: {', '.join(states)}"
         reason += "; lag unknown" if share.lag is None else f"; lag {share.lag:,}"
-    return CoordinatorVerdict(START_OFFSET, share.where, verdict, start, end, reason, _SHARE)
+    return CoordinatorVerdict(START_OFFSET, where, verdict, start, end, reason, _SHARE)
 
 
 _SHARE_STATES: Final = {

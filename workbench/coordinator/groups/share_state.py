@@ -8,7 +8,7 @@ Kafka: ShareCoordinatorShard.replay, PersisterStateBatchCombiner (4.2)
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from workbench.coordinator.log_records import Marker, read_log_records
 from workbench.coordinator.positions import LogPositions
@@ -16,7 +16,7 @@ from workbench.decoders.share_group_state import decode_key, decode_value
 from workbench.errors import CorruptRecordError
 from workbench.files.names import TopicPartition
 from workbench.inspection.findings import Finding
-from workbench.tables.groups import DeliveryRange
+from workbench.tables.groups import DeliveryRange, ShareRow
 
 SHARE_TOPIC: Final = "__share_group_state"
 
@@ -24,72 +24,6 @@ STATES: Final = {0: "available", 1: "acquired", 2: "acknowledged", 3: "archiving
 """Delivery states. Acquired records are not stored: after a restart they are available again."""
 
 _UNKNOWN: Final = -1
-
-
-class SharePartition(NamedTuple):
-    """The state of one partition for one share group.
-
-    Attributes:
-        group: its id.
-        topic: the topic's name; its id if no name is known.
-        partition: the partition's number.
-        topic_id: the topic's id.
-        start_offset: first offset that is not delivered for good; None: nothing was read yet, and
-            `share.auto.offset.reset` decides where it begins.
-        end_offset: where the next records are fetched; what is below it is in flight.
-        leader_epoch: the leader epoch of the partition when the state was written.
-        state_epoch: counts initializations and resets of the start offset.
-        delivery_complete_count: records from the start offset on that are acknowledged or archived;
-            None: not stored (before 4.2, or after a reset).
-        ranges: the delivery states from the start offset on, ascending.
-        log: the partition of `__share_group_state` with the newest record.
-        record_offset: the offset of that record.
-        log_start_offset, log_end_offset: of the partition's log; None: it is not there.
-    """
-
-    group: str
-    topic: str
-    partition: int
-    topic_id: str
-    start_offset: int | None
-    end_offset: int | None
-    leader_epoch: int
-    state_epoch: int
-    delivery_complete_count: int | None
-    ranges: tuple[DeliveryRange, ...]
-    log: str
-    record_offset: int
-    log_start_offset: int | None
-    log_end_offset: int | None
-
-    @property
-    def where(self) -> TopicPartition:
-        """The partition that is read."""
-        return TopicPartition(self.topic, self.partition)
-
-    @property
-    def in_flight(self) -> int:
-        """How many offsets are between the start and the end."""
-        if self.start_offset is None or self.end_offset is None:
-            return 0
-        return self.end_offset - self.start_offset
-
-    @property
-    def lag(self) -> int | None:
-        """Records that are left to deliver; None: unknown.
-
-        Kafka: GroupCoordinatorService.computeShareGroupLagAndBuildResponse (4.2)
-        """
-        done = self.delivery_complete_count
-        if self.start_offset is None or self.log_end_offset is None or done is None:
-            return None
-        return self.log_end_offset - self.start_offset - done
-
-    def count(self, state: str) -> int:
-        """Return how many offsets have a delivery state."""
-        return sum(
-            each.last_offset - each.first_offset + 1 for each in self.ranges if each.state == state
-        )
 
 
 _Range = tuple[int, int, int, int]  # first and last offset, delivery count, number of the state
@@ -162,7 +96,7 @@ def _first_free(free: list[int], slot: int) -> int:
     return slot
 
 
-def load_share_partitions(logs: LogPositions, findings: list[Finding]) -> list[SharePartition]:
+def load_share_partitions(logs: LogPositions, findings: list[Finding]) -> list[ShareRow]:
     """Return the state of every share-partition, sorted by group, topic and partition.
 
     Args:
@@ -220,7 +154,8 @@ def _fields(decoded: Mapping[str, Any]) -> Mapping[str, Any]:
     return fields
 
 
-def _shown(key: _Key, state: _State, offset: int, log: str, logs: LogPositions) -> SharePartition:
+def _shown(key: _Key, state: _State, offset: int, log: str, logs: LogPositions) -> ShareRow:
+    """Kafka: GroupCoordinatorService.computeShareGroupLagAndBuildResponse (4.2)."""
     group, topic_id, number = key
     topic = logs.topic_names.get(topic_id, topic_id)
     facts = logs.log(TopicPartition(topic, number))
@@ -229,21 +164,32 @@ def _shown(key: _Key, state: _State, offset: int, log: str, logs: LogPositions) 
         DeliveryRange(first, last, STATES.get(kind, str(kind)), count)
         for first, last, count, kind in state.ranges
     )
-    return SharePartition(
+    end = ranges[-1].last_offset + 1 if ranges else start
+    log_end = None if facts is None else facts.log_end_offset
+    done = None if state.complete == _UNKNOWN else state.complete
+    counts = dict.fromkeys(STATES.values(), 0)
+    for each in ranges:
+        counts[each.state] = counts.get(each.state, 0) + each.last_offset - each.first_offset + 1
+    return ShareRow(
         group=group,
         topic=topic,
         partition=number,
         topic_id=topic_id,
         start_offset=start,
-        end_offset=ranges[-1].last_offset + 1 if ranges else start,
+        end_offset=end,
         leader_epoch=state.leader_epoch,
         state_epoch=state.state_epoch,
-        delivery_complete_count=None if state.complete == _UNKNOWN else state.complete,
-        ranges=ranges,
+        delivery_complete_count=done,
+        states=ranges,
         log=log,
         record_offset=offset,
         log_start_offset=None if facts is None else facts.log_start_offset,
-        log_end_offset=None if facts is None else facts.log_end_offset,
+        log_end_offset=log_end,
+        lag=None if start is None or log_end is None or done is None else log_end - start - done,
+        in_flight=0 if start is None or end is None else end - start,
+        available=counts["available"],
+        acknowledged=counts["acknowledged"],
+        archived=counts["archived"],
     )
 
 

@@ -13,7 +13,7 @@ from workbench.coordinator.groups.expiry import Expiry, expiry_of
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC, GroupLoad, load_group_partition
 from workbench.coordinator.groups.groups import ClassicGroup, Group
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
-from workbench.coordinator.groups.share_state import SharePartition, load_share_partitions
+from workbench.coordinator.groups.share_state import load_share_partitions
 from workbench.coordinator.partitioning import partition_count, partition_for
 from workbench.coordinator.positions import LogPositions, Position
 from workbench.files.names import TopicPartition
@@ -21,6 +21,7 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
 from workbench.runtime.steps import Observer
 from workbench.runtime.words import plural
+from workbench.tables.groups import ShareRow
 
 
 class LoadedGroup(NamedTuple):
@@ -154,11 +155,11 @@ class StoredGroups:
         return None
 
     @cached_property
-    def _shares(self) -> tuple[list[SharePartition], list[Finding]]:
+    def _shares(self) -> tuple[list[ShareRow], list[Finding]]:
         findings: list[Finding] = []
         return load_share_partitions(self.logs, findings), findings
 
-    def share_partitions(self, group: str | None = None) -> Iterator[SharePartition]:
+    def share_partitions(self, group: str | None = None) -> Iterator[ShareRow]:
         """Yield what share groups have delivered, sorted by group, topic and partition.
 
         Args:

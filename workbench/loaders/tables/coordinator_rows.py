@@ -6,7 +6,6 @@ from itertools import repeat
 from workbench.coordinator.commit_lag import CommitLag
 from workbench.coordinator.groups.commit_history import Commit
 from workbench.coordinator.groups.members import members_of
-from workbench.coordinator.groups.share_state import SharePartition
 from workbench.coordinator.groups.stored_groups import CommittedOffset, LoadedGroup, StoredGroups
 from workbench.coordinator.repair.repair import Repair
 from workbench.coordinator.transactions.marker_data import MarkerData
@@ -19,7 +18,7 @@ from workbench.coordinator.transactions.transaction_load import (
     ID_EXPIRATION_MS,
     TransactionMetadata,
 )
-from workbench.tables.groups import CommitRow, CommittedOffsetRow, GroupRow, MemberRow, ShareRow
+from workbench.tables.groups import CommitRow, CommittedOffsetRow, GroupRow, MemberRow
 from workbench.tables.transactions import (
     MarkerRow,
     OpenProducerRow,
@@ -120,12 +119,6 @@ def commit_rows(
             lag.lag,
             lag.reason or None,
         )
-
-
-def share_row(share: SharePartition) -> ShareRow:
-    """Return the row of what a share group has delivered of a partition."""
-    counts = map(share.count, ("available", "acknowledged", "archived"))
-    return ShareRow(*share, share.lag, share.in_flight, *counts)
 
 
 def transaction_rows(coordinator: StoredTransactions) -> Iterator[TransactionRow]:

@@ -58,22 +58,11 @@ class Explanation:
 
     def to_arrow(self) -> pa.Table:
         """Return the rows as a table (`RuleRow`); value and threshold as texts."""
-        return table_of(
-            RuleRow,
-            (
-                RuleRow(
-                    row.rule,
-                    row.segment,
-                    row.verdict,
-                    value_text(row.value),
-                    value_text(row.threshold),
-                    row.reason,
-                    row.due,
-                    row.kafka,
-                )
-                for row in self.rows
-            ),
+        rows = (
+            row._replace(value=value_text(row.value), threshold=value_text(row.threshold))
+            for row in self.rows
         )
+        return table_of(RuleRow, rows)
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for JSON."""

@@ -17,7 +17,7 @@ from workbench.cli.show.coordinator_facts import (
 from workbench.coordinator.era import Era
 from workbench.coordinator.groups.rebalance_history import RebalanceHistory
 from workbench.loaders.tables.coordinator_explanation import explained
-from workbench.loaders.tables.coordinator_rows import group_row, offset_rows, share_row
+from workbench.loaders.tables.coordinator_rows import group_row, offset_rows
 from workbench.runtime.words import did_you_mean
 from workbench.tables.columns import json_of
 from workbench.tables.foresight import CoordinatorRuleRow
@@ -72,9 +72,7 @@ def command(
     if loaded is not None:
         facts = group_facts(group_row(loaded), coordinator)
     facts["offsets"] = [json_of(each) for each in offsets]
-    facts["share_offsets"] = [
-        json_of(share_row(each)) for each in coordinator.share_partitions(name)
-    ]
+    facts["share_offsets"] = [json_of(each) for each in coordinator.share_partitions(name)]
     story = explained(coordinator, name)
     facts |= {"conclusion": story.conclusion, "rules": story.as_dict()["rules"]}
     history = RebalanceHistory(coordinator.logs.topic_names, name)
