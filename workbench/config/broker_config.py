@@ -16,7 +16,7 @@ from workbench.config.definitions import (
     Definition,
     Synonym,
 )
-from workbench.config.log_config import DEFAULT, DEFAULTS, ConfigRow, LogConfig, check
+from workbench.config.log_config import DEFAULT, DEFAULTS, DescribedConfig, LogConfig, check
 from workbench.config.producer_state_config import ProducerStateConfig
 from workbench.config.values import (
     ANY,
@@ -351,10 +351,10 @@ class BrokerConfig:
             self.transaction_partition_verification_enable,
         )
 
-    def describe(self) -> list[ConfigRow]:
+    def describe(self) -> list[DescribedConfig]:
         """Return a row for each configuration that topics do not have."""
         return [
-            ConfigRow(
+            DescribedConfig(
                 one.name,
                 getattr(self, one.attribute),
                 one.default,

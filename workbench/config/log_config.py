@@ -25,7 +25,7 @@ TOPIC: Final = "topic"
 _LEVELED: Final = ("gzip", "lz4", "zstd")
 
 
-class ConfigRow(NamedTuple):
+class DescribedConfig(NamedTuple):
     """One line of the table that `describe` returns.
 
     Attributes:
@@ -191,10 +191,10 @@ class LogConfig:
             return 0
         return rng.randrange(1 << 31) % min(self.segment_jitter_ms, self.segment_ms)
 
-    def describe(self) -> list[ConfigRow]:
+    def describe(self) -> list[DescribedConfig]:
         """Return a row for each configuration, in the order of `TOPIC_DEFINITIONS`."""
         return [
-            ConfigRow(
+            DescribedConfig(
                 one.name,
                 getattr(self, one.attribute),
                 one.default,

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from workbench.config.broker_names import DYNAMIC_NAMES
 from workbench.config.definitions import TOPIC_NAMES
-from workbench.config.log_config import ConfigRow
+from workbench.config.log_config import DescribedConfig
 from workbench.config.server_configs import (
     BROKER_CONFIGS,
     GROUP_CONFIGS,
@@ -121,7 +121,7 @@ def _of_topic(call: Call, name: str) -> list[Values]:
     ]
 
 
-def _topic_entry(row: ConfigRow, sources: "_Sources", *, is_own: bool) -> Values:
+def _topic_entry(row: DescribedConfig, sources: "_Sources", *, is_own: bool) -> Values:
     definition, value = TOPIC_NAMES[row.name], text_of(row.value)
     synonyms = [_Synonym(row.name, value, OF_TOPIC)] if is_own else []
     if definition.synonyms:
