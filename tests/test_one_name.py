@@ -141,6 +141,10 @@ DOORS: Final[dict[str, tuple[str, Door]]] = {
         UUID(int=7),  # type: ignore[dict-item]
         lambda _, ids: str(_logs().predict_startup(topic_ids=ids, now=1 << 41)),
     ),
+    "LogDirectory.preflight(topic_ids)": (
+        UUID(int=7),  # type: ignore[dict-item]
+        lambda _, ids: str(_logs().preflight(topic_ids=ids, now=1 << 41)),
+    ),
     "LogDirectory.verify(topics)": (
         "orders",
         lambda _, t: ("found", _logs().verify(topics=t, info=True)),

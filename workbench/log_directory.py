@@ -31,8 +31,12 @@ from workbench.runtime.several import several
 from workbench.runtime.words import did_you_mean, safe
 
 if TYPE_CHECKING:  # Arrow and the engine that writes are imported when they are asked for
+    import pyarrow as pa
+
     from workbench.comparison.results import PartitionComparison
     from workbench.config.broker_config import BrokerConfig
+    from workbench.config.settings import Settings
+    from workbench.foresight.preflight.results import Preflight
     from workbench.foresight.startup.prediction import StartupPrediction
     from workbench.loaders.scan.scan import Scan
     from workbench.loaders.scan.scan_options import RecordOptions, ScanOptions
@@ -610,6 +614,7 @@ class LogDirectory(Mapping[str, Partition]):
         *,
         topic_configs: Mapping[str, Mapping[str, Any]] | None = None,
         node_id: int | None = None,
+        cluster_id: str | None = None,
         now: int | None = None,
         topic_ids: Iterable[UUID] | UUID | None = None,
         kafka: str | None = None,
@@ -627,6 +632,7 @@ class LogDirectory(Mapping[str, Partition]):
             config: the broker's configuration, or a mapping of Kafka's names to values.
             topic_configs: topic → its own configuration, by Kafka's names.
             node_id: the broker's id; None takes it from `meta.properties`.
+            cluster_id: the cluster's id; None as for ``node_id``.
             now: ms since the epoch, when the broker starts: producers expire by it; None takes the
                 machine's time.
             topic_ids: the ids of the cluster's topics; logs of others become stray. None takes
@@ -650,6 +656,7 @@ class LogDirectory(Mapping[str, Partition]):
             config,
             topic_configs=topic_configs,
             node_id=node_id,
+            cluster_id=cluster_id,
             now=now,
             topic_ids=several(topic_ids),
             kafka=kafka,
@@ -657,6 +664,124 @@ class LogDirectory(Mapping[str, Partition]):
             consumers=consumers,
             progress=progress,
         )
+
+    def preflight(
+        self,
+        config: "Mapping[str, Any] | Settings | None" = None,
+        *,
+        kafka: str | None = None,
+        node_id: int | None = None,
+        cluster_id: str | None = None,
+        topic_ids: Iterable[UUID] | UUID | None = None,
+        now: int | None = None,
+        rate: float | None = None,
+        deep: bool = False,
+        progress: "Progress | None" = None,
+    ) -> "Preflight":
+        """Return whether topics will be served after a start here, per topic, and what to do first.
+
+        For a restore, an upgrade, a migration from ZooKeeper or a move of disks. The verdicts are
+        those of `predict_startup`; formats, configurations and defaults that differ between the
+        version that wrote the directories and ``kafka`` are in the result's ``concerns``.
+
+        Args:
+            config: names of brokers and topics to values, as `what_if` takes them. Other names have
+                the value in `__cluster_metadata`, or Kafka's default.
+            kafka: the version that is to start; None takes the newest that the directories show.
+            node_id, cluster_id: of the node that is to start; None takes those found.
+            topic_ids: the ids of the cluster's topics; None takes those in the metadata log.
+            now: ms since the epoch, when the broker starts; None takes the machine's time.
+            rate: bytes per second that one recovery thread reads; None: as measured here.
+            deep: whether consumers read the logs completely, to find what a broker does not detect.
+            progress: a callback after each partition.
+
+        Raises:
+            ConfigError: a configuration's name or value is wrong, or the version is unknown.
+            LogDirectoryError: a single file or partition directory was opened.
+        """
+        from workbench.foresight.dry_listing import meant_settings
+        from workbench.foresight.preflight.preflight import judge_preflight
+        from workbench.foresight.startup.predict import predict_startup
+
+        for root in self.roots:
+            if not root.is_log_directory:
+                raise LogDirectoryError(root.path, "not a log directory, which a preflight needs")
+        meant, settings = meant_settings(self.listing, config, kafka)
+        prediction = predict_startup(
+            self.listing.log_directories,
+            settings.broker,
+            topic_configs=settings.topic_configs,
+            node_id=node_id,
+            cluster_id=cluster_id,
+            now=now,
+            topic_ids=several(topic_ids),
+            kafka=meant.version if kafka else None,
+            consumers=deep,
+            progress=progress,
+        )
+        return judge_preflight(
+            self.listing,
+            prediction,
+            settings.broker,
+            rate=rate,
+            are_topics_given=topic_ids is not None,
+        )
+
+    def stuck(
+        self,
+        config: "Mapping[str, Any] | Settings | None" = None,
+        *,
+        now: int | None = None,
+        window_ms: int = 3_600_000,
+        kafka: str | None = None,
+    ) -> "pa.Table":
+        """Return what is not deleted, not compacted, not readable or not consumed (`StuckRow`).
+
+        Over all partitions and groups, with the record, transaction or group that holds it, the
+        bytes behind it, and what to do. An empty table says that nothing of these four is stuck in
+        the logs that load; `inspect.group_lags` has the groups that are fine, too.
+
+        Args:
+            config: names of brokers and topics to values, as `what_if` takes them.
+            now: ms, that retention and groups are judged at. None: retention by the machine's
+                time, groups by the newest commit.
+            window_ms: the time whose commits decide whether a group goes on.
+            kafka: the broker's version; None takes the newest that the directories show.
+
+        Raises:
+            ConfigError: a configuration's name or value is wrong, or the version is unknown.
+            LogDirectoryError: a single file was opened.
+        """
+        from workbench.loaders.answers.stuck import stuck_rows
+        from workbench.loaders.tables.rows import table_of
+        from workbench.tables.stuck import StuckRow
+
+        rows = stuck_rows(self.listing, config, now=now, window_ms=window_ms, kafka=kafka)
+        return table_of(StuckRow, rows)
+
+    def report(
+        self, *, now: int | None = None, kafka: str | None = None, deep: bool = False
+    ) -> str:
+        """Return one HTML page for a ticket: what this is, what is wrong, and what to do.
+
+        Preflight, findings, what fills the disk, what is stuck, groups by lag, open transactions
+        and the cluster's state, each with the command that gives it. Keys and values of records are
+        not in it, and it needs no network.
+
+        Args:
+            now: ms since the epoch, that ages are measured by; None: groups by the newest commit,
+                everything else by the machine's time.
+            kafka: the version that is to start; None takes the newest that the directories show.
+            deep: whether every CRC is checked and every record decoded.
+
+        Raises:
+            ConfigError: the version is unknown.
+            LogDirectoryError: a single file or partition directory was opened.
+        """
+        from workbench.loaders.answers.report import report_html
+
+        before = self.preflight(now=now, kafka=kafka)
+        return report_html(self.listing, before, self.verify(deep=deep, kafka=kafka), now)
 
     def _repr_html_(self) -> str:
         shown = list(self.values())[:_SHOWN]

@@ -134,7 +134,7 @@ def everything(path: Path) -> dict[str, Any]:
         ):  # fmt: skip
             found[f"inspect.{table.__name__}"] = table().num_rows
         found["prediction"] = logs.predict_startup()
-        for command in ("ls", "verify", "describe", "dump", "predict"):
+        for command in ("ls", "verify", "describe", "dump", "predict", "preflight"):
             outcome = run(command, path, "--json")
             assert outcome.code in {0, 1, 2}, outcome.err
             found[command] = outcome

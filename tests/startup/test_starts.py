@@ -10,8 +10,11 @@ import pytest
 
 from tests.startup.damages import DAMAGES, METADATA, open_base
 from tests.trees import snapshot
+from workbench.config.broker_config import BrokerConfig
 from workbench.config.kafka_versions import number_of
 from workbench.errors import LogDirectoryError
+from workbench.foresight.preflight.preflight import judge_preflight
+from workbench.foresight.preflight.results import Preflight
 from workbench.foresight.startup.predict import predict_startup
 from workbench.foresight.startup.prediction import StartupPrediction
 from workbench.inspection.findings import Finding
@@ -117,6 +120,8 @@ def test_a_start_is_predicted_as_a_real_broker_did(
         assert (METADATA in metadata.note) == (DIFFERENT[name] is _LOST)
         return
     assert prediction.starts == start.started, prediction.problem
+    listing = list_log_directories([path for path in start.directories if path.is_dir()])
+    _hold_topics(start, judge_preflight(listing, prediction, BrokerConfig.of({})))
     if not start.started:
         assert prediction.exception == start.outcome["exception"], prediction.problem
         return
@@ -128,6 +133,32 @@ def test_a_start_is_predicted_as_a_real_broker_did(
             predicted += _folders(prediction, directory)
             real += start.outcome["folders"].get(directory.name, [])
     assert sorted(predicted) == sorted(folder for folder in real if folder != METADATA)
+
+
+def _hold_topics(start: Start, found: Preflight) -> None:
+    """Hold the verdict of each topic to the logs that a real broker kept."""
+    if not start.started:
+        assert {row.verdict for row in found} <= {"not served", "deleted"}
+        assert found.concerns[0].severity == "error"
+        assert found.steps
+        return
+    offline = {each.path for each in found.directories if each.verdict == "offline"}
+    kept = {
+        folder
+        for directory in start.directories
+        if str(directory) not in offline
+        for folder in start.outcome["folders"].get(directory.name, [])
+    }
+    for row in found:
+        served = [each for each in kept if re.fullmatch(rf"{re.escape(row.topic)}-\d+", each)]
+        if "no topic of the cluster has this name" in row.reason:
+            assert served  # the broker keeps the log, and no client can name it
+        elif row.verdict in {"not served", "deleted"}:
+            assert not served, row
+        elif row.verdict == "served in part":
+            assert 0 < len(served) < row.partitions, row
+        else:
+            assert len(served) == row.partitions, row
 
 
 def test_verify_says_that_a_broker_does_not_start_when_predict_does(start: Start) -> None:

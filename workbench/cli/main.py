@@ -5,14 +5,16 @@ Data goes to stdout, everything else to stderr. Exit codes of every command:
     0    done; `verify`: nothing wrong; `search`: found
     1    `verify`: warnings; `search`: nothing found; `doctor`: something is slow or missing;
          `compare-replicas`: a replica lags, or another warning;
-         `predict`: a log is changed, or damage is not detected; `explain`, `plan`, `what-if`: a
-         log cannot be loaded, or cleaning it fails; `spark`: replicas differ, damage was left out;
-         `cluster`: metadata is damaged or missing;
+         `predict`: a log is changed, or damage is not detected; `preflight`: a warning;
+         `stuck`: something is; `explain`, `plan`, `what-if`: a log cannot be loaded, or cleaning
+         it fails; `spark`: replicas differ, damage was left out; `cluster`: metadata is damaged or
+         missing;
          `groups`, `group`, `offsets`, `transactions`, `transaction`: a record could not be read
          or is in a wrong partition; no such group or transaction; a transaction hangs
     2    `verify`: errors; `doctor`: the installation does not work; --strict: data was left out;
          `compare-replicas`: replicas diverge, or data are damaged or lost;
-         `predict`: the broker does not start, or not with all directories
+         `predict`: the broker does not start, or not with all directories; `preflight`: a topic is
+         not served
     3    not done: an argument is invalid, a path, topic or file cannot be read, or nothing there
          looks like Kafka's
     130  interrupted
@@ -57,7 +59,10 @@ SECTIONS: Final = {
     "What is wrong": {
         "verify": ("verify", "Check everything, and report what is damaged."),
         "compare-replicas": ("compare_replicas", "Compare the disks of several brokers."),
+        "preflight": ("foresight.preflight", "Check whether topics will be served."),
         "predict": ("foresight.predict", "Predict what a broker will do at its start."),
+        "report": ("report", "Write one HTML file for a ticket."),
+        "stuck": ("foresight.stuck", "Find what is not deleted, compacted, read."),
         "repairs": ("coordinators.list_repairs", "Plan a repair of groups and transactions."),
     },
     "Groups and transactions": {
@@ -102,6 +107,7 @@ Exit codes:
        doctor: something is slow or missing;
        compare-replicas: a replica lags, or another warning;
        predict: a log is changed, or damage is not detected;
+       preflight: a warning; stuck: something is;
        explain, plan, what-if: a log cannot be loaded, or cleaning it fails;
        spark: replicas differ, damage was left out;
        cluster: metadata is damaged or missing;
@@ -112,7 +118,8 @@ Exit codes:
   2    verify: errors; doctor: the installation does not work;
        --strict: data was left out;
        compare-replicas: replicas diverge, or data are damaged or lost;
-       predict: the broker does not start, or not with all directories
+       predict: the broker does not start, or not with all directories;
+       preflight: a topic is not served
   3    not done: an argument is invalid, a path, topic or file cannot be
        read, or nothing there looks like Kafka's
   130  interrupted

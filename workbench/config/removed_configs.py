@@ -3,6 +3,7 @@
 Kafka: the upgrade notes of 0.9 to 4.0, KIP-724, KIP-937, KIP-1041
 """
 
+import re
 from typing import Final
 
 _FORMAT: Final = (
@@ -68,3 +69,9 @@ def why_removed(name: str) -> str | None:
     if name in REMOVED:
         return REMOVED[name]
     return next((why for prefix, why in _PREFIXES.items() if name.startswith(prefix)), None)
+
+
+def removed_in(name: str) -> str | None:
+    """Return the first version without a configuration; None if it never existed, or exists."""
+    found = re.match(r"removed in (\d+(?:\.\d+)+)", why_removed(name) or "")
+    return None if found is None else found[1]

@@ -125,6 +125,23 @@ def shown_version(listing: Listing, cluster: StoredCluster | None = None) -> Mea
     return best
 
 
+def later_formats(
+    listing: Listing, version: str, cluster: StoredCluster | None = None
+) -> Iterator[MeantBroker]:
+    """Yield what in opened log directories only versions later than the given one write.
+
+    Args:
+        listing: the opened log directories.
+        version: as in `config.kafka_versions.series_of`.
+        cluster: the metadata log, if it was read already.
+
+    Raises:
+        ConfigError: the version is unknown.
+    """
+    at = SERIES.index(series_of(version))
+    yield from (each for each in _evidence(listing, cluster) if SERIES.index(each.version) > at)
+
+
 def series_of_metadata_version(level: int) -> str:
     """Return the series that a level of `metadata.version` came with; the last for later ones."""
     return next((series for first, series in _METADATA_VERSIONS if level >= first), OLDEST)

@@ -337,12 +337,7 @@ class TransactionExplainer:
         state = self._state
         hanging = [each for each in self._open if each.verdict == HANGS]
         if hanging:
-            commands = [
-                f"{_TOOL} abort --topic {each.where.topic} --partition {each.where.partition} "
-                f"--start-offset {each.transaction.first_offset}"
-                for each in hanging
-            ]
-            return self._command("blocks", "; ".join(commands))
+            return self._command("blocks", "; ".join(map(abort_command, hanging)))
         if state is not None and state.state == "Ongoing":
             name = shlex.quote(state.transactional_id)
             return self._command(
@@ -360,6 +355,15 @@ class TransactionExplainer:
 
     def _command(self, verdict: Word, reason: str) -> CoordinatorVerdict:
         return CoordinatorVerdict("what ends it", None, verdict, None, None, reason, _HANGING)
+
+
+def abort_command(opened: OpenProducer) -> str:
+    """Return the command that ends a hanging transaction."""
+    where = opened.where
+    return (
+        f"{_TOOL} abort --topic {where.topic} --partition {where.partition} "
+        f"--start-offset {opened.transaction.first_offset}"
+    )
 
 
 _OPEN: Final = frozenset({"open", "prepared"})

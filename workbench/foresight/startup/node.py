@@ -10,7 +10,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from workbench.config.broker_rules import BrokerRules, StrayRule, TopicsFrom
@@ -19,7 +19,7 @@ from workbench.errors import WorkbenchError
 from workbench.files import names
 from workbench.files.names import TopicPartition, directory_name
 from workbench.files.text import format_uuid
-from workbench.foresight.startup.prediction import MetadataStart, PartitionStart
+from workbench.foresight.startup.prediction import BECOMES_LOG, MetadataStart, PartitionStart
 from workbench.foresight.startup.start_rows import partition_start
 from workbench.inspection.broker_version import metadata_versions_of
 from workbench.inspection.cluster.image import StoredCluster
@@ -48,7 +48,7 @@ from workbench.inspection.node_start.metadata_log import (
     LogRange,
     newest_snapshot,
 )
-from workbench.inspection.node_start.refusal import KAFKA
+from workbench.inspection.node_start.refusal import KAFKA, Refusal
 from workbench.inspection.partition import Partition
 from workbench.inspection.unreadable import if_readable
 from workbench.log.log import Log
@@ -66,8 +66,23 @@ _UNKNOWN: Final = (
     "only controller renames all of them as stray"
 )
 
-Reason = tuple[str, str, str]
-"""Directory, exception and problem."""
+
+class Reason(NamedTuple):
+    """Why a node does not start.
+
+    Attributes:
+        path: the log directory.
+        kind: a kind of `inspection.findings.KINDS`, or of the reasons that only a start has:
+            "metadata-log", the metadata log cannot be recovered; "metadata-version", its finalized
+            level is unknown to the version.
+        exception: the full name of the exception.
+        problem: what is wrong, as one sentence.
+    """
+
+    path: str
+    kind: str
+    exception: str
+    problem: str
 
 
 def is_kraft_node(rules: BrokerRules, roots: Sequence[Root]) -> bool:
@@ -153,7 +168,7 @@ class NodeStart:
             if has_sound and path != self._metadata_dir and self.is_kraft:
                 self._context.failures.add(path, OSError(refusal.problem))
             else:
-                yield path, refusal.exception, refusal.problem
+                yield _reason(path, refusal)
         for path, root in self._roots.items():
             if path in damaged:
                 continue
@@ -161,10 +176,10 @@ class NodeStart:
             if found is None and self.is_kraft:
                 found = judge_missing(root) or judge_cluster_id(root)
             if found is not None:
-                yield path, found.exception, found.problem
+                yield _reason(path, found)
         for found in judge_together(list(self._roots.values()), self._node_id, self._cluster_id):
             path = os.path.dirname(os.path.abspath(found.finding.path))
-            yield path, found.exception, found.problem
+            yield _reason(path, found)
 
     def _metadata_log(self) -> Iterator[Reason]:
         """Yield why the node does not start with its metadata log and the files beside it."""
@@ -172,12 +187,13 @@ class NodeStart:
         for path in found:
             if path != self._metadata_dir:
                 expected = f"in {self._metadata_dir}, the first of log.dirs, or in metadata.log.dir"
-                yield path, KAFKA, f"{path}/{METADATA_LOG} is not where it should be ({expected})"
+                problem = f"{path}/{METADATA_LOG} is not where it should be ({expected})"
+                yield Reason(path, "metadata-log-place", KAFKA, problem)
         root = self._roots.get(self._metadata_dir)
         if root is not None:
             bootstrap = judge_bootstrap(root)
             if bootstrap is not None:
-                yield self._metadata_dir, bootstrap.exception, bootstrap.problem
+                yield _reason(self._metadata_dir, bootstrap)
             yield from self._unknown_level(bootstrap_level(root), names.BOOTSTRAP_CHECKPOINT)
         partition = found.get(self._metadata_dir)
         if root is None or partition is None:
@@ -188,7 +204,8 @@ class NodeStart:
     def _with_log(self, root: Root, partition: Partition) -> Iterator[Reason]:
         row, log = self._recover(partition)
         if log is None:
-            yield self._metadata_dir, row.exception, f"{METADATA_LOG}: {row.reason}"
+            problem = f"{METADATA_LOG}: {row.reason}"
+            yield Reason(self._metadata_dir, "metadata-log", row.exception, problem)
             return
         epoch = log.leader_epochs.latest_epoch or 0
         range_ = LogRange(log.log_start_offset, log.log_end_offset, epoch, row.bytes_cut)
@@ -201,14 +218,14 @@ class NodeStart:
         )  # fmt: skip
         for refusal in judge_metadata_log(partition, range_.start, self.rules):
             self.topics = None  # the node does not get to know them
-            yield self._metadata_dir, refusal.exception, refusal.problem
+            yield _reason(self._metadata_dir, refusal)
         yield from self._unknown_level(known.cluster.features.get(METADATA_VERSION), METADATA_LOG)
         for refused in (
             judge_records(partition, known),
             judge_membership(list(self._roots.values()), root, known),
         ):
             if refused is not None:
-                yield self._metadata_dir, refused.exception, refused.problem
+                yield _reason(self._metadata_dir, refused)
 
     def _unknown_level(self, level: int | None, where: str) -> Iterator[Reason]:
         """Yield why a node does not start with a finalized level of `metadata.version`."""
@@ -220,7 +237,7 @@ class NodeStart:
             f"{METADATA_VERSION} in {where} is {level}, which {self.rules.version} does not know "
             f"(expected a level {known})"
         )
-        yield self._metadata_dir, _ILLEGAL_ARGUMENT, problem
+        yield Reason(self._metadata_dir, "metadata-version", _ILLEGAL_ARGUMENT, problem)
 
     def _without_log(self) -> None:
         """Say what a node without a metadata log knows: nothing; or nothing is known here."""
@@ -260,6 +277,10 @@ class NodeStart:
         outcome = Outcome(self._metadata_dir, folder, log, error)
         row = partition_start(outcome, self._steps)
         return row, log
+
+
+def _reason(path: str, refusal: Refusal) -> Reason:
+    return Reason(path, refusal.finding.kind, refusal.exception, refusal.problem)
 
 
 def _log(root: Root) -> Partition | None:
@@ -325,7 +346,7 @@ def promote_copies(
         ):
             continue
         name = directory_name(*partition)
-        reason = f"the controller assigned this directory: the copy becomes the log {name}"
+        reason = f"the controller assigned this directory: {BECOMES_LOG} {name}"
         changed[copy.directory] = replace(changed[copy.directory], reason=reason)
         current = context.registry.current.get(partition)
         if current is not None and current.topic_id == copy.topic_id:

@@ -8,6 +8,7 @@ Kafka: LogManager.startup, KafkaRaftServer.initializeLogDirs, ReplicaManager (4.
 """
 
 import os
+import time
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -32,6 +33,7 @@ from workbench.foresight.startup.consumer import ConsumerView, consume
 from workbench.foresight.startup.kafka_errors import kafka_exception
 from workbench.foresight.startup.node import (
     NodeStart,
+    Reason,
     created_partitions,
     promote_copies,
     stray_test,
@@ -53,6 +55,7 @@ from workbench.log_manager.identity import read_meta_properties
 from workbench.log_manager.lifecycle import release
 from workbench.log_manager.loading import FolderToLoad, Outcome, Progress, load_logs
 from workbench.log_manager.opening import SET_ASIDE, StrayTest, load_folder
+from workbench.log_manager.registry import DuplicateLogError
 from workbench.runtime.clock import ManualClock, SystemClock
 from workbench.runtime.failures import LogDirFailures
 from workbench.runtime.scheduler import ManualScheduler
@@ -179,11 +182,12 @@ class _Prediction:
         self._meant = meant
         self._told = told
         self._consumers = consumers
+        self._seconds = 0.0
         self._failed: dict[str, OSError] = {}
         self._unread: dict[str, str] = {}  # directory → what could not be read
         self._cleaned_in: dict[str, Collection[TopicPartition]] = {}
         context.failures.listeners.append(self._note_failure)
-        self._refusals: dict[str, tuple[str, str]] = {}  # directory → exception and problem
+        self._refusals: dict[str, Reason] = {}  # by directory
         self._views: dict[str, tuple[ConsumerView, ...]] = {}
         self._unnoticed: dict[str, tuple[str, ...]] = {}
 
@@ -202,8 +206,8 @@ class _Prediction:
                 else:
                     context.failures.add(path, error)
         if not is_alone:
-            for path, exception, problem in node.refusals():
-                self._refusals.setdefault(path, (exception, problem))
+            for reason in node.refusals():
+                self._refusals.setdefault(reason.path, reason)
 
     def load(self, folder: FolderToLoad, is_stray: StrayTest | None) -> Log:
         """Load a partition, and let consumers read it while its files are open.
@@ -236,7 +240,9 @@ class _Prediction:
             self._failed.setdefault(path, error)
 
     def _load(self, folder: FolderToLoad, is_stray: StrayTest | None) -> Log:
+        began = time.perf_counter()
         log = load_folder(self._context, folder, is_stray)
+        self._seconds += time.perf_counter() - began
         name = parse_directory_name(os.path.basename(log.directory))
         self._told.begin("")  # steps that consumers cause are not part of loading
         if name is not None and name.kind == "log":
@@ -283,10 +289,13 @@ class _Prediction:
         for outcome in outcomes:
             if outcome.error is not None and outcome.stops_a_broker:
                 problem = f"{os.path.basename(outcome.path)}: {outcome.error}"
-                refusal = (kafka_exception(outcome.error), problem)
-                self._refusals.setdefault(outcome.directory, refusal)
+                where, is_double = outcome.directory, isinstance(outcome.error, DuplicateLogError)
+                kind = "duplicate-partition" if is_double else "partition"
+                refusal = Reason(where, kind, kafka_exception(outcome.error), problem)
+                self._refusals.setdefault(where, refusal)
         directories = tuple(map(self._directory, context.directories.values()))
-        exception, problem = next(iter(self._refusals.values()), ("", ""))
+        refusals = self._refusals.values()
+        exception, problem = next(((each.exception, each.problem) for each in refusals), ("", ""))
         if not problem and len(self._failed) == len(context.directories):
             path, error = next(iter(self._failed.items()))
             problem = f"every log directory has failed, and the broker halts: {path}: {error}"
@@ -303,13 +312,17 @@ class _Prediction:
                 created=() if self._failed else created_partitions(context, node.topics),
             )
         return StartupPrediction(
-            not problem, problem, exception, directories, partitions, self._meant, metadata
-        )
+            not problem, problem, exception, directories, partitions, self._meant, metadata,
+            self._seconds,
+        )  # fmt: skip
 
     def _directory(self, directory: ManagedDirectory) -> DirectoryStart:
         path, clean = directory.path, directory.had_clean_shutdown
         if path in self._refusals:
-            return DirectoryStart(path, clean, "refuses", *self._refusals[path])
+            reason = self._refusals[path]
+            return DirectoryStart(
+                path, clean, "refuses", reason.exception, reason.problem, reason.kind
+            )
         error = self._failed.get(path)
         if error is not None:
             return DirectoryStart(path, clean, "offline", _STORAGE, str(error))

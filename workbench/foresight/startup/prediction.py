@@ -4,10 +4,11 @@ Kafka: what LogManager.startup (4.2) would do
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal
 
 from workbench.foresight.startup.consumer import ConsumerView
+from workbench.foresight.startup.describe_steps import RECOVERED
 from workbench.inspection.broker_version import MeantBroker
 from workbench.runtime.steps import Step
 
@@ -23,6 +24,10 @@ Verdict = Literal[
 ]  # fmt: skip
 
 
+BECOMES_LOG: Final = "the copy becomes the log"
+"""Part of the reason of a copy that takes the place of the log."""
+
+
 @dataclass(frozen=True, slots=True)
 class DirectoryStart:
     """The prediction for one log directory.
@@ -35,6 +40,8 @@ class DirectoryStart:
             so nothing is predicted for its logs.
         exception: the exception that Kafka throws; empty if none.
         problem: the problem; empty if none.
+        kind: the kind of the problem if the broker refuses the directory, as `startup.node.Reason`
+            has it, "partition" or "duplicate-partition"; otherwise empty.
     """
 
     path: str
@@ -42,6 +49,7 @@ class DirectoryStart:
     verdict: Literal["online", "offline", "refuses", "unread"]
     exception: str = ""
     problem: str = ""
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +86,16 @@ class PartitionStart:
     unnoticed: tuple[str, ...] = ()
     consumers: tuple[ConsumerView, ...] = ()
     steps: tuple[Step, ...] = ()
+
+    @property
+    def recovery_bytes(self) -> int:
+        """The bytes of the segments that recovery reads."""
+        return sum(step.numbers["size"] for step in self.steps if step.kind == RECOVERED)
+
+    @property
+    def becomes_log(self) -> bool:
+        """Whether it is a copy that becomes the log; see `startup.node.promote_copies`."""
+        return self.verdict == "future" and BECOMES_LOG in self.reason
 
     def as_dict(self) -> dict[str, Any]:
         """Return the attributes as plain values, for JSON; without the steps."""
@@ -150,6 +168,7 @@ class StartupPrediction:
         broker: the broker that is meant, and why that one.
         metadata: what it does with its metadata log; None for a broker with ZooKeeper, for a node
             that does not get so far, and for partitions alone.
+        seconds: the time that loading the logs took here, recovery included; not in `as_dict`.
     """
 
     starts: bool
@@ -159,6 +178,7 @@ class StartupPrediction:
     partitions: tuple[PartitionStart, ...]
     broker: MeantBroker
     metadata: MetadataStart | None = None
+    seconds: float = field(default=0.0, compare=False, repr=False)
 
     def __iter__(self) -> Iterator[PartitionStart]:
         return iter(self.partitions)

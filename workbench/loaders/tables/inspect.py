@@ -367,6 +367,28 @@ class Inspect(ClusterTables):
         lags = lags_of(history.commits, coordinator.logs) if lag else None
         return table_of(CommitRow, commit_rows(history.commits, lags))
 
+    def group_lags(
+        self,
+        *,
+        now: int | None = None,
+        window_ms: int = 3_600_000,
+        version: str | None = None,
+    ) -> pa.Table:
+        """Return one row per committed offset (`GroupLagRow`): lag, seconds behind, verdict.
+
+        Args:
+            now: ms; the end of the window, and when records are aged. None: the newest commit.
+            window_ms: the time before it, whose commits decide the verdict.
+            version: see `groups`.
+
+        Raises:
+            ValueError: ``version`` is not a version.
+        """
+        from workbench.coordinator.group_lag import group_lags
+        from workbench.tables.stuck import GroupLagRow
+
+        return table_of(GroupLagRow, group_lags(self._coordinator(version), now, window_ms))
+
     def rebalances(self, group: str | None = None, *, version: str | None = None) -> pa.Table:
         """Return one row per change of a generation, epoch or assignment (`RebalanceRow`).
 

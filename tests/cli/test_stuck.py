@@ -1,0 +1,92 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+from tests.cli.program import run
+from tests.golden.cases import Case
+from workbench.log_manager.manager import LogManager
+from workbench.runtime.clock import ManualClock
+
+SHOP = Path("sample_data/shop-4.3.1")
+HOUR = 3_600_000
+Golden = Callable[[str], Case]
+
+
+@pytest.fixture(name="held")
+def held_(tmp_path: Path) -> Path:
+    """Return a log of four segments, of which the first has a record of the year 2099."""
+    topics = {"orders": {"internal.segment.bytes": 300}}
+    config = {"log.message.timestamp.after.max.ms": 1 << 62}
+    clock = ManualClock(0)
+    with LogManager([tmp_path / "data"], config, topic_configs=topics, clock=clock) as manager:
+        log = manager.get_or_create_log("orders-0")
+        for at in (4_070_908_800_000, 1_000, 2_000, 3_000):
+            log.append([(at, b"k", bytes(200))])
+    return tmp_path / "data"
+
+
+def test_a_record_of_the_future_keeps_retention_from_deleting(held: Path) -> None:
+    options = ("--set", f"orders:retention.ms={HOUR}", "--now", str(10 * HOUR))
+    outcome = run("stuck", held, *options, "--json")
+    assert outcome.code == 1
+    (row,) = outcome.json["stuck"]
+    assert (row["what"], row["offset"], row["time"]) == ("not deleted", 0, 4_070_908_800_000)
+    sizes = [path.stat().st_size for path in sorted(held.glob("orders-0/*.log"))]
+    assert row["bytes"] == sum(sizes[:-1])  # the active segment is not held
+    assert "kafka-delete-records.sh with the offset" in row["action"]
+    assert "not deleted" in run("stuck", held, *options).out
+
+
+def test_nothing_is_stuck_where_retention_goes_on(held: Path) -> None:
+    options = ("--set", f"orders:retention.ms={HOUR}", "--now", "4070912400001")
+    outcome = run("stuck", held, *options)
+    assert outcome.code == 0
+    assert outcome.out.splitlines()[-1] == "nothing is stuck"
+
+
+def test_what_holds_read_committed_and_compaction_is_named(golden: Golden) -> None:
+    path = golden("4.2.0-groups").directory("before")
+    found = {row["what"]: row for row in wb.open_log_directory(path).stuck().to_pylist()}
+    row = found["not readable"]
+    assert (row["topic"], row["partition"], row["holder"], row["offset"]) == (
+        "__consumer_offsets", 0, "g-tx", 56,
+    )  # fmt: skip
+    assert found["not compacted"]["offset"] == 56
+    assert row["action"] == "kafka-workbench transaction g-tx DIR says what ends it"
+
+
+def test_the_bytes_behind_an_open_transaction_are_those_of_its_batches() -> None:
+    logs = wb.open_log_directory(SHOP)
+    (row,) = (r for r in logs.stuck().to_pylist() if r["what"] == "not readable")
+    batches = logs.inspect.batches("payments", [row["partition"]]).to_pylist()
+    behind = [batch["size"] for batch in batches if batch["last_offset"] >= row["offset"]]
+    assert row["bytes"] == sum(behind)
+
+
+def test_groups_have_the_lag_that_the_offsets_have() -> None:
+    logs = wb.open_log_directory(SHOP)
+    every = logs.inspect.group_lags().to_pylist()
+    lags = {(row["group"], row["topic"], row["partition"]): row for row in every}
+    for row in logs.inspect.group_offsets().to_pylist():
+        if row["unserved"] is not None:
+            continue
+        lag = lags[row["group"], row["topic"], row["partition"]]
+        assert (lag["lag"], lag["offset"]) == (row["lag"], row["offset"])
+        log = logs.scan(row["topic"], partitions=[row["partition"]], offsets=(row["offset"], None))
+        if row["lag"]:
+            oldest = log.to_arrow().slice(0, 1).to_pylist()[0]["timestamp"]
+            newest = max(each["commit_time"] for each in lags.values())
+            assert lag["lag_ms"] == (newest - oldest).total_seconds() * 1000
+
+
+def test_json_has_the_rows_of_the_library() -> None:
+    outcome = run("stuck", SHOP, "--now", "1732924800000", "--json")
+    logs = wb.open_log_directory(SHOP)
+    assert sorted(row["what"] for row in outcome.json["stuck"]) == sorted(
+        logs.stuck(now=1732924800000)["what"].to_pylist()
+    )
+    assert len(outcome.json["groups"]) == logs.inspect.group_lags().num_rows
+    assert json.dumps(outcome.json)

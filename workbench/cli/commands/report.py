@@ -1,0 +1,47 @@
+"""`kafka-workbench report`: one HTML file about log directories, for a ticket."""
+
+import click
+
+from workbench.cli.command import Command, open_logs, read_time
+from workbench.cli.output import say, size_text
+from workbench.cli.settings import takes_kafka
+from workbench.file_system.outputs import new_file
+from workbench.inspection.listing import opened_paths
+
+
+@click.command("report", cls=Command)
+@click.argument("paths", metavar="DIR...", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "-o", "--output", required=True, type=click.Path(), help="The HTML file to write."
+)  # fmt: skip
+@click.option("--deep", is_flag=True, help="Check every CRC and decode every record, too.")
+@click.option("--overwrite", is_flag=True, help="Replace a file of that name.")
+@takes_kafka
+@click.option(
+    "--now", metavar="TIME", callback=read_time,
+    help="The time of the report: ISO 8601, or ms since the epoch; default: this machine's.",
+)  # fmt: skip
+def command(
+    *,
+    paths: tuple[str, ...],
+    output: str,
+    deep: bool,
+    overwrite: bool,
+    kafka: str | None,
+    now: int | None,
+) -> int:
+    """Write one HTML file for a ticket: what this is, what is wrong, and what to do.
+
+    Broker, version, ids and shutdown; whether the topics will be served; findings; what fills the
+    disk; what is stuck; groups by lag; open transactions; the cluster. Each part has the command
+    that gives its numbers. Keys and values of records are not in it. It opens without a network,
+    in the light or dark colors of the reader.
+
+    Exit codes: 0 written.
+    """
+    logs = open_logs(paths)
+    text = logs.report(now=now, kafka=kafka, deep=deep).encode()
+    with new_file(output, opened_paths(logs.listing), overwrite=overwrite) as file:
+        file.write(text)
+    say(f"{output}: {size_text(len(text))}")
+    return 0

@@ -1,0 +1,148 @@
+"""How far groups are behind: in records, bytes and time, with a verdict over a window of commits.
+
+The verdicts are those that Burrow gives of a window: a group that commits one offset again while
+records wait has stalled, and one whose lag only grows falls behind. The commits are those that
+compaction has left in `__consumer_offsets`; the lag at each is that at its own time.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from workbench.coordinator.commit_lag import CommitLag, lags_of
+from workbench.coordinator.groups.commit_history import (
+    IN_FORCE,
+    OVERTAKEN,
+    REMOVED,
+    SUPERSEDED,
+    Commit,
+    CommitHistory,
+)
+from workbench.coordinator.groups.stored_groups import CommittedOffset, StoredGroups
+from workbench.files.names import TopicPartition
+from workbench.inspection.unread_part import UnreadPart, unread_part
+from workbench.runtime.times import age_text, time_text, with_hours
+from workbench.runtime.words import plural
+from workbench.tables.stuck import GroupLagRow
+
+FINE: Final = "fine"
+BEHIND: Final = "falling behind"
+STALLED: Final = "stalled"
+UNKNOWN: Final = "unknown"
+
+_DONE: Final = frozenset({IN_FORCE, SUPERSEDED, REMOVED, OVERTAKEN})
+
+WINDOW_MS: Final = 3_600_000
+"""The default window: the hour before the newest commit of any group."""
+
+Key = tuple[str, TopicPartition]
+
+
+def group_lags(
+    coordinator: StoredGroups, now: int | None = None, window_ms: int = WINDOW_MS
+) -> Iterator[GroupLagRow]:
+    """Yield one row per offset that a restarted broker returns, by group and partition.
+
+    Args:
+        coordinator: the loaded groups.
+        now: ms; the end of the window. None, or an earlier time: the newest commit of any group,
+            because the directories of a stopped broker are as old as that.
+        window_ms: its length.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    history = CommitHistory(None)
+    coordinator.observe(history, None)
+    commits = [each for each in history.commits if each.fate in _DONE]
+    offsets = [each for each in coordinator.offsets(None) if each.unserved is None]
+    times = [each.committed.commit_timestamp for each in offsets]
+    moment = max([*times, now or 0])
+    recent: dict[Key, list[Commit]] = {}
+    for each in commits:
+        if each.committed is None:
+            continue
+        if moment - window_ms <= each.committed.commit_timestamp <= moment:
+            recent.setdefault((each.group, each.where), []).append(each)
+    for offset in offsets:
+        mine = recent.get((offset.group, offset.where), [])
+        yield _row(coordinator, offset, mine, moment, window_ms)
+
+
+def _row(
+    coordinator: StoredGroups,
+    offset: CommittedOffset,
+    commits: Sequence[Commit],
+    moment: int,
+    window_ms: int,
+) -> GroupLagRow:
+    position, committed = offset.position, offset.committed
+    partition = coordinator.logs.partition(offset.where)
+    unread: UnreadPart | None = None
+    if partition is not None and position.lag is not None and position.lag >= 0:
+        try:
+            unread = unread_part(partition, committed.offset)
+        except OSError:  # `verify` says so
+            unread = None
+    verdict, reason = _verdict(offset, commits, lags_of(commits, coordinator.logs), moment)
+    lag_ms = None if unread is None or position.lag is None else 0
+    if unread is not None and position.lag:
+        lag_ms = None if unread.time is None else max(0, moment - unread.time)
+    if not commits and position.lag:
+        reason += f" (no commit in the {with_hours(window_ms, ' ms')} before {time_text(moment)})"
+    return GroupLagRow(
+        offset.group,
+        *offset.where,
+        verdict,
+        committed.offset,
+        committed.commit_timestamp,
+        position.log_end_offset,
+        position.lag,
+        lag_ms,
+        None if unread is None else unread.size,
+        len(commits),
+        reason,
+    )
+
+
+def _verdict(
+    offset: CommittedOffset, commits: Sequence[Commit], lags: Sequence[CommitLag], moment: int
+) -> tuple[str, str]:
+    """Return the verdict on an offset, and why.
+
+    Args:
+        offset: the offset that is in force.
+        commits: of its group and partition in the window, in the order of the log.
+        lags: the lag at each.
+        moment: ms; the end of the window.
+    """
+    lag, last = offset.position.lag, offset.committed
+    if lag is None:
+        return UNKNOWN, offset.position.reason
+    if lag < 0:
+        return UNKNOWN, offset.position.reason
+    if not lag:
+        return FINE, "every record is consumed"
+    waiting = plural(lag, "record")
+    known = [each.lag for each in lags if each.lag is not None]
+    if 0 in known:
+        return FINE, f"{waiting} wait, and a commit in the window left none"
+    if not commits:
+        age = age_text(moment - last.commit_timestamp)
+        return STALLED, f"{waiting} wait, and the last commit is {age}"
+    first = commits[0].committed
+    assert first is not None
+    if len(commits) > 1 and first.offset >= last.offset:
+        span = with_hours(last.commit_timestamp - first.commit_timestamp, " ms")
+        again = f"{len(commits)} commits in {span} say {last.offset}"
+        return STALLED, f"{waiting} wait, and {again}"
+    if len(commits) > 1 and len(known) == len(commits) and _only_grows(known):
+        grown = f"the lag grew from {known[0]:,} to {known[-1]:,} over {len(commits)} commits"
+        return BEHIND, f"{waiting} wait, and {grown}"
+    if len(commits) == 1:
+        return UNKNOWN, f"{waiting} wait, and the window has one commit: no trend"
+    return FINE, f"{waiting} wait, and {len(commits)} commits in the window go on"
+
+
+def _only_grows(lags: Sequence[int]) -> bool:
+    return lags[-1] > lags[0] and all(before <= after for before, after in pairwise(lags))

@@ -1,0 +1,1 @@
+"""Will topics be served after a restore, an upgrade, a migration or a move of disks?"""

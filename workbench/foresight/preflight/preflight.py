@@ -1,0 +1,365 @@
+"""Answer whether topics will be served after a start on log directories; nothing is written.
+
+Every verdict follows from `predict_startup`, the one judge of starts.
+"""
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Final, NamedTuple
+
+from workbench.config.broker_config import BrokerConfig
+from workbench.config.broker_rules import StrayRule
+from workbench.files.names import DirectoryName, parse_directory_name
+from workbench.files.text import format_uuid
+from workbench.foresight.preflight.actions import step_for
+from workbench.foresight.preflight.concerns import concerns_of_version
+from workbench.foresight.preflight.results import (
+    Concern,
+    DirectoryPreflight,
+    Preflight,
+    Recovery,
+    TopicPreflight,
+    TopicVerdict,
+)
+from workbench.foresight.startup.node import is_kraft_node
+from workbench.foresight.startup.prediction import PartitionStart, StartupPrediction
+from workbench.inspection.broker_version import shown_version
+from workbench.inspection.cluster.image import StoredCluster
+from workbench.inspection.cluster.loading import stored_cluster
+from workbench.inspection.findings import SEVERITIES
+from workbench.inspection.listing import Listing
+from workbench.inspection.unreadable import if_readable
+from workbench.runtime.words import plural
+
+_LOADED: Final = frozenset({"served", "damaged"})
+_MEASURED_FROM: Final = 16 << 20  # bytes: less says little about a rate
+_WORST: Final[tuple[TopicVerdict, ...]] = (
+    "not served", "unknown", "empty", "deleted", "damaged", "served",
+)  # fmt: skip
+_NAMED: Final = 5
+_UNNAMED: Final = "no topic of the cluster has this name: its topic id is another topic's"
+_UNKNOWN_ID: Final = "whether the cluster knows the topic's id is in no file here"
+
+
+def judge_preflight(
+    listing: Listing,
+    prediction: StartupPrediction,
+    config: BrokerConfig,
+    *,
+    rate: float | None = None,
+    are_topics_given: bool = False,
+) -> Preflight:
+    """Return the preflight that follows from a prediction.
+
+    Args:
+        listing: the log directories.
+        prediction: the prediction of a start on them.
+        config: the broker's configuration.
+        rate: bytes per second that one recovery thread reads; None: as measured here, if enough
+            was read.
+        are_topics_given: whether the ids of the cluster's topics were given to the prediction.
+    """
+    cluster = if_readable(partial(stored_cluster, listing)) or StoredCluster()
+    shown = shown_version(listing, cluster)
+    recovery = _recovery(prediction, config, rate)
+    known = _Known(
+        are_topics_given or _are_topics_known(prediction),
+        None if are_topics_given else _names_of_topics(prediction, cluster),
+    )
+    topics = tuple(_topics(_replicas(listing, prediction, known)))
+    concerns = [
+        *_of_directories(prediction),
+        *_of_topics(prediction, topics_known=known.is_complete),
+        *_of_zookeeper(listing, prediction),
+        *_of_shutdown(prediction, recovery),
+        *_of_logs(prediction),
+        *concerns_of_version(listing, prediction.broker, shown, cluster),
+    ]
+    concerns.sort(key=lambda each: -SEVERITIES.index(each.severity))
+    directories = tuple(_directories(listing, prediction))
+    return Preflight(prediction, shown, directories, topics, tuple(concerns), recovery)
+
+
+def _are_topics_known(prediction: StartupPrediction) -> bool:
+    """Whether the prediction had a metadata log to ask, or the node has no use for one."""
+    metadata = prediction.metadata
+    is_judged = metadata is None or not metadata.note or metadata.log is not None
+    return is_judged or prediction.broker.rules.strays is StrayRule.KEPT or _is_migrated(prediction)
+
+
+def _names_of_topics(
+    prediction: StartupPrediction, cluster: StoredCluster
+) -> Collection[str] | None:
+    """Return the names of the cluster's topics; None where the node may not know all of them."""
+    metadata = prediction.metadata
+    if metadata is None or metadata.log is None or metadata.note or not cluster.topic_ids:
+        return None
+    return cluster.topic_ids.keys()
+
+
+def _is_migrated(prediction: StartupPrediction) -> bool:
+    metadata = prediction.metadata
+    return metadata is not None and "ZooKeeper" in metadata.note
+
+
+def _directories(listing: Listing, prediction: StartupPrediction) -> Iterator[DirectoryPreflight]:
+    roots = {os.path.abspath(root.path): root for root in listing.roots}
+    for row in prediction.directories:
+        root = roots.get(os.path.abspath(row.path))
+        meta = None if root is None else if_readable(partial(getattr, root, "meta_properties"))
+        directory_id = None if meta is None else meta.directory_id
+        yield DirectoryPreflight(
+            row.path,
+            row.verdict,
+            None if meta is None else meta.cluster_id,
+            None if meta is None else meta.node_id,
+            None if directory_id is None else format_uuid(directory_id),
+            row.had_clean_shutdown,
+            sum(each.recovery_bytes for each in prediction if each.directory == row.path),
+        )
+
+
+def _recovery(prediction: StartupPrediction, config: BrokerConfig, rate: float | None) -> Recovery:
+    by_directory: dict[str, list[int]] = {}
+    for row in prediction:
+        by_directory.setdefault(row.directory, []).append(row.recovery_bytes)
+    if prediction.metadata is not None and prediction.metadata.log is not None:
+        log = prediction.metadata.log
+        by_directory.setdefault(log.directory, []).append(log.recovery_bytes)
+    logs = sum(row.recovery_bytes for row in prediction)
+    size = sum(map(sum, by_directory.values()))
+    threads = config.num_recovery_threads_per_data_dir
+    source = "as given"
+    if rate is None and logs >= _MEASURED_FROM and prediction.seconds:
+        rate, source = logs / prediction.seconds, "as fast as this machine recovered them just now"
+    elif rate is None:
+        source = "too little to measure how long that takes"
+    seconds = None
+    if rate is not None:
+        slowest = (max(sum(each) / threads, *each) for each in by_directory.values())
+        seconds = max(slowest, default=0.0) / rate
+    return Recovery(size, threads, rate, source, seconds)
+
+
+class _Known(NamedTuple):
+    """What the node knows about the cluster's topics.
+
+    Attributes:
+        is_complete: whether a log whose topic it does not know is found out here.
+        names: the names of the topics; None where it may not know all of them.
+    """
+
+    is_complete: bool
+    names: Collection[str] | None
+
+
+class _Replica(NamedTuple):
+    """A log of a partition, and whether it is served.
+
+    Attributes:
+        verdict, reason: of the log.
+        start: the prediction; None if the node makes an empty log.
+        size: bytes of its segments.
+    """
+
+    verdict: TopicVerdict
+    reason: str
+    start: PartitionStart | None = None
+    size: int = 0
+
+
+def _replicas(
+    listing: Listing, prediction: StartupPrediction, known: _Known
+) -> Iterator[tuple[DirectoryName, _Replica]]:
+    """Yield every log that may be a partition's, and every one that the node creates."""
+    sizes = {
+        os.path.join(os.path.abspath(root.path), partition.name): partition.size
+        for root in listing.roots
+        for partition in root.partitions
+    }
+    for row in prediction:
+        name = parse_directory_name(row.name)
+        if name is None or (row.verdict == "future" and not row.becomes_log):
+            continue
+        verdict, reason = _verdict_of_log(row, name.topic, prediction, known)
+        size = sizes.get(os.path.join(row.directory, row.name), 0)
+        yield name, _Replica(verdict, f"{row.name}: {reason}" if reason else "", row, size)
+    metadata = prediction.metadata
+    for created in () if metadata is None else metadata.created:
+        name = parse_directory_name(created)
+        if name is not None:
+            yield name, _Replica("empty", f"{created}: these directories have no log of it")
+
+
+def _verdict_of_log(
+    row: PartitionStart, topic: str, prediction: StartupPrediction, known: _Known
+) -> tuple[TopicVerdict, str]:
+    """Return whether a log is served, and why not."""
+    verdict, reason = _of_partition(row)
+    if verdict == "deleted":
+        return verdict, reason
+    if not prediction.starts:
+        own = reason if verdict == "not served" else "the broker does not start"
+        return "not served", own
+    directory = next(each for each in prediction.directories if each.path == row.directory)
+    if directory.verdict == "unread":
+        return "unknown", directory.problem
+    if directory.verdict == "offline":
+        return "not served", f"its log directory goes offline: {directory.problem}"
+    if verdict in _LOADED and known.names is not None and topic not in known.names:
+        return "not served", _UNNAMED
+    if verdict in _LOADED and not known.is_complete:
+        return "unknown", _UNKNOWN_ID
+    return verdict, reason
+
+
+def _topics(replicas: Iterable[tuple[DirectoryName, _Replica]]) -> Iterator[TopicPreflight]:
+    """Yield one row per topic, by the best log of each of its partitions."""
+    found: dict[str, dict[int, _Replica]] = {}
+    for name, replica in replicas:
+        partitions = found.setdefault(name.topic, {})
+        before = partitions.get(name.partition, replica)
+        partitions[name.partition] = max(before, replica, key=_rank)
+    for topic, partitions in sorted(found.items()):
+        every = [replica for _, replica in sorted(partitions.items())]
+        rows = [row for row in every if row.verdict != "deleted"] or every
+        worst = min(rows, key=_rank).verdict
+        is_part = worst == "not served" and any(row.verdict != worst for row in rows)
+        reasons = [row.reason for row in rows if row.verdict == worst and row.reason]
+        more = f"; and {len(reasons) - 1} more" if len(reasons) > 1 else ""
+        starts = [row.start for row in rows if row.start is not None]
+        yield TopicPreflight(
+            topic,
+            "served in part" if is_part else worst,
+            len(rows),
+            sum(row.size for row in rows),
+            sum(each.recovery_bytes for each in starts),
+            sum(each.bytes_cut for each in starts),
+            reasons[0] + more if reasons else "",
+        )
+
+
+def _rank(replica: _Replica) -> int:
+    return _WORST.index(replica.verdict)
+
+
+def _of_partition(row: PartitionStart) -> tuple[TopicVerdict, str]:
+    if row.verdict == "unread":
+        return "unknown", row.reason
+    if row.verdict == "deleted":
+        return "deleted", row.reason
+    if row.verdict not in {"loads", "recovers", "future"}:
+        return "not served", f"{row.verdict}: {row.reason}"
+    if row.bytes_cut:
+        return "damaged", f"{row.bytes_cut:,} bytes are truncated"
+    if row.unnoticed:
+        return "damaged", row.unnoticed[0]
+    return "served", ""
+
+
+def _of_directories(prediction: StartupPrediction) -> Iterator[Concern]:
+    for row in prediction.directories:
+        if row.verdict == "refuses":
+            yield Concern(row.kind, "error", row.problem, step_for(row.kind))
+        elif row.verdict == "offline":
+            what = f"{row.path} goes offline, with every log in it: {row.problem}"
+            action = (
+                "Mend what is named, or restore the file from a backup; "
+                "kafka-workbench verify shows the damage"
+            )
+            yield Concern("offline", "error", what, action)
+        elif row.verdict == "unread":
+            action = "Run it as a user that can read the files, with real files instead of links"
+            yield Concern("unreadable", "warning", f"{row.path} {row.problem}", action)
+
+
+def _of_topics(prediction: StartupPrediction, *, topics_known: bool) -> Iterator[Concern]:
+    metadata = prediction.metadata
+    if metadata is None or not prediction.starts:
+        return
+    if not topics_known or (metadata.note and metadata.log is not None):
+        action = (
+            "Give the directory of __cluster_metadata-0 too, first or as metadata.log.dir; it must "
+            "be that of the cluster that the node joins"
+        )
+        yield Concern("topics-unknown", "warning", metadata.note, action)
+    elif _is_migrated(prediction):
+        action = (
+            "Do not start: start the last version with ZooKeeper (3.9 or earlier), migrate the "
+            "cluster to KRaft there, and upgrade then"
+        )
+        yield Concern("zookeeper", "error", metadata.note, action)
+    strays = [row for row in prediction if row.verdict == "stray"]
+    if strays:
+        what = (
+            f"{plural(len(strays), 'log')} will not be served, as stray: "
+            f"{_some([f'{row.name} ({row.reason})' for row in strays])}"
+        )
+        action = (
+            "If they are to be served, start with the metadata log that has their topic ids; "
+            "otherwise read them with kafka-workbench serve or export, or copy them into a running "
+            "cluster"
+        )
+        yield Concern("stray", "error", what, action)
+    if metadata.created:
+        what = f"the node makes empty logs for {_some(metadata.created)}"
+        action = (
+            "Put the directories of these partitions into log.dirs before the start, unless "
+            "another replica has the records"
+        )
+        yield Concern("created", "warning", what, action)
+
+
+def _of_zookeeper(listing: Listing, prediction: StartupPrediction) -> Iterator[Concern]:
+    """Yield that a broker with ZooKeeper is told its topics by ZooKeeper."""
+    if not is_kraft_node(prediction.broker.rules, listing.roots) and prediction.starts:
+        what = (
+            "which topics exist is in ZooKeeper, not in these directories: a log loads and stays, "
+            "and is served if ZooKeeper has its topic"
+        )
+        action = "Compare the topics above with kafka-topics.sh --list of the running cluster"
+        yield Concern("topics-in-zookeeper", "info", what, action)
+
+
+def _of_shutdown(prediction: StartupPrediction, recovery: Recovery) -> Iterator[Concern]:
+    unclean = [each.path for each in prediction.directories if not each.had_clean_shutdown]
+    if not unclean:
+        return
+    what = f"no clean shutdown of {_some(unclean)}: {recovery}"
+    action = ""
+    if recovery.size >= _MEASURED_FROM:
+        action = (
+            "Let the start limit of the service or orchestrator exceed the time of recovery, and "
+            "raise num.recovery.threads.per.data.dir for it"
+        )
+    yield Concern("unclean-shutdown", "warning" if recovery.size else "info", what, action)
+
+
+def _of_logs(prediction: StartupPrediction) -> Iterator[Concern]:
+    cut = [row for row in prediction if row.bytes_cut]
+    if cut:
+        what = (
+            f"the start truncates {sum(row.bytes_cut for row in cut):,} bytes: "
+            f"{_some([f'{row.name} ({row.bytes_cut:,})' for row in cut])}"
+        )
+        action = (
+            "Copy the directories before the start if no other replica has what is truncated; "
+            "kafka-workbench verify says which offsets it holds"
+        )
+        yield Concern("truncated", "warning", what, action)
+    unnoticed = [row for row in prediction if row.unnoticed]
+    if unnoticed:
+        what = f"damage that the broker does not detect: {_some([row.name for row in unnoticed])}"
+        action = "Replace these logs by those of another replica, or see kafka-workbench verify"
+        yield Concern("undetected", "warning", what, action)
+    deleted = [row.name for row in prediction if row.verdict == "deleted"]
+    if deleted:
+        what = f"the broker deletes {_some(deleted)}"
+        action = "Copy what is still needed of them before the start"
+        yield Concern("deleted", "warning", what, action)
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
