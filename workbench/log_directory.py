@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # Arrow and the engine that writes are imported when they are
     from workbench.comparison.results import PartitionComparison
     from workbench.config.broker_config import BrokerConfig
     from workbench.config.settings import Settings
+    from workbench.foresight.copies.undeleting import BroughtBack
     from workbench.foresight.preflight.results import Preflight
     from workbench.foresight.startup.prediction import StartupPrediction
     from workbench.loaders.scan.scan import Scan
@@ -758,6 +759,30 @@ class LogDirectory(Mapping[str, Partition]):
 
         rows = stuck_rows(self.listing, config, now=now, window_ms=window_ms, kafka=kafka)
         return table_of(StuckRow, rows)
+
+    def undelete(
+        self, topic: str, to: StrPath, *, topic_id: UUID | None = None
+    ) -> "list[BroughtBack]":
+        """Copy the deleted (`-delete`) and stray logs of a topic into a new log directory.
+
+        There they have the names that brokers serve. `serve` and scans read the copy as it is. A
+        broker serves its directories if the cluster has a topic with the id in
+        `partition.metadata`: create the topic again, stop the broker, and put them in place of the
+        new, empty ones, with the new id as ``topic_id``.
+
+        Args:
+            topic: its name.
+            to: the copy, missing or empty.
+            topic_id: the id of the topic in the cluster that is to serve it; None keeps the log's.
+
+        Raises:
+            LookupError: no directory of the topic is deleted or stray.
+            OutputError: ``to`` holds something, or one path contains the other.
+            OSError: reading or writing failed.
+        """
+        from workbench.foresight.copies.undeleting import undelete
+
+        return undelete(self.listing, topic, os.fspath(to), topic_id)
 
     def report(
         self, *, now: int | None = None, kafka: str | None = None, deep: bool = False

@@ -82,6 +82,7 @@ SECTIONS: Final = {
     },
     "Do what a broker does, in a copy": {
         "recover": ("foresight.recover", "Recover a log directory, into a copy."),
+        "undelete": ("foresight.undelete", "Bring a deleted topic back, in a copy."),
         "retention": ("foresight.retention", "Delete old segments, in a copy."),
         "compact": ("foresight.compact", "Compact logs, in a copy."),
     },

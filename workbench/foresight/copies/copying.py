@@ -73,7 +73,7 @@ def copy_log_directory(source: str, target: str) -> list[LeftOut]:
             os.mkdir(into)
         if files is not None:
             return sorted(_copy_mounted(files, source, into))
-        return sorted(_copy_folder(source, into))
+        return sorted(copy_folder_into(source, into))
 
 
 def is_partition(path: str) -> bool:
@@ -111,7 +111,7 @@ def _copy_mounted_file(source: str, target: str) -> None:
         writing.truncate(size)
 
 
-def _copy_folder(source: str, target: str) -> Iterator[LeftOut]:
+def copy_folder_into(source: str, target: str) -> Iterator[LeftOut]:
     """Copy a directory's entries into an existing one; yield what is left out."""
     folders = [(source, target)]
     for from_, to in folders:  # grows during the loop

@@ -356,7 +356,10 @@ def _of_logs(prediction: StartupPrediction) -> Iterator[Concern]:
     deleted = [row.name for row in prediction if row.verdict == "deleted"]
     if deleted:
         what = f"the broker deletes {_some(deleted)}"
-        action = "Copy what is still needed of them before the start"
+        action = (
+            "Copy what is still needed of them before the start: kafka-workbench undelete DIR -t "
+            "TOPIC --to OUT"
+        )
         yield Concern("deleted", "warning", what, action)
 
 

@@ -199,7 +199,7 @@ def _require(
         if folders:
             raise LookupError(
                 f"{what} {name} is not in use; its folder is {folders[0]}: name it, or ask for "
-                "everything"
+                "everything; kafka-workbench undelete brings it back in a copy"
             )
         hint = did_you_mean(str(name), sorted(map(str, there)))
         raise LookupError(f"unknown {what} {name}{hint}")

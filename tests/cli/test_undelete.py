@@ -1,0 +1,97 @@
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+import workbench as wb
+from tests.cli.program import run
+from tests.field.cases import open_field_case
+from tests.kafka_broker import Broker
+from tests.trees import snapshot
+
+OTHER_ID = "AAAAAAAAAAAAAAAAAAAHkQ"
+
+
+@pytest.fixture(name="data")
+def data_(tmp_path: Path) -> Path:
+    """Return a directory of a real broker with the deleted topic ledger, of 300 records."""
+    return open_field_case("deleted-topic", tmp_path).data
+
+
+def consumed(servers: str, topic: str, count: int) -> list[bytes]:
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": "reader"})
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    found: list[bytes] = []
+    while len(found) < count:
+        message = consumer.poll(30)
+        assert message is not None
+        assert message.error() is None
+        found.append(message.value() or b"")
+    consumer.close()
+    return found
+
+
+def test_a_deleted_topic_is_read_by_a_client_of_serve(data: Path, tmp_path: Path) -> None:
+    before = snapshot(data)
+    outcome = run("undelete", data, "-t", "ledger", "--to", tmp_path / "out", "--json")
+    assert outcome.code == 0
+    assert snapshot(data) == before
+    (row,) = outcome.json
+    assert row["path"] == str(tmp_path / "out" / "ledger-0")
+    assert os.path.basename(row["source"]).endswith("-delete")
+    logs = wb.open_log_directory(tmp_path / "out")
+    assert logs.scan("ledger").count() == 300
+    assert logs["ledger-0"].topic_id == row["topic_id"]
+    with wb.serve(logs) as server:
+        assert len(consumed(server.bootstrap_servers, "ledger", 300)) == 300
+
+
+def test_the_topic_gets_the_id_that_is_given(data: Path, tmp_path: Path) -> None:
+    options = ("-t", "ledger", "--to", tmp_path / "out", "--topic-id", OTHER_ID)
+    assert run("undelete", data, *options).code == 0
+    assert wb.open_log_directory(tmp_path / "out")["ledger-0"].topic_id == OTHER_ID
+    assert run("undelete", data, *options).code == 3  # OUT is not empty
+    assert run("undelete", data, "-t", "ledger", "--to", data / "x").code == 3
+
+
+def test_a_topic_that_is_not_deleted_is_named(data: Path, tmp_path: Path) -> None:
+    outcome = run("undelete", data, "-t", "ledgre", "--to", tmp_path / "out")
+    assert outcome.code == 3
+    assert "no directory of topic ledgre is deleted or stray; did you mean ledger?" in outcome.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.broker
+@pytest.mark.slow
+def test_a_real_broker_serves_what_was_brought_back(tmp_path: Path) -> None:
+    broker = Broker("4.3.1", tmp_path / "broker")
+    with broker:
+        servers = broker.bootstrap
+        admin = AdminClient({"bootstrap.servers": servers})
+        admin.create_topics([NewTopic("ledger", 1, 1)])["ledger"].result()
+        producer = Producer({"bootstrap.servers": servers})
+        for number in range(50):
+            producer.produce("ledger", b"%d" % number, partition=0)
+        assert producer.flush(60) == 0
+        admin.delete_topics(["ledger"])["ledger"].result()
+        while not list(broker.data.glob("ledger-0.*-delete")):
+            pass
+        broker.kill()
+    disk = tmp_path / "disk"
+    shutil.copytree(broker.data, disk)  # the next start removes what is deleted
+    with broker:
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+        admin.create_topics([NewTopic("ledger", 1, 1)])["ledger"].result()
+    topic_id = wb.open_log_directory(broker.data)["ledger-0"].topic_id
+    assert topic_id is not None
+    options = ("-t", "ledger", "--to", tmp_path / "out", "--topic-id", topic_id)
+    assert run("undelete", disk, *options).code == 0
+    shutil.rmtree(broker.data / "ledger-0")
+    shutil.move(tmp_path / "out" / "ledger-0", broker.data / "ledger-0")
+    with broker:
+        found = consumed(broker.bootstrap, "ledger", 50)
+    assert found == [b"%d" % number for number in range(50)]
