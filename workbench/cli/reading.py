@@ -16,6 +16,7 @@ from workbench.file_system.source import FileSource
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
 from workbench.inspection.unreadable import findings_about_records
+from workbench.loaders.scan.newest import are_in, newest_offsets
 from workbench.loaders.scan.not_searched import NotSearched, summary, unread_by
 from workbench.loaders.scan.plan import LOWEST, SegmentRead
 from workbench.loaders.scan.segment_chunks import RecordChoice, as_it_is, read_prepared
@@ -64,6 +65,7 @@ class Reading:
         batch_count: batches read so far, wanted or not.
         unread: keys and values that paths of a query could not look into; the caller counts them.
         query: the query.
+        latest: whether only the newest record of each key is wanted.
     """
 
     selection: Selection
@@ -76,6 +78,7 @@ class Reading:
     batch_count: int = 0
     unread: int = 0
     query: str = ""
+    latest: bool = False
 
     def __iter__(self) -> Iterator[Part]:
         """Yield parts in log order: partitions sorted, offsets ascending.
@@ -104,6 +107,7 @@ class Reading:
         reads = self.selection.plan(partition, below_start=self.all_batches)
         times, check_crc = self.selection.times, self.selection.check_crc
         choice = RecordChoice(self.options, times, self.include_control, check_crc)
+        newest = newest_offsets(reads, pool) if self.latest else None
         workers = useful(self.workers, sum(map(size_of, reads)))
         found = read_prepared(reads, choice, as_it_is, pool, workers=workers, skips_removed=True)
         with closing(found):
@@ -113,6 +117,8 @@ class Reading:
                 self.batch_count += len(rows)
                 inside = (rows["last_offset"] >= read.low) & (rows["base_offset"] < read.high)
                 wanted = keep & (chunk.columns.offsets >= start)
+                if newest is not None:
+                    wanted &= are_in(chunk.columns.offsets, newest)
                 yield Part(read.partition, read, rows[inside], chunk.columns, rows, wanted)
 
     def require_batches(self) -> None:

@@ -79,6 +79,8 @@ class FileRow(NamedTuple):
     size: Annotated[int, "bytes of the file"]
     occupied_bytes: _Occupied
     modified: Annotated[Time, "when it was modified"]
+    by_hand: Annotated[str, "whether it may be deleted by hand, broker stopped: yes, no or look"]
+    why: Annotated[str, "what a broker does with it, or without it"]
 
 
 class DiskUsageRow(NamedTuple):

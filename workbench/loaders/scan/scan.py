@@ -30,6 +30,7 @@ from workbench.loaders.scan.column_engines import (
     data_frame,
     register_view,
 )
+from workbench.loaders.scan.newest import Longs, are_in, newest_offsets
 from workbench.loaders.scan.not_searched import NotSearched, left_out, unread_by
 from workbench.loaders.scan.plan import (
     HIGHEST,
@@ -46,7 +47,7 @@ from workbench.loaders.scan.scan_options import OnCorrupt, ScanOptions
 from workbench.loaders.scan.segment_batches import EVERY_RECORD, ReadOptions, read_segments
 from workbench.loaders.scan.splits import size_of
 from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
-from workbench.record.buffers import lent_pool
+from workbench.record.buffers import BufferPool, lent_pool
 from workbench.runtime.extras import optional
 from workbench.runtime.several import several
 from workbench.runtime.times import time_range
@@ -107,6 +108,9 @@ class Scan:
             ``.swap``), metadata snapshots, folders that are marked for deletion, strays and future
             ones, and batches whose CRC is invalid. An offset can come several times; the column
             ``file`` says where each is.
+        latest: whether to return only the newest record of each key of a partition, among those of
+            ``offsets`` and the isolation level; null values show which keys end in a tombstone.
+            Records without a key are left out. The keys are read once more, before the records.
 
     Raises:
         LookupError: a topic, partition or column does not exist.
@@ -146,6 +150,9 @@ class Scan:
         if self.limit is not None and self.limit < 0:
             raise ValueError(f"limit is {self.limit}, below 0")
         self.everything = options.get("everything", False)
+        self.latest = options.get("latest", False)
+        if self.latest and self.everything:
+            raise ValueError("latest=True asks for one record of each key, everything=True for all")
         self._place = _kept(options.get("topics")), _kept(options.get("partitions"))
         where = options.get("where", "")
         self.where = where if isinstance(where, Query) else parse(where)
@@ -249,6 +256,7 @@ class Scan:
         tables = [self._bare(columns, []).schema.empty_table()]
         for partition in self.partitions:
             first = self._bare(columns, [partition])
+            first.latest = False
             tables.append(first.head(max(SAMPLE // len(self.partitions), 1)))
         return pa.concat_tables(tables)
 
@@ -292,9 +300,10 @@ class Scan:
         """
         schema = self.schema
         is_plain = self.is_plain
-        options = self.options
-        if not is_plain:
-            options = dataclasses.replace(options, columns=self.values.read)
+        asked = tuple(self.options.columns if is_plain else self.values.read)
+        hidden = ("offset",) if self.latest and "offset" not in asked else ()
+        options = dataclasses.replace(self.options, columns=(*asked, *hidden))
+        newest: dict[str, Longs] = {}
         self.findings, self.unread = [], 0
         left = HIGHEST if self.limit is None else self.limit
         for partition in self.partitions if left else ():
@@ -309,6 +318,7 @@ class Scan:
             for read, _, (batch, unread), findings in found:
                 self._note(findings)
                 self.unread += unread
+                batch = self._newest(batch, read, reads, newest, asked)  # noqa: PLW2901
                 taken = batch if batch.num_rows <= left else batch.slice(0, left)
                 left -= taken.num_rows
                 if is_plain and taken.num_rows:
@@ -325,6 +335,32 @@ class Scan:
                 CorruptDataWarning,
                 stacklevel=2,
             )
+
+    def _newest(
+        self,
+        batch: pa.RecordBatch,
+        read: SegmentRead,
+        reads: Sequence[SegmentRead],
+        known: dict[str, Longs],
+        asked: Sequence[str],
+    ) -> pa.RecordBatch:
+        """Return the records of a batch that are the newest of their keys; all, unless `latest`.
+
+        Args:
+            batch: has offsets.
+            read: what it was read of.
+            reads: all that is read.
+            known: path of a partition → offsets of the newest records; it is filled in.
+            asked: the columns to return.
+        """
+        if not self.latest:
+            return batch
+        path = read.partition.path
+        if path not in known:
+            mine = [each for each in reads if each.partition is read.partition]
+            known[path] = newest_offsets(mine, BufferPool())
+        offsets = batch.column("offset").to_numpy()
+        return batch.filter(pa.array(are_in(offsets, known[path]))).select(asked)
 
     def _threads(self, reads: Sequence[SegmentRead]) -> int:
         """Return how many workers have something to do."""

@@ -31,6 +31,7 @@ class RecordOptions(TypedDict, total=False):
     on_corrupt: OnCorrupt
     workers: int | None
     everything: bool
+    latest: bool
 
 
 class ScanOptions(RecordOptions, total=False):
@@ -46,6 +47,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "check_crc": True,
     "on_corrupt": "report",
     "everything": False,
+    "latest": False,
 }
 """What options are that are not given; the others are None."""
 

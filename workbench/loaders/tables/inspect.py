@@ -25,6 +25,7 @@ from workbench.inspection.verify.verify import verify_partitions
 from workbench.loaders.scan.plan import choose_partitions
 from workbench.loaders.schemas import schema_of
 from workbench.loaders.tables import segment_tables
+from workbench.loaders.tables.by_hand import by_hand
 from workbench.loaders.tables.cluster_tables import ClusterTables
 from workbench.loaders.tables.disk_usage import file_kind, usage_of_partition, usage_of_root
 from workbench.loaders.tables.keys import key_table
@@ -517,19 +518,22 @@ class Inspect(ClusterTables):
         return finding_table(found)
 
     def files(self) -> pa.Table:
-        """Return one row per file (`FileRow`), even those that no broker knows."""
+        """Return one row per file (`FileRow`), even those that no broker knows.
+
+        ``by_hand`` says whether it may be deleted when the disk is full.
+        """
 
         def rows() -> Iterator[FileRow]:
             for root in self._listing.roots:
                 unknown = set(root.unknown)
                 for f in root.files:
                     kind = "unknown" if f in unknown else f.name
-                    size, modified = f.size, f.modified_ms
-                    yield FileRow(root.path, None, f.name, kind, size, f.occupied, modified)
+                    sizes = f.size, f.occupied, f.modified_ms
+                    yield FileRow(root.path, None, f.name, kind, *sizes, *by_hand(f, None))
                 for p in root.partitions:
                     for f in p.files:
                         kind = file_kind(f, p)
-                        size, modified = f.size, f.modified_ms
-                        yield FileRow(root.path, p.name, f.name, kind, size, f.occupied, modified)
+                        sizes = f.size, f.occupied, f.modified_ms
+                        yield FileRow(root.path, p.name, f.name, kind, *sizes, *by_hand(f, p))
 
         return table_of(FileRow, rows())

@@ -51,6 +51,10 @@ _DAMAGED: Final = 2  # exit code with --strict
     "--newest", type=click.IntRange(min=1), metavar="N",
     help="Print the newest N records of each partition, the newest first.",
 )  # fmt: skip
+@click.option(
+    "--latest", is_flag=True,
+    help="Print only the newest record of each key of a partition; a null value is a tombstone.",
+)  # fmt: skip
 @click.option("--control", is_flag=True, help="Also print control records.")
 @click.option(
     "--batches/--no-batches", default=None, help="Also print batches. Default: only in text."
@@ -70,6 +74,7 @@ def command(
     as_json: bool,
     line: str | None,
     newest: int | None,
+    latest: bool,
     control: bool,
     batches: bool | None,
     records: bool,
@@ -97,7 +102,11 @@ def command(
     Exit codes: 0 done, 2 with --strict: data was left out. A file without a batch is not a log: 3.
     """
     selection = select_records(**choice)
-    if line is not None or newest is not None:
+    if latest and newest is not None:
+        raise click.UsageError("--latest and --newest choose records in two ways: give one")
+    if latest and selection.everything:
+        raise click.UsageError("--latest asks for one record of each key, --everything for all")
+    if line is not None or newest is not None or latest:
         batches = False
     is_text = (form or ("jsonl" if as_json or not is_terminal() else "text")) == "text"
     with_batches = is_text if batches is None else batches
@@ -107,6 +116,7 @@ def command(
         include_control=control,
         all_batches=with_batches,
         quiet=is_terminal(),
+        latest=latest,
         options=json_lines.EVERYTHING if records else 0,
     )
     if line is not None:

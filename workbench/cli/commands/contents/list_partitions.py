@@ -30,6 +30,7 @@ from workbench.inspection.partition import Partition
 from workbench.inspection.record_counts import count_records
 from workbench.inspection.remote_tier.segment_rows import remote_totals
 from workbench.inspection.unreadable import findings_of_unread, if_readable, unreadable
+from workbench.log_directory import LogDirectory
 from workbench.runtime.words import plural
 from workbench.tables.columns import json_of
 from workbench.tables.directories import ListingRow
@@ -45,6 +46,10 @@ SORTS: Final = ("name", "size", "segments", "offsets", "modified", "records")
     "--records", "counts", is_flag=True,
     help="Count the records that consumers of each isolation level get, by batch headers.",
 )  # fmt: skip
+@click.option(
+    "--files", "deletable", is_flag=True,
+    help="Show which files may be deleted by hand when the disk is full, and which never.",
+)  # fmt: skip
 @click.option("--sort", type=click.Choice(SORTS), default="name", help="Sort by this column.")
 @click.option("--reverse", "-r", is_flag=True, help="Reverse the order.")
 @as_json
@@ -55,6 +60,7 @@ def command(
     partitions: tuple[str, ...],
     by_topic: bool,
     counts: bool,
+    deletable: bool,
     sort: str,
     reverse: bool,
     as_json: bool,
@@ -64,6 +70,9 @@ def command(
     Names and sizes come from the file system, log end offsets from the last batches. Directories
     that are not a partition's current log (-delete, -stray, -future) are listed with their kind; a
     line below the table names what no broker would know.
+
+    --files shows which files may be deleted by hand, with the broker stopped: "yes" is what a
+    broker would delete itself, "no" is what it reads.
 
     "offsets" is log end minus log start: not the number of records after compaction, and with
     transactions. --records counts those that a consumer gets: "records" with read_uncommitted,
@@ -76,6 +85,9 @@ def command(
     """
     logs = open_logs(paths)
     chosen = pick_partitions(logs.listing, topics, partitions)
+    if deletable:
+        everywhere = not topics and not partitions
+        return _print_files(logs, None if everywhere else {p.name for p in chosen}, as_json=as_json)
     if not topics and not partitions:
         chosen = list(logs.values())
     rows = []
@@ -106,6 +118,31 @@ def command(
         _print_unknown(root)
     for line in (*totals.not_read, *beside):
         note(line)
+    return 0
+
+
+def _print_files(logs: LogDirectory, chosen: set[str] | None, *, as_json: bool) -> int:
+    """Print files by what may be done with them, those that may go first and one by one."""
+    rows = logs.inspect.files().to_pylist()
+    rows = [row for row in rows if chosen is None or row["folder"] in chosen]
+    if as_json:
+        print_json([{**row, "modified": round(row["modified"].timestamp() * 1000)} for row in rows])
+        return 0
+    groups: dict[tuple[str, ...], list[Any]] = {}
+    for row in rows:
+        is_kept = row["by_hand"] == "no"
+        place = f"{row['folder']}/{row['name']}" if row["folder"] else row["name"]
+        name = f"every {row['kind']}" if is_kept else place
+        groups.setdefault((row["by_hand"], name, row["why"]), []).append(row)
+    order = {"yes": 0, "look": 1, "no": 2}
+    print_table(
+        ["by hand", "file", "files", "on disk", "why"],
+        [
+            [verdict, name, len(mine), Size(sum(row["occupied_bytes"] for row in mine)), why]
+            for (verdict, name, why), mine in sorted(groups.items(), key=lambda g: order[g[0][0]])
+        ],
+        spare=("files",),
+    )
     return 0
 
 
