@@ -268,9 +268,13 @@ class _Decoder:
                 continue
             for done in self._decode_compressed(window, (first, last), chunk):
                 if chunk.builder.byte_count > _CHUNK_BYTES:
+                    if len(rows) < len(all_rows):  # a decoded wrapper has a base offset
+                        all_rows[wanted] = rows
                     yield self._chunk(all_rows, wanted, (chunk.first_row, done), chunk.builder)
                     chunk.builder = ColumnBuilder(self._options, self._pool)
                     chunk.first_row = done
+        if len(rows) < len(all_rows):
+            all_rows[wanted] = rows
         yield self._chunk(all_rows, wanted, (chunk.first_row, len(rows)), chunk.builder)
 
     def _wanted(self, rows: Rows) -> npt.NDArray[np.bool_]:
