@@ -124,10 +124,12 @@ def rounds(names: str | list[str], count: int) -> Iterator[Step]:
 def at_random(chance: random.Random, count: int) -> Iterator[Step]:
     """Yield heartbeats of members that come, change their mind, and go."""
     known: dict[str, str | None] = {}
+    topics = list(TOPICS)
     for number in range(count):
+        is_alike = number // 50 % 2  # for a while, all members subscribe to the same topics
         name = chance.choice([*known, "new"])
         fields: dict[str, Any] = {"topicPartitions": chance.choice([OWN, OWN, OWN, None])}
-        wanted = chance.sample(list(TOPICS), chance.randint(1, len(TOPICS)))
+        wanted = topics if is_alike else chance.sample(topics, chance.randint(1, len(topics)))
         if name == "new" and len(known) < 8:
             name = f"member-{number}-{chance.randrange(1000)}"
             known[name] = chance.choice([None, None, f"i-{number}"])
@@ -135,7 +137,7 @@ def at_random(chance: random.Random, count: int) -> Iterator[Step]:
             fields["serverAssignor"] = chance.choice([None, None, None, "range", "uniform"])
         elif name == "new":
             name = chance.choice(list(known))
-        elif chance.random() < 0.1:
+        elif chance.random() < (0.3 if is_alike else 0.1):
             fields["subscribedTopicNames"] = wanted
         elif chance.random() < 0.08:
             fields["memberEpoch"] = -1

@@ -25,9 +25,11 @@ from tests.server.asking import Asker
 from tests.server.conftest import SHOP
 from tests.server.heartbeats import JOIN, OWN, PAUSE, TOPICS, Member
 from tests.server.tools import Tools
+from workbench.coordinator.groups.consumer import regexes
 from workbench.coordinator.groups.consumer.xxh3 import xxh3_64
 from workbench.decoders.consumer_offsets import decode_key, decode_value
 from workbench.runtime.error_codes import ErrorCode
+from workbench.server import session_groups
 from workbench.server.protocol.group_messages import CONSUMER_GROUP_DESCRIBE, FIND_COORDINATOR
 from workbench.server.protocol.write_messages import CREATE_TOPICS
 from workbench.server.server import Server
@@ -233,6 +235,37 @@ def test_a_broker_goes_on_with_a_group_of_ours(tmp_path: Path) -> None:
         for name, fields in heartbeats.rounds("abc", 3):
             theirs.heartbeat(name, {**fields, "topicPartitions": OWN if name == "c" else []})
         assert theirs.described()[0]["groups"][0]["groupState"] == "Stable"
+
+
+def test_groups_in_memory_and_expressions_are_bounded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What a client changes again and again ends at a limit; so does an expression that is slow."""
+    monkeypatch.setattr(session_groups, "_MOST_BYTES", 1 << 20)
+    with workbench.serve(SHOP) as server, Asker(server.bootstrap_servers) as asker:
+        members, codes = Member(asker), set[int]()
+        slow = {**JOIN, "subscribedTopicRegex": "(a?){200}a{200}", "subscribedTopicNames": []}
+        assert members.heartbeat("r", slow)["errorCode"] in {
+            ErrorCode.NONE,
+            ErrorCode.INVALID_REGULAR_EXPRESSION,
+        }
+        members.heartbeat("a", {**JOIN, "subscribedTopicNames": ["orders"]})
+        for number in range(3_000):
+            names = [f"orders-{number}-{'x' * 200}", "orders"]
+            codes.add(members.heartbeat("a", {"subscribedTopicNames": names})["errorCode"])
+            if ErrorCode.COORDINATOR_NOT_AVAILABLE in codes:
+                break
+        assert codes == {ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE}
+    made = {"name": "t" * 240, "numPartitions": 1, "replicationFactor": 1}
+    with (
+        workbench.serve(_empty(tmp_path), writable=True, config=CONFIG) as server,
+        Asker(server.bootstrap_servers) as asker,
+    ):
+        monkeypatch.setattr(regexes, "_MOST_WORK", 100_000)
+        asker.ask(CREATE_TOPICS, 7, {"topics": [made], "timeoutMs": 10_000})
+        answer = Member(asker).heartbeat("r", slow)
+        assert answer["errorCode"] == ErrorCode.INVALID_REGULAR_EXPRESSION
+        assert "characters" in answer["errorMessage"]
 
 
 def test_a_silent_member_is_removed_when_its_session_ends(tmp_path: Path) -> None:

@@ -86,6 +86,7 @@ class SessionGroups:
         self._used: set[str] = set()
         self._stack = ExitStack()
         self._closed = False
+        self._manager: LogManager | None = None
         self._written = 0
 
     def close(self) -> None:
@@ -100,6 +101,7 @@ class SessionGroups:
         folder = os.path.join(tempfile.gettempdir(), f"kafka-workbench-{uuid4().hex}")
         manager = LogManager([folder], _CONFIG, fs=DryFileSystem(), node_id=1)
         self._stack.enter_context(manager)
+        self._manager = manager
         service = GroupCoordinatorService(
             manager, groups=_GROUPS, partition_exists=self._exists, topics=self._topics
         )
@@ -159,13 +161,17 @@ class SessionGroups:
     def _write(self, size: int) -> None:
         """Count what a request writes to the log in memory, and what is kept of it.
 
+        An assignment can be larger than the requests that lead to it, so the log counts, too.
+
         Raises:
             CoordinatorError: it is full, as after days of many commits.
         """
         with self._lock:
-            if self._written + size > _MOST_BYTES:
+            logs = self._manager.logs.values() if self._manager is not None else ()
+            taken = max(self._written, sum(log.size for log in logs))
+            if taken + size > _MOST_BYTES:
                 raise ErrorCode.COORDINATOR_NOT_AVAILABLE.error(
-                    f"the groups of this server take {self._written} bytes of memory"
+                    f"the groups of this server take {taken} bytes of memory"
                 )
             self._written += size
 
@@ -209,10 +215,11 @@ class SessionGroups:
             CoordinatorError: it is refused, or the memory for groups is full.
         """
         check_heartbeat(request, client.request_version)
-        texts = (*(request.topics or ()), request.regex or "", request.member_id)
         is_joining = request.member_epoch == 0
-        if is_joining:
-            self._write(_MEMBER_BYTES + len(request.group_id) + 4 * sum(map(len, texts)))
+        if request.member_epoch >= 0:
+            texts = (*(request.topics or ()), request.regex or "", request.member_id)
+            size = 4 * sum(map(len, texts))
+            self._write(size + is_joining * (_MEMBER_BYTES + len(request.group_id)))
         service = self._use(request.group_id) if is_joining else self.service
         return service.consumer_group_heartbeat(client, request)
 

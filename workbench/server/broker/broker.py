@@ -22,12 +22,13 @@ from workbench.coordinator.transactions.serving.states import TransactionVersion
 from workbench.coordinator.transactions.serving.transaction_coordinator import (
     TransactionCoordinator,
 )
-from workbench.errors import ServerError
+from workbench.errors import CoordinatorError, ServerError
 from workbench.files.names import CLEAN_SHUTDOWN, TopicPartition
 from workbench.inspection.cluster.image import StoredCluster
 from workbench.inspection.cluster.loading import read_stored_cluster
 from workbench.inspection.listing import Listing
 from workbench.log_manager.manager import LogManager
+from workbench.runtime.error_codes import ErrorCode
 from workbench.server.broker.live_groups import LiveGroups
 from workbench.server.broker.metadata_log import MetadataLog
 from workbench.server.broker.producer_id_blocks import ProducerIdBlocks
@@ -161,9 +162,12 @@ class Broker:
         self, transactional_id: str, producer_id: int, producer_epoch: int, where: TopicPartition
     ) -> None:
         if self.verifies_transactions:
-            self.transactions.require_partition(
-                transactional_id, producer_id, producer_epoch, where
-            )
+            try:
+                self.transactions.require_partition(
+                    transactional_id, producer_id, producer_epoch, where
+                )
+            except CoordinatorError as refused:
+                raise as_leaders_see(ErrorCode(refused.code)).error(refused.problem) from None
 
     @property
     def verifies_transactions(self) -> bool:
@@ -235,6 +239,14 @@ class Broker:
         with self._lock:  # a coordinator that begins to lead a topic would make its logs again
             gone = self.topics.delete(name)
         self.groups.service.on_partitions_deleted(gone)
+
+
+def as_leaders_see(code: ErrorCode) -> ErrorCode:
+    """Return what a partition's leader answers when the transaction coordinator refuses it.
+
+    Kafka: AddPartitionsToTxnManager (4.2)
+    """
+    return ErrorCode.INVALID_PRODUCER_EPOCH if code is ErrorCode.PRODUCER_FENCED else code
 
 
 def _check(listing: Listing, *, recover: bool) -> None:

@@ -14,6 +14,7 @@ from workbench.files.names import TopicPartition
 from workbench.layout.attributes import ZSTD
 from workbench.record.memory_records import MemoryRecords
 from workbench.runtime.error_codes import ErrorCode, code_of, short
+from workbench.server.broker.broker import as_leaders_see
 from workbench.server.broker.live_log import LiveLog
 from workbench.server.handlers.error_responses import error_response
 from workbench.server.handlers.topics_by_id import key_of, name_of
@@ -121,9 +122,10 @@ def _check_transaction(
         code = coordinator.verify_partitions_in_transaction(*asked)[where]
         if code is ErrorCode.TRANSACTION_ABORTABLE and call.version < _ABORTABLE_SINCE:
             code = ErrorCode.INVALID_TXN_STATE
-    if code is ErrorCode.PRODUCER_FENCED:  # which producers do not expect here
-        code = ErrorCode.INVALID_PRODUCER_EPOCH
+        if code is ErrorCode.CONCURRENT_TRANSACTIONS:
+            code = ErrorCode.NOT_ENOUGH_REPLICAS  # which older clients retry, too
     if code is not ErrorCode.NONE:
+        code = as_leaders_see(code)
         raise code.error(f"{where} is not in the transaction of {name!r}")
 
 

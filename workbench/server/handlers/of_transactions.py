@@ -15,6 +15,7 @@ from workbench.coordinator.transactions.serving.states import TransactionVersion
 from workbench.errors import CoordinatorError
 from workbench.files.names import TopicPartition
 from workbench.runtime.error_codes import ErrorCode
+from workbench.server.broker.broker import as_leaders_see
 from workbench.server.handlers.error_responses import error_response
 from workbench.server.protocol import transaction_messages as messages
 from workbench.server.serving import BlockingHandler, Call, Values
@@ -178,7 +179,7 @@ def txn_offset_commit(call: Call) -> Values:
             offsets_partitions=broker.groups.service.partitions,
         )
         if code is not ErrorCode.NONE:
-            return error_response(call.request, code)
+            return error_response(call.request, as_leaders_see(code))
     try:
         codes = broker.groups.service.commit_transactional(
             values["groupId"],

@@ -29,6 +29,7 @@ from workbench.runtime.clock import Clock
 from workbench.runtime.error_codes import ErrorCode
 
 _LEAST_BETWEEN_MS = 10_000  # two times of resolving
+_MOST_WORK = 1 << 24  # steps of an expression times characters of all topics
 
 
 class RegexChange(NamedTuple):
@@ -96,7 +97,7 @@ class Regexes:
                 written.append(records.regular_expression_tombstone(group.group_id, old))
             is_resolved = new in group.regexes and subscribed[new] > 0 if new else bool(old)
             if new and not subscribed[new]:
-                _compiled(new)
+                self._check(new)
                 must_resolve = True
             change = RegexChange(True, is_resolved, is_dropped)  # noqa: FBT003 - its first field
         if not must_resolve and not subscribed:
@@ -120,6 +121,19 @@ class Regexes:
         if must_resolve and wanted:
             self._timer.schedule(key, 0, partial(self._resolve, group.group_id, wanted))
         return change
+
+    def _check(self, regex: str) -> None:
+        """Check an expression, and that it takes seconds at most.
+
+        Raises:
+            CoordinatorError: INVALID_REGULAR_EXPRESSION.
+        """
+        steps, characters = _compiled(regex).size, sum(map(len, self._topics.image.names))
+        if steps * characters > _MOST_WORK:
+            raise ErrorCode.INVALID_REGULAR_EXPRESSION.error(
+                f"the expression has {steps} steps, the names of the topics {characters} "
+                f"characters (expected at most {_MOST_WORK} together)"
+            )
 
     def _resolve(self, group_id: str, regexes: Iterable[str]) -> CoordinatorResult[None]:
         """Return the records of what expressions resolve to, and of the epoch that follows."""

@@ -1,4 +1,4 @@
-"""A regular expression for transactional ids whose matching takes time in proportion to the id.
+"""A regular expression for ids and topics whose matching takes time in proportion to the name.
 
 A client sends it, so Python's own matching, whose time some expressions let grow without end, would
 let one client stop the server. The syntax is what Python and RE2 share: characters, `.`, classes
@@ -48,6 +48,11 @@ class IdPattern:
         self._steps = parser.alternatives()
         if parser.at < len(text):
             raise ValueError(f"{text[parser.at]!r} at {parser.at} closes nothing")
+
+    @property
+    def size(self) -> int:
+        """How many steps it has; matching a name takes at most that many for each character."""
+        return len(self._steps)
 
     def matches(self, name: str) -> bool:
         """Return whether the whole of a name matches."""
