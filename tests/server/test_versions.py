@@ -99,10 +99,12 @@ def test_a_transaction_of_version_2_adds_its_partitions_itself(asker: Asker, top
     asked = {"groups": [{"groupId": "g"}], "requireStable": True}
     deadline = time.monotonic() + 30
     while True:  # the markers are written after the answer
-        (topic,) = asker.ask(OFFSET_FETCH, 10, asked)["groups"][0]["topics"]
-        (partition,) = topic["partitions"]
-        if partition["errorCode"] == ErrorCode.NONE or time.monotonic() > deadline:
+        topics = asker.ask(OFFSET_FETCH, 10, asked)["groups"][0]["topics"]
+        if topics or time.monotonic() > deadline:
             break
+    (topic,) = topics
+    (partition,) = topic["partitions"]
+    assert partition["errorCode"] == ErrorCode.NONE
     assert (topic["topicId"], partition["committedOffset"]) == (topic_id, 1)
 
 
