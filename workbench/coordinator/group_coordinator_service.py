@@ -54,7 +54,7 @@ from workbench.coordinator.groups.consumer.messages import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
-from workbench.coordinator.groups.consumer.topics import KnownTopics, NoTopics, TopicImage
+from workbench.coordinator.groups.consumer.topics import AssignableTopics, NoTopics, TopicImage
 from workbench.coordinator.groups.groups import ModernGroup, as_consumer_group
 from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.offsets.offset_manager import OffsetManager
@@ -105,7 +105,7 @@ class GroupCoordinatorService(OffsetManager):
         self._groups = ClassicGroupConfig.of(manager.config) if groups is None else groups
         self._make_uuid = make_uuid
         self._consumer_groups = ConsumerGroupConfig.of(manager.config, group_configs)
-        self._topics = KnownTopics(NoTopics() if topics is None else topics)
+        self._topics = AssignableTopics(NoTopics() if topics is None else topics)
         self._local = _Operating()
         super().__init__(manager, config=config, era=Era.KIP_848, observer=observer, **options)
 

@@ -31,7 +31,7 @@ from workbench.coordinator.groups.classic.timer import CoordinatorTimer
 from workbench.coordinator.groups.commit_records import int16_at
 from workbench.coordinator.groups.consumer.config import ConsumerGroupConfig
 from workbench.coordinator.groups.consumer.consumer_groups import ConsumerGroups
-from workbench.coordinator.groups.consumer.topics import KnownTopics
+from workbench.coordinator.groups.consumer.topics import AssignableTopics
 from workbench.coordinator.groups.group_records import GROUP_METADATA
 from workbench.coordinator.groups.groups import ClassicGroup as LoadedGroup
 from workbench.coordinator.groups.groups import Group, ModernGroup
@@ -87,7 +87,7 @@ class GroupCoordinatorShard(OffsetMetadataManager):
         groups: GroupMetadataManager,
         timer: CoordinatorTimer,
         consumer_config: ConsumerGroupConfig,
-        topics: KnownTopics,
+        topics: AssignableTopics,
     ) -> None:
         super().__init__(where, clock, config, era, observer)
         self.groups = groups

@@ -34,7 +34,7 @@ from workbench.coordinator.groups.consumer.reconciling import Reconciliation
 from workbench.coordinator.groups.consumer.regexes import Regexes
 from workbench.coordinator.groups.consumer.subscriptions import Subscriptions, topics_of
 from workbench.coordinator.groups.consumer.targets import new_targets, target_of
-from workbench.coordinator.groups.consumer.topics import KnownTopics
+from workbench.coordinator.groups.consumer.topics import AssignableTopics
 from workbench.coordinator.groups.groups import ClassicGroup, Group, ModernGroup, as_consumer_group
 from workbench.coordinator.offsets.group_tombstones import group_tombstones
 from workbench.coordinator.runtime.records import (
@@ -84,7 +84,7 @@ class ConsumerGroups:
         clock: Clock,
         timer: CoordinatorTimer,
         config: ConsumerGroupConfig,
-        topics: KnownTopics,
+        topics: AssignableTopics,
         *,
         observer: Observer | None = None,
         make_uuid: Callable[[], str] = new_uuid,

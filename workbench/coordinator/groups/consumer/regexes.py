@@ -17,7 +17,7 @@ from workbench.coordinator.groups.classic.timer import CoordinatorTimer
 from workbench.coordinator.groups.consumer import records
 from workbench.coordinator.groups.consumer.member import ConsumerMember
 from workbench.coordinator.groups.consumer.subscriptions import Subscriptions
-from workbench.coordinator.groups.consumer.topics import KnownTopics
+from workbench.coordinator.groups.consumer.topics import AssignableTopics
 from workbench.coordinator.groups.groups import Group, ModernGroup
 from workbench.coordinator.runtime.records import (
     CoordinatorRecord,
@@ -62,7 +62,7 @@ class Regexes:
         groups: Callable[[], dict[str, Group]],
         clock: Clock,
         timer: CoordinatorTimer,
-        topics: KnownTopics,
+        topics: AssignableTopics,
         refresh_interval_ms: int,
     ) -> None:
         self._groups = groups

@@ -15,7 +15,7 @@ from workbench.coordinator.groups.consumer.member import (
     assignment_of,
 )
 from workbench.coordinator.groups.consumer.subscriptions import Subscriptions, topics_of
-from workbench.coordinator.groups.consumer.topics import KnownTopics
+from workbench.coordinator.groups.consumer.topics import AssignableTopics
 from workbench.coordinator.groups.groups import ModernGroup
 from workbench.coordinator.runtime.records import CoordinatorRecord
 
@@ -31,7 +31,7 @@ def new_targets(
     epoch: int,
     members: Mapping[str, ConsumerMember],
     subscriptions: Subscriptions,
-    topics: KnownTopics,
+    topics: AssignableTopics,
     replaced: Mapping[str, str],
 ) -> tuple[list[CoordinatorRecord], dict[str, Assignment]]:
     """Return the records of a new target assignment, and each member's.

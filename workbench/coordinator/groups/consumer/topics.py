@@ -47,7 +47,7 @@ class NoTopics:
         return 0
 
 
-class KnownTopics:
+class AssignableTopics:
     """Topics of an image, by id, and their hashes.
 
     Args:
