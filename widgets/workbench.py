@@ -169,16 +169,16 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
 
     def _catch_up(self) -> None:
         """Let the open view read what was written since it was last shown."""
-        written = self._owed.pop(self.tab, None)
-        if written is None:
+        written, view = self._owed.pop(self.tab, None), self.views.get(self.tab)
+        if written is None or view is None:  # a view that is made later reads everything
             return
         logs = self._of_one_broker() if self.tab == GROUPS else self.explorer.logs
         try:
-            self.views[self.tab].relist(logs, written)
+            view.relist(logs, written)
         except FileNotFoundError:  # deleted meanwhile: the next look sees it
             self._owed[self.tab] = written
         except Exception as error:  # noqa: BLE001 - a timer has nobody to raise to
-            self.views[self.tab].show_error(error)
+            view.show_error(error)
 
     def _link_selection(self, name: str) -> None:
         view = self.views[name]

@@ -297,13 +297,17 @@ def main() -> int:
     if options.replay is not None:
         return replay(options.replay)
     print(f"seed {options.seed}, {options.minutes:g} minutes", flush=True)
+    from tests.campaign.broker_rounds import BROKER_ROUNDS
     from tests.campaign.kafka_rounds import KAFKA_ROUNDS  # the tests do without its clients
     from tests.campaign.server_rounds import SERVER_ROUNDS
     from tests.campaign.spark_rounds import SPARK_ROUNDS  # and without its session
     from tests.campaign.value_rounds import VALUE_ROUNDS
 
     found = 0
-    others = {**ENGINE_ROUNDS, **KAFKA_ROUNDS, **SERVER_ROUNDS, **SPARK_ROUNDS, **VALUE_ROUNDS}
+    others = {
+        **ENGINE_ROUNDS, **BROKER_ROUNDS, **KAFKA_ROUNDS, **SERVER_ROUNDS, **SPARK_ROUNDS,
+        **VALUE_ROUNDS,
+    }  # fmt: skip
     with campaign() as made:
         for failure in attack(made, options.minutes * 60, options.seed, others):
             found += 1

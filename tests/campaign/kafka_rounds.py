@@ -1,9 +1,8 @@
-"""Rounds that ask Kafka itself: its record classes about mutated batches, and a running broker.
+"""A round that asks Kafka itself: its record classes about mutated batches.
 
-They take a Java machine and seconds to start it: the campaign runs them, its minute does not.
+It takes a Java machine and seconds to start it: the campaign runs them, its minute does not.
 """
 
-import time
 import warnings
 from collections.abc import Callable
 from itertools import pairwise
@@ -11,15 +10,10 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from kafka import KafkaAdminClient, KafkaProducer
-from kafka.admin import NewTopic
-
 import workbench as wb
 from tests.campaign.bases import choose_base
-from tests.campaign.engine_rounds import hold_findings, records_in
 from tests.campaign.log_mutations import LOG_MUTATIONS, entries_of
 from tests.campaign.oracle import LARGEST, has_right_crc, records_of
-from tests.kafka_broker import Broker
 from tests.kafka_records import Answer, ask, hexed
 
 MOST_BATCHES: Final = 400
@@ -124,49 +118,7 @@ def agrees(batch: bytes, answer: Answer, given: list[tuple[int, int]]) -> bool:
     return not given or (ascends and set(given) <= set(all_read) and len(given) >= len(read))
 
 
-def read_beside_broker(folder: Path, seed: int) -> None:
-    """Verify and scan while a broker appends, rolls and cleans."""
-    rng = Random(seed)
-    settings = {
-        "log.cleaner.backoff.ms": "200",
-        "log.cleaner.min.cleanable.ratio": "0.01",
-        "log.segment.delete.delay.ms": "300",
-        "log.initial.task.delay.ms": "100",
-    }
-    sent: dict[int, tuple[str, str]] = {}
-    with Broker("4.2.0", folder / "broker", settings) as broker:
-        of_topic = {
-            "cleanup.policy": "compact",
-            "segment.ms": "400",
-            "max.compaction.lag.ms": "500",
-        }
-        admin = KafkaAdminClient(bootstrap_servers=broker.bootstrap)
-        admin.create_topics([NewTopic("keys", 1, 1, topic_configs=of_topic)])
-        admin.close()
-        producer = KafkaProducer(bootstrap_servers=broker.bootstrap, linger_ms=5)
-        end = time.monotonic() + BROKER_READING_S
-        while not (broker.data / "keys-0").is_dir():
-            assert time.monotonic() < end
-            time.sleep(0.05)
-        number = 0
-        while time.monotonic() < end:
-            waiting = []
-            for _ in range(rng.randrange(1, 60)):
-                number += 1
-                key, value = f"{rng.randrange(50)}", f"{number}"
-                future = producer.send("keys", value.encode(), key.encode(), partition=0)
-                waiting.append((future, key, value))
-            hold_findings(broker.data)
-            found = records_in(broker.data, "keys")
-            for future, key, value in waiting:
-                sent[future.get(20).offset] = (key, value)
-            wrong = [record for record in found if sent.get(record[0]) != record[1:]]
-            assert not wrong, f"a scan gave {wrong[0]}, sent was {sent.get(wrong[0][0])}"
-        producer.close()
-
-
 KAFKA_ROUNDS: Final[dict[str, Callable[[Path, int], None]]] = {
     "ask Kafka": ask_kafka,
-    "read beside broker": read_beside_broker,
 }
 """By name."""

@@ -179,28 +179,33 @@ class LogExplorer(Following):
         return strip_columns(name, partition, counts)
 
     def _read_segment(self, name: str | None, base: int | None) -> None:
-        self.shown = None
+        self.shown, sent = None, None
         if name is not None and base is not None:
             partition = self.logs.listing.partitions[name]
             segment = segment_with_base(partition, base)
-            self.shown = SegmentView(partition, segment, self._meanings) if segment else None
-        sent = self.shown.columns(name, self.lens) if self.shown and name else None
+            try:
+                if segment is not None:
+                    view = SegmentView(partition, segment, self._meanings)
+                    self.shown, sent = view, view.columns(name, self.lens)
+            except OSError as error:  # a broker deleted it since it was listed, for one
+                self.show_error(error)
         self._segment = sent
 
     def _queries(self) -> dict[str, str]:
         chosen, view = self.selected, self.shown
         paths = [str(root.path) for root in self.logs.listing.roots]
-        if chosen["partition"] is None or view is None:
-            name, tier = chosen["partition"], self.logs.tier
+        name, tier = chosen["partition"], self.logs.tier
+        partition = None if name is None else self.logs.listing.partitions[name]
+        segments = [] if partition is None else self._segments(partition)
+        if partition is None or view is None or view.segment.path not in segments:
             return view_queries(paths, tier=tier, partition=name, file=self.file)
-        partition = self.logs.listing.partitions[chosen["partition"]]
         batch = view.row_of(chosen["position"])
         return view_queries(
             paths,
-            tier=self.logs.tier,
-            partition=chosen["partition"],
+            tier=tier,
+            partition=name,
             topic=(partition.topic, partition.partition),
-            segment=self._segments(partition).index(view.segment.path),
+            segment=segments.index(view.segment.path),
             batch=batch,
             offsets=view.offsets(batch, chosen["offset"]),
             file=self.file,

@@ -84,6 +84,16 @@ class FileEntry:
         """The number of the file in its file system; 0 where there is none."""
         return self._asked()[3]
 
+    @property
+    def is_there(self) -> bool:
+        """Whether the file of this machine that was asked about has its name still."""
+        try:
+            return os.stat(self.path).st_ino == self.inode
+        except FileNotFoundError:
+            return False
+        except OSError:  # reading says why
+            return True
+
     def __repr__(self) -> str:
         return f"FileEntry({self.path!r})"
 

@@ -7,12 +7,13 @@ Kafka: org.apache.kafka.storage.internals.log.UnifiedLog, LogLoader (4.2)
 """
 
 import os
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from workbench.file_system.mounts import RemoteEntry, files_at
 from workbench.files import names
@@ -36,6 +37,11 @@ from workbench.inspection.segment import Segment
 from workbench.inspection.time_lookup import first_record_at
 from workbench.runtime.times import Time, milliseconds
 from workbench.runtime.words import safe
+
+_WAIT: Final = 0.02  # seconds until a directory that changes is looked at again
+_WAITS: Final = 50
+_UNSETTLED_NS: Final = 20_000_000  # in which a directory may change twice, and have one time
+_CHANGING_NS: Final = 5_000_000_000  # since a broker changed a directory that it may be changing
 
 
 @dataclass(slots=True)
@@ -458,3 +464,39 @@ class Partition:
 
 _BATCH_FILES = (".log", ".checkpoint")  # endings of files that hold batches
 _SHOWN = 20  # rows of a table in a notebook
+
+
+def settled(partitions: Iterable[Partition]) -> list[Partition]:
+    """Return partitions as they are, those that a broker is changing listed again at one time."""
+    return [listed_now(each) if _is_changing(each) else each for each in partitions]
+
+
+def listed_now(partition: Partition) -> Partition:
+    """Return a partition listed again, while no name in its directory changes.
+
+    A cleaning puts segments in place in several steps: for a moment the old ones have gone, and the
+    new one still ends in `.swap`. A directory that stays so for a second was left by a broker that
+    died, and is listed as it is.
+    """
+    again = partition
+    for _ in range(_WAITS):
+        before = changed_ns(partition.path)
+        again = partition.listed_anew()
+        is_moving = any(each.name.endswith(".log.swap") for each in again.leftovers)
+        is_fresh = 0 < time.time_ns() - before < _UNSETTLED_NS
+        if not (is_moving or is_fresh) and changed_ns(partition.path) == before:
+            break
+        time.sleep(_WAIT)
+    return again
+
+
+def changed_ns(path: str) -> int:
+    """Return when a directory's names last changed, ns since the epoch; 0: it is gone, or far."""
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _is_changing(partition: Partition) -> bool:
+    return 0 <= time.time_ns() - changed_ns(partition.path) < _CHANGING_NS

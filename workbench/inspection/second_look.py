@@ -14,10 +14,10 @@ from workbench.file_system.mounts import files_at
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
 from workbench.inspection.verify.partition import PartitionResult
+from workbench.inspection.verify.situation import WAITS
 
 Check = Callable[..., PartitionResult]
 
-_WAITS: Final = (0.02, 0.1, 0.4)  # seconds, where a broker is known to run
 _SURE: Final = frozenset({
     "crc", "batch-size", "magic", "codec", "record-count", "compression", "record", "record-offset",
     "unreadable", "not-a-file", "link-not-followed",
@@ -39,7 +39,7 @@ def check_twice(
         is_running: whether a broker is known to run on the directory.
     """
     result = check(partition, deep=deep)
-    for wait in _WAITS:
+    for wait in WAITS:
         if not any(map(_is_doubtful, result.findings)):
             break
         now = partition.listed_anew()

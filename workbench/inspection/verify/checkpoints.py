@@ -9,6 +9,7 @@ from typing import Final
 from workbench.files import names
 from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.names import TopicPartition
+from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding, Severity
 from workbench.inspection.listing import Root
 from workbench.inspection.unreadable import unreadable
@@ -30,6 +31,9 @@ def checkpoints_of(root: Root) -> tuple[dict[str, OffsetCheckpoint], list[Findin
     found: dict[str, OffsetCheckpoint] = {}
     findings: list[Finding] = []
     for name in names.OFFSET_CHECKPOINTS:
+        entry = root.file(name)
+        if entry is not None:
+            _ = entry.modified_ms  # as it was before it is read: a running broker writes another
         try:
             checkpoint = root.checkpoint(name)
         except OSError as error:
@@ -120,6 +124,8 @@ def verify_checkpoints(
             if result is None or result.log_end is None:
                 continue
             if offset > result.log_end:
+                if situation.stop == "running" and _is_younger(root, partition, entry):
+                    continue  # the offset is of a deleted topic's; a broker soon writes another
                 yield _beyond_end(name, entry.path, partition, offset, result.log_end)
             elif (
                 name == names.RECOVERY_POINTS
@@ -139,6 +145,15 @@ def verify_checkpoints(
                 found = f"{partition} {offset}"
                 kind = "checkpoint-damaged"
                 yield Finding(kind, "warning", entry.path, None, offset, found, "0 or more", broker)
+
+
+def _is_younger(root: Root, name: TopicPartition, checkpoint: FileEntry) -> bool:
+    """Whether a log was created after a checkpoint was written, by its `partition.metadata`."""
+    for each in root.partitions:
+        if (each.topic, each.partition, each.kind) == (*name, "log"):
+            created = each.file(names.PARTITION_METADATA)
+            return created is not None and created.modified_ms >= checkpoint.modified_ms
+    return False
 
 
 def _beyond_end(

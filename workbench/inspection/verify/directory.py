@@ -3,7 +3,8 @@
 Kafka: LogManager.loadLogs, MetaPropertiesEnsemble, CleanShutdownFileHandler (4.2)
 """
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
@@ -22,10 +23,11 @@ from workbench.inspection.node_start.identity import (
 from workbench.inspection.node_start.judge import judge_metadata_log
 from workbench.inspection.node_start.known_topics import KnownTopics, known_topics
 from workbench.inspection.node_start.membership import judge_membership, judge_records
+from workbench.inspection.partition import Partition
 from workbench.inspection.unreadable import findings_of_unread, if_readable, unreadable
 from workbench.inspection.verify.metadata_log import verify_bootstrap
 from workbench.inspection.verify.partition import Era
-from workbench.inspection.verify.situation import METADATA_TOPIC, has_own_files
+from workbench.inspection.verify.situation import METADATA_TOPIC, WAITS, has_own_files, is_running
 
 
 def era_of(root: Root) -> Era:
@@ -208,12 +210,20 @@ def _of_metadata(roots: Sequence[Root]) -> Iterator[Finding]:
     for refusal in (judge_records(metadata, known), judge_membership(roots, found[0], known)):
         if refusal is not None:
             yield refusal.finding
-    yield from _stray(roots, known)
+    used = [p for root in roots for p in root.partitions if p.kind in {"log", "future"}]
+    stray = list(_stray(used, known))
+    for wait in WAITS if stray and is_running(found[0]) else ():
+        time.sleep(wait)  # topics are made and deleted between the looks at their log and at them
+        now = if_readable(lambda: known_topics(metadata.listed_anew(), node_id_of(roots)))
+        again = () if now is None else _stray([p.listed_anew() for p in used], now)
+        confirmed = {each.path for each in again}
+        stray = [each for each in stray if each.path in confirmed]
+    yield from stray
 
 
-def _stray(roots: Sequence[Root], known: KnownTopics) -> Iterator[Finding]:
+def _stray(partitions: Iterable[Partition], known: KnownTopics) -> Iterator[Finding]:
     """Yield the partitions that a node sets aside because it does not know them."""
-    for partition in (p for root in roots for p in root.partitions if p.kind in {"log", "future"}):
+    for partition in partitions:
         topic_id = None if partition.topic_id is None else text.parse_uuid(partition.topic_id)
         if topic_id is None or partition.topic == METADATA_TOPIC:
             continue

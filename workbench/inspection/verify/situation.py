@@ -20,6 +20,9 @@ from workbench.inspection.unreadable import if_readable
 
 Stop = Literal["clean", "unclean", "running", "unknown"]
 
+WAITS: Final = (0.02, 0.1, 0.4)
+"""Seconds before each further look at what a running broker may be changing."""
+
 METADATA_TOPIC: Final = "__cluster_metadata"
 _LOCKS: Final = "/proc/locks"
 
@@ -196,9 +199,13 @@ def situation_of(root: Root, rules: BrokerRules = MODELED_RULES) -> Situation:
     offsets = {} if points is None or points.problems else points.offsets
     if root.has_name(names.CLEAN_SHUTDOWN):
         return Situation("clean", offsets, rules)
+    return Situation("running" if is_running(root) else "unclean", offsets, rules)
+
+
+def is_running(root: Root) -> bool:
+    """Return whether a broker of this machine runs on a log directory; False where unknown."""
     lock = root.file(names.LOCK)
-    running = lock is not None and _is_locked(lock.path)
-    return Situation("running" if running else "unclean", offsets, rules)
+    return lock is not None and _is_locked(lock.path)
 
 
 def _is_locked(path: str) -> bool:

@@ -14,11 +14,12 @@ from typing import Any, Final, Literal, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from workbench.file_system.mounts import files_at
 from workbench.files.names import parse_file_name
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.listing import Listing
 from workbench.inspection.log_tail import log_end_offset
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import Partition, listed_now, settled
 from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import ABORTED, read_transactions
 from workbench.runtime.several import several
@@ -59,6 +60,7 @@ def offsets_of(given: str | int | OffsetRange) -> OffsetRange:
 
 LOWEST: Final = -(2**63)
 HIGHEST: Final = 2**63 - 1
+_LISTINGS: Final = 10  # until all files that were listed are there
 
 
 class Fates(Protocol):
@@ -245,6 +247,7 @@ def plan_partition(
         everything: whether files out of use come afterwards: leftovers and metadata snapshots.
     """
     transactions = None
+    (partition,) = settled([partition])
     if isolation_level == "read_committed":
         transactions = read_transactions(partition)
         high = min(high, transactions.last_stable_offset)
@@ -293,6 +296,32 @@ def segments_within(partition: Partition, low: int, high: int) -> list[SegmentRe
         read = SegmentRead(partition, part.segment, 0, *bounds, part.following, None)
         reads.append(replace(read, is_remote=True) if part.is_remote else read)
     return reads
+
+
+def as_now(read: SegmentRead) -> list[SegmentRead]:
+    """Return a read, or those of its offsets if a broker has replaced its segment since.
+
+    A cleaning merges segments, and gives one of them to another file. Offsets that no segment holds
+    any more are left to the read, whose file is not there.
+
+    Kafka: LocalLog.replaceSegments (4.2)
+    """
+    is_whole = read.stop is None and read.span is None and read.partition.only is None
+    if not is_whole or read.is_remote or files_at(read.segment.path) is not None:
+        return [read]
+    if read.segment.files["log"].is_there or read.segment not in read.partition.segments:
+        return [read]
+    low, high = max(read.low, read.segment.base_offset), min(read.high, read.next_base)
+    again: list[SegmentRead] = []
+    for _ in range(_LISTINGS):
+        partition = listed_now(read.partition)
+        again = [
+            replace(each, transactions=read.transactions)
+            for each in segments_within(partition, low, high)
+        ]
+        if all(each.segment.files["log"].is_there for each in again):
+            break
+    return again or [read]
 
 
 def batch_selector(

@@ -19,7 +19,7 @@ from workbench.inspection.segment import is_preallocated
 from workbench.inspection.unreadable import removed, unreadable
 from workbench.inspection.verify.segments.batches import out_of_place
 from workbench.layout import problems
-from workbench.loaders.scan.plan import HIGHEST, LOWEST, SegmentRead, batch_selector
+from workbench.loaders.scan.plan import HIGHEST, LOWEST, SegmentRead, as_now, batch_selector
 from workbench.record.buffers import BufferPool, lent_pool
 from workbench.record.reading.reader import ALL_COLUMNS, Chunk, Piece, RecordReader, empty_chunk
 from workbench.runtime.workers import in_order
@@ -132,7 +132,8 @@ def read_prepared(
         prepare: what to make of a chunk.
         pool: the pool of output memory of one worker; more have their own.
         workers: threads that decode and prepare side by side; what they give is the same.
-        skips_removed: whether a segment that was removed is a finding.
+        skips_removed: whether offsets of a segment that was removed are looked for in those that
+            are there now, and are a finding if they are in none.
 
     Raises:
         FileNotFoundError: a segment was removed since it was listed, and ``skips_removed`` is not.
@@ -141,8 +142,9 @@ def read_prepared(
 
     def pieces() -> Iterator[_Part[T]]:
         for read in reads:
-            opened.append(_SegmentReading(read, choice, prepare))
-            yield from opened[-1].parts(windows, apart=workers > 1)
+            for each in as_now(read) if skips_removed else (read,):
+                opened.append(_SegmentReading(each, choice, prepare))
+                yield from opened[-1].parts(windows, apart=workers > 1)
 
     def close() -> None:
         for each in opened:

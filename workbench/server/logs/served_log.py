@@ -8,8 +8,7 @@ Kafka: UnifiedLog.read, UnifiedLog.fetchOffsetByTimestamp, ReplicaManager.readFr
 import errno
 import threading
 from bisect import bisect_right
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import Any, Final, NamedTuple, Protocol
@@ -21,7 +20,7 @@ from workbench.file_system.mounts import is_uri
 from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.findings import Finding
-from workbench.inspection.log_parts import HIGHEST, LogPart
+from workbench.inspection.log_parts import LogPart
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.inspection.time_lookup import TimestampAndOffset, first_offsets, first_record_at
@@ -31,11 +30,12 @@ from workbench.inspection.transactions import (
     transactions_of,
 )
 from workbench.inspection.unreadable import missing_remote, unreadable
-from workbench.layout import problems
 from workbench.layout.attributes import ZSTD
 from workbench.record.buffers import BufferPool, thread_pool
 from workbench.record.writing.record_encoding import empty_batch_header
+from workbench.server.logs.changing_partition import ChangingPartition, Listed, Look
 from workbench.server.logs.indexed_aborts import IndexedAborts
+from workbench.server.logs.max_timestamp import max_timestamp
 from workbench.server.logs.sound_batches import SoundBatches, sound_batches
 from workbench.server.logs.stored_producers import StoredProducers
 from workbench.server.logs.up_conversion import runs, up_convert
@@ -46,7 +46,6 @@ Tell = Callable[[Finding | str], None]
 
 NO_EPOCH: Final = -1
 _FAR: Final = 1 << 31  # the offsets of a segment do not span more
-_MOST_HINTS: Final = 64  # positions kept of where readers of a log continue
 _MOST_FINDINGS: Final = 1000  # that are reported of one log
 
 
@@ -130,7 +129,6 @@ class ServedLog:
         self._end_lock = threading.Lock()
         self._transactions_lock = threading.Lock()
         self._producers_lock = threading.Lock()
-        self._hints: OrderedDict[int, tuple[str, int]] = OrderedDict()
 
     @property
     def leader_epochs(self) -> LeaderEpochs:
@@ -144,9 +142,14 @@ class ServedLog:
         return self.partition.leader_epochs or LeaderEpochs()
 
     @cached_property
+    def _changing(self) -> ChangingPartition:
+        given = self._given if isinstance(self._given, Partition) else self._given()
+        return ChangingPartition(given, self._note)
+
+    @property
     def partition(self) -> Partition:
-        """The partition."""
-        return self._given if isinstance(self._given, Partition) else self._given()
+        """The partition, as its directory is now."""
+        return self._changing.now.partition
 
     @cached_property
     def leader_epoch(self) -> int:
@@ -160,10 +163,6 @@ class ServedLog:
         """Return the leader epoch of an offset; `NO_EPOCH` if unknown."""
         epoch = self.leader_epochs.epoch_for_offset(offset)
         return NO_EPOCH if epoch is None else epoch
-
-    @cached_property
-    def _parts(self) -> tuple[LogPart, ...]:
-        return self.partition.parts
 
     @property
     def directory(self) -> str:
@@ -185,7 +184,7 @@ class ServedLog:
         """First offset that is served."""
         return self.partition.log_start_offset
 
-    @cached_property
+    @property
     def local_log_start_offset(self) -> int:
         """First offset that is served from a local segment."""
         return self.partition.local_log_start_offset
@@ -206,24 +205,29 @@ class ServedLog:
             try:
                 return self._log_end_offset
             except OSError as error:
-                last = self.partition.segments[-1]
-                self._note(unreadable(last.path, error))
-                return max(last.base_offset, self.log_start_offset)
+                last = self.partition.segments[-1:]
+                self._note(unreadable(last[0].path if last else self.path, error))
+                return max([self.log_start_offset, *(each.base_offset for each in last)])
 
     @cached_property
     def _log_end_offset(self) -> int:
-        segments = self.partition.segments
+        return self._changing.read(self._find_end)
+
+    def _find_end(self, look: Look) -> int:
+        here = look.listed.partition
+        segments, start = here.segments, here.log_start_offset
         if not segments:
-            return max(self.partition.log_end_offset, self.log_start_offset)
+            return max(here.log_end_offset, start)
+        look.segments = [segments[-1]]
         last = segments[-1]
         end = last.base_offset
         position = last.position_of(max(last.next_offset - 1, last.base_offset))
         pool = thread_pool()
         for found in sound_batches(last, position, (0, last.base_offset + _FAR), pool):
-            self._note(found.findings)
+            look.findings += found.findings
             if len(found.rows):
                 end = int(found.rows["last_offset"][-1]) + 1
-        return max(end, self.log_start_offset)
+        return max(end, start)
 
     @property
     def last_stable_offset(self) -> int:
@@ -243,15 +247,23 @@ class ServedLog:
     def _ends(self) -> _Ends:
         with self._end_lock:
             end = self._log_end_offset  # if it cannot be read, this is not the time to remember
-        segments = self.partition.segments
-        found = transactions_of(segments, end)
-        return _Ends(found.last_stable_offset, aborted_transactions(segments, found))
+
+        def find(look: Look) -> _Ends:
+            segments = look.listed.partition.segments
+            found = transactions_of(segments, end)
+            return _Ends(found.last_stable_offset, aborted_transactions(segments, found))
+
+        return self._changing.read(find)
 
     @cached_property
     def _remote_aborts(self) -> IndexedAborts:
-        found = IndexedAborts.of(self.partition.segments_of_log, self.local_log_start_offset)
-        self._note(found.findings)
-        return found
+        def find(look: Look) -> IndexedAborts:
+            here = look.listed.partition
+            found = IndexedAborts.of(here.segments_of_log, here.local_log_start_offset)
+            look.findings += found.findings
+            return found
+
+        return self._changing.read(find)
 
     def _aborted_in(self, first: int, end: int) -> list[AbortedTransaction]:
         """Return the aborted transactions that have records or their end in [first, end).
@@ -280,9 +292,14 @@ class ServedLog:
 
     @cached_property
     def _producers(self) -> list[ProducerEntry]:
-        found = StoredProducers(self.partition, self.high_watermark)
-        self._note(found.findings)
-        return found.in_order()
+        end = self.high_watermark
+
+        def find(look: Look) -> list[ProducerEntry]:
+            found = StoredProducers(look.listed.partition, end)
+            look.findings += found.findings
+            return found.in_order()
+
+        return self._changing.read(find)
 
     # records
 
@@ -306,48 +323,57 @@ class ServedLog:
             DamagedBatchError: the log is strict, and what is there at the offset is damaged.
             StorageUnavailableError: what is there at the offset is on a server that fails.
         """
-        reading = _Reading(offset, end, most, is_first=first, zstd=zstd)
-        at = max(bisect_right(self._parts, offset, key=lambda part: part.low) - 1, 0)
-        for part in self._parts[at:]:
-            if reading.is_done or reading.parts or part.low >= end:
-                break
-            if part.high > reading.low:
-                self._read_part(part, reading)
-        if offset < end and not reading.is_done and not reading.parts:
-            if self._strict:
-                raise DamagedBatchError
-            reading.take_hole()
-        aborted = self._aborted_in(offset, reading.low) if committed and reading.size else ()
-        return Records(reading.parts, reading.size, reading.low, reading.cut, aborted)
 
-    def _read_part(self, part: LogPart, reading: "_Reading") -> None:
-        segment = part.segment
+        def read(look: Look) -> _Reading:
+            reading = _Reading(offset, end, most, is_first=first, zstd=zstd)
+            look.segments, parts = [], look.listed.parts
+            at = max(bisect_right(parts, offset, key=lambda part: part.low) - 1, 0)
+            for part in parts[at:]:
+                if reading.is_done or reading.parts or part.low >= end:
+                    break
+                if part.high > reading.low:
+                    self._read_part(part, reading, look)
+            is_hole = not reading.is_done or (reading.is_at_end and end >= self.high_watermark)
+            if offset < end and is_hole and not reading.parts:
+                if self._strict:
+                    raise DamagedBatchError
+                reading.take_hole()
+            return reading
+
+        done = self._changing.read(read)
+        aborted = self._aborted_in(offset, done.low) if committed and done.size else ()
+        return Records(done.parts, done.size, done.low, done.cut, aborted)
+
+    def _read_part(self, part: LogPart, reading: "_Reading", look: Look) -> None:
+        segment, findings = part.segment, look.findings
         if segment is None:
-            self._note(list(missing_remote(self.partition)))
+            findings += missing_remote(look.listed.partition)
             if self._strict:
                 raise DamagedBatchError
             return
+        if not part.is_remote and look.segments is not None:
+            look.segments.append(segment)
         pool = thread_pool()
         try:
-            start = self._start(part, segment, reading.low)
+            start = _start(part, segment, reading.low, look.listed)
             offsets = reading.low, part.following
             for found in sound_batches(segment, start, offsets, pool, most=reading.left):
-                self._note(found.findings)
+                findings += found.findings
                 damage = reading.damage_in(found) if self._strict else None
                 wanted = found if damage is None else _before(damage, found)
                 if damage is not None and not len(wanted.rows) and not reading.parts:
                     raise DamagedBatchError
                 inside = _below(part.high, wanted) if part.is_remote else wanted
-                self._note(reading.take(inside, segment, pool))
+                findings += reading.take(inside, segment, pool)
                 reading.is_done |= damage is not None
                 self._tell_of_conversion(inside.rows)
                 if reading.is_done:
-                    self._keep_hint(reading.low, (segment.path, reading.position))
+                    look.listed.keep_hint(reading.low, (segment.path, reading.position))
                     return
                 if len(inside.rows) < len(wanted.rows):
                     return
         except OSError as error:
-            self._note(unreadable(segment.path, error))
+            findings += unreadable(segment.path, error)
             if not reading.parts:
                 self._refuse(segment.path, error)
 
@@ -366,22 +392,6 @@ class ServedLog:
             f"{self.partition.name}: messages of magic 0 or 1 are served as batches of magic 2"
         )
 
-    def _start(self, part: LogPart, segment: Segment, offset: int) -> int:
-        """Return the position in a segment where to read an offset, or the part's first."""
-        with self._lock:
-            known = self._hints.get(offset)
-        if known is not None and known[0] == segment.path:
-            return known[1]
-        offset = max(offset, part.low)
-        return segment.position_of(offset) if offset > segment.base_offset else 0
-
-    def _keep_hint(self, offset: int, where: tuple[str, int]) -> None:
-        with self._lock:
-            self._hints[offset] = where
-            self._hints.move_to_end(offset)
-            while len(self._hints) > _MOST_HINTS:
-                self._hints.popitem(last=False)
-
     # times
 
     def offset_for_timestamp(self, timestamp: int, end: int) -> TimestampAndOffset | None:
@@ -389,11 +399,15 @@ class ServedLog:
 
         Kafka: UnifiedLog.fetchOffsetByTimestamp, Partition.fetchOffsetForTimestamp (4.2)
         """
-        found = first_record_at(
-            self.partition,
-            timestamp,
-            lambda segment, error: self._note(unreadable(segment.path, error)),
-        )
+
+        def find(look: Look) -> TimestampAndOffset | None:
+            return first_record_at(
+                look.listed.partition,
+                timestamp,
+                lambda segment, error: look.findings.extend(unreadable(segment.path, error)),
+            )
+
+        found = self._changing.read(find)
         return found if found is not None and found.offset < end else None
 
     def max_timestamp(self) -> TimestampAndOffset | None:
@@ -403,45 +417,8 @@ class ServedLog:
 
         Kafka: UnifiedLog.fetchOffsetByTimestamp with MAX_TIMESTAMP (4.2)
         """
-        largest: tuple[int, Segment, Any] | None = None
-        for segment, rows in self._batches(part for part in self._parts if not part.is_remote):
-            at = int(rows["max_timestamp"].argmax())
-            stamp = int(rows["max_timestamp"][at])
-            if stamp >= 0 and (largest is None or stamp > largest[0]):
-                largest = (stamp, segment, rows[at].copy())
-        if largest is None:
-            return None
-        return self._first_record(largest[1], largest[2], largest[0], self.high_watermark)
-
-    def _batches(self, parts: Iterable[LogPart]) -> Iterator[tuple[Segment, Rows]]:
-        """Yield the batches with records that are served, by their headers, some at a time."""
-        for part in parts:
-            segment, start = part.segment, max(self.log_start_offset, part.low)
-            if segment is None:
-                continue
-            try:
-                for rows in _headers(segment):
-                    wanted = (rows["last_offset"] >= start) & (rows["problem"] == problems.OK)
-                    wanted &= (rows["record_count"] != 0) & (first_offsets(rows) < part.high)
-                    if wanted.any():
-                        yield segment, rows[wanted]
-            except OSError as error:
-                self._note(unreadable(segment.path, error))
-
-    def _first_record(
-        self, segment: Segment, row: Any, timestamp: int, end: int
-    ) -> TimestampAndOffset | None:
-        begin, stop = int(row["position"]), int(row["position"] + row["size"])
-        start = self.log_start_offset
-        for chunk in segment.read(begin, stop, options=0, pool=thread_pool()):
-            columns = chunk.columns
-            found = (columns.timestamps >= timestamp) & (columns.offsets >= start)
-            at = np.flatnonzero(found & (columns.offsets < end))
-            if len(at):
-                return TimestampAndOffset(
-                    int(columns.timestamps[at[0]]), int(columns.offsets[at[0]])
-                )
-        return None
+        end = self.high_watermark
+        return self._changing.read(lambda look: max_timestamp(look, end))
 
     def _note(self, findings: list[Finding]) -> None:
         """Report findings that were not reported yet."""
@@ -455,15 +432,13 @@ class ServedLog:
                 self._tell(finding)
 
 
-def _headers(segment: Segment) -> Iterator[Rows]:
-    """Yield the batches of a segment by their headers, also those after damage."""
-    for table in segment.batch_parts():
-        yield table.rows
-        if table.stop.code == problems.BAD_SIZE:
-            everywhere = (0, HIGHEST)
-            position = table.stop.position
-            for found in sound_batches(segment, position, everywhere, thread_pool()):
-                yield found.rows
+def _start(part: LogPart, segment: Segment, offset: int, listed: Listed) -> int:
+    """Return the position in a segment where to read an offset, or the part's first."""
+    known = listed.hint(offset)
+    if known is not None and known[0] == segment.path:
+        return known[1]
+    offset = max(offset, part.low)
+    return segment.position_of(offset) if offset > segment.base_offset else 0
 
 
 def _before(position: int, found: SoundBatches) -> SoundBatches:
@@ -483,6 +458,8 @@ class _Reading:
         cut: bytes that are left for the next batch, which needs more.
         position: in the segment, after the last batch that was taken.
         is_done: nothing more fits, or is wanted.
+        is_at_end: the next batch begins at the end or later: of an open transaction, or of a log
+            that has grown since its end was looked up, and lost all records before by a cleaning.
     """
 
     def __init__(self, offset: int, end: int, most: int, *, is_first: bool, zstd: bool) -> None:
@@ -492,6 +469,7 @@ class _Reading:
         self.cut = 0
         self.position = 0
         self.is_done = False
+        self.is_at_end = False
         self._end = end
         self._most = most
         self._is_first = is_first
@@ -530,7 +508,8 @@ class _Reading:
             else:
                 self._take_batches(chosen, found)
             at += run
-        self.is_done |= len(rows) < len(found.rows)
+        self.is_at_end = len(rows) < len(found.rows)
+        self.is_done |= self.is_at_end
         return findings
 
     def _take_batches(self, rows: Rows, found: SoundBatches) -> None:

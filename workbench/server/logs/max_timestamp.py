@@ -1,0 +1,82 @@
+"""The first record of a partition with the largest time, by the headers of its local batches.
+
+Kafka: UnifiedLog.fetchOffsetByTimestamp with MAX_TIMESTAMP (4.2)
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.inspection.log_parts import HIGHEST
+from workbench.inspection.segment import Segment
+from workbench.inspection.time_lookup import TimestampAndOffset, first_offsets
+from workbench.inspection.unreadable import unreadable
+from workbench.layout import problems
+from workbench.record.buffers import thread_pool
+from workbench.server.logs.changing_partition import Look
+from workbench.server.logs.sound_batches import sound_batches
+
+Rows = npt.NDArray[Any]
+
+
+def max_timestamp(look: Look, end: int) -> TimestampAndOffset | None:
+    """Return the first record with the largest time; None without any.
+
+    Args:
+        look: the partition; gets what cannot be read.
+        end: no record at this offset or later.
+    """
+    largest: tuple[int, Segment, Any] | None = None
+    start = look.listed.partition.log_start_offset
+    for segment, rows in _batches(look, start):
+        at = int(rows["max_timestamp"].argmax())
+        stamp = int(rows["max_timestamp"][at])
+        if stamp >= 0 and (largest is None or stamp > largest[0]):
+            largest = (stamp, segment, rows[at].copy())
+    if largest is None:
+        return None
+    return _first_record(largest[1], largest[2], largest[0], (start, end))
+
+
+def _batches(look: Look, first: int) -> Iterator[tuple[Segment, Rows]]:
+    """Yield the local batches with records that are served, by their headers, some at a time."""
+    for part in look.listed.parts:
+        segment, start = part.segment, max(first, part.low)
+        if segment is None or part.is_remote:
+            continue
+        try:
+            for rows in _headers(segment):
+                wanted = (rows["last_offset"] >= start) & (rows["problem"] == problems.OK)
+                wanted &= (rows["record_count"] != 0) & (first_offsets(rows) < part.high)
+                if wanted.any():
+                    yield segment, rows[wanted]
+        except OSError as error:
+            look.findings += unreadable(segment.path, error)
+
+
+def _first_record(
+    segment: Segment, row: Any, timestamp: int, within: tuple[int, int]
+) -> TimestampAndOffset | None:
+    """Return the first record of a batch that has at least a time, of the offsets that count."""
+    begin, stop = int(row["position"]), int(row["position"] + row["size"])
+    start, end = within
+    for chunk in segment.read(begin, stop, options=0, pool=thread_pool()):
+        columns = chunk.columns
+        found = (columns.timestamps >= timestamp) & (columns.offsets >= start)
+        at = np.flatnonzero(found & (columns.offsets < end))
+        if len(at):
+            return TimestampAndOffset(int(columns.timestamps[at[0]]), int(columns.offsets[at[0]]))
+    return None
+
+
+def _headers(segment: Segment) -> Iterator[Rows]:
+    """Yield the batches of a segment by their headers, also those after damage."""
+    for table in segment.batch_parts():
+        yield table.rows
+        if table.stop.code == problems.BAD_SIZE:
+            everywhere = (0, HIGHEST)
+            position = table.stop.position
+            for found in sound_batches(segment, position, everywhere, thread_pool()):
+                yield found.rows
