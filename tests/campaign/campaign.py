@@ -1,8 +1,7 @@
 """Mutates directories, makes every call on them, and keeps what goes wrong as small cases.
 
-Between these rounds come those about the engine, those that ask Kafka, and those that read with
-Spark; see `tests.campaign.engine_rounds`, `kafka_rounds`, `server_rounds` and
-`spark_rounds`.
+Between these rounds come others: see `tests.campaign.engine_rounds`, `broker_rounds`,
+`kafka_rounds`, `server_rounds`, `spark_rounds` and `value_rounds`.
 
 `make campaign MINUTES=10` runs it; `SEED=7` begins with another round.
 """

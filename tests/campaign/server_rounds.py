@@ -2,25 +2,34 @@
 
 import logging
 import shutil
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import workbench as wb
 from tests.kafka_broker import Broker
+from tests.server.asking import Asker
 from tests.server.conftest import SHOP
 from tests.server.consumers import consuming, poll_until, producing
 from tests.server.hostile import Amplified, Attack, Frames
 from tests.server.killed_servers import FEW, VERSION, kill_servers
 from tests.server.served_process import MIB, ServedProcess
 from tests.trees import changes
+from workbench.server.protocol.api_keys import API_KEYS
+from workbench.server.protocol.cluster_messages import METADATA
+from workbench.server.protocol.log_messages import LIST_OFFSETS
 from workbench.server.server import Server
 
 FRAMES: Final = 50_000
 ASKED: Final = 5_000  # frames that ask for much
 MOST: Final = 800 * MIB  # that a server may take for them
+ANSWERS_S: Final = 20.0  # within which a request that need not wait is answered
+OTHERS_S: Final = 20.0  # within which other clients are
+ENDS_S: Final = 30.0  # within which SIGTERM ends a server
+MAY_TAKE: Final = frozenset({"CreateTopics", "DeleteTopics", "CreatePartitions"})  # each a log
 BEFORE: Final = 100  # records that must outlive an attack
 
 
@@ -107,15 +116,67 @@ def exhaust_writing_server(folder: Path, seed: int) -> None:
 
 def _exhaust(server: ServedProcess, seed: int) -> None:
     with server as running:
-        before = running.memory()
-        Attack(int(running.where.split(":")[1]), Amplified(seed).next, seed=seed, ahead=1).run(
-            ASKED
-        )
+        before = running.start_over()
+        port = int(running.where.split(":")[1])
+        with Bystander(running.where) as bystander:
+            attack = Attack(port, Amplified(seed).next, seed=seed, ahead=1, patience=ANSWERS_S)
+            slow = attack.run(ASKED).slow
+        bystander.check()
+        late = {API_KEYS[key].name: taken for key, taken in slow.items() if taken > ANSWERS_S}
+        late = {name: taken for name, taken in late.items() if name not in MAY_TAKE}
+        assert not late, f"no answer within {ANSWERS_S} s: {late}"
         with consuming(running.where, "orders") as consumer:
             poll_until(consumer, 1)
         grown = running.memory("VmHWM") - before
         assert grown < MOST, f"{grown} bytes"
+        running.process.terminate()
+        assert running.process.wait(ENDS_S) == 0
     assert "failed" not in running.errors.read_text()
+
+
+class Bystander:
+    """A client that asks for little, again and again, while others ask for much.
+
+    Args:
+        where: "host:port" of the server.
+    """
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._count = 0
+        self._problem = ""
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join(2 * OTHERS_S)
+
+    def _run(self) -> None:
+        topics = [{"name": "orders", "partitions": [{"partitionIndex": 0, "timestamp": -2}]}]
+        while not self._end.wait(0.1) and not self._problem:
+            try:
+                with Asker(self._where, OTHERS_S) as asker:
+                    (topic,) = asker.ask(METADATA, 9, {"topics": [{"name": "orders"}]})["topics"]
+                    assert topic["partitions"], "orders has no partitions"
+                    asked = {"replicaId": -1, "isolationLevel": 0, "topics": topics}
+                    asker.ask(LIST_OFFSETS, 6, asked)
+                self._count += 1
+            except (OSError, AssertionError) as error:
+                self._problem = f"after {self._count} answers: {type(error).__name__} {error}"
+
+    def check(self) -> None:
+        """Raise what the client met.
+
+        Raises:
+            FailedError: it waited for too long, or was refused.
+        """
+        if self._problem or not self._count:
+            raise FailedError(f"another client: {self._problem or 'no answer'}")
 
 
 SERVER_ROUNDS: Final[dict[str, Callable[[Path, int], None]]] = {

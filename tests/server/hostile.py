@@ -18,15 +18,18 @@ from workbench.record.writing.builder import RecordsBuilder
 from workbench.server.protocol.api import Api
 from workbench.server.protocol.api_keys import API_KEYS
 from workbench.server.protocol.frames import SIZE
+from workbench.server.protocol.group_messages import JOIN_GROUP, SYNC_GROUP
+from workbench.server.protocol.log_messages import FETCH
 
 CONNECTIONS: Final = 24
 AHEAD: Final = 6  # frames that a connection sends before it reads
-PATIENCE: Final = (
-    0.2  # seconds for an answer; then the connection ends, as those of real clients do
-)
+PATIENCE: Final = 0.2  # seconds
 MOST_ITEMS: Final = 3
 SHARE: Final = 0.02  # of sendings that end in the middle, and of those that half-close
-_INTS: Final = (-1, 0, 1, 2, 3, 5, 100, 1 << 14, 1 << 31, 1 << 40, 1 << 62)
+_INTS: Final = (
+    -1, 0, 1, 2, 3, 5, 100, 1 << 14, 1 << 31, 1 << 40, 1 << 62, (1 << 63) - 2, (1 << 63) - 1,
+    1 << 63, (1 << 31) - 1, (1 << 15) - 1, 1 << 15,
+)  # fmt: skip
 _SIZES: Final = {"int8": 8, "int16": 16, "uint16": 16, "int32": 32, "int64": 64}
 _NAMES: Final = (
     "orders", "payments", "clicks", "__consumer_offsets", "__transaction_state",
@@ -35,6 +38,9 @@ _NAMES: Final = (
     "read_committed", "Ongoing", "", ".", "..", "../outside", "/outside", "a/b", "a\0b", "é",
     "orders-0", "orders-0.0123456789abcdef0123456789abcdef-delete", "x" * 249, "x" * 250, "9" * 400,
 )  # fmt: skip
+WAIT: Final = frozenset({FETCH.key, JOIN_GROUP.key, SYNC_GROUP.key})
+"""APIs whose answer may come when the client's own timeout is over."""
+
 _COPIES: Final = (10, 300, 3_000, 20_000)
 _MOST_BYTES: Final = 1_900_000  # of a frame; a server that only reads takes 2 MiB
 _LONGEST: Final = 15_000  # characters of a text, some of two bytes
@@ -175,18 +181,22 @@ class Traffic:
         answered: responses.
         ended: connections that the server ended.
         left: connections that waited for an answer until the client had enough.
+        slow: API key → seconds of its slowest answer, where connections send one frame at a time.
     """
 
     sent: int = 0
     answered: int = 0
     ended: int = 0
     left: int = 0
+    slow: dict[int, float] = field(default_factory=dict)
 
 
 @dataclass
 class _Client:
     socket: socket.socket
     waiting: int = 0  # answers that are still to come
+    key: int = -1  # of the API that it has asked last
+    asked: float = 0.0
     since: float = field(default_factory=time.monotonic)
     received: bytearray = field(default_factory=bytearray)
 
@@ -216,11 +226,20 @@ class Attack:
         make: returns a frame.
         seed: when connections end in the middle of a frame, or are half-closed.
         ahead: most frames that a connection sends before it reads.
+        patience: seconds for an answer, but for requests that may wait; then the connection ends,
+            as those of real clients do.
     """
 
     def __init__(
-        self, port: int, make: Callable[[], bytes], *, seed: int = 0, ahead: int = AHEAD
+        self,
+        port: int,
+        make: Callable[[], bytes],
+        *,
+        seed: int = 0,
+        ahead: int = AHEAD,
+        patience: float = PATIENCE,
     ) -> None:
+        self._patience = patience
         self._port = port
         self._make = make
         self._ahead = ahead
@@ -236,12 +255,13 @@ class Attack:
             for _ in range(CONNECTIONS):
                 self._connect()
             while self._selector.get_map():
-                for key, _ in self._selector.select(PATIENCE):
+                for key, _ in self._selector.select(min(self._patience, 1.0)):
                     self._read(key.data)
                 now = time.monotonic()
                 for client in [each.data for each in self._selector.get_map().values()]:
-                    if now - client.since > PATIENCE:
+                    if now - client.since > (PATIENCE if client.key in WAIT else self._patience):
                         self._traffic.left += 1
+                        self._note_time(client)
                         self._end(client)
         return self._traffic
 
@@ -252,12 +272,18 @@ class Attack:
             self._end(client)
             return
         self._traffic.answered += answers
+        if answers:
+            self._note_time(client)
         client.waiting -= answers
         if client.waiting <= 0:
             if self._traffic.sent < self._count:
                 self._send(client)
             else:
                 self._end(client)
+
+    def _note_time(self, client: _Client) -> None:
+        taken = time.monotonic() - client.asked
+        self._traffic.slow[client.key] = max(taken, self._traffic.slow.get(client.key, 0.0))
 
     def _connect(self) -> None:
         client = _Client(socket.create_connection(("127.0.0.1", self._port), timeout=10))
@@ -267,6 +293,7 @@ class Attack:
     def _send(self, client: _Client) -> None:
         frames = [self._make() for _ in range(self._rng.randint(1, self._ahead))]
         self._traffic.sent += len(frames)
+        client.key = int.from_bytes(frames[-1][4:6])
         data = b"".join(frames)
         chance = self._rng.random()
         with suppress(OSError):  # the server has ended it; the next read tells
@@ -275,6 +302,7 @@ class Attack:
             if chance > 1 - SHARE:
                 client.socket.shutdown(socket.SHUT_WR)
         client.waiting, client.since = len(frames), time.monotonic()
+        client.asked = client.since
 
     def _end(self, client: _Client) -> None:
         self._selector.unregister(client.socket)

@@ -38,10 +38,9 @@ from workbench.inspection.time_lookup import first_record_at
 from workbench.runtime.times import Time, milliseconds
 from workbench.runtime.words import safe
 
-_WAIT: Final = 0.02  # seconds until a directory that changes is looked at again
+_WAIT: Final = 0.02  # seconds until a directory that changes is listed again
 _WAITS: Final = 50
-_UNSETTLED_NS: Final = 20_000_000  # in which a directory may change twice, and have one time
-_CHANGING_NS: Final = 5_000_000_000  # since a broker changed a directory that it may be changing
+_MOVES_NS: Final = 5_000_000_000  # within which a cleaning that replaces segments has done so
 
 
 @dataclass(slots=True)
@@ -214,7 +213,9 @@ class Partition:
             else:
                 # The caller named a link that was opened alone, so it may lead anywhere.
                 is_named_link = self.is_alone and os.path.islink(self.path)
-                contents = list_folder(self.path, None if is_named_link else self.root)
+                within = None if is_named_link else self.root
+                is_local = files_at(self.path) is None
+                contents = (_at_one_time if is_local else list_folder)(self.path, within)
         except FileNotFoundError:  # a broker deleted it since the log directory was opened
             return _sort_files(FolderContents([], [], []))
         except OSError as error:
@@ -466,37 +467,20 @@ _BATCH_FILES = (".log", ".checkpoint")  # endings of files that hold batches
 _SHOWN = 20  # rows of a table in a notebook
 
 
-def settled(partitions: Iterable[Partition]) -> list[Partition]:
-    """Return partitions as they are, those that a broker is changing listed again at one time."""
-    return [listed_now(each) if _is_changing(each) else each for each in partitions]
-
-
-def listed_now(partition: Partition) -> Partition:
-    """Return a partition listed again, while no name in its directory changes.
+def _at_one_time(path: str, within: str | None) -> FolderContents:
+    """List a directory of this machine while no name in it changes.
 
     A cleaning puts segments in place in several steps: for a moment the old ones have gone, and the
-    new one still ends in `.swap`. A directory that stays so for a second was left by a broker that
-    died, and is listed as it is.
+    new one still ends in `.swap`. A directory that stays so was left by a broker that died.
     """
-    again = partition
+    contents = None
     for _ in range(_WAITS):
-        before = changed_ns(partition.path)
-        again = partition.listed_anew()
-        is_moving = any(each.name.endswith(".log.swap") for each in again.leftovers)
-        is_fresh = 0 < time.time_ns() - before < _UNSETTLED_NS
-        if not (is_moving or is_fresh) and changed_ns(partition.path) == before:
+        before = os.stat(path).st_mtime_ns
+        contents = list_folder(path, within)
+        is_moving = any(each.name.endswith(".log.swap") for each in contents.files)
+        is_moving &= 0 <= time.time_ns() - before < _MOVES_NS
+        if not is_moving and os.stat(path).st_mtime_ns == before:
             break
         time.sleep(_WAIT)
-    return again
-
-
-def changed_ns(path: str) -> int:
-    """Return when a directory's names last changed, ns since the epoch; 0: it is gone, or far."""
-    try:
-        return os.stat(path).st_mtime_ns
-    except OSError:
-        return 0
-
-
-def _is_changing(partition: Partition) -> bool:
-    return 0 <= time.time_ns() - changed_ns(partition.path) < _CHANGING_NS
+    assert contents is not None
+    return contents

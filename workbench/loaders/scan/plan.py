@@ -19,7 +19,7 @@ from workbench.files.names import parse_file_name
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.listing import Listing
 from workbench.inspection.log_tail import log_end_offset
-from workbench.inspection.partition import Partition, listed_now, settled
+from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import ABORTED, read_transactions
 from workbench.runtime.several import several
@@ -247,7 +247,6 @@ def plan_partition(
         everything: whether files out of use come afterwards: leftovers and metadata snapshots.
     """
     transactions = None
-    (partition,) = settled([partition])
     if isolation_level == "read_committed":
         transactions = read_transactions(partition)
         high = min(high, transactions.last_stable_offset)
@@ -314,7 +313,7 @@ def as_now(read: SegmentRead) -> list[SegmentRead]:
     low, high = max(read.low, read.segment.base_offset), min(read.high, read.next_base)
     again: list[SegmentRead] = []
     for _ in range(_LISTINGS):
-        partition = listed_now(read.partition)
+        partition = read.partition.listed_anew()
         again = [
             replace(each, transactions=read.transactions)
             for each in segments_within(partition, low, high)

@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 from workbench.file_system.mounts import files_at
 from workbench.inspection.findings import Finding
 from workbench.inspection.log_parts import LogPart
-from workbench.inspection.partition import Partition, listed_now, settled
+from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 
 T = TypeVar("T")
@@ -81,8 +81,7 @@ class ChangingPartition:
         self._note = note
         self._lock = threading.Lock()
         self._is_local = files_at(partition.path) is None and partition.only is None
-        now = settled([partition])[0] if self._is_local else partition
-        self.now = Listed(partition if _is_unread(now) else now)
+        self.now = Listed(partition)
         self._know(self.now)
 
     def _know(self, listed: Listed) -> None:
@@ -121,7 +120,7 @@ class ChangingPartition:
             return False
         with self._lock:
             if self.now is listed:
-                now = listed_now(listed.partition)
+                now = listed.partition.listed_anew()
                 if _is_unread(now):
                     return False
                 again = Listed(now)

@@ -18,7 +18,7 @@ from workbench.file_system.mounts import files_at
 from workbench.files.names import TopicPartition
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import list_log_directories
-from workbench.inspection.partition import Partition, settled
+from workbench.inspection.partition import Partition
 from workbench.inspection.unreadable import findings_about_records, unreadable
 from workbench.loaders.scan.plan import (
     HIGHEST,
@@ -31,7 +31,7 @@ from workbench.loaders.scan.splits import by_offsets, byte_ranges, pack, size_of
 from workbench.spark_source.options import SourceOptions
 from workbench.spark_source.plan.offsets import LogEnds, Offsets
 from workbench.spark_source.plan.path_patterns import readable
-from workbench.spark_source.plan.reads import planned_reads
+from workbench.spark_source.plan.reads import planned_reads, settled
 from workbench.spark_source.tasks.committed import stable_end
 
 _SMALLEST_RANGE: Final = 512  # bytes, whatever maxPartitionBytes says

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from workbench.inspection.listing import list_log_directories
-from workbench.inspection.partition import Partition, listed_now, settled
+from workbench.inspection.partition import Partition
 from workbench.loaders.remote import all_mounted
 from workbench.loaders.scan.plan import HIGHEST, SegmentRead
-from workbench.spark_source.plan.reads import is_same, planned_reads
+from workbench.spark_source.plan.reads import is_same, planned_reads, settled
 from workbench.spark_source.plan.remote_tier import TierOptions, listed_again
 
 NoteLoss = Callable[[SegmentRead, str], None]
@@ -55,7 +55,7 @@ def _partition_now(
     """Return a partition as it is now, perhaps in another log directory of the same broker."""
     planned = read.partition
     if tier is None:
-        again = listed_now(planned)
+        (again,) = settled([planned.listed_anew()])
         if again.segments:
             return again
         listing = list_log_directories(all_mounted(paths))

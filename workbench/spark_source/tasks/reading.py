@@ -11,7 +11,6 @@ from pyspark.sql.datasource import InputPartition
 from workbench.errors import LogDirectoryError
 from workbench.file_system.mounts import files_at
 from workbench.inspection.findings import Finding
-from workbench.inspection.partition import settled
 from workbench.inspection.segment import Segment
 from workbench.loaders.remote import all_mounted
 from workbench.loaders.scan.plan import SegmentRead
@@ -30,7 +29,7 @@ from workbench.spark_source.columns import (
 )
 from workbench.spark_source.options import OnCorrupt, SourceOptions
 from workbench.spark_source.plan.planning import DataLossWarning, LeftOut, Task, unreadable_error
-from workbench.spark_source.plan.reads import require_as_planned
+from workbench.spark_source.plan.reads import require_as_planned, settled
 from workbench.spark_source.plan.remote_tier import TierOptions, segments_from
 from workbench.spark_source.tasks.committed import with_markers
 from workbench.spark_source.tasks.following import found_again
