@@ -55,7 +55,7 @@ class Listed:
 
 
 @dataclass(slots=True)
-class Look:
+class Attempt:
     """One attempt to read.
 
     Attributes:
@@ -90,7 +90,7 @@ class ChangingPartition:
             for segment in listed.partition.segments:
                 _ = segment.files["log"].inode
 
-    def read(self, act: Callable[[Look], T]) -> T:
+    def read(self, act: Callable[[Attempt], T]) -> T:
         """Return what an act reads of segments that are still there afterwards.
 
         Args:
@@ -99,21 +99,21 @@ class ChangingPartition:
         tries = 0
         while True:
             tries += 1
-            look = Look(self.now)
+            attempt = Attempt(self.now)
             try:
-                found = act(look)
+                found = act(attempt)
             except Exception:
-                if tries < _TRIES and self._list_if_changed(look):
+                if tries < _TRIES and self._list_if_changed(attempt):
                     continue
-                self._note(look.findings)
+                self._note(attempt.findings)
                 raise
-            if tries == _TRIES or not self._list_if_changed(look):
-                self._note(look.findings)
+            if tries == _TRIES or not self._list_if_changed(attempt):
+                self._note(attempt.findings)
                 return found
 
-    def _list_if_changed(self, look: Look) -> bool:
+    def _list_if_changed(self, attempt: Attempt) -> bool:
         """List the directory again if segments that were read are not there any more."""
-        listed, segments = look.listed, look.segments
+        listed, segments = attempt.listed, attempt.segments
         if segments is None:
             segments = list(listed.partition.segments)
         if not self._is_local or all(map(_is_there, segments)):

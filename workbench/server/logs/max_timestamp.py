@@ -15,22 +15,22 @@ from workbench.inspection.time_lookup import TimestampAndOffset, first_offsets
 from workbench.inspection.unreadable import unreadable
 from workbench.layout import problems
 from workbench.record.buffers import thread_pool
-from workbench.server.logs.changing_partition import Look
+from workbench.server.logs.changing_partition import Attempt
 from workbench.server.logs.sound_batches import sound_batches
 
 Rows = npt.NDArray[Any]
 
 
-def max_timestamp(look: Look, end: int) -> TimestampAndOffset | None:
+def max_timestamp(attempt: Attempt, end: int) -> TimestampAndOffset | None:
     """Return the first record with the largest time; None without any.
 
     Args:
-        look: the partition; gets what cannot be read.
+        attempt: the partition; gets what cannot be read.
         end: no record at this offset or later.
     """
     largest: tuple[int, Segment, Any] | None = None
-    start = look.listed.partition.log_start_offset
-    for segment, rows in _batches(look, start):
+    start = attempt.listed.partition.log_start_offset
+    for segment, rows in _batches(attempt, start):
         at = int(rows["max_timestamp"].argmax())
         stamp = int(rows["max_timestamp"][at])
         if stamp >= 0 and (largest is None or stamp > largest[0]):
@@ -40,9 +40,9 @@ def max_timestamp(look: Look, end: int) -> TimestampAndOffset | None:
     return _first_record(largest[1], largest[2], largest[0], (start, end))
 
 
-def _batches(look: Look, first: int) -> Iterator[tuple[Segment, Rows]]:
+def _batches(attempt: Attempt, first: int) -> Iterator[tuple[Segment, Rows]]:
     """Yield the local batches with records that are served, by their headers, some at a time."""
-    for part in look.listed.parts:
+    for part in attempt.listed.parts:
         segment, start = part.segment, max(first, part.low)
         if segment is None or part.is_remote:
             continue
@@ -53,7 +53,7 @@ def _batches(look: Look, first: int) -> Iterator[tuple[Segment, Rows]]:
                 if wanted.any():
                     yield segment, rows[wanted]
         except OSError as error:
-            look.findings += unreadable(segment.path, error)
+            attempt.findings += unreadable(segment.path, error)
 
 
 def _first_record(

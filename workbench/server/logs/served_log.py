@@ -33,7 +33,7 @@ from workbench.inspection.unreadable import missing_remote, unreadable
 from workbench.layout.attributes import ZSTD
 from workbench.record.buffers import BufferPool, thread_pool
 from workbench.record.writing.record_encoding import empty_batch_header
-from workbench.server.logs.changing_partition import ChangingPartition, Listed, Look
+from workbench.server.logs.changing_partition import Attempt, ChangingPartition, Listed
 from workbench.server.logs.indexed_aborts import IndexedAborts
 from workbench.server.logs.max_timestamp import max_timestamp
 from workbench.server.logs.sound_batches import SoundBatches, sound_batches
@@ -213,18 +213,18 @@ class ServedLog:
     def _log_end_offset(self) -> int:
         return self._changing.read(self._find_end)
 
-    def _find_end(self, look: Look) -> int:
-        here = look.listed.partition
+    def _find_end(self, attempt: Attempt) -> int:
+        here = attempt.listed.partition
         segments, start = here.segments, here.log_start_offset
         if not segments:
             return max(here.log_end_offset, start)
-        look.segments = [segments[-1]]
+        attempt.segments = [segments[-1]]
         last = segments[-1]
         end = last.base_offset
         position = last.position_of(max(last.next_offset - 1, last.base_offset))
         pool = thread_pool()
         for found in sound_batches(last, position, (0, last.base_offset + _FAR), pool):
-            look.findings += found.findings
+            attempt.findings += found.findings
             if len(found.rows):
                 end = int(found.rows["last_offset"][-1]) + 1
         return max(end, start)
@@ -248,8 +248,8 @@ class ServedLog:
         with self._end_lock:
             end = self._log_end_offset  # if it cannot be read, this is not the time to remember
 
-        def find(look: Look) -> _Ends:
-            segments = look.listed.partition.segments
+        def find(attempt: Attempt) -> _Ends:
+            segments = attempt.listed.partition.segments
             found = transactions_of(segments, end)
             return _Ends(found.last_stable_offset, aborted_transactions(segments, found))
 
@@ -257,10 +257,10 @@ class ServedLog:
 
     @cached_property
     def _remote_aborts(self) -> IndexedAborts:
-        def find(look: Look) -> IndexedAborts:
-            here = look.listed.partition
+        def find(attempt: Attempt) -> IndexedAborts:
+            here = attempt.listed.partition
             found = IndexedAborts.of(here.segments_of_log, here.local_log_start_offset)
-            look.findings += found.findings
+            attempt.findings += found.findings
             return found
 
         return self._changing.read(find)
@@ -294,9 +294,9 @@ class ServedLog:
     def _producers(self) -> list[ProducerEntry]:
         end = self.high_watermark
 
-        def find(look: Look) -> list[ProducerEntry]:
-            found = StoredProducers(look.listed.partition, end)
-            look.findings += found.findings
+        def find(attempt: Attempt) -> list[ProducerEntry]:
+            found = StoredProducers(attempt.listed.partition, end)
+            attempt.findings += found.findings
             return found.in_order()
 
         return self._changing.read(find)
@@ -324,15 +324,15 @@ class ServedLog:
             StorageUnavailableError: what is there at the offset is on a server that fails.
         """
 
-        def read(look: Look) -> _Reading:
+        def read(attempt: Attempt) -> _Reading:
             reading = _Reading(offset, end, most, is_first=first, zstd=zstd)
-            look.segments, parts = [], look.listed.parts
+            attempt.segments, parts = [], attempt.listed.parts
             at = max(bisect_right(parts, offset, key=lambda part: part.low) - 1, 0)
             for part in parts[at:]:
                 if reading.is_done or reading.parts or part.low >= end:
                     break
                 if part.high > reading.low:
-                    self._read_part(part, reading, look)
+                    self._read_part(part, reading, attempt)
             is_hole = not reading.is_done or (reading.is_at_end and end >= self.high_watermark)
             if offset < end and is_hole and not reading.parts:
                 if self._strict:
@@ -344,18 +344,18 @@ class ServedLog:
         aborted = self._aborted_in(offset, done.low) if committed and done.size else ()
         return Records(done.parts, done.size, done.low, done.cut, aborted)
 
-    def _read_part(self, part: LogPart, reading: "_Reading", look: Look) -> None:
-        segment, findings = part.segment, look.findings
+    def _read_part(self, part: LogPart, reading: "_Reading", attempt: Attempt) -> None:
+        segment, findings = part.segment, attempt.findings
         if segment is None:
-            findings += missing_remote(look.listed.partition)
+            findings += missing_remote(attempt.listed.partition)
             if self._strict:
                 raise DamagedBatchError
             return
-        if not part.is_remote and look.segments is not None:
-            look.segments.append(segment)
+        if not part.is_remote and attempt.segments is not None:
+            attempt.segments.append(segment)
         pool = thread_pool()
         try:
-            start = _start(part, segment, reading.low, look.listed)
+            start = _start(part, segment, reading.low, attempt.listed)
             offsets = reading.low, part.following
             for found in sound_batches(segment, start, offsets, pool, most=reading.left):
                 findings += found.findings
@@ -368,7 +368,7 @@ class ServedLog:
                 reading.is_done |= damage is not None
                 self._tell_of_conversion(inside.rows)
                 if reading.is_done:
-                    look.listed.keep_hint(reading.low, (segment.path, reading.position))
+                    attempt.listed.keep_hint(reading.low, (segment.path, reading.position))
                     return
                 if len(inside.rows) < len(wanted.rows):
                     return
@@ -400,11 +400,11 @@ class ServedLog:
         Kafka: UnifiedLog.fetchOffsetByTimestamp, Partition.fetchOffsetForTimestamp (4.2)
         """
 
-        def find(look: Look) -> TimestampAndOffset | None:
+        def find(attempt: Attempt) -> TimestampAndOffset | None:
             return first_record_at(
-                look.listed.partition,
+                attempt.listed.partition,
                 timestamp,
-                lambda segment, error: look.findings.extend(unreadable(segment.path, error)),
+                lambda segment, error: attempt.findings.extend(unreadable(segment.path, error)),
             )
 
         found = self._changing.read(find)
@@ -418,7 +418,7 @@ class ServedLog:
         Kafka: UnifiedLog.fetchOffsetByTimestamp with MAX_TIMESTAMP (4.2)
         """
         end = self.high_watermark
-        return self._changing.read(lambda look: max_timestamp(look, end))
+        return self._changing.read(lambda attempt: max_timestamp(attempt, end))
 
     def _note(self, findings: list[Finding]) -> None:
         """Report findings that were not reported yet."""
