@@ -38,8 +38,11 @@ _NAMES: Final = (
     "read_committed", "Ongoing", "", ".", "..", "../outside", "/outside", "a/b", "a\0b", "é",
     "orders-0", "orders-0.0123456789abcdef0123456789abcdef-delete", "x" * 249, "x" * 250, "9" * 400,
 )  # fmt: skip
-WAIT: Final = frozenset({FETCH.key, JOIN_GROUP.key, SYNC_GROUP.key})
-"""APIs whose answer may come when the client's own timeout is over."""
+CUT: Final = -1
+"""Stands for the API of a frame that ends in the middle."""
+
+WAIT: Final = frozenset({FETCH.key, JOIN_GROUP.key, SYNC_GROUP.key, CUT})
+"""APIs whose answer may come when the client's own timeout is over, or never."""
 
 _COPIES: Final = (10, 300, 3_000, 20_000)
 _MOST_BYTES: Final = 1_900_000  # of a frame; a server that only reads takes 2 MiB
@@ -195,7 +198,7 @@ class Traffic:
 class _Client:
     socket: socket.socket
     waiting: int = 0  # answers that are still to come
-    key: int = -1  # of the API that it has asked last
+    key: int = CUT  # of the API that it has asked last
     asked: float = 0.0
     since: float = field(default_factory=time.monotonic)
     received: bytearray = field(default_factory=bytearray)
@@ -293,11 +296,12 @@ class Attack:
     def _send(self, client: _Client) -> None:
         frames = [self._make() for _ in range(self._rng.randint(1, self._ahead))]
         self._traffic.sent += len(frames)
-        client.key = int.from_bytes(frames[-1][4:6])
         data = b"".join(frames)
         chance = self._rng.random()
         with suppress(OSError):  # the server has ended it; the next read tells
-            end = self._rng.randrange(len(data)) if chance < SHARE else len(data)
+            is_cut = chance < SHARE  # so that nothing answers it
+            client.key = CUT if is_cut else int.from_bytes(frames[-1][4:6])
+            end = self._rng.randrange(len(data)) if is_cut else len(data)
             client.socket.sendall(data[:end])
             if chance > 1 - SHARE:
                 client.socket.shutdown(socket.SHUT_WR)
