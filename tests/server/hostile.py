@@ -20,6 +20,7 @@ from workbench.server.protocol.api_keys import API_KEYS
 from workbench.server.protocol.frames import SIZE
 from workbench.server.protocol.group_messages import JOIN_GROUP, SYNC_GROUP
 from workbench.server.protocol.log_messages import FETCH
+from workbench.server.protocol.write_messages import PRODUCE
 
 CONNECTIONS: Final = 24
 AHEAD: Final = 6  # frames that a connection sends before it reads
@@ -41,8 +42,8 @@ _NAMES: Final = (
 CUT: Final = -1
 """Stands for the API of a frame that ends in the middle."""
 
-WAIT: Final = frozenset({FETCH.key, JOIN_GROUP.key, SYNC_GROUP.key, CUT})
-"""APIs whose answer may come when the client's own timeout is over, or never."""
+WAIT: Final = frozenset({FETCH.key, JOIN_GROUP.key, SYNC_GROUP.key, PRODUCE.key, CUT})
+"""APIs whose answer may come when the client's own timeout is over, or never (acks=0)."""
 
 _COPIES: Final = (10, 300, 3_000, 20_000)
 _MOST_BYTES: Final = 1_900_000  # of a frame; a server that only reads takes 2 MiB
