@@ -11,6 +11,8 @@ from workbench.config.internal_topics import METADATA_LOG
 from workbench.inspection.cluster.fold import ClusterFold
 from workbench.inspection.cluster.image import PartitionRegistration, StoredConfigs
 from workbench.inspection.cluster.loading import read_stored_configs
+from workbench.inspection.cluster.rows import config_rows, token_rows
+from workbench.tables.cluster import DelegationTokenRow
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 
@@ -119,6 +121,101 @@ def test_a_partition_has_the_state_of_its_last_change(state: ClusterFold) -> Non
     )
     take(state, _record("RemoveTopicRecord", topicId="1"))
     assert state.cluster.partitions == {}
+
+
+def test_brokers_are_as_their_last_change(state: ClusterFold) -> None:
+    """ClusterDelta: 1 fences, -1 unfences; a change has the epoch of the registration."""
+    endpoint = {"name": "PLAIN", "host": "h", "port": 9092, "securityProtocol": 0}
+    registered = {
+        "brokerId": 1, "brokerEpoch": 7, "incarnationId": "i", "fenced": True, "rack": None,
+        "endPoints": [endpoint], "features": [], "logDirs": ["a"],
+    }  # fmt: skip
+    changed = {"brokerId": 1, "brokerEpoch": 7}
+    take(state, _record("RegisterBrokerRecord", **registered))
+    take(state, _record("BrokerRegistrationChangeRecord", **changed, fenced=-1))
+    broker = state.cluster.brokers[1]
+    assert (broker.is_fenced, broker.in_controlled_shutdown) == (False, False)
+    assert [str(each) for each in broker.endpoints] == ["PLAIN://h:9092"]
+    stopping = _record("BrokerRegistrationChangeRecord", **changed, inControlledShutdown=1)
+    moved = _record("BrokerRegistrationChangeRecord", **changed, logDirs=["b"], cordonedLogDirs=[])
+    take(state, stopping, moved)
+    broker = state.cluster.brokers[1]
+    assert (broker.is_fenced, broker.in_controlled_shutdown) == (False, True)
+    assert state.cluster.log_directories == {1: ("b",)}
+    take(state, _record("FenceBrokerRecord", id=1, epoch=7))
+    assert state.cluster.brokers[1].is_fenced
+    assert not state.cluster.contradiction
+    take(state, _record("UnfenceBrokerRecord", id=1, epoch=8))
+    assert state.cluster.contradiction == (
+        "UnfenceBrokerRecord of node 1 with epoch 8, registered 7"
+    )
+    take(state, _record("UnregisterBrokerRecord", brokerId=1, brokerEpoch=7))
+    assert state.cluster.brokers == {}
+
+
+def test_eligible_leader_replicas_are_cleared_by_topic(state: ClusterFold) -> None:
+    """TopicsDelta.replay(ClearElrRecord): an empty name clears those of every topic."""
+    elr = {"replicas": [1], "eligibleLeaderReplicas": [1], "lastKnownElr": [2]}
+    for name, topic_id in (("a", "1"), ("b", "2")):
+        take(state, _record("TopicRecord", name=name, topicId=topic_id))
+        take(state, _record("PartitionRecord", topicId=topic_id, partitionId=0, **elr))
+    take(state, _record("ClearElrRecord", topicName="a"))
+    assert [each.elr for each in state.cluster.partitions.values()] == [(), (1,)]
+    take(state, _record("ClearElrRecord", topicName=""))
+    assert {each.last_known_elr for each in state.cluster.partitions.values()} == {()}
+
+
+def test_replicas_that_move_keep_the_directories_of_the_others(state: ClusterFold) -> None:
+    """DirectoryId.createDirectoriesFrom: a new replica has no directory yet."""
+    start = {"replicas": [1, 2], "directories": ["x", "y"]}
+    take(
+        state,
+        _record("TopicRecord", name="a", topicId="1"),
+        _record("PartitionRecord", topicId="1", partitionId=0, **start),
+        _record("PartitionChangeRecord", topicId="1", partitionId=0, replicas=[3, 2]),
+    )
+    assert state.cluster.partitions["1", 0].directories == ("A" * 22, "y")
+
+
+def test_tokens_have_their_times_and_no_secret(state: ClusterFold) -> None:
+    token = {
+        "owner": "User:a", "requester": "User:b", "renewers": ["User:c"], "issueTimestamp": 1,
+        "maxTimestamp": 3, "expirationTimestamp": 2, "tokenId": "t",
+    }  # fmt: skip
+    take(state, _record("DelegationTokenRecord", **token))
+    (row,) = token_rows(state.cluster)
+    assert row == DelegationTokenRow("t", "User:a", "User:b", ["User:c"], 1, 2, 3)
+    take(state, _record("RemoveDelegationTokenRecord", tokenId="t"))
+    assert state.cluster.delegation_tokens == {}
+
+
+def test_a_configuration_without_its_topic_is_not_in_use(state: ClusterFold) -> None:
+    """Kafka's snapshots keep those of a topic that came and went between two of them."""
+    take(state, _record("TopicRecord", name="a", topicId="1"), _config("a", "x", "1"))
+    take(state, _config("gone", "x", "2"))
+    assert [(row.resource, row.is_in_use) for row in config_rows(state.cluster)] == [
+        ("a", True), ("gone", False),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "is_hidden"),
+    [
+        ("message.max.bytes", False),
+        ("leader.replication.throttled.rate", False),
+        ("ssl.keystore.password", True),
+        ("listener.name.internal.ssl.keystore.password", True),
+        ("listener.name.internal.ssl.keystore.location", False),
+        ("listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config", True),
+        ("my.plugin.key", True),
+    ],
+)
+def test_what_a_broker_shows_to_nobody_is_hidden(
+    state: ClusterFold, name: str, *, is_hidden: bool
+) -> None:
+    take(state, _config("", name, "value of it", kind=4))
+    (row,) = config_rows(state.cluster)
+    assert (row.value == "[hidden]") == is_hidden
 
 
 def test_a_record_without_a_value_says_nothing(tmp_path: Path) -> None:
