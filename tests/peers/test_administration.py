@@ -81,7 +81,7 @@ def sides(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sides]:
     """Return a broker, and a server of a copy of its directory as it was before the last start."""
     folder = tmp_path_factory.mktemp("administration")
     settings = {"log.cleaner.enable": "false", "offsets.topic.num.partitions": "2"}
-    settings |= {"transaction.state.log.num.partitions": "2"}
+    settings |= {"transaction.state.log.num.partitions": "2", "log.retention.ms": "-1"}
     broker = Broker(VERSION, folder / "broker", settings)
     with broker:
         fill(broker.bootstrap)
