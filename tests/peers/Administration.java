@@ -125,7 +125,6 @@ public final class Administration {
             return found;
         });
         say("describeReplicaLogDirs", () -> sorted(admin.describeReplicaLogDirs(List.of(new TopicPartitionReplica("t", 0, 1))).all().get().keySet()));
-        say("alterReplicaLogDirs", () -> admin.alterReplicaLogDirs(Map.of(new TopicPartitionReplica("t", 0, 1), "/nowhere")).all().get());
     }
 
     private static void topics() {

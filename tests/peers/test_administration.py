@@ -56,7 +56,6 @@ REFUSED: Final = {
     "describeConfigs of loggers": "no loggers of a broker run here",
     "alterConfigs of a group": "the sessions of groups are configured with `--set`",
     "alterConfigs of metrics": "no metrics of clients are collected",
-    "alterReplicaLogDirs": "a log stays in its directory",
     "alterClientQuotas": "there are no quotas to set; those of the metadata log are read",
     "alterUserScramCredentials": _OF_A_FILE,
     "alterUserScramCredentials, deleted": _OF_A_FILE,
