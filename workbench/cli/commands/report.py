@@ -2,8 +2,8 @@
 
 import click
 
-from workbench.cli.command import Command, open_logs, read_time
-from workbench.cli.output import say, size_text
+from workbench.cli.command import Command, as_json, open_logs, read_time
+from workbench.cli.output import print_json, say, size_text
 from workbench.cli.settings import takes_kafka
 from workbench.file_system.outputs import new_file
 from workbench.inspection.listing import opened_paths
@@ -21,6 +21,7 @@ from workbench.inspection.listing import opened_paths
     "--now", metavar="TIME", callback=read_time,
     help="The time of the report: ISO 8601, or ms since the epoch; default: this machine's.",
 )  # fmt: skip
+@as_json
 def command(
     *,
     paths: tuple[str, ...],
@@ -29,6 +30,7 @@ def command(
     overwrite: bool,
     kafka: str | None,
     now: int | None,
+    as_json: bool,
 ) -> int:
     """Write one HTML file for a ticket: what this is, what is wrong, and what to do.
 
@@ -38,10 +40,15 @@ def command(
     in the light or dark colors of the reader.
 
     Exit codes: 0 written.
+
+    With --json: an object with output and bytes.
     """
     logs = open_logs(paths)
     text = logs.report(now=now, kafka=kafka, deep=deep).encode()
     with new_file(output, opened_paths(logs.listing), overwrite=overwrite) as file:
         file.write(text)
-    say(f"{output}: {size_text(len(text))}")
+    if as_json:
+        print_json({"output": output, "bytes": len(text)})
+    else:
+        say(f"{output}: {size_text(len(text))}")
     return 0
