@@ -21,25 +21,19 @@ from workbench.comparison.records import Effort, differences
 from workbench.inspection.partition import Partition
 from workbench.loaders.remote import all_mounted
 from workbench.loaders.scan.plan import HIGHEST
+from workbench.loaders.schemas import schema_of
 from workbench.pipelines.frames import LOG, source_options
 from workbench.spark_source.option_values import Paths
 from workbench.spark_source.options import parse_options
 from workbench.spark_source.plan.planning import Plan
 from workbench.spark_source.worker import spare_collections
+from workbench.tables.records import RecordDifferenceRow
 
 MISSING: Final = "missing"
 EXTRA: Final = "extra"
 DIFFERENT: Final = "different"
 
 _KINDS: Final = (DIFFERENT, MISSING, EXTRA)  # in the order of `comparison.records.Differences`
-_SCHEMA: Final = pa.schema(
-    [
-        pa.field("topic", pa.string(), nullable=False),
-        pa.field("partition", pa.int32(), nullable=False),
-        pa.field("offset", pa.int64(), nullable=False),
-        pa.field("difference", pa.string(), nullable=False),
-    ]
-)
 _MOST_TASKS: Final = 10_000  # each of them gets the list of all, half a kilobyte for each
 _COLUMNS: Final = "topic string, partition int, offset bigint, difference string"
 
@@ -86,7 +80,7 @@ class DiffTask:
                 pa.array(offsets[order]),
                 pa.array(_KINDS).take(pa.array(kinds[order])),
             ]
-            yield pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)
+            yield pa.RecordBatch.from_arrays(columns, schema=schema_of(RecordDifferenceRow))
 
 
 def replica_diff(

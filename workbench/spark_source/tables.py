@@ -29,20 +29,10 @@ from workbench.spark_source.options import SourceOptions, parse_options
 from workbench.spark_source.plan.planning import Plan
 from workbench.spark_source.worker import spare_collections
 from workbench.tables.directories import FindingRow
-from workbench.tables.segments import BatchRow, OffsetIndexRow, SegmentRow
+from workbench.tables.segments import BatchRow, IndexEntryRow, SegmentRow
 
 Found = Sequence[tuple[Partition, Segment]]
 
-_INDEX_ENTRIES: Final = pa.schema(
-    [
-        *list(schema_of(OffsetIndexRow))[:3],
-        pa.field("index", pa.string(), nullable=False),  # offset or time
-        pa.field("entry", pa.int32(), nullable=False),
-        pa.field("offset", pa.int64(), nullable=False),
-        pa.field("position", pa.int64()),  # of the offset index
-        pa.field("timestamp", schemas.TIMESTAMP),  # of the time index
-    ]
-)
 _WIDER: Final = {pa.uint32(): pa.int64(), schemas.TIMESTAMP: pa.timestamp("us", tz="UTC")}
 """The types that Spark has instead of those that it lacks."""
 
@@ -56,7 +46,7 @@ def _index_entries(found: Found) -> pa.Table:
         )
     ]
     joined = pa.concat_tables(parts, promote_options="default")
-    return joined.select(_INDEX_ENTRIES.names)
+    return joined.select(schema_of(IndexEntryRow).names)
 
 
 def _for_spark(schema: pa.Schema) -> pa.Schema:
@@ -212,10 +202,10 @@ class SegmentsSource(_TableSource):
 
 
 class IndexesSource(_TableSource):
-    """``format("kafka-log-indexes")``: one row per entry of an offset or time index."""
+    """``format("kafka-log-indexes")``: one row per entry of an index (`IndexEntryRow`)."""
 
     table = "indexes"
-    rows = _INDEX_ENTRIES
+    rows = schema_of(IndexEntryRow)
 
     def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002
         """Return the reader."""

@@ -44,3 +44,14 @@ class RecordBatchRow(NamedTuple):
     batch_position: Annotated[int, "byte in the segment's .log file"]
     segment: SegmentOffset
     file: Annotated[str, "path of the segment's .log file"]
+
+
+class RecordDifferenceRow(NamedTuple):
+    """A record that two copies of a log do not both hold alike: one row per offset."""
+
+    topic: Topic
+    partition: PartitionNumber
+    offset: Annotated[int, "the record's offset"]
+    difference: Annotated[
+        str, "different; missing: only in the left copy; extra: only in the right"
+    ]

@@ -1,5 +1,6 @@
 """Segments, their batches and the entries of their indexes."""
 
+from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 from workbench.tables.columns import (
@@ -111,6 +112,20 @@ class TimeIndexRow(NamedTuple):
     timestamp: Annotated[Time, "the largest timestamp up to the offset"]
     offset: Annotated[int, "offset of the record with that timestamp"]
     relative_offset: _RelativeOffset
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEntryRow:  # not a NamedTuple: a tuple has a method `index`
+    """An entry of an offset index or a time index, as Spark reads them: one row per entry."""
+
+    topic: Topic
+    partition: PartitionNumber
+    segment: SegmentOffset
+    index: Annotated[str, "offset or time"]
+    entry: _Entry
+    offset: Annotated[int, "offset of a record"]
+    position: Annotated[int | None, "byte in the .log file; null: a time index"]
+    timestamp: Annotated[Time | None, "the largest up to the offset; null: an offset index"]
 
 
 class AbortedTransactionRow(NamedTuple):
