@@ -40,7 +40,7 @@ COLUMNS: Final[dict[str, list[list[Any]]]] = {
 """Tables of the front end: heading, share of the width, and 1 for numbers."""
 
 
-class Moment(NamedTuple):
+class ClusterMoment(NamedTuple):
     """A position of the slider.
 
     Attributes:
@@ -54,21 +54,21 @@ class Moment(NamedTuple):
     changes: list[ClusterChangeRow]
 
 
-def moments_of(partition: Partition) -> tuple[list[Moment], list[Finding]]:
+def moments_of(partition: Partition) -> tuple[list[ClusterMoment], list[Finding]]:
     """Return the moments of a metadata log, at most `MOST_MOMENTS`, and what cannot be read.
 
     Raises:
         OSError: a file cannot be read.
     """
     history = ClusterHistory(partition)
-    found: list[Moment] = []
+    found: list[ClusterMoment] = []
     for row in rows.changes_of(history):
         last = found[-1] if found else None
         if last is not None and row.timestamp in {last.timestamp} - {None}:
             last.changes.append(row)  # of one batch, or of one operation of the controller
             found[-1] = last._replace(offset=row.offset)
         else:
-            found.append(Moment(row.offset, row.timestamp, [row]))
+            found.append(ClusterMoment(row.offset, row.timestamp, [row]))
     together = -(-len(found) // MOST_MOMENTS)
     if together > 1:
         parts = [found[at : at + together] for at in range(0, len(found), together)]
@@ -79,7 +79,7 @@ def moments_of(partition: Partition) -> tuple[list[Moment], list[Finding]]:
     return found, history.findings
 
 
-def changed_rows(moment: Moment) -> list[list[str]]:
+def changed_rows(moment: ClusterMoment) -> list[list[str]]:
     """Return the changes of a moment as text."""
     return [
         [each.kind, each.entity, each.field or "", each.before or "", each.after or ""]

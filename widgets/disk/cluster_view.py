@@ -13,7 +13,7 @@ from widgets._widget import KafkaWidget
 from widgets._written import Written
 from widgets.disk.cluster_moments import (
     COLUMNS,
-    Moment,
+    ClusterMoment,
     changed_rows,
     moments_of,
     table_rows,
@@ -68,7 +68,7 @@ class ClusterView(KafkaWidget):
             logs = workbench.open_log_directory(logs)
         self.logs = logs
         self._partition = require_metadata_log(logs.listing)
-        self.moments: list[Moment] = []
+        self.moments: list[ClusterMoment] = []
         super().__init__(**options)
         self._read()
 
