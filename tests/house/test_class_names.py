@@ -26,7 +26,6 @@ TWICE: Final = frozenset(
         "Exchange",
         "Field",
         "Form",
-        "KnownTopics",
         "LeftOut",
         "LogFacts",
         "LogPart",
