@@ -6,6 +6,7 @@ from typing import Any, Final
 from tests.server.asking import Values
 from workbench.server.protocol import admin_messages as messages
 from workbench.server.protocol.api import Api
+from workbench.server.protocol.cluster_messages import ALTER_REPLICA_LOG_DIRS
 
 METADATA_LOG: Final = "__cluster_metadata"
 SOME_ID: Final = "x" * 21 + "A"
@@ -61,6 +62,11 @@ ADMIN_REQUESTS: Final[Sequence[tuple[Api, list[Values]]]] = (
     (messages.ELECT_LEADERS, [
         election(0, []), election(0, [{"topic": "TOPIC", "partitions": [0, 7, 0]}]),
         election(1, [{"topic": "TOPIC", "partitions": []}, {"topic": "no", "partitions": [0]}]),
+    ]),
+    (ALTER_REPLICA_LOG_DIRS, [
+        {"dirs": []}, {"dirs": [{"path": "/nowhere", "topics": [
+            {"name": "TOPIC", "partitions": [0, 7]}, {"name": "no", "partitions": [0]}
+        ]}]},
     ]),
     (messages.ALTER_PARTITION_REASSIGNMENTS, [
         reassignment("TOPIC", 0, [1]), reassignment("TOPIC", 0, None), reassignment("no", 0, [1]),

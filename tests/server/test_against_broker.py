@@ -167,7 +167,6 @@ def whole_batches(response: dict[str, Any]) -> dict[str, Any]:
 
 
 NOT_SERVED: Final = {
-    "moves of replicas to another log directory": {34},
     "changes of quotas and of passwords": {49, 51},
     "share groups, streams groups": {76, 77, 78, 79, *range(83, 93)},
 }

@@ -139,6 +139,21 @@ def _configs(values: Values, _version: int, code: ErrorCode) -> Values:
     }
 
 
+def _replica_log_dirs(values: Values, _version: int, code: ErrorCode) -> Values:
+    return {
+        "results": [
+            {
+                "topicName": topic["name"],
+                "partitions": [
+                    {"partitionIndex": each, "errorCode": code} for each in topic["partitions"]
+                ],
+            }
+            for directory in values["dirs"]
+            for topic in directory["topics"]
+        ]
+    }
+
+
 def _log_dirs(_values: Values, _version: int, code: ErrorCode) -> Values:
     return {"errorCode": code, "results": []}
 
@@ -336,6 +351,7 @@ _RESPONSES: Final[Mapping[int, Callable[[Values, int, ErrorCode], Values]]] = {
     cluster_messages.DESCRIBE_TOPIC_PARTITIONS.key: _describe_topics,
     cluster_messages.DESCRIBE_CLUSTER.key: _whole,
     cluster_messages.DESCRIBE_CONFIGS.key: _configs,
+    cluster_messages.ALTER_REPLICA_LOG_DIRS.key: _replica_log_dirs,
     cluster_messages.DESCRIBE_LOG_DIRS.key: _log_dirs,
     admin_messages.DESCRIBE_QUORUM.key: _whole,
     admin_messages.LIST_CONFIG_RESOURCES.key: _whole,

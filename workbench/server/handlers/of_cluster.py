@@ -249,9 +249,48 @@ def _log_dir(path: str, logs: list[tuple[str, int, PartitionLog]]) -> Values:
         "errorCode": ErrorCode.NONE,
         "totalBytes": total,
         "usableBytes": usable,
-        "logDir": os.fsencode(path).decode("utf-8", "replace"),
+        "logDir": _text_of(path),
         "topics": [{"name": name, "partitions": found} for name, found in topics.items()],
     }
+
+
+def alter_replica_log_dirs(call: Call) -> Values:
+    """Return that logs are where they are asked to be; they do not move to another directory.
+
+    Kafka: ReplicaManager.alterReplicaLogDirs (4.2)
+    """
+    asked = {
+        (topic["name"], number): directory["path"]
+        for directory in call.values["dirs"]
+        for topic in directory["topics"]
+        for number in topic["partitions"]
+    }
+    call.budget.charge(len(asked))
+    results: dict[str, list[Values]] = {}
+    for (topic, number), path in asked.items():
+        code = _replica_log_dir_error(call, topic, number, path)
+        results.setdefault(topic, []).append({"partitionIndex": number, "errorCode": code})
+    return {
+        "results": [
+            {"topicName": topic, "partitions": partitions} for topic, partitions in results.items()
+        ]
+    }
+
+
+def _replica_log_dir_error(call: Call, topic: str, number: int, path: str) -> ErrorCode:
+    catalog = call.serving.catalog
+    if path not in map(_text_of, catalog.directories):
+        return ErrorCode.LOG_DIR_NOT_FOUND
+    log = (catalog.logs_of(topic) or {}).get(number)
+    if log is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    is_there = _text_of(log.directory) in {path, ""}
+    return ErrorCode.NONE if is_there else ErrorCode.KAFKA_STORAGE_ERROR
+
+
+def _text_of(path: str) -> str:
+    """Return a path as clients get it."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def sasl(call: Call) -> Values:
@@ -269,5 +308,6 @@ HANDLERS: Final[Mapping[int, BlockingHandler]] = {
     messages.METADATA.key: metadata,
     messages.DESCRIBE_TOPIC_PARTITIONS.key: describe_topic_partitions,
     messages.DESCRIBE_CLUSTER.key: describe_cluster,
+    messages.ALTER_REPLICA_LOG_DIRS.key: alter_replica_log_dirs,
     messages.DESCRIBE_LOG_DIRS.key: describe_log_dirs,
 }

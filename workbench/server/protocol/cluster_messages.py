@@ -194,6 +194,32 @@ DESCRIBE_CONFIGS: Final = api(
     """,
 )
 
+ALTER_REPLICA_LOG_DIRS: Final = api(
+    "AlterReplicaLogDirs",
+    34,
+    versions=(1, 2),
+    flexible=2,
+    request="""
+    dirs: [
+        path: string
+        topics: [
+            name: string
+            partitions: [int32]
+        ]
+    ]
+    """,
+    response="""
+    throttleTimeMs: int32
+    results: [
+        topicName: string
+        partitions: [
+            partitionIndex: int32
+            errorCode: int16
+        ]
+    ]
+    """,
+)
+
 DESCRIBE_LOG_DIRS: Final = api(
     "DescribeLogDirs",
     35,
