@@ -170,13 +170,17 @@ class LogExplorer(Following):
         names = list(partitions)[:MOST_LOOKED_INTO]
         return {"partition": max(names, key=lambda n: (not n.startswith("__"), partitions[n].size))}
 
-    def _read_strip(self, name: str) -> dict[str, Any]:
+    def _read_strip(self, name: str) -> dict[str, Any] | None:
         partition = self.logs.listing.partitions[name]
         counts: dict[str, int] = {}
         for finding in self._findings:
             if finding["partition"] == name and finding["segment"] is not None:
                 counts[finding["segment"]] = counts.get(finding["segment"], 0) + 1
-        return strip_columns(name, partition, counts)
+        try:
+            return strip_columns(name, partition, counts)
+        except OSError as error:  # see `_read_segment`
+            self.show_error(error)
+            return None
 
     def _read_segment(self, name: str | None, base: int | None) -> None:
         self.shown, sent = None, None
