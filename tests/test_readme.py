@@ -1,6 +1,7 @@
 """What the README and docs/questions.md say is true: code and commands run, files are there."""
 
 import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -104,7 +105,7 @@ def filled(command: str, folder: Path) -> list[str]:
         words["RULES"] = folder / "rules"
     if "1=DIR1" in command:
         words |= {"1=DIR1": f"1={SHOP}", "2=DIR2": f"2={shutil.copytree(SHOP, folder / 'others')}"}
-    return [str(words.get(word, word)) for word in command.split()]
+    return [str(words.get(word, word)) for word in shlex.split(command)]
 
 
 def test_the_lab_opens_the_directory_that_is_named() -> None:

@@ -109,7 +109,11 @@ def _moment(_ctx: click.Context, _param: click.Parameter, value: str | None) -> 
 )  # fmt: skip
 @click.option("--history", is_flag=True, help="Show what changed until then, and from which value.")
 @click.option(
-    "--only", multiple=True, type=click.Choice(list(_PARTS)), help="Only this table; repeatable."
+    "--only",
+    multiple=True,
+    type=click.Choice(list(_PARTS)),
+    metavar="TABLE",
+    help=f"Only this table; repeatable: {', '.join(_PARTS)}.",
 )
 @as_json
 def command(
