@@ -22,6 +22,7 @@ EXAMPLES = [
     errors.RemoteStorageError("/tier/a.rsm-manifest", "not JSON"),
     errors.OutputError("/data/new.csv", "must not be inside the input /data"),
     errors.ServerError("192.0.2.1", "other machines can reach it"),
+    errors.ReplayError("192.0.2.1:9092", "there is no topic orders"),
     errors.AppendError("refused"),
     errors.RecordTooLargeError("2000 bytes, at most 1000"),
     errors.RecordBatchTooLargeError("2000 bytes, at most 1000"),

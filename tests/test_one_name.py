@@ -261,7 +261,9 @@ def _calls() -> Iterator[str]:
 
 
 INSPECTED: Final = re.compile(r"Inspect\.(\w+)\((topics|partitions)\)")
-PASSED_ON: Final = re.compile(r"LogDirectory\.(?:scan|to_duckdb)\((topics|partitions|columns)\)")
+PASSED_ON: Final = re.compile(
+    r"LogDirectory\.(?:scan|to_duckdb|replay)\((topics|partitions|columns)\)"
+)
 _NAMED: Final = {"topics": "orders", "partitions": "orders-0"}
 
 

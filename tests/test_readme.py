@@ -61,7 +61,7 @@ def test_verify_finds_nothing_in_the_log_that_the_documents_make(
 
 
 COMMANDS = sorted(set(re.findall(r"`(?:\.venv/bin/)?kafka-workbench ([^`]+)`", README + QUESTIONS)))
-LASTING = ("spark", "lab", "app", "serve")  # these run for long, or until a signal ends them
+LASTING = ("spark", "lab", "app", "serve", "replay")  # these run for long, or need a cluster
 PLAIN = [command for command in COMMANDS if not command.startswith(LASTING)]
 
 

@@ -41,6 +41,7 @@
     │   ├── StorageError                        a write failed: its log directory is offline
     │   └── RemoteStorageError                  a remote segment is damaged, or its key is missing
     ├── ServerError (OSError)                 a server must not, or cannot, listen there
+    ├── ReplayError (OSError)                 a cluster does not take records; .where .problem
     ├── OutputError (OSError)                 a file or folder must not be created there
     └── MissingDependencyError (ImportError)  a loader needs a package; names the command
 
@@ -235,6 +236,20 @@ class OutputError(WorkbenchError, OSError):
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(f"{path}: {problem}")
         self.path = path
+        self.problem = problem
+
+
+class ReplayError(WorkbenchError, OSError):
+    """A running cluster cannot be reached, or does not take the records of a replay.
+
+    Attributes:
+        where: the broker that was named.
+        problem: what it refused.
+    """
+
+    def __init__(self, where: str, problem: str) -> None:
+        super().__init__(f"{where}: {problem}")
+        self.where = where
         self.problem = problem
 
 

@@ -784,6 +784,53 @@ class LogDirectory(Mapping[str, Partition]):
 
         return undelete(self.listing, topic, os.fspath(to), topic_id)
 
+    def replay(
+        self,
+        to: str | Mapping[str, Any],
+        topics: Iterable[str] | str | None = None,
+        *,
+        name: str = "replay",
+        create_topics: bool = False,
+        rate: float | None = None,
+        progress: Callable[[int], None] | None = None,
+        **options: "Unpack[RecordOptions]",
+    ) -> "pa.Table":
+        """Write committed records into a running cluster, each once; return a table of partitions.
+
+        Records keep topic, partition, order, key, value, headers and time. A replay of the same
+        ``name`` goes on where the last one stopped, also if that was killed.
+
+        Args:
+            to: ``host:port`` of a broker, or librdkafka's configuration of a client.
+            topics: names; None: all but the internal ones.
+            name: of the replay; its place is kept in the cluster, as offsets of the group
+                ``kafka-workbench-replay.NAME``.
+            create_topics: whether to create topics that are missing.
+            rate: records per second at the most.
+            progress: receives the number of records after each transaction.
+            options: of the scan, such as ``mask`` and ``offsets``; see `Scan`. Aborted records are
+                left out unless ``isolation_level="read_uncommitted"``.
+
+        Raises:
+            LookupError: a topic or partition is not in the directories.
+            MissingDependencyError: confluent-kafka is not installed.
+            ReplayError: the cluster cannot be reached, lacks a topic, or refuses records.
+        """
+        from workbench.loaders.exports.replay import COLUMNS, replay
+        from workbench.loaders.tables.rows import table_of
+        from workbench.tables.replay import ReplayRow
+
+        chosen: RecordOptions = {"isolation_level": "read_committed", **options, "columns": COLUMNS}
+        rows = replay(
+            self.scan(topics, **chosen),
+            to,
+            name=name,
+            create_topics=create_topics,
+            rate=rate,
+            progress=progress,
+        )
+        return table_of(ReplayRow, rows)
+
     def report(
         self, *, now: int | None = None, kafka: str | None = None, deep: bool = False
     ) -> str:

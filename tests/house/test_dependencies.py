@@ -74,11 +74,13 @@ def test_all_holds_every_extra() -> None:
 
 
 def test_no_package_is_declared_twice() -> None:
-    names = [canonicalize_name(requirement.name) for requirement in declared()]
+    names = [(canonicalize_name(each.name), *sorted(each.extras)) for each in declared()]
     assert len(names) == len(set(names))
+    versions = {(canonicalize_name(each.name), str(each.specifier)) for each in declared()}
+    assert len(versions) == len({name for name, _ in versions})  # an extra has its package's
 
 
-@pytest.mark.parametrize("requirement", list(declared()), ids=lambda requirement: requirement.name)
+@pytest.mark.parametrize("requirement", list(declared()), ids=str)
 def test_the_lock_pins_what_pyproject_asks_for(requirement: Requirement) -> None:
     found = pins()[canonicalize_name(requirement.name)]
     assert found

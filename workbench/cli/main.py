@@ -90,6 +90,7 @@ SECTIONS: Final = {
         "serve": ("serve", "Let Kafka's clients read the logs."),
         "app": ("open_app", "Open one screen in a browser, without code."),
         "lab": ("open_lab", "Open JupyterLab on the tour."),
+        "replay": ("replay", "Write records into a running cluster."),
         "spark": ("spark_jobs", "Run a Spark job over log directories."),
     },
     "This installation": {

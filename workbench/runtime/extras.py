@@ -8,6 +8,7 @@ from workbench.errors import MissingDependencyError
 
 EXTRAS: Final = {
     "anywidget": "notebook",
+    "confluent-kafka": "replay",
     "cryptography": "remote",
     "duckdb": "duckdb",
     "grpcio-tools": "values",

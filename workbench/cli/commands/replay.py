@@ -1,0 +1,120 @@
+"""`kafka-workbench replay`: write records into a running cluster."""
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from workbench.cli.command import Command, as_json, chooses_partitions, open_logs
+from workbench.cli.output import note, print_json, print_table
+from workbench.cli.progress import progress
+from workbench.loaders.scan.not_searched import summary
+from workbench.loaders.scan.scan import Scan
+from workbench.runtime.words import plural
+from workbench.tables.columns import json_of
+from workbench.tables.replay import ReplayRow
+
+_DAMAGED: Final = 2
+
+
+@click.command("replay", cls=Command, fields={"--json": ReplayRow})
+@chooses_partitions
+@click.option("--to", "target", required=True, metavar="HOST:PORT", help="A broker of the cluster.")
+@click.option(
+    "-X",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A configuration of librdkafka, such as security.protocol=SSL; repeatable.",
+)
+@click.option(
+    "--name",
+    default="replay",
+    show_default=True,
+    help="Of the replay; a second run of a name goes on where the first stopped.",
+)
+@click.option("--create-topics", is_flag=True, help="Create the topics that are missing.")
+@click.option(
+    "--rate",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="N",
+    help="Records per second at the most.",
+)
+@click.option(
+    "--mask", type=click.Path(), metavar="FILE", help="Keep private data out; see export --help."
+)
+@click.option(
+    "--value-format",
+    metavar="FORMAT",
+    help="What masked values are, such as json; they are written as JSON.",
+)
+@click.option("--read-uncommitted", is_flag=True, help="Also write aborted records.")
+@click.option("--strict", is_flag=True, help="Exit with 2 if damaged data was left out.")
+@as_json  # fmt: skip
+def command(
+    *,
+    paths: tuple[str, ...],
+    topics: tuple[str, ...],
+    partitions: tuple[str, ...],
+    target: str,
+    settings: tuple[str, ...],
+    name: str,
+    create_topics: bool,
+    rate: float | None,
+    mask: str | None,
+    value_format: str | None,
+    read_uncommitted: bool,
+    strict: bool,
+    as_json: bool,
+) -> int:
+    """Write the records of log directories into a running cluster, each once.
+
+    Records keep topic, partition, order, key, value, headers and time, and get new offsets. Only
+    what was committed is written; internal topics are not. How far it came is committed in the
+    cluster together with the records, as offsets of the group kafka-workbench-replay.NAME: after a
+    kill, the same command goes on, and writes no record twice.
+
+    Example: replay DIR --to localhost:9092 -t orders --create-topics --rate 5000
+
+    Exit codes: 0 done, 2 with --strict: data was left out.
+    """
+    from workbench.loaders.exports.replay import COLUMNS, replay
+
+    scan = Scan(
+        open_logs(paths).listing,
+        topics=topics or None,
+        partitions=partitions or None,
+        columns=COLUMNS,
+        decode=None if value_format is None else {"value": value_format},
+        mask=() if mask is None else Path(mask),
+        isolation_level="read_uncommitted" if read_uncommitted else "read_committed",
+    )
+    total = sum(each.log_end_offset - (each.log_start_offset or 0) for each in scan.partitions)
+    with progress("replaying", total, unit="records", quiet=as_json) as meter:
+        rows = replay(
+            scan,
+            {"bootstrap.servers": target, **dict(map(_setting, settings))},
+            name=name,
+            create_topics=create_topics,
+            rate=rate,
+            progress=meter.advance,
+        )
+    if as_json:
+        print_json([json_of(row) for row in rows])
+    else:
+        names = [ReplayRow._fields[0], *(each.replace("_", " ") for each in ReplayRow._fields[1:])]
+        print_table(names, [list(row) for row in rows])
+        note(f"{plural(sum(row.records for row in rows), 'record')} written to {target}")
+    if scan.findings:
+        count = plural(len(scan.findings), "damaged place")
+        note(f"{count} left out; the first: {scan.findings[0]}")
+    if text := summary(scan.left_out, "--everything"):
+        note(text)
+    return _DAMAGED if scan.findings and strict else 0
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise click.UsageError(f"-X {text!r} is not NAME=VALUE")
+    return name, value

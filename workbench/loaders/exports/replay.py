@@ -1,0 +1,290 @@
+"""Write the records of a scan into a running cluster, each once, with confluent-kafka.
+
+Records keep topic, partition, order, key, value, headers and timestamp; they get new offsets. Each
+transaction on the target holds records of one partition, and the offset where the source goes on,
+committed for a group that is named after the replay. So a replay that was stopped at any point goes
+on there, and consumers with read_committed see every record once.
+"""
+
+import contextlib
+import copy
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from workbench.config.internal_topics import HIDDEN_TOPICS
+from workbench.errors import ReplayError
+from workbench.inspection.partition import Partition
+from workbench.loaders.scan.scan import Scan
+from workbench.runtime.extras import optional
+from workbench.tables.replay import ReplayRow
+
+GROUP: Final = "kafka-workbench-replay."
+COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers")
+_MOST_RECORDS: Final = 10_000  # of a transaction
+_MOST_BYTES: Final = 16 << 20
+_WAIT_S: Final = 30.0
+_QUIET: Final = {"log_level": 2, "error_cb": lambda _error: None}
+
+Record = Mapping[str, Any]
+
+
+def replay(
+    scan: Scan,
+    to: str | Mapping[str, Any],
+    *,
+    name: str = "replay",
+    create_topics: bool = False,
+    rate: float | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> list[ReplayRow]:
+    """Write records to the partitions of the same names; return a row for each partition.
+
+    Args:
+        scan: what is written, with the columns `COLUMNS`. Masked or decoded values are written as
+            their JSON, and text as it is.
+        to: ``host:port`` of a broker, or librdkafka's configuration of a client.
+        name: of the replay. A second one of this name writes only what is new; while one runs,
+            another of its name is fenced.
+        create_topics: whether to create topics that are missing, with the partitions of the source
+            and the defaults of the cluster; times are those of the records.
+        rate: records per second at the most.
+        progress: receives the number of records after each transaction.
+
+    Raises:
+        MissingDependencyError: confluent-kafka is not installed.
+        ReplayError: the cluster cannot be reached, lacks a topic or partition, or refuses records;
+            what was committed before stays, and a replay of the same name goes on there.
+
+    Internal topics are not written: groups and transactions belong to the cluster they are in.
+    """
+    kafka = optional("confluent_kafka", "confluent-kafka")
+    partitions = [each for each in scan.partitions if each.topic not in HIDDEN_TOPICS]
+    with_servers = {"bootstrap.servers": to} if isinstance(to, str) else dict(to)
+    target = _Target(kafka, {**_QUIET, **with_servers}, name)
+    target.check(scan, partitions, create_topics=create_topics)
+    pace = _Pace(rate)
+    return [_replay_one(scan, each, target, pace, progress) for each in partitions]
+
+
+def _replay_one(
+    scan: Scan,
+    partition: Partition,
+    target: "_Target",
+    pace: "_Pace",
+    progress: Callable[[int], None] | None,
+) -> ReplayRow:
+    start = max(target.next_offset(partition) or 0, partition.log_start_offset or 0)
+    offset, records, size, new_times = start, 0, 0, 0
+    for chunk in _chunks(_of_partition(scan, partition, start), pace.most):
+        target.write(partition, chunk)
+        offset = chunk[-1]["offset"] + 1
+        records += len(chunk)
+        size += sum(map(_size, chunk))
+        new_times += sum(_time(record) <= 0 for record in chunk)
+        if progress is not None:
+            progress(len(chunk))
+        pace.wait(len(chunk))
+    return ReplayRow(partition.topic, partition.partition, start, offset, records, size, new_times)
+
+
+def _of_partition(scan: Scan, partition: Partition, start: int) -> Scan:
+    """Return the scan of one partition, from an offset on."""
+    one = copy.copy(scan)
+    one.partitions = [partition]
+    given = scan.offsets.get(partition.name) if isinstance(scan.offsets, Mapping) else scan.offsets
+    first, end = given or (None, None)
+    one.offsets = (max(start, first or 0), end)
+    return one
+
+
+def _chunks(scan: Scan, most: int) -> Iterator[list[dict[str, Any]]]:
+    """Yield the records of transactions."""
+    chunk: list[dict[str, Any]] = []
+    size = 0
+    for batch in scan.batches():
+        for row in batch.to_pylist():
+            row["key"], row["value"] = _bytes(row["key"]), _bytes(row["value"])
+            size += _size(row)
+            chunk.append(row)
+            if len(chunk) >= most or size >= _MOST_BYTES:
+                yield chunk
+                chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _bytes(value: Any) -> bytes | None:
+    if value is None or isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return value.encode()
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str).encode()
+
+
+def _size(record: Record) -> int:
+    return len(record["key"] or b"") + len(record["value"] or b"")
+
+
+def _time(record: Record) -> int:
+    """Return the time in ms; -1: none."""
+    found = record["timestamp"]
+    return -1 if found is None else round(found.timestamp() * 1000)
+
+
+class _Pace:
+    """Keeps a number of records per second."""
+
+    def __init__(self, rate: float | None) -> None:
+        if rate is not None and rate <= 0:
+            raise ValueError(f"rate is {rate}, not above 0")
+        self._rate = rate
+        self._start = time.monotonic()
+        self._written = 0
+        self.most = _MOST_RECORDS if rate is None else max(1, min(_MOST_RECORDS, round(rate)))
+
+    def wait(self, written: int) -> None:
+        self._written += written
+        if self._rate is not None:
+            ahead = self._written / self._rate - (time.monotonic() - self._start)
+            time.sleep(max(ahead, 0))
+
+
+class _Target:
+    """The cluster that is written to.
+
+    Args:
+        kafka: the module confluent_kafka.
+        config: librdkafka's configuration.
+        name: of the replay.
+    """
+
+    def __init__(self, kafka: Any, config: dict[str, Any], name: str) -> None:
+        self._kafka = kafka
+        self._config = config
+        self._where = str(config.get("bootstrap.servers", "the cluster"))
+        group = GROUP + name
+        self._producer = kafka.Producer(
+            {
+                "linger.ms": 20,
+                "message.max.bytes": 1_000_000_000,
+                **config,
+                "transactional.id": group,
+                "on_delivery": self._delivered,
+            }
+        )
+        self._consumer = kafka.Consumer({**config, "group.id": group, "enable.auto.commit": False})
+        self._refused = ""
+
+    def check(self, scan: Scan, wanted: Sequence[Partition], *, create_topics: bool) -> None:
+        """Find every partition that is wanted, or create its topic.
+
+        Raises:
+            ReplayError: the cluster cannot be reached, or lacks some.
+        """
+        there = {
+            topic.topic: len(topic.partitions)
+            for topic in self._ask(
+                "list its topics", self._producer.list_topics, timeout=_WAIT_S
+            ).topics.values()
+        }
+        sizes: dict[str, int] = {}
+        for each in scan.listing.partitions.values():
+            sizes[each.topic] = max(sizes.get(each.topic, 0), each.partition + 1)
+        missing = sorted({each.topic for each in wanted} - there.keys())
+        if missing and create_topics:
+            self._create({topic: sizes[topic] for topic in missing})
+            there |= {topic: sizes[topic] for topic in missing}
+        for each in wanted:
+            found = there.get(each.topic, 0)
+            if each.partition >= found:
+                raise ReplayError(
+                    self._where,
+                    f"topic {each.topic} has {found} partitions (expected {sizes[each.topic]}, "
+                    f"for {each.name})"
+                    if found
+                    else f"there is no topic {each.topic} (expected one of {sizes[each.topic]} "
+                    "partitions): create it, or ask for missing topics to be created",
+                )
+        if wanted:
+            self._ask("start a transactional producer", self._producer.init_transactions, _WAIT_S)
+
+    def next_offset(self, partition: Partition) -> int | None:
+        """Return the source's offset that an earlier run of this name would write next."""
+        asked = [self._kafka.TopicPartition(partition.topic, partition.partition)]
+        (found,) = self._ask(
+            "look up where the replay was", self._consumer.committed, asked, timeout=_WAIT_S
+        )
+        return found.offset if found.offset >= 0 else None
+
+    def write(self, partition: Partition, records: Sequence[Record]) -> None:
+        """Write records, and how far the source was read, in one transaction."""
+        where = self._kafka.TopicPartition(
+            partition.topic, partition.partition, records[-1]["offset"] + 1
+        )
+        self._refused = ""
+        try:
+            self._ask("begin a transaction", self._producer.begin_transaction)
+            for record in records:
+                self._produce(partition, record)
+            self._ask(
+                f"take records of {partition.name}",
+                self._producer.send_offsets_to_transaction,
+                [where],
+                self._consumer.consumer_group_metadata(),
+                _WAIT_S,
+            )
+            self._ask(f"commit records of {partition.name}", self._producer.commit_transaction, -1)
+        except BaseException:
+            self._abort()
+            raise
+
+    def _produce(self, partition: Partition, record: Record) -> None:
+        while True:
+            try:
+                self._producer.produce(
+                    partition.topic,
+                    value=record["value"],
+                    key=record["key"],
+                    partition=partition.partition,
+                    timestamp=max(_time(record), 0),
+                    headers=[(each["key"], each["value"]) for each in record["headers"]],
+                )
+            except BufferError:  # the client's queue is full
+                self._producer.poll(0.1)
+            except self._kafka.KafkaException as error:
+                raise self._error(
+                    f"take offset {record['offset']} of {partition.name}", error
+                ) from error
+            else:
+                return
+
+    def _abort(self) -> None:
+        # A producer that is fenced or cannot reach it leaves that to the coordinator's time-out.
+        with contextlib.suppress(self._kafka.KafkaException):
+            self._producer.abort_transaction(_WAIT_S)
+
+    def _delivered(self, error: Any, message: Any) -> None:
+        if error is not None and not self._refused:
+            self._refused = f"{message.topic()}-{message.partition()}: {error.str()}"
+
+    def _create(self, sizes: Mapping[str, int]) -> None:
+        from confluent_kafka.admin import AdminClient, NewTopic
+
+        admin = AdminClient(self._config)
+        config = {"message.timestamp.type": "CreateTime"}
+        asked = [NewTopic(topic, size, -1, config=config) for topic, size in sizes.items()]
+        for topic, future in admin.create_topics(asked, operation_timeout=_WAIT_S).items():
+            self._ask(f"create topic {topic}", future.result)
+
+    def _ask(self, what: str, call: Callable[..., Any], *args: Any, **named: Any) -> Any:
+        try:
+            return call(*args, **named)
+        except self._kafka.KafkaException as error:
+            raise self._error(what, error) from error
+
+    def _error(self, what: str, error: Exception) -> ReplayError:
+        (found, *_) = error.args
+        problem = self._refused or (found.str() if hasattr(found, "str") else str(error))
+        return ReplayError(self._where, f"cannot {what}: {problem}")
