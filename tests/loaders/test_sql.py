@@ -133,3 +133,15 @@ def test_values_are_bytes_as_text_or_hex_in_json(tmp_path: Path) -> None:
     )
     assert done.json == [{"key": "0xff00", "value": "é"}, {"key": "k", "value": None}]
     assert pa.table(wb.open_log_directory(tmp_path / "logs").sql("from t")).num_rows == 2
+
+
+@pytest.mark.parametrize(
+    "interval",
+    ["0 seconds", "2 days 4 hours 17 minutes 33.677 seconds", "-90 seconds", "14 months -1 day",
+     "1 year 1 month 1 day 1 hour 1 microsecond", "-3 months", "100 hours"],
+)  # fmt: skip
+def test_an_interval_reads_as_duckdb_prints_it(interval: str) -> None:
+    inner = f"select interval '{interval}' as i from orders limit 1"  # noqa: S608 - it is ours
+    query = f"select i, i::varchar as words from ({inner})"  # noqa: S608
+    [row] = run("sql", SHOP, query, "--json").json
+    assert row["i"] == row["words"]

@@ -4,6 +4,7 @@ import csv
 import datetime as dt
 import io
 import json
+import math
 import os
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -123,11 +124,26 @@ def _plain(value: Any) -> Any:
         return value.isoformat(sep=" ", timespec="milliseconds")
     if isinstance(value, Decimal):  # a sum of integers is one in DuckDB
         return int(value) if value == int(value) else float(value)
+    if hasattr(value, "nanoseconds"):  # a difference of times
+        return _interval(*value)
     if isinstance(value, dict):
         return {str(name): _plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
     return value if isinstance(value, int | float | str | None) else str(value)
+
+
+def _interval(months: int, days: int, nanoseconds: int) -> str:
+    """Return an interval as DuckDB prints it: ``2 days 04:17:33.677``."""
+    counts = (("year", int(months / 12)), ("month", int(math.fmod(months, 12))), ("day", days))
+    parts = [f"{count} {word}{'s' * (abs(count) != 1)}" for word, count in counts if count]
+    seconds, left = divmod(abs(nanoseconds), 10**9)
+    if nanoseconds or not parts:
+        sign = "-" if nanoseconds < 0 else ""
+        clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+        fraction = f".{left:09}".rstrip("0") if left else ""
+        parts.append(f"{sign}{clock}{fraction}")
+    return " ".join(parts)
 
 
 def _text(value: Any) -> Any:
