@@ -60,7 +60,7 @@ def test_a_partition_on_two_disks_says_which_step_to_take(tmp_path: Path) -> Non
     data = open_field_case("two-disks", tmp_path).data
     outcome = run("preflight", data / "d1", data / "d2")
     assert outcome.code == 2
-    assert "Move one of the two directories of the partition out of log.dirs" in outcome.out
+    assert f"1. Move {data}/d2/orders-0 (log end offset 40, not in the checkpoints" in outcome.out
 
 
 def test_a_missing_partition_is_created_empty(plain: Path) -> None:

@@ -167,6 +167,9 @@ def test_lags_are_those_of_the_command_of_kafka(lags: FieldCase) -> None:
         for each in rows
     }
     assert ours == told
+    stuck = run("stuck", lags.data, "--json").json["stuck"]
+    over = {(each["topic"], each["offset"]) for each in stuck if "starts over" in each["reason"]}
+    assert over == {("invoices", 100), ("returns", 900)}
     shown = run("group", "billing", lags.data)
     assert "starts over in 1 of 2 partitions: invoices-0" in shown.out
     assert shown.code == 1

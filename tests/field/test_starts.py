@@ -8,6 +8,7 @@ from tests.cli.program import run
 from tests.field.cases import open_field_case
 from workbench.foresight.startup.predict import predict_startup
 from workbench.inspection.verify.verify import verify
+from workbench.log_directory import open_log_directory
 
 _STORAGE = "org.apache.kafka.common.errors.KafkaStorageException"
 
@@ -66,6 +67,9 @@ def test_a_partition_on_two_disks_stops_the_broker(tmp_path: Path) -> None:
         (each.kind, Path(each.path).parent.name) for each in verify([data / "d1", data / "d2"])
     }
     assert {("duplicate-partition", "d2"), ("not-checkpointed", "d2")} <= kinds
+    (step,) = open_log_directory([data / "d1", data / "d2"]).preflight().steps
+    assert step.startswith(f"Move {data}/d2/orders-0 (log end offset 40, not in the checkpoints")
+    assert step.endswith(f"; {data}/d1/orders-0 (log end offset 40) stays")
 
 
 def test_nulls_after_a_power_loss(tmp_path: Path) -> None:

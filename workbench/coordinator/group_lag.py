@@ -1,7 +1,8 @@
 """How far groups are behind: in records, bytes and time, with a verdict over a window of commits.
 
 The verdicts are those that Burrow gives of a window: a group that commits one offset again while
-records wait has stalled, and one whose lag only grows falls behind. The commits are those that
+records wait has stalled, and one whose lag only grows falls behind. One whose offset the log does
+not have starts over. The commits are those that
 compaction has left in `__consumer_offsets`; the lag at each is that at its own time.
 """
 
@@ -19,6 +20,7 @@ from workbench.coordinator.groups.commit_history import (
     CommitHistory,
 )
 from workbench.coordinator.groups.stored_groups import CommittedOffset, StoredGroups
+from workbench.coordinator.positions import BELOW_START, BEYOND_END
 from workbench.files.names import TopicPartition
 from workbench.inspection.unread_part import UnreadPart, unread_part
 from workbench.runtime.times import age_text, time_text, with_hours
@@ -28,6 +30,7 @@ from workbench.tables.stuck import GroupLagRow
 FINE: Final = "fine"
 BEHIND: Final = "falling behind"
 STALLED: Final = "stalled"
+STARTS_OVER: Final = "starts over"
 UNKNOWN: Final = "unknown"
 
 _DONE: Final = frozenset({IN_FORCE, SUPERSEDED, REMOVED, OVERTAKEN})
@@ -117,9 +120,10 @@ def _verdict(
         moment: ms; the end of the window.
     """
     lag, last = offset.position.lag, offset.committed
+    if offset.position.state in {BEYOND_END, BELOW_START}:
+        reason = f"offset {last.offset} is {offset.position.state}: {offset.position.reason}"
+        return STARTS_OVER, f"{reason}; auto.offset.reset decides where the group goes on"
     if lag is None:
-        return UNKNOWN, offset.position.reason
-    if lag < 0:
         return UNKNOWN, offset.position.reason
     if not lag:
         return FINE, "every record is consumed"

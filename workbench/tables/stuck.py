@@ -26,7 +26,7 @@ class GroupLagRow(NamedTuple):
     group: Group
     topic: Topic
     partition: PartitionNumber
-    verdict: Annotated[str, "fine, falling behind, stalled or unknown"]
+    verdict: Annotated[str, "fine, falling behind, stalled, starts over or unknown"]
     offset: Annotated[int, "the committed offset"]
     commit_time: Annotated[Time, "when it was committed"]
     log_end_offset: Annotated[int | None, "null: the directories do not have the log"]

@@ -10,7 +10,12 @@ from typing import Final, NamedTuple
 
 from workbench.config.broker_config import BrokerConfig
 from workbench.config.broker_rules import StrayRule
-from workbench.files.names import DirectoryName, parse_directory_name
+from workbench.files.names import (
+    RECOVERY_POINTS,
+    DirectoryName,
+    TopicPartition,
+    parse_directory_name,
+)
 from workbench.files.text import format_uuid
 from workbench.foresight.preflight.actions import step_for
 from workbench.foresight.preflight.concerns import concerns_of_version
@@ -29,6 +34,7 @@ from workbench.inspection.cluster.image import StoredCluster
 from workbench.inspection.cluster.loading import stored_cluster
 from workbench.inspection.findings import SEVERITIES
 from workbench.inspection.listing import Listing
+from workbench.inspection.log_tail import log_end_offset
 from workbench.inspection.unreadable import if_readable
 from workbench.runtime.words import plural
 
@@ -69,7 +75,7 @@ def judge_preflight(
     )
     topics = tuple(_topics(_replicas(listing, prediction, known)))
     concerns = [
-        *_of_directories(prediction),
+        *_of_directories(listing, prediction),
         *_of_topics(prediction, topics_known=known.is_complete),
         *_of_zookeeper(listing, prediction),
         *_of_shutdown(prediction, recovery),
@@ -258,10 +264,53 @@ def _of_partition(row: PartitionStart) -> tuple[TopicVerdict, str]:
     return "served", ""
 
 
-def _of_directories(prediction: StartupPrediction) -> Iterator[Concern]:
+class _Copy(NamedTuple):
+    """One of several directories of a partition, by what decides which to keep.
+
+    Attributes:
+        is_named: whether the recovery points of its log directory name the partition.
+        end: log end offset.
+        path: of the directory.
+    """
+
+    is_named: bool
+    end: int
+    path: str
+
+    def __str__(self) -> str:
+        named = "" if self.is_named else ", not in the checkpoints of its log directory"
+        return f"{self.path} (log end offset {self.end}{named})"
+
+
+def _which_of_two(listing: Listing) -> str:
+    """Return which directories to move away where a partition is in several; empty: cannot tell."""
+    copies: dict[str, list[_Copy]] = {}
+    for root in listing.roots:
+        checkpoint = root.checkpoint(RECOVERY_POINTS)
+        named = {} if checkpoint is None else checkpoint.offsets
+        for each in root.partitions:
+            if each.kind == "log":
+                where = TopicPartition(each.topic, each.partition)
+                end = if_readable(partial(log_end_offset, each))
+                found = _Copy(where in named, -1 if end is None else end, each.path)
+                copies.setdefault(each.name, []).append(found)
+    steps = []
+    for each_copy in copies.values():
+        *others, best = sorted(each_copy)
+        steps += [
+            f"Move {other} out of log.dirs; {best} stays"
+            + "; neither is better" * (other[:2] == best[:2])
+            for other in others
+        ]
+    return "; ".join(steps)
+
+
+def _of_directories(listing: Listing, prediction: StartupPrediction) -> Iterator[Concern]:
     for row in prediction.directories:
         if row.verdict == "refuses":
-            yield Concern(row.kind, "error", row.problem, step_for(row.kind))
+            is_double = row.kind == "duplicate-partition"
+            step = (is_double and _which_of_two(listing)) or step_for(row.kind)
+            yield Concern(row.kind, "error", row.problem, step)
         elif row.verdict == "offline":
             what = f"{row.path} goes offline, with every log in it: {row.problem}"
             action = (

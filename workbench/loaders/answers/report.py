@@ -36,7 +36,7 @@ _LEADERLESS: Final = (
 _TONES: Final = {"error": "bad", "warning": "warn", "info": "calm"}
 _VERDICTS: Final = {
     "served": "good", "damaged": "warn", "empty": "warn", "unknown": "warn", "deleted": "calm",
-    "fine": "good", "falling behind": "warn", "stalled": "bad",
+    "fine": "good", "falling behind": "warn", "stalled": "bad", "starts over": "bad",
 }  # fmt: skip
 
 
@@ -129,7 +129,7 @@ def _tiles(
     errors = sum(each.severity == "error" for each in findings)
     warnings = sum(each.severity == "warning" for each in findings)
     starts = preflight.prediction.starts
-    late = sum(row.verdict in {"stalled", "falling behind"} for row in lags)
+    late = sum(row.verdict in {"stalled", "falling behind", "starts over"} for row in lags)
     return [
         Tile("broker starts", "yes" if starts else "no", "good" if starts else "bad"),
         Tile("topics served", f"{served:,} of {len(preflight):,}",

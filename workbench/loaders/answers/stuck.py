@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Final
 
 from workbench.cleaner.schedule.log_to_clean import LogToClean
-from workbench.coordinator.group_lag import BEHIND, STALLED, WINDOW_MS, group_lags
+from workbench.coordinator.group_lag import BEHIND, STALLED, STARTS_OVER, WINDOW_MS, group_lags
 from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.transactions.stored_transactions import HANGS, StoredTransactions
 from workbench.coordinator.transactions.transaction_explanation import abort_command
@@ -31,6 +31,7 @@ NOT_DELETED: Final = "not deleted"
 NOT_COMPACTED: Final = "not compacted"
 NOT_READABLE: Final = "not readable"
 NOT_CONSUMED: Final = "not consumed"
+_RESET: Final = "; kafka-consumer-groups.sh --reset-offsets chooses where it goes on"
 
 
 def stuck_rows(
@@ -158,7 +159,7 @@ def _not_readable(listing: Listing) -> Iterator[StuckRow]:
 
 def _not_consumed(listing: Listing, now: int | None, window_ms: int) -> Iterator[StuckRow]:
     for row in group_lags(StoredGroups(listing), now, window_ms):
-        if row.verdict not in {STALLED, BEHIND}:
+        if row.verdict not in {STALLED, BEHIND, STARTS_OVER}:
             continue
         late = "" if row.lag_ms is None else f"; the oldest is {age_text(row.lag_ms)}"
         yield StuckRow(
@@ -170,5 +171,6 @@ def _not_consumed(listing: Listing, now: int | None, window_ms: int) -> Iterator
             row.commit_time,
             row.lag_bytes or 0,
             f"{row.verdict}: {row.reason}{late}",
-            f"kafka-workbench group {shlex.quote(row.group)} DIR tells the group's story",
+            f"kafka-workbench group {shlex.quote(row.group)} DIR tells the group's story"
+            + _RESET * (row.verdict == STARTS_OVER),
         )
