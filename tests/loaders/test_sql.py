@@ -135,6 +135,17 @@ def test_values_are_bytes_as_text_or_hex_in_json(tmp_path: Path) -> None:
     assert pa.table(wb.open_log_directory(tmp_path / "logs").sql("from t")).num_rows == 2
 
 
+def test_the_latest_view_has_the_newest_record_of_each_key(logs: wb.LogDirectory) -> None:
+    newest: dict[object, tuple[int, object]] = {}
+    for row in logs.scan("customers", isolation_level="read_uncommitted").to_arrow().to_pylist():
+        newest[row["key"]] = row["offset"], row["value"]
+    found = logs.sql('select key, "offset", value from customers_latest').fetchall()
+    assert {key: (offset, value) for key, offset, value in found} == newest
+    assert any(value is None for _, _, value in found)
+    (count,) = logs.sql("select count(*) from customers").fetchall()[0]
+    assert count > len(found)
+
+
 @pytest.mark.parametrize(
     "interval",
     ["0 seconds", "2 days 4 hours 17 minutes 33.677 seconds", "-90 seconds", "14 months -1 day",

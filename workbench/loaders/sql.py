@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from workbench.values.masking import AnyMasks
     from workbench.values.registry import AnyDecoding
 
+LATEST: Final = "_latest"
 SCHEMA: Final = "inspect"
 """Where a table of inspection always is: ``inspect.batches``, even if a topic is named so."""
 
@@ -41,7 +42,8 @@ def run_sql(
     Args:
         listing: the directories.
         query: one SELECT statement. A topic is a view of its records, with the columns of a scan; a
-            name with other signs than letters, digits and _ needs double quotes. A table of
+            name with other signs than letters, digits and _ needs double quotes. A name and
+            `LATEST` is the newest record of each key, null values being tombstones. A table of
             `TABLES` is named ``batches`` or, beside a topic of that name, ``inspect.batches``.
         decode: how keys and values are decoded, as in `Scan`.
         mask: rules that keep private values out, as in `Scan`.
@@ -56,8 +58,10 @@ def run_sql(
     connection = new_connection()
     connection.execute(f"create schema {SCHEMA}").fetchall()
     for schema, name in sorted(named):
-        if name in topics and schema != SCHEMA:
-            scan = Scan(listing, topics=topics[name], decode=decode, mask=mask)
+        topic = topics.get(name, topics.get(name.removesuffix(LATEST)))
+        if topic is not None and schema != SCHEMA:
+            latest = name not in topics
+            scan = Scan(listing, topics=topic, decode=decode, mask=mask, latest=latest)
             connection.register(name, scan)
         elif name.lower() in TABLES:
             _add_table(connection, listing, name.lower(), is_alone=name.lower() not in topics)

@@ -56,8 +56,9 @@ def command(
 
     A topic is a table of its records, with the columns topic, partition, offset, timestamp, key,
     value, headers and others; "quote" a name such as "orders-archive". Keys and values are bytes:
-    decode(value) is their text, and --value-format json makes columns of their fields. Other tables
-    are segments, batches, disk_usage, keys, cleaning, findings, groups, group_members,
+    decode(value) is their text, and --value-format json makes columns of their fields.
+    TOPIC_latest is the newest record of each key; a null value is a tombstone. Other tables are
+    segments, batches, disk_usage, keys, cleaning, findings, groups, group_members,
     group_offsets, commits, rebalances, transactions, open_producers, checkpoints, leader_epochs,
     files and the others of logs.inspect; inspect.batches is meant even if a topic is named batches.
     Only what the query names is read. It cannot read other files, or write.
