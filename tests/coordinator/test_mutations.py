@@ -38,6 +38,7 @@ from workbench.loaders.tables.coordinator_rows import (
 )
 from workbench.loaders.tables.offset_fates import fates_of_offsets
 from workbench.loaders.tables.rows import table_of
+from workbench.runtime.words import safe
 from workbench.tables.columns import json_of
 from workbench.tables.groups import (
     CommitRow,
@@ -137,7 +138,7 @@ def test_changed_group_records_never_stop_a_load(
         story = explained(coordinator, name)
         json.dumps(story.as_dict())
         assert story.to_arrow().num_rows == len(story)
-        assert name in str(story)
+        assert safe(name) in str(story)
 
 
 @FEW

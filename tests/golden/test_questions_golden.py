@@ -4,15 +4,18 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from functools import reduce
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 import pytest
 
 import workbench
 from tests.golden.cases import Case
-from workbench.loaders import schemas
+from workbench import tables
 from workbench.log_directory import LogDirectory
+from workbench.tables.columns import columns_of, is_row_class
 
 PAGE = (Path(__file__).parents[2] / "docs" / "questions-about-groups.md").read_text()
 WITH_GROUPS = ["2.8.2-groups", "3.9.1-groups", "4.2.0-groups"]
@@ -31,8 +34,12 @@ def test_every_call_exists(logs: LogDirectory) -> None:
     assert len(calls) >= 10
     for call in calls:
         assert callable(reduce(getattr, call.split("."), logs)), call
-    columns = {name for schema in vars(schemas).values() if hasattr(schema, "names")
-               for name in schema.names}  # fmt: skip
+    modules = [
+        import_module(each.name) for each in iter_modules(tables.__path__, "workbench.tables.")
+    ]
+    rows = [each for module in modules for each in vars(module).values()
+            if is_row_class(each, module.__name__)]  # fmt: skip
+    columns = {column.name for row in rows for column in columns_of(row)}
     stories = [
         *(logs.explain_group(group) for group in ("g-classic", "g-txn", "g-expires", "g-simple")),
         *(logs.explain_transaction(row["producer_id"])

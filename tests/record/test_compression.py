@@ -57,7 +57,7 @@ def without_optional_libraries() -> Iterator[None]:
         patch.setattr(gzip_stream, "_inflater", zlib)
         patch.setattr(zstd_frame, "_HAS_ZSTANDARD", False)
         patch.setattr(compression, "compiled_decoder", lambda _codec: None)
-        patch.setattr(lz4_frame, "COMPILED", False)
+        patch.setattr(lz4_frame, "is_compiled", lambda: False)
         yield
 
 

@@ -475,12 +475,20 @@ def _at_one_time(path: str, within: str | None) -> FolderContents:
     """
     contents = None
     for _ in range(_WAITS):
-        before = os.stat(path).st_mtime_ns
+        before = _changed_ns(path)
         contents = list_folder(path, within)
         is_moving = any(each.name.endswith(".log.swap") for each in contents.files)
         is_moving &= 0 <= time.time_ns() - before < _MOVES_NS
-        if not is_moving and os.stat(path).st_mtime_ns == before:
+        if not is_moving and _changed_ns(path) == before:
             break
         time.sleep(_WAIT)
     assert contents is not None
     return contents
+
+
+def _changed_ns(path: str) -> int:
+    """Return when a directory's names last changed; 0: unknown, and listing it says why."""
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
