@@ -32,6 +32,9 @@ VERSION: Final = "4.2.0"
 WHOLE: Final = ("kept", "debits")  # topics of which nothing is ever deleted
 _COLUMNS: Final = ("topic", "partition", "offset", "key", "value")
 
+_MOMENTS: Final = frozenset({"prepared-transaction", "unprepared-marker"})
+"""A running broker decides the end of a transaction before it writes the markers."""
+
 
 class BesideBrokerError(AssertionError):
     """Somebody who reads a running broker's directory was given something wrong, or hangs."""
@@ -146,7 +149,7 @@ class Beside:
                 raise BesideBrokerError(f"a scan shows an aborted record: {shown[0]}")
         else:
             self._hold_complete("a scan", found, known)
-        hold_findings(self._data)
+        hold_findings(self._data, _MOMENTS)
 
     def serve(self) -> None:
         """Serve the directory, and let a client read everything of it, at once and later."""
