@@ -268,14 +268,11 @@ class _Decoder:
                 continue
             for done in self._decode_compressed(window, (first, last), chunk):
                 if chunk.builder.byte_count > _CHUNK_BYTES:
-                    if len(rows) < len(all_rows):  # a decoded wrapper has a base offset
-                        all_rows[wanted] = rows
-                    yield self._chunk(all_rows, wanted, (chunk.first_row, done), chunk.builder)
+                    run = (chunk.first_row, done)
+                    yield self._chunk(all_rows, rows, wanted, run, chunk.builder)
                     chunk.builder = ColumnBuilder(self._options, self._pool)
                     chunk.first_row = done
-        if len(rows) < len(all_rows):
-            all_rows[wanted] = rows
-        yield self._chunk(all_rows, wanted, (chunk.first_row, len(rows)), chunk.builder)
+        yield self._chunk(all_rows, rows, wanted, (chunk.first_row, len(rows)), chunk.builder)
 
     def _wanted(self, rows: Rows) -> npt.NDArray[np.bool_]:
         """Return bool[m]: which batches are to be decoded; those that cannot be are noted."""
@@ -303,6 +300,7 @@ class _Decoder:
     def _chunk(
         self,
         rows: Rows,
+        decoded: Rows,
         wanted: npt.NDArray[np.int64],
         run: tuple[int, int],
         builder: ColumnBuilder,
@@ -313,7 +311,9 @@ class _Decoder:
         start = int(wanted[first - 1]) + 1 if first else 0
         end = int(wanted[last - 1]) + 1 if last < len(wanted) else len(rows)
         if len(wanted) < len(rows):
-            columns.batch[:] = wanted[first:last][columns.batch] - start
+            taken = wanted[first:last]
+            rows[taken] = decoded[first:last]  # a decoded wrapper has a base offset
+            columns.batch[:] = taken[columns.batch] - start
         return Chunk(rows[start:end], columns, self._take_problems())
 
     def _decode_plain(self, window: Window, run: tuple[int, int], chunk: "_ChunkStart") -> None:
