@@ -3,6 +3,8 @@
 Kafka: the fields of UnifiedLog (4.2)
 """
 
+from dataclasses import dataclass
+
 from workbench.config.log_config import LogConfig
 from workbench.files.names import TopicPartition
 from workbench.log.context import LogContext
@@ -14,6 +16,7 @@ from workbench.log.segments.segment import LogSegment
 from workbench.log.watermarks import Watermarks
 
 
+@dataclass(eq=False, repr=False)
 class BaseLog:
     """The parts of one log, and what can be asked of it.
 
@@ -26,20 +29,14 @@ class BaseLog:
         lock: held by every change of the log.
     """
 
-    def __init__(
-        self,
-        context: LogContext,
-        local: LocalLog,
-        leader_epochs: LeaderEpochCache,
-        producer_state: ProducerStateManager,
-        watermarks: Watermarks,
-    ) -> None:
-        self.context = context
-        self.local = local
-        self.leader_epochs = leader_epochs
-        self.producer_state = producer_state
-        self.watermarks = watermarks
-        self.lock = watermarks.lock
+    context: LogContext
+    local: LocalLog
+    leader_epochs: LeaderEpochCache
+    producer_state: ProducerStateManager
+    watermarks: Watermarks
+
+    def __post_init__(self) -> None:
+        self.lock = self.watermarks.lock
 
     @property
     def topic_partition(self) -> TopicPartition:

@@ -32,10 +32,8 @@ from workbench.log.base_log import BaseLog
 from workbench.log.context import LogContext
 from workbench.log.fetch import FetchData, LogOffsetMetadata
 from workbench.log.flushing import flush, flush_up_to, roll
-from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.log.loading.load_parts import load_parts
-from workbench.log.local_log import LocalLog
-from workbench.log.producers.state import ProducerStateManager, delete_producer_snapshots
+from workbench.log.producers.state import delete_producer_snapshots
 from workbench.log.retention import LogState, RetentionVerdict
 from workbench.log.segments.files import remove_and_delete_segments
 from workbench.log.segments.replacing import replace_segments
@@ -50,7 +48,6 @@ from workbench.log.shortening import (
 )
 from workbench.log.timestamp_search import find_offset
 from workbench.log.topic_id import read_topic_id, write_topic_id
-from workbench.log.watermarks import Watermarks
 from workbench.record.memory_records import MemoryRecords, Pair
 from workbench.runtime.clock import Clock, SystemClock
 from workbench.runtime.failures import LogDirFailures
@@ -151,15 +148,8 @@ class Log(BaseLog):
         )
         return cls(context, *parts)
 
-    def __init__(
-        self,
-        context: LogContext,
-        local: LocalLog,
-        leader_epochs: LeaderEpochCache,
-        producer_state: ProducerStateManager,
-        watermarks: Watermarks,
-    ) -> None:
-        super().__init__(context, local, leader_epochs, producer_state, watermarks)
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.topic_id = read_topic_id(self.context)
         self.commits_appends = False
         self.expiry_task = self.context.scheduler.schedule(
