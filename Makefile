@@ -55,7 +55,7 @@ check: env ## check format, lint, types and layers; changes nothing
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
-fix: env map ## format, fix what ruff can fix safely, and write docs/modules.md
+fix: env map ## format, fix what ruff can fix safely, and draw the layers
 	@$(BIN)/ruff check --fix-only --quiet
 	@$(BIN)/ruff format
 	@$(BIN)/deno fmt --quiet
@@ -68,7 +68,7 @@ bench: env system ## measure against memcpy, the JVM, DumpLogSegments, aiokafka 
 notebooks: env ## execute every notebook and write it, with its output, to build/notebooks
 	@$(BIN)/jupyter-nbconvert --execute --to html --output-dir build/notebooks --log-level WARN notebooks/*.ipynb
 
-docs: env map ## write the documentation site, with the reference of all Python names, to build/docs
+docs: env ## write the documentation site, with the reference of all Python names, to build/docs
 	@PYTHONPATH=. NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@$(BIN)/python -m pdoc --docformat google --output-directory build/docs/reference \
 	  $$(find workbench widgets -name '*.py' ! -name '_[!_]*' | sed 's|/__init__.py||; s|\.py$$||; s|/|.|g' | sort)
@@ -77,8 +77,7 @@ docs: env map ## write the documentation site, with the reference of all Python 
 screenshots: env system ## write every widget as pictures, in two themes and three widths, to build/screenshots
 	@$(BIN)/python -m tests.browser.screenshots
 
-map: ## write docs/modules.md, and the drawing of the layers, from the docstrings and contracts
-	@$(PYTHON) .ci/module_map.py
+map: ## write the drawing of the layers, from the docstrings and contracts
 	@$(PYTHON) .ci/drawing.py
 
 env: ## make or renew the virtual environment .venv from requirements.lock

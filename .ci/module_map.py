@@ -1,8 +1,7 @@
-"""Write docs/modules.md: every module, its subject, and the Kafka classes that it mirrors.
+"""The page of the site that lists every module, and the Kafka classes that each follows.
 
 The table comes from docstrings alone: the first line of each module's, and the lines that begin
-with ``Kafka:`` anywhere in it. Nothing is imported. Run as `python3 .ci/module_map.py` (this is
-`make map`).
+with ``Kafka:`` anywhere in it. Nothing is imported. `python3 .ci/module_map.py` prints the page.
 """
 
 from __future__ import annotations
@@ -13,16 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
-MAP = PROJECT / "docs" / "modules.md"
 PACKAGES = ("workbench", "widgets", "pyspark_kafka_log")
 
 HEAD = """\
 # Every module
 
 One row per module: its dotted path, the first line of its docstring, and the classes of Kafka
-that its docstrings name. `make map` writes this page from the docstrings; do not edit it by hand.
-The layers, from the top one to the bottom one, are in `workbench/README.md`, with a table that
-answers "where is this done?".
+that its docstrings name. The last section lists these classes, each with its modules.
 """
 
 
@@ -65,6 +61,7 @@ def module_map(project: Path = PROJECT) -> str:
         project: the folder that holds the packages.
     """
     page, rows = HEAD, 0
+    classes: dict[str, list[str]] = {}
     for name, path in modules(project):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         text = subject(tree).replace("|", "\\|")
@@ -76,10 +73,11 @@ def module_map(project: Path = PROJECT) -> str:
             page += "\n| module | subject | Kafka |\n|---|---|---|\n"
         page += f"| `{name}` | {text} | {', '.join(kafka_classes(tree))} |\n"
         rows += 1
-    return page
+        for each in kafka_classes(tree):
+            classes.setdefault(each, []).append(f"`{name}`")
+    page += "\n## Kafka's classes\n\n| Kafka | module |\n|---|---|\n"
+    return page + "".join(f"| {each} | {', '.join(classes[each])} |\n" for each in sorted(classes))
 
 
 if __name__ == "__main__":
-    MAP.parent.mkdir(exist_ok=True)
-    MAP.write_text(module_map(), encoding="utf-8")
-    print(MAP.relative_to(PROJECT))
+    print(module_map(), end="")

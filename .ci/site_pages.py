@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 import format_pages
+import module_map
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.nav import Link, Navigation
@@ -55,6 +56,7 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
         made[page] = (PROJECT / document).read_text(encoding="utf-8")
     made["commands.md"] = _commands()
     made["tables.md"] = _tables()
+    made["modules.md"] = module_map.module_map()
     for path, text in made.items():
         files.append(File.generated(config, path, content=text))
     for image in sorted((PROJECT / IMAGES).iterdir()):
