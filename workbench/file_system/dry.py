@@ -185,6 +185,7 @@ class DryFileSystem(FileSystem):
         self._base = base
         self._within = frozenset(map(absolute, within))
         self._root = _Folder(os.path.abspath(os.sep))
+        self._folders: dict[str, _Folder] = {}  # path → a folder that was found there
         self._changes: list[Change] = []
         self._last: dict[str, int] = {}  # path → index of its newest change
         self._lock = threading.RLock()
@@ -273,6 +274,8 @@ class DryFileSystem(FileSystem):
                 raise _error(errno.ENOTDIR, new)
             folder.names[name] = None
             new_folder.names[new_name] = node
+            if isinstance(node, _Folder):
+                self._folders.clear()
             self.note("rename", old, target=new)
 
     def remove(self, path: str) -> None:
@@ -301,6 +304,7 @@ class DryFileSystem(FileSystem):
                 raise _error(errno.ENOTEMPTY, path)
             folder, name = self._parent(path)
             folder.names[name] = None
+            self._folders.clear()
             self.note("remove directory", path)
 
     def sync_directory(self, path: str) -> None:
@@ -367,6 +371,20 @@ class DryFileSystem(FileSystem):
         Raises:
             OSError: nothing does.
         """
+        whole = absolute(path)
+        head, name = os.path.split(whole)
+        folder = self._folders.get(head) if name else None
+        node = self._walk(whole) if folder is None else folder.find(name)
+        if node is None:
+            raise _error(errno.ENOENT, path)
+        if isinstance(node, _Folder):
+            if node.base in self._within:
+                node.within = node.base
+            self._folders[whole] = node
+        return node
+
+    def _walk(self, path: str) -> _Folder | Overlay | None:
+        """Return what has an absolute path, looked up from the root; None if nothing does."""
         node: _Folder | Overlay | None = self._root
         for name in _names(path):
             if isinstance(node, Overlay):
@@ -374,8 +392,6 @@ class DryFileSystem(FileSystem):
             node = None if node is None else node.find(name)
             if isinstance(node, _Folder) and node.base in self._within:
                 node.within = node.base
-        if node is None:
-            raise _error(errno.ENOENT, path)
         return node
 
     def _listed(self, folder: _Folder, path: str) -> "builtins.list[Entry]":
@@ -401,8 +417,7 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def _names(path: str) -> list[str]:
-    """Return the names on the way to a path; the first of a URI's is its scheme and server."""
-    path = absolute(path)
+    """Return the names on the way to an absolute path; a URI's first is its scheme and server."""
     if is_uri(path):
         scheme, _, rest = path.partition("://")
         server, _, tail = rest.partition("/")
