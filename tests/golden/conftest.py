@@ -12,6 +12,7 @@ import pytest
 
 from tests.golden.cases import Case, open_case
 from tests.golden.served import JavaConsumers, java_consumers
+from tests.trees import changes
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 - 82,000 small files come and go ten times as fast there
 
@@ -57,22 +58,27 @@ def common_workplace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]
 def golden(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Case]]:
     """Return a function from a case's name to the extracted case, shared by the session.
 
-    Tests that change files copy the directory first.
+    Tests that change files copy the directory first: when the session ends, every case must be as
+    it was extracted.
     """
     if _has_room(_MEMORY):
         _remove_what_a_killed_run_left()
         into = Path(tempfile.mkdtemp(dir=_MEMORY, prefix=f"golden-cases-{os.getpid()}-"))
     else:
         into = tmp_path_factory.mktemp("golden")
-    opened: dict[str, Case] = {}
+    opened: dict[str, tuple[Case, dict[str, tuple[int, int, int]]]] = {}
 
     def case(name: str) -> Case:
         if name not in opened:
-            opened[name] = open_case(name, into)
-        return opened[name]
+            found = open_case(name, into)
+            opened[name] = found, changes(found.path)
+        return opened[name][0]
 
     yield case
+    changed = [name for name, (found, extracted) in opened.items()
+               if changes(found.path) != extracted]  # fmt: skip
     shutil.rmtree(into)
+    assert changed == [], "a test changed files of these cases"
 
 
 @pytest.fixture(scope="session")

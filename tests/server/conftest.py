@@ -1,4 +1,4 @@
-"""Servers that the tests of this folder share."""
+"""What the tests of this folder share: directories and tools. Each test has servers of its own."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -15,9 +15,9 @@ SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 ARCHIVES = Path(__file__).parents[1] / "golden" / "archives"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def shop() -> Iterator[Server]:
-    """Return a server of the sample data; groups that a test makes stay."""
+    """Return a server of the sample data."""
     with workbench.serve(SHOP) as server:
         yield server
 
@@ -30,7 +30,7 @@ def old_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return into / "data"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def old(old_logs: Path) -> Iterator[Server]:
     """Return a server of `old_logs`."""
     with workbench.serve(old_logs) as server:

@@ -36,7 +36,7 @@ QUIET = {  # nothing is forgotten or aborted because its time is over
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def asker(shop: Server) -> Iterator[Asker]:
     with Asker(shop.bootstrap_servers) as found:
         yield found

@@ -267,7 +267,7 @@ def test_what_does_not_exist_is_in_no_session(version: int) -> None:
     assert client.sessions.size == 0
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def asker(shop: Server) -> Iterator[Asker]:
     with Asker(shop.bootstrap_servers) as found:
         yield found
