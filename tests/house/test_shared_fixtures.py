@@ -24,15 +24,14 @@ def _names(node: ast.expr | None) -> set[str]:
 
 
 def test_modules_share_no_server_and_no_broker() -> None:
-    shared = []
     files = sorted(TESTS.rglob("conftest.py"))
     assert len(files) > 5
-    for path in files:
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if (
-                isinstance(node, ast.FunctionDef)
-                and _scope(node) != "function"
-                and _names(node.returns) & LIVING
-            ):
-                shared.append(f"{path.relative_to(TESTS)}: {node.name}")
+    shared = [
+        f"{path.relative_to(TESTS)}: {node.name}"
+        for path in files
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef)
+        and _scope(node) != "function"
+        and _names(node.returns) & LIVING
+    ]
     assert shared == [], "make it for each test, or in the module that changes it"
