@@ -143,10 +143,10 @@ def _serve_theirs(service: GroupCoordinatorService) -> None:
     (theirs,) = service.describe_groups(["theirs"])
     assert (theirs.state, theirs.protocol_type) == ("Stable", "consumer")
     (member,) = theirs.members
-    group = service.runtime.read(0, lambda shard: shard.groups.groups["theirs"])  # type: ignore[attr-defined]
+    group = service.runtime.read(0, lambda shard: shard.group("theirs"))
     assert isinstance(group, ClassicGroup)
     assert group.subscribed_topics == frozenset({"orders"})
-    beat = HeartbeatRequest("theirs", group.generation_id, member.member_id)
+    beat = HeartbeatRequest("theirs", group.generation, member.member_id)
     assert service.heartbeat(beat) is ErrorCode.NONE
 
 

@@ -108,7 +108,9 @@ class GroupHouse:
     @property
     def group(self) -> ClassicGroup:
         """The group `GROUP`."""
-        return self.shard.groups.groups[GROUP]
+        found = self.shard.groups.groups.get(GROUP)
+        assert found is not None
+        return found
 
     def state(self) -> str:
         """Return the state of `GROUP`."""
@@ -164,7 +166,7 @@ class GroupHouse:
         self, member: str, instance: str | None = None, generation: int | None = None, **given: Any
     ) -> "Future[SyncGroupResponse]":
         """Sync; ``assignments`` are those of a leader."""
-        current = self.group.generation_id if generation is None else generation
+        current = self.group.generation if generation is None else generation
         assignments = tuple(given.pop("assignments", {}).items())
         request = SyncGroupRequest(
             given.pop("group", GROUP), current, member, instance, assignments=assignments, **given
@@ -178,7 +180,7 @@ class GroupHouse:
         known = self.shard.groups.groups.get(GROUP)
         current = generation
         if current is None:
-            current = 0 if known is None else known.generation_id
+            current = 0 if known is None else known.generation
         return self.service.heartbeat(HeartbeatRequest(GROUP, current, member, instance))
 
     def leave(self, *members: str | MemberIdentity) -> tuple[MemberResponse, ...]:

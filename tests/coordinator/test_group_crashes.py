@@ -68,7 +68,7 @@ class GroupLife:
             elif group.state == "CompletingRebalance":
                 given = tuple((each, self._rng.randbytes(3)) for each in group.members)
                 request = SyncGroupRequest(
-                    name, group.generation_id, member.member_id, assignments=given
+                    name, group.generation, member.member_id, assignments=given
                 )
                 self._house.service.sync_group(request)
 
@@ -91,9 +91,10 @@ def loaded(state: CrashState, root: Path) -> Contents:
     root.mkdir()
     state.write_to(root)
     house = GroupHouse(root / "data")
-    served, stored = house.shard.groups.groups, histories(house)[-1]
+    served = {group.group_id: group for group in house.shard.groups.groups}
+    stored = histories(house)[-1]
     for name, group in served.items():
-        assert group.generation_id == stored[name]["generation"]
+        assert group.generation == stored[name]["generation"]
         assert group.state == ("Stable" if stored[name]["members"] else "Empty")
         assert {each.member_id: each.assignment for each in group.members.values()} == {
             each["memberId"]: _bytes(each["assignment"]) for each in stored[name]["members"]

@@ -21,8 +21,9 @@ from tests.coordinator.writing import (
 )
 from tests.naive import batch
 from workbench.coordinator.era import Era
+from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.group_load import load_group_partition
-from workbench.coordinator.groups.groups import ClassicGroup, ModernGroup
+from workbench.coordinator.groups.groups import ModernGroup
 from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.load_steps import KINDS
 from workbench.inspection.listing import list_log_directories
@@ -220,7 +221,9 @@ def test_every_version_of_a_group(log: CoordinatorLog, era: Era, version: int) -
     found = log.load(era).groups["g"]
     assert isinstance(found, ClassicGroup)
     assert found.state_timestamp == (TIME if version >= 2 else None)
-    assert found.members[0].rebalance_timeout == (300_000 if version else 45_000)
+    assert next(iter(found.members.values())).rebalance_timeout_ms == (
+        300_000 if version else 45_000
+    )
     assert (found.state, found.kind, found.protocol) == ("Stable", "classic", "range")
     assert found.subscribed_topics == frozenset({"foo"})
 
@@ -485,9 +488,9 @@ def test_the_topics_that_members_subscribe_to(log: CoordinatorLog) -> None:
     bad = {**member("c"), "subscription": b"\x00\x00\x00\x00\x00\x09"}
     log.append(
         group("empty"),
-        group("both", members=[member("a", "foo"), member("b", "bar")]),
+        group("both", protocol="range", members=[member("a", "foo"), member("b", "bar")]),
         group("connect", protocolType="connect", members=[member("a", "foo")]),
-        group("bad", members=[member("a", "foo"), bad]),
+        group("bad", protocol="range", members=[member("a", "foo"), bad]),
     )
     found = {name: g.subscribed_topics for name, g in log.load(Era.CLASSIC).groups.items()}
     assert found == {

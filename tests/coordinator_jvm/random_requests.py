@@ -67,7 +67,7 @@ class Requests:
             yield rng.choices(chosen, weights)[0]()
 
     def _note_ids(self) -> None:
-        for group in self._served.manager.groups.values():
+        for group in self._served.manager.groups:
             for name in [*group.members, *sorted(group.pending_join_members)]:
                 if name not in self._ids:
                     self._ids.append(name)
@@ -85,7 +85,7 @@ class Requests:
         instance = "~" if member is None else _word(member.group_instance_id)
         if rng.random() < 0.1:
             instance = rng.choice(("~", *INSTANCES))
-        generation = 0 if group is None else group.generation_id
+        generation = 0 if group is None else group.generation
         if rng.random() < 0.1:
             generation += rng.choice((-1, 1, -1000))
         return name, instance, generation
@@ -180,12 +180,12 @@ class Requests:
             assignments = ",".join(
                 f"{who}:{rng.randbytes(rng.choice((0, 3))).hex()}" for who in given
             )
-        kind, protocol = _word(group.protocol_type), _word(group.protocol_name)
+        kind, protocol = _word(group.protocol_type), _word(group.protocol)
         if rng.random() < 0.2:
             kind, protocol = rng.choice((("~", "~"), ("connect", protocol), (kind, "sticky")))
         instance = _word(member.group_instance_id)
         return _line(
-            "sync", self._label(), name, group.generation_id, member_id, instance, kind, protocol,
+            "sync", self._label(), name, group.generation, member_id, instance, kind, protocol,
             assignments,
         )  # fmt: skip
 

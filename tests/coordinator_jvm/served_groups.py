@@ -9,9 +9,10 @@ from concurrent.futures import Future
 from typing import Any
 
 from workbench.coordinator.groups.classic.config import ClassicGroupConfig
-from workbench.coordinator.groups.classic.group import ClassicGroup
+from workbench.coordinator.groups.classic.group import GROUP_METADATA, ClassicGroup
 from workbench.coordinator.groups.classic.group_metadata_manager import GroupMetadataManager
 from workbench.coordinator.groups.classic.messages import (
+    Committer,
     HeartbeatRequest,
     JoinGroupRequest,
     JoinGroupResponse,
@@ -22,15 +23,12 @@ from workbench.coordinator.groups.classic.messages import (
     SyncGroupResponse,
     complete,
 )
-from workbench.coordinator.groups.classic.records import as_loaded
+from workbench.coordinator.groups.classic.records import group_of_record
 from workbench.coordinator.groups.classic.timer import CoordinatorTimer, Operation
-from workbench.coordinator.offsets.commit_checks import (
-    Committer,
-    check_commit,
-    check_group_delete,
-)
-from workbench.coordinator.offsets.group_tombstones import group_tombstones
+from workbench.coordinator.groups.groups import Group
 from workbench.coordinator.runtime.records import CoordinatorRecord, CoordinatorResult
+from workbench.decoders.consumer_offsets import TYPES
+from workbench.decoders.typed_records import read_value
 from workbench.errors import CoordinatorError, GroupStateError, InvalidTransitionError
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.error_codes import ErrorCode
@@ -87,7 +85,9 @@ class Served:
         self.clock.listeners.clear()
         self.scheduler = ManualScheduler(self.clock)
         self.timer = CoordinatorTimer(self.scheduler, self._later)
+        self.groups: dict[str, Group] = {}
         self.manager = GroupMetadataManager(
+            self.groups,
             self.clock,
             self.timer,
             self._config,
@@ -99,7 +99,12 @@ class Served:
         self.manager.on_loaded()
 
     def _replay(self, record: CoordinatorRecord) -> None:
-        self.manager.replay(_group_of(record), record.value)
+        name = _group_of(record)
+        if record.value is None:
+            self.groups.pop(name, None)
+        else:
+            fields = read_value(TYPES[GROUP_METADATA], record.value, refines=False).fields
+            self.groups[name] = group_of_record(name, fields, None, None)
 
     def _later(self, operation: Operation) -> None:
         self._queue.append(operation)
@@ -240,7 +245,7 @@ class Served:
 
     def _leave(self, group: str, members: str) -> None:
         leaving = [MemberIdentity(who, _or_none(instance)) for who, instance in _pairs(members)]
-        is_known = group in self.manager.groups
+        is_known = group in self.groups
         error, answer = self._operate(lambda: self.manager.leave(group, leaving))
         if not is_known:
             error = answer.members[0].error if answer.members else ErrorCode.UNKNOWN_MEMBER_ID
@@ -257,7 +262,7 @@ class Served:
         error = ErrorCode.GROUP_ID_NOT_FOUND
         if known is not None:
             committer = Committer(member, int(generation), _or_none(instance))
-            error = _code(check_commit, as_loaded(known), committer)
+            error = _code(known.validate_offset_commit, committer)
         if error is ErrorCode.NONE:
             self.manager.extend_session(group, member)
         self.out.append(f"{'error' if error else 'commit'} {error}")
@@ -291,15 +296,15 @@ class Served:
             known = self.manager.groups.get(name)
             codes[name] = ErrorCode.GROUP_ID_NOT_FOUND
             if known is not None:
-                codes[name] = _code(check_group_delete, as_loaded(known))
+                codes[name] = _code(known.validate_delete_group)
             if known is not None and codes[name] is ErrorCode.NONE:
-                records += group_tombstones(as_loaded(known))
+                records += known.tombstones()
         return CoordinatorResult(records, None)
 
     # the groups
 
     def _state(self) -> None:
-        for _, group in sorted(self.manager.groups.items()):
+        for group in sorted(self.manager.groups, key=lambda each: each.group_id):
             self.out.append(_group_text(group))
         timers = sorted(f"{task.name}@{int(task.due)}" for task in self.scheduler.pending)
         self.out.append(f"timers {' '.join(timers)}")
@@ -321,8 +326,8 @@ def _group_of(record: CoordinatorRecord) -> str:
 def _group_text(group: ClassicGroup) -> str:
     stamp = -1 if group.state_timestamp is None else group.state_timestamp
     topics = group.subscribed_topics
-    words: list[Any] = ["group", group.group_id, group.state, group.generation_id]
-    words += [_null(group.protocol_type), _null(group.protocol_name), _null(group.leader_id)]
+    words: list[Any] = ["group", group.group_id, group.state, group.generation]
+    words += [_null(group.protocol_type or None), _null(group.protocol), _null(group.leader)]
     words += [stamp, len(group.pending_join_members), group.awaiting_join]
     words += ["sync", _java_list(group.pending_sync_members), "topics"]
     words += ["unknown" if topics is None else _java_list(topics)]

@@ -18,7 +18,6 @@ TWICE: Final = frozenset(
         "BrokerRegistration",
         "Changes",
         "Chunk",
-        "ClassicGroup",
         "Column",
         "Commit",
         "Entry",

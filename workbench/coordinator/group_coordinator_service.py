@@ -33,7 +33,6 @@ from typing import Any, TypeVar
 from workbench.coordinator.era import Era
 from workbench.coordinator.group_coordinator_shard import GroupCoordinatorShard
 from workbench.coordinator.groups.classic.config import ClassicGroupConfig
-from workbench.coordinator.groups.classic.group_metadata_manager import GroupMetadataManager
 from workbench.coordinator.groups.classic.joining import new_uuid
 from workbench.coordinator.groups.classic.messages import (
     DescribedGroup,
@@ -112,19 +111,17 @@ class GroupCoordinatorService(OffsetManager):
     def _make_shard(self, where: TopicPartition) -> GroupCoordinatorShard:
         clock = self._manager.clock
         timer = CoordinatorTimer(self._manager.scheduler, partial(self._run_timer, where.partition))
-        groups = GroupMetadataManager(
-            clock, timer, self._groups, observer=self._observer, make_uuid=self._make_uuid
-        )
         return GroupCoordinatorShard(
             where,
             clock,
             self.config,
             self._era,
             self._observer,
-            groups=groups,
             timer=timer,
+            classic_config=self._groups,
             consumer_config=self._consumer_groups,
             topics=self._topics,
+            make_uuid=self._make_uuid,
         )
 
     # how operations run

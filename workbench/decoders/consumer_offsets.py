@@ -55,10 +55,11 @@ def _expand_members(group: dict[str, Any]) -> None:
         return
     for member in group["members"]:
         for name, message in (("subscription", SUBSCRIPTION), ("assignment", ASSIGNMENT)):
-            member[name] = _expand(message, member[name])
+            member[name] = decoded(message, member[name])
 
 
-def _expand(message: Message, data: bytes) -> Any:
+def decoded(message: Message, data: bytes) -> Any:
+    """Return the fields of a subscription or assignment; bytes that do not fit as they are."""
     if len(data) < _VERSION.size:
         return data
     (version,) = _VERSION.unpack_from(data)

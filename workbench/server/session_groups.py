@@ -19,10 +19,10 @@ from uuid import uuid4
 
 from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
 from workbench.coordinator.groups.classic.config import ClassicGroupConfig
+from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.classic.group_metadata_manager import missing_group
 from workbench.coordinator.groups.classic.messages import (
     DescribedGroup,
-    DescribedMember,
     HeartbeatRequest,
     JoinGroupRequest,
     JoinGroupResponse,
@@ -39,19 +39,17 @@ from workbench.coordinator.groups.consumer.messages import (
     ConsumerGroupHeartbeatResponse,
 )
 from workbench.coordinator.groups.consumer.topics import TopicImage
-from workbench.coordinator.groups.groups import ClassicGroup, ModernGroup, as_consumer_group
+from workbench.coordinator.groups.groups import ModernGroup, as_consumer_group
 from workbench.coordinator.groups.stored_groups import LoadedGroup, StoredGroups
 from workbench.coordinator.offsets.offset_metadata_manager import (
     UNKNOWN_OFFSET,
     FetchedOffset,
     OffsetCommit,
 )
-from workbench.decoders.consumer_offsets import ASSIGNMENT, SUBSCRIPTION
 from workbench.file_system.dry import DryFileSystem
 from workbench.files.names import TopicPartition
 from workbench.inspection.listing import Listing
 from workbench.log_manager.manager import LogManager
-from workbench.record.message_schema import Message
 from workbench.runtime.error_codes import ErrorCode
 
 _CONFIG: Final = {"offsets.topic.num.partitions": 1, "log.cleaner.enable": False}
@@ -291,7 +289,7 @@ class SessionGroups:
         loaded = self._stored_groups().get(group_id)
         if loaded is None or not isinstance(loaded.group, ClassicGroup):
             return missing_group(group_id, version, is_other=loaded is not None)
-        return _described(loaded.group)
+        return loaded.group.describe()
 
     def consumer_group(self, group_id: str) -> ModernGroup:
         """Return a consumer group of KIP-848 that is on the disk.
@@ -324,37 +322,4 @@ def _fetched(commit: OffsetCommit | None) -> FetchedOffset:
 
 
 def _listed(loaded: LoadedGroup) -> ListedGroup:
-    group = loaded.group
-    kind = "classic" if isinstance(group, ClassicGroup) else group.kind
-    protocol_type = group.protocol_type if isinstance(group, ClassicGroup) else kind
-    return ListedGroup(group.group_id, protocol_type, group.state, kind)
-
-
-def _described(group: ClassicGroup) -> DescribedGroup:
-    members = tuple(
-        DescribedMember(
-            member.member_id,
-            member.group_instance_id,
-            member.client_id,
-            member.client_host,
-            _encoded(SUBSCRIPTION, member.subscription),
-            _encoded(ASSIGNMENT, member.assignment),
-        )
-        for member in group.members
-    )
-    return DescribedGroup(
-        group.group_id,
-        group.state,
-        protocol_type=group.protocol_type,
-        protocol=group.protocol or "",
-        members=members,
-    )
-
-
-def _encoded(message: Message, content: object) -> bytes:
-    """Return the bytes of a consumer's subscription or assignment, which a load has decoded."""
-    if isinstance(content, bytes):
-        return content
-    assert isinstance(content, dict)
-    version = message.highest
-    return version.to_bytes(2) + message.encode(content, version)
+    return loaded.group.listed()

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from workbench.coordinator.groups.groups import ClassicGroup
+from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
 from workbench.coordinator.log_records import NO_PRODUCER
 from workbench.files.names import TopicPartition

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from workbench.coordinator import positions
+from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.commit_history import (
     ABORTED,
     OVERTAKEN,
@@ -19,7 +20,7 @@ from workbench.coordinator.groups.commit_history import (
 )
 from workbench.coordinator.groups.expiry import expiry_of
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
-from workbench.coordinator.groups.groups import ClassicGroup, ModernGroup
+from workbench.coordinator.groups.groups import ModernGroup
 from workbench.coordinator.groups.reconciliation import progress_of
 from workbench.coordinator.groups.stored_groups import CommittedOffset, StoredGroups
 from workbench.coordinator.partitioning import partition_for

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from workbench.coordinator.era import Era, era_of_record
+from workbench.coordinator.groups.classic.group import GROUP_METADATA, ClassicGroup
+from workbench.coordinator.groups.classic.records import group_of_record
 from workbench.coordinator.groups.commit_records import (
     OFFSET_TYPES,
     CommitKey,
@@ -19,8 +21,8 @@ from workbench.coordinator.groups.commit_records import (
     read_commit,
     usual_commits,
 )
-from workbench.coordinator.groups.group_records import GROUP_METADATA, apply_modern
-from workbench.coordinator.groups.groups import ClassicGroup, Group
+from workbench.coordinator.groups.group_records import apply_modern
+from workbench.coordinator.groups.groups import Group
 from workbench.coordinator.groups.offset_metadata import OffsetTable
 from workbench.coordinator.log_records import (
     NO_PRODUCER,
@@ -33,7 +35,7 @@ from workbench.coordinator.log_records import (
 from workbench.decoders.consumer_offsets import TYPES
 from workbench.decoders.decoder import problem_of
 from workbench.decoders.typed_records import Key, read_value
-from workbench.errors import CorruptRecordError, UnsupportedFormatError
+from workbench.errors import CorruptRecordError, GroupStateError, UnsupportedFormatError
 from workbench.files.names import TopicPartition
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
@@ -239,6 +241,8 @@ class GroupReplay:
                 self._apply(record, key_of(record, TYPES))
         except (CorruptRecordError, UnsupportedFormatError) as error:
             self._fail(record, problem_of(error))
+        except GroupStateError as error:
+            self._fail(record, str(error))
 
     def _apply(self, record: LogRecord, key: Key) -> None:
         assert record.key is not None
@@ -252,7 +256,8 @@ class GroupReplay:
             return
         version, fields = None, None
         if record.value is not None:
-            version, fields = read_value(key.type, record.value)
+            refines = key.type_id != GROUP_METADATA
+            version, fields = read_value(key.type, record.value, refines=refines)
         self._note_era(key.type_id, version)
         if key.type_id == GROUP_METADATA:
             self._apply_group(record, key.fields["group"], fields)
@@ -327,7 +332,7 @@ class GroupReplay:
             else:
                 self.step("group removed", "a tombstone removes the group", **about)
             return
-        group = ClassicGroup.of_record(name, fields, record.offset, record.timestamp)
+        group = group_of_record(name, fields, record.offset, record.timestamp)
         self.load.groups[name] = group
         reason = (
             f"{group.state}, generation {group.generation}, {plural(len(group.members), 'member')}"

@@ -1,4 +1,4 @@
-"""Apply each type of record to groups: classic ones, and the modern ones' many small records.
+"""Apply the many small records of the groups of KIP-848.
 
 Kafka: GroupMetadataManager.replay (4.2)
 """
@@ -6,12 +6,10 @@ Kafka: GroupMetadataManager.replay (4.2)
 from collections.abc import Callable
 from typing import Any, Final
 
-from workbench.coordinator.groups.groups import ClassicGroup, Fields, Group, ModernGroup, ModernKind
+from workbench.coordinator.groups.classic.group import ClassicGroup
+from workbench.coordinator.groups.groups import Fields, Group, ModernGroup, ModernKind
 from workbench.coordinator.groups.groups import ModernMember as Member
 from workbench.errors import CorruptRecordError
-
-GROUP_METADATA: Final = 2
-"""Type of the record of a classic group."""
 
 _Apply = Callable[[ModernGroup, dict[str, Any], Fields | None], None]
 

@@ -1,21 +1,29 @@
-"""Groups as the records of `__consumer_offsets` make them: classic, consumer, share and streams.
+"""Groups of KIP-848 as their records make them: consumer, share and streams groups; any group.
 
-States have the names that an admin client shows. A state is that of a broker which has just loaded
-the group: no record says whether the members are still alive.
+A coordinator that serves such a group changes it by its records alone, so a served group is the
+loaded one. States have the names that an admin client shows.
 
-Kafka: ClassicGroup, ConsumerGroup, ShareGroup, StreamsGroup (4.2)
+Kafka: ConsumerGroup, ShareGroup, StreamsGroup, Group (4.2)
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
+from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.classic.java_hash_map import text_order
+from workbench.coordinator.groups.classic.messages import (
+    NO_GENERATION,
+    Committer,
+    ListedGroup,
+    group_not_found,
+)
+from workbench.coordinator.runtime.records import CoordinatorRecord, encode_record
+from workbench.decoders.consumer_offsets import TYPES
 from workbench.runtime.error_codes import ErrorCode
 
 ModernKind = Literal["consumer", "share", "streams"]
-Kind = Literal["classic", "simple", "consumer", "share", "streams"]
 Fields = Mapping[str, Any]
 
 _PARTITION_STATES: Final = {0: "Stable", 1: "UnrevokedPartitions", 2: "UnreleasedPartitions"}
@@ -27,6 +35,15 @@ MEMBER_STATES: Final[Mapping[ModernKind, Mapping[int, str]]] = {
 }
 """Kind of a group → states of its members by number; others are "Unknown"."""
 
+_FIRST_OF_KIP_848: Final = 9  # version of OffsetCommit that knows member epochs
+_TOMBSTONES: Final[Mapping[ModernKind, tuple[int, ...]]] = {
+    "consumer": (8, 7, 6, 5, 16, 4, 3),
+    "share": (14, 13, 12, 10, 15, 11),
+    "streams": (22, 21, 20, 19, 17, 23),
+}
+"""Types of records in the order of their tombstones; those of members come once for each member."""
+_OF_MEMBERS: Final = frozenset({5, 7, 8, 10, 13, 14, 19, 21, 22})
+_OF_REGEX: Final = 16
 
 DEFAULT_ASSIGNOR: Final = "uniform"
 """First of `group.consumer.assignors` unless configured."""
@@ -47,136 +64,6 @@ def preferred_assignor(asked: Iterable[str | None], own: str | None = None) -> s
     if own is not None and counts[own] == 1:
         names = [own, *names]
     return max(names, key=lambda name: counts[name], default=DEFAULT_ASSIGNOR)
-
-
-@dataclass(frozen=True, slots=True)
-class ClassicMember:
-    """A member of a classic group.
-
-    Attributes:
-        member_id, client_id, client_host: the member's id, the client's id and its host.
-        group_instance_id: the id of a static member.
-        rebalance_timeout, session_timeout: ms.
-        subscription, assignment: decoded for consumers, otherwise bytes.
-    """
-
-    member_id: str
-    group_instance_id: str | None
-    client_id: str
-    client_host: str
-    rebalance_timeout: int
-    session_timeout: int
-    subscription: dict[str, Any] | bytes
-    assignment: dict[str, Any] | bytes
-
-    @classmethod
-    def of_record(cls, fields: Fields) -> "ClassicMember":
-        """Return a member of a group's record; one without rebalance timeout has the session's."""
-        rebalance = fields.get("rebalanceTimeout", -1)
-        return cls(
-            fields["memberId"],
-            fields.get("groupInstanceId"),
-            fields["clientId"],
-            fields["clientHost"],
-            fields["sessionTimeout"] if rebalance == -1 else rebalance,
-            fields["sessionTimeout"],
-            fields["subscription"],
-            fields["assignment"],
-        )
-
-
-class Served(NamedTuple):
-    """What a group is while a coordinator serves it, beyond its record.
-
-    Attributes:
-        state: the state, of which a record knows only Stable and Empty.
-        subscribed_topics: topics of all members when the generation began; None: unknown.
-    """
-
-    state: str
-    subscribed_topics: frozenset[str] | None
-
-
-@dataclass(slots=True)
-class ClassicGroup:
-    """A group of the classic protocol, or one that only commits offsets (a simple one).
-
-    Attributes:
-        group_id: its name.
-        protocol_type: "consumer", "connect", …; empty for a simple group.
-        generation: the generation of the last completed rebalance; 0 for a simple group.
-        protocol: the chosen assignor; None while the group is empty.
-        leader: its member id.
-        state_timestamp: when the generation was formed or the group became empty, ms; None:
-            unknown.
-        members: the members in the record's order.
-        record_offset: the offset of the group's record; None: only commits name the group.
-        record_timestamp: the timestamp of that record, ms.
-        served: what only the coordinator that serves the group knows; None: nobody does.
-    """
-
-    group_id: str
-    protocol_type: str = ""
-    generation: int = 0
-    protocol: str | None = None
-    leader: str | None = None
-    state_timestamp: int | None = None
-    members: list[ClassicMember] = field(default_factory=list)
-    record_offset: int | None = None
-    record_timestamp: int | None = None
-    served: Served | None = None
-
-    @classmethod
-    def of_record(
-        cls, group_id: str, fields: Fields, offset: int | None, timestamp: int | None
-    ) -> "ClassicGroup":
-        """Return the group in a record of type 2."""
-        stamp = fields.get("currentStateTimestamp", -1)
-        return cls(
-            group_id,
-            fields["protocolType"],
-            fields["generation"],
-            fields["protocol"],
-            fields["leader"],
-            None if stamp == -1 else stamp,
-            [ClassicMember.of_record(member) for member in fields["members"]],
-            offset,
-            timestamp,
-        )
-
-    @property
-    def epoch(self) -> None:
-        """None: classic groups have a generation."""
-
-    @property
-    def assignment_epoch(self) -> None:
-        """None, as `epoch`."""
-
-    @property
-    def kind(self) -> Kind:
-        """Whether it is a simple group: one that only commits."""
-        return "classic" if self.protocol_type else "simple"
-
-    @property
-    def state(self) -> str:
-        """Stable or Empty from records, because a rebalance is never stored; any if served."""
-        if self.served is not None:
-            return self.served.state
-        return "Stable" if self.members else "Empty"
-
-    @property
-    def subscribed_topics(self) -> frozenset[str] | None:
-        """Topics of all members; None where a subscription cannot be read, so no topic expires."""
-        if self.served is not None:
-            return self.served.subscribed_topics
-        if self.protocol_type != "consumer":
-            return None
-        topics: set[str] = set()
-        for member in self.members:
-            if not isinstance(member.subscription, dict):
-                return None
-            topics.update(member.subscription["topics"])
-        return frozenset(topics)
 
 
 @dataclass(slots=True)
@@ -206,6 +93,27 @@ class ModernMember:
         if self.current is None:
             return "Stable"
         return MEMBER_STATES[self.kind].get(self.current["state"], "Unknown")
+
+    @property
+    def uses_classic_protocol(self) -> bool:
+        """Whether its client still joins, syncs and sends heartbeats as in a classic group."""
+        return (self.metadata or {}).get("classicMemberMetadata") is not None
+
+    def check_epoch(self, epoch: int, *, is_transactional: bool = False) -> None:
+        """Check the epoch of a request.
+
+        Of a streams group, Kafka also takes an older epoch for partitions that the member had then.
+
+        Raises:
+            CoordinatorError: it is another one.
+
+        Kafka: ConsumerGroup.validateMemberEpoch (4.2)
+        """
+        if epoch == self.epoch:
+            return
+        is_old = is_transactional or self.uses_classic_protocol
+        code = ErrorCode.ILLEGAL_GENERATION if is_old else ErrorCode.STALE_MEMBER_EPOCH
+        raise code.error(f"member epoch {epoch}, expected {self.epoch}")
 
     def has_reached(self, epoch: int) -> bool:
         """Return whether the member has all that the assignment of ``epoch`` gives it."""
@@ -308,7 +216,7 @@ class ModernGroup:
         return bool(self.topology["epoch"] == self.metadata.get("validatedTopologyEpoch", -1))
 
     @property
-    def subscribed_topics(self) -> frozenset[str] | None:
+    def subscribed_topics(self) -> frozenset[str]:
         """Topics of all members, and what their regular expressions resolve to.
 
         Members of a streams group share the topology's.
@@ -325,6 +233,107 @@ class ModernGroup:
             topics.update(part["sourceTopics"])
             topics.update(topic["name"] for topic in part["repartitionSourceTopics"])
         return frozenset(topics)
+
+    def listed(self) -> ListedGroup:
+        """Return its line in a listing."""
+        return ListedGroup(self.group_id, self.protocol_type, self.state, self.kind)
+
+    def is_subscribed_to(self, topic: str) -> bool:
+        """Return whether a member subscribes to a topic.
+
+        Kafka: ModernGroup.isSubscribedToTopic (4.2)
+        """
+        return topic in self.subscribed_topics
+
+    def validate_offset_commit(self, committer: Committer) -> None:
+        """Check whether the group takes a commit.
+
+        Raises:
+            CoordinatorError: it does not.
+
+        Kafka: ConsumerGroup.validateOffsetCommit and its siblings (4.2)
+        """
+        self._require_offsets()
+        if committer.generation < 0 and not self.members:
+            return
+        is_anonymous = (
+            committer.generation == NO_GENERATION
+            and not committer.member_id
+            and committer.group_instance_id is None
+        )
+        if committer.is_transactional and is_anonymous:
+            return
+        member = self._member(committer.member_id)
+        is_modern = committer.is_transactional or committer.api_version >= _FIRST_OF_KIP_848
+        if not is_modern and not member.uses_classic_protocol:
+            raise ErrorCode.UNSUPPORTED_VERSION.error(
+                f"version {committer.api_version} of OffsetCommit knows no member epochs"
+            )
+        member.check_epoch(committer.generation, is_transactional=committer.is_transactional)
+
+    def validate_offset_fetch(self, member_id: str | None, member_epoch: int) -> None:
+        """Check whether a member may fetch offsets; without member id and epoch anybody may.
+
+        Raises:
+            CoordinatorError: GROUP_ID_NOT_FOUND: the group has no offsets; otherwise the fetch is
+                refused.
+
+        Kafka: ConsumerGroup.validateOffsetFetch and its siblings (4.2)
+        """
+        self._require_offsets()
+        if member_id is not None or member_epoch >= 0:
+            self._member(member_id or "").check_epoch(member_epoch)
+
+    def validate_offset_delete(self) -> None:
+        """Check whether offsets of the group may be deleted.
+
+        Raises:
+            CoordinatorError: GROUP_ID_NOT_FOUND: it has none.
+
+        Kafka: ConsumerGroup.validateOffsetDelete and its siblings (4.2)
+        """
+        self._require_offsets()
+
+    def validate_delete_group(self) -> None:
+        """Check whether the group may be deleted.
+
+        Raises:
+            CoordinatorError: it has members.
+
+        Kafka: ConsumerGroup.validateDeleteGroup and its siblings (4.2)
+        """
+        if self.state != "Empty":
+            raise ErrorCode.NON_EMPTY_GROUP.error(f"group {self.group_id!r} is {self.state}")
+
+    def _require_offsets(self) -> None:
+        if self.kind == "share":
+            raise group_not_found(self.group_id, "is a share group, which commits no offsets")
+
+    def _member(self, name: str) -> ModernMember:
+        member = self.members.get(name)
+        if member is None:
+            raise ErrorCode.UNKNOWN_MEMBER_ID.error(
+                f"group {self.group_id!r} has no member {name!r}"
+            )
+        return member
+
+    def tombstones(self) -> Iterator[CoordinatorRecord]:
+        """Yield the records that remove the group, in Kafka's order.
+
+        Kafka: ConsumerGroup.createGroupTombstoneRecords and its siblings (4.2)
+        """
+        for type_id in _TOMBSTONES[self.kind]:
+            for fields in self._keys(type_id):
+                yield encode_record(TYPES[type_id], type_id, fields)
+
+    def _keys(self, type_id: int) -> Iterator[dict[str, Any]]:
+        name = {"groupId": self.group_id}
+        if type_id in _OF_MEMBERS:
+            yield from ({**name, "memberId": member} for member in self.members)
+        elif type_id == _OF_REGEX:
+            yield from ({**name, "regularExpression": pattern} for pattern in self.regexes)
+        else:
+            yield name
 
 
 Group = ClassicGroup | ModernGroup

@@ -6,13 +6,10 @@ Kafka: MemberDescription, ShareMemberDescription, StreamsGroupMemberDescription 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from workbench.coordinator.groups.groups import (
-    ClassicGroup,
-    ClassicMember,
-    Fields,
-    Group,
-    ModernGroup,
-)
+from workbench.coordinator.groups.classic.group import CONSUMER, ClassicGroup
+from workbench.coordinator.groups.classic.member import ClassicGroupMember
+from workbench.coordinator.groups.groups import Fields, Group, ModernGroup
+from workbench.decoders.consumer_offsets import ASSIGNMENT, SUBSCRIPTION, decoded
 from workbench.tables.groups import MemberRow
 
 
@@ -24,24 +21,28 @@ def members_of(group: Group, topic_names: Mapping[str, str]) -> Iterator[MemberR
         topic_names: topic id → name; a topic without one is named by its id.
     """
     if isinstance(group, ClassicGroup):
-        for member in group.members:
+        for member in group.members.values():
             yield _classic(group, member)
     else:
         for name in group.members:
             yield modern_member(group, name, topic_names)
 
 
-def _classic(group: ClassicGroup, member: ClassicMember) -> MemberRow:
-    subscription = assignment = rack = None
-    if isinstance(member.subscription, dict):
-        subscription = sorted(member.subscription["topics"])
-        rack = member.subscription.get("rackId")
-    if isinstance(member.assignment, dict):
-        assignment = _named(
-            (each["topic"], each["partitions"]) for each in member.assignment["assignedPartitions"]
+def _classic(group: ClassicGroup, member: ClassicGroupMember) -> MemberRow:
+    subscription = rack = None
+    assignment = None if member.assignment else list[str]()
+    if group.protocol_type == CONSUMER:
+        subscribes, assigned = (
+            decoded(SUBSCRIPTION, member.subscription),
+            decoded(ASSIGNMENT, member.assignment),
         )
-    elif not member.assignment:
-        assignment = []
+        if isinstance(subscribes, dict):
+            subscription = sorted(subscribes["topics"])
+            rack = subscribes.get("rackId")
+        if isinstance(assigned, dict):
+            assignment = _named(
+                (each["topic"], each["partitions"]) for each in assigned["assignedPartitions"]
+            )
     return MemberRow(
         group.group_id,
         group.kind,
@@ -53,8 +54,8 @@ def _classic(group: ClassicGroup, member: ClassicMember) -> MemberRow:
         None,
         None,
         member.member_id == group.leader,
-        member.session_timeout,
-        member.rebalance_timeout,
+        member.session_timeout_ms,
+        member.rebalance_timeout_ms,
         subscription,
         assignment,
         None,

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from workbench.coordinator.groups.group_records import GROUP_METADATA, apply_modern
-from workbench.coordinator.groups.groups import ClassicGroup, Fields, Group, ModernGroup
+from workbench.coordinator.groups.classic.group import GROUP_METADATA, ClassicGroup
+from workbench.coordinator.groups.group_records import apply_modern
+from workbench.coordinator.groups.groups import Fields, Group, ModernGroup
 from workbench.coordinator.groups.members import members_of, modern_member
 from workbench.coordinator.groups.reconciliation import progress_of
 from workbench.runtime.steps import Step
@@ -153,8 +154,8 @@ class RebalanceHistory:
             event = self._event(step, _CLASSIC, (GROUP_METADATA, None))
             group: ClassicGroup = numbers["value"]
             self._groups[step.where][event.group] = group
-            for member in group.members:
-                event.touched.setdefault(member.member_id, None)
+            for name in group.members:
+                event.touched.setdefault(name, None)
         elif step.kind == "group removed":
             event = self._event(step, _TOMBSTONE, (None, None))
             self._groups[step.where].pop(event.group, None)

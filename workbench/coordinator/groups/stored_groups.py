@@ -9,9 +9,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 from workbench.coordinator.era import Era, era_of_cluster
+from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.expiry import Expiry, expiry_of
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC, GroupLoad, load_group_partition
-from workbench.coordinator.groups.groups import ClassicGroup, Group
+from workbench.coordinator.groups.groups import Group
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
 from workbench.coordinator.groups.share_state import load_share_partitions
 from workbench.coordinator.partitioning import partition_count, partition_for

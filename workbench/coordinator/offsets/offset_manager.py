@@ -20,8 +20,8 @@ from typing import Any, Final, Self, TypeVar
 
 from workbench.config.internal_topics import INTERNAL_TOPICS, METADATA_LOG
 from workbench.coordinator.era import Era
+from workbench.coordinator.groups.classic.messages import NO_GENERATION, Committer
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
-from workbench.coordinator.offsets.commit_checks import NO_GENERATION, Committer
 from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.offsets.offset_metadata_manager import (
     FetchedOffset,

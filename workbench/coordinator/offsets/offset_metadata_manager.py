@@ -11,22 +11,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from workbench.coordinator.era import Era
+from workbench.coordinator.groups.classic.group import ClassicGroup
+from workbench.coordinator.groups.classic.messages import Committer, group_not_found
 from workbench.coordinator.groups.commit_records import commit_key, commit_value
 from workbench.coordinator.groups.expiry import expiry_of
 from workbench.coordinator.groups.group_load import GroupReplay, GroupState
-from workbench.coordinator.groups.groups import ClassicGroup, Group
+from workbench.coordinator.groups.groups import Group
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata, Offsets
 from workbench.coordinator.log_records import LogChunk, LogRecord, Marker
-from workbench.coordinator.offsets.commit_checks import (
-    Committer,
-    check_commit,
-    check_fetch,
-    check_group_delete,
-    check_offset_delete,
-    is_subscribed,
-    not_found,
-)
-from workbench.coordinator.offsets.group_tombstones import group_tombstones
 from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.runtime.records import CoordinatorRecord, CoordinatorResult
 from workbench.errors import CoordinatorError, CorruptRecordError
@@ -143,13 +135,18 @@ class OffsetMetadataManager:
     def on_loaded(self) -> None:
         """Create the groups that only commits name; forget everything if the load failed."""
         if self.state.failure is not None:
-            self.state = GroupState(self.state.name, self.state.path, self._era)
-            self._replay = GroupReplay(self.state, self._observer)
+            self._forget()
         self._replay.finish()
 
     def on_unloaded(self) -> None:
         """Forget everything."""
-        self.state = GroupState(self.state.name, self.state.path, self._era)
+        self._forget()
+
+    def _forget(self) -> None:
+        groups = self.state.groups
+        groups.clear()
+        self.state = GroupState(self.state.name, self.state.path, self._era, groups)
+        self._replay = GroupReplay(self.state, self._observer)
 
     def group(self, group_id: str) -> Group | None:
         """Return a group as it is now; None: there is none."""
@@ -210,11 +207,11 @@ class OffsetMetadataManager:
         """Kafka: OffsetMetadataManager.validateOffsetCommit (4.2)."""
         group = self.group(group_id)
         if group is not None:
-            check_commit(group, committer)
+            group.validate_offset_commit(committer)
         elif committer.generation >= 0:
             is_told = self._is_new and not committer.is_transactional
             if is_told and committer.api_version >= _FIRST_WITH_GROUP_NOT_FOUND:
-                raise not_found(group_id)
+                raise group_not_found(group_id)
             if not self._is_new and committer.is_transactional:
                 raise ErrorCode.UNKNOWN_MEMBER_ID.error(f"group {group_id!r} does not exist")
             raise ErrorCode.ILLEGAL_GENERATION.error(f"group {group_id!r} does not exist")
@@ -326,7 +323,7 @@ class OffsetMetadataManager:
         if group is None:
             return None
         try:
-            check_fetch(group, member_id, member_epoch)
+            group.validate_offset_fetch(member_id, member_epoch)
         except CoordinatorError as error:
             if error.code == ErrorCode.GROUP_ID_NOT_FOUND:
                 return None
@@ -351,15 +348,15 @@ class OffsetMetadataManager:
         """
         group = self.group(group_id)
         if group is None:
-            raise not_found(group_id)
-        check_offset_delete(group)
+            raise group_not_found(group_id)
+        group.validate_offset_delete()
         known = self.state.table.offsets.get(group_id, {})
         pending = self._pending_for(group_id)
         records: list[CoordinatorRecord] = []
         codes: Codes = {}
         for where in partitions:
             codes[where] = ErrorCode.NONE
-            if is_subscribed(group, where.topic):
+            if group.is_subscribed_to(where.topic):
                 codes[where] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
             elif where in known or where in pending:
                 self._tell("offset deleted", "a client asked for it", **_about(group_id, where))
@@ -378,8 +375,8 @@ class OffsetMetadataManager:
             group = self.group(name)
             try:
                 if group is None:
-                    raise not_found(name)
-                check_group_delete(group)
+                    raise group_not_found(name)
+                group.validate_delete_group()
             except CoordinatorError as error:
                 codes[name] = ErrorCode(error.code)
                 continue
@@ -458,7 +455,7 @@ class OffsetMetadataManager:
     def _group_tombstones(self, group: Group) -> list[CoordinatorRecord]:
         """Return what removes a group; before KIP-848 a simple group has no record to remove."""
         if self._is_new or not isinstance(group, ClassicGroup) or group.generation > 0:
-            return list(group_tombstones(group))
+            return list(group.tombstones())
         del self.state.groups[group.group_id]
         return []
 

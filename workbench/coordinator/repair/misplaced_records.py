@@ -9,11 +9,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
+from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.commit_records import commit_key
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC, GroupLoad
-from workbench.coordinator.groups.groups import ClassicGroup
 from workbench.coordinator.groups.stored_groups import StoredGroups
-from workbench.coordinator.offsets.group_tombstones import group_tombstones
 from workbench.coordinator.partitioning import partition_for
 from workbench.coordinator.repair.newest_records import (
     Types,
@@ -80,7 +79,7 @@ def _group_keys(load: GroupLoad, name: str) -> Iterator[bytes]:
         yield commit_key(name, where)
     group = load.groups.get(name)
     if group is not None and not (isinstance(group, ClassicGroup) and group.record_offset is None):
-        for record in group_tombstones(group):
+        for record in group.tombstones():
             yield record.key
 
 

@@ -1,18 +1,21 @@
-"""A classic group while a coordinator serves it: its state, members, generation and leader.
+"""A classic group: its state, members, generation and leader, as records or a coordinator make it.
 
-`coordinator.groups.groups.ClassicGroup` is the group as its records show it to a reader.
+A reader has the group that a broker has just loaded: no record says whether the members are still
+alive.
 
 Kafka: ClassicGroup (4.2)
 """
 
 import struct
-from collections import Counter
+from collections import defaultdict
+from collections.abc import Iterator
 from concurrent.futures import Future
-from typing import Final
+from typing import Any, Final, Literal
 
 from workbench.coordinator.groups.classic.java_hash_map import JavaHashMap
 from workbench.coordinator.groups.classic.member import ClassicGroupMember
 from workbench.coordinator.groups.classic.messages import (
+    Committer,
     DescribedGroup,
     DescribedMember,
     JoinedMember,
@@ -21,6 +24,7 @@ from workbench.coordinator.groups.classic.messages import (
     Protocol,
     SyncGroupResponse,
     complete,
+    group_not_found,
 )
 from workbench.coordinator.groups.classic.state import (
     COMPLETING_REBALANCE,
@@ -31,33 +35,37 @@ from workbench.coordinator.groups.classic.state import (
     VALID_PREVIOUS_STATES,
     ClassicGroupState,
 )
-from workbench.decoders.consumer_offsets import SUBSCRIPTION
+from workbench.coordinator.runtime.records import CoordinatorRecord, encode_record
+from workbench.decoders.consumer_offsets import SUBSCRIPTION, TYPES
 from workbench.errors import CorruptRecordError, GroupStateError, InvalidTransitionError
-from workbench.runtime.clock import Clock
 from workbench.runtime.error_codes import ErrorCode
 
 CONSUMER: Final = "consumer"
 """The protocol type of consumers."""
 
+GROUP_METADATA: Final = 2
+"""Type of the record of a classic group."""
+
 _VERSION: Final = struct.Struct(">h")
 
 
 class ClassicGroup:
-    """A group. Not thread-safe: the coordinator of its partition runs one operation at a time.
+    """A group of the classic protocol, or one that only commits offsets (a simple one).
+
+    Not thread-safe: the coordinator of its partition runs one operation at a time.
 
     Args:
         group_id: its name.
-        clock: gives the time of state changes.
+        state_timestamp: when the state began, ms; None: unknown, as records before Kafka 2.1 do
+            not say.
         state: the first state.
 
     Attributes:
         previous_state: the state before this one; of a new group `DEAD`.
-        state_timestamp: when the state began, ms; None: unknown, as records before Kafka 2.1 do
-            not say.
-        generation_id: rises with each completed rebalance, also with one that empties the group.
-        protocol_type: "consumer", "connect", …; None: only offsets are committed.
-        protocol_name: the protocol of this generation.
-        leader_id: the member that assigns.
+        generation: rises with each completed rebalance, also with one that empties the group.
+        protocol_type: "consumer", "connect", …; empty for a simple group.
+        protocol: the protocol of this generation: of consumers the assignor; None without members.
+        leader: the id of the member that assigns.
         members: member id → member.
         static_members: instance id → member id.
         pending_join_members: ids that were given out and have not joined yet.
@@ -65,19 +73,31 @@ class ClassicGroup:
         subscribed_topics: topics of all consumers; None: unknown.
         new_member_added: a member came while the first rebalance waits for more.
         awaiting_join: the number of members whose join waits for an answer.
+        record_offset: the offset of the record that the group was read from; None: it was not.
+        record_timestamp: the timestamp of that record, ms.
     """
 
+    __slots__ = (
+        "_supported", "awaiting_join", "generation", "group_id", "leader", "members",
+        "new_member_added", "pending_join_members", "pending_sync_members", "previous_state",
+        "protocol", "protocol_type", "record_offset", "record_timestamp", "state",
+        "state_timestamp", "static_members", "subscribed_topics",
+    )  # fmt: skip
+
     def __init__(
-        self, group_id: str, clock: Clock, state: ClassicGroupState = ClassicGroupState.EMPTY
+        self,
+        group_id: str,
+        state_timestamp: int | None = None,
+        state: ClassicGroupState = ClassicGroupState.EMPTY,
     ) -> None:
         self.group_id = group_id
         self.state = state
         self.previous_state = ClassicGroupState.DEAD
-        self.state_timestamp: int | None = clock.now()
-        self.generation_id = 0
-        self.protocol_type: str | None = None
-        self.protocol_name: str | None = None
-        self.leader_id: str | None = None
+        self.state_timestamp = state_timestamp
+        self.generation = 0
+        self.protocol_type = ""
+        self.protocol: str | None = None
+        self.leader: str | None = None
         self.members: JavaHashMap[ClassicGroupMember] = JavaHashMap()
         self.static_members: dict[str, str] = {}
         self.pending_join_members: set[str] = set()
@@ -85,8 +105,115 @@ class ClassicGroup:
         self.subscribed_topics: frozenset[str] | None = None
         self.new_member_added = False
         self.awaiting_join = 0
-        self._clock = clock
-        self._supported: Counter[str] = Counter()
+        self.record_offset: int | None = None
+        self.record_timestamp: int | None = None
+        self._supported: defaultdict[str, int] = defaultdict(int)
+
+    # what it has in common with the groups of KIP-848
+
+    @property
+    def kind(self) -> Literal["classic", "simple"]:
+        """Whether it is a simple group: one that only commits."""
+        return "classic" if self.protocol_type else "simple"
+
+    @property
+    def epoch(self) -> None:
+        """None: classic groups have a generation."""
+
+    @property
+    def assignment_epoch(self) -> None:
+        """None, as `epoch`."""
+
+    def is_subscribed_to(self, topic: str) -> bool:
+        """Return whether a member subscribes to a topic; True where a consumer's cannot be read.
+
+        Kafka: ClassicGroup.isSubscribedToTopic (4.2)
+        """
+        topics = self.subscribed_topics
+        return self.protocol_type == CONSUMER if topics is None else topic in topics
+
+    def validate_offset_commit(self, committer: Committer) -> None:
+        """Check whether the group takes a commit.
+
+        Raises:
+            CoordinatorError: it does not.
+
+        Kafka: ClassicGroup.validateOffsetCommit (4.2), GroupCoordinator.validateOffsetCommit (2.8)
+        """
+        state = self.state
+        if state is DEAD:
+            raise ErrorCode.COORDINATOR_NOT_AVAILABLE.error(f"group {self.group_id!r} is dead")
+        is_outside = committer.generation < 0
+        if is_outside and state is EMPTY:
+            return
+        name, instance = committer.member_id, committer.group_instance_id
+        if not is_outside or name or instance is not None:
+            self._require_member(name, instance)
+            if committer.generation != self.generation:
+                raise ErrorCode.ILLEGAL_GENERATION.error(
+                    f"generation {committer.generation}, expected {self.generation}"
+                )
+        elif not committer.is_transactional:
+            raise ErrorCode.UNKNOWN_MEMBER_ID.error(
+                f"group {self.group_id!r} is {state}: only its members commit"
+            )
+        if not committer.is_transactional and state is COMPLETING_REBALANCE:
+            raise ErrorCode.REBALANCE_IN_PROGRESS.error(f"group {self.group_id!r} is rebalancing")
+
+    def _require_member(self, member_id: str, group_instance_id: str | None) -> None:
+        error = self.validate_member(member_id, group_instance_id)
+        if error is ErrorCode.FENCED_INSTANCE_ID:
+            owner = self.static_members[group_instance_id or ""]
+            raise error.error(f"{owner!r} has instance id {group_instance_id!r}")
+        if error is not ErrorCode.NONE:
+            is_static = group_instance_id is not None
+            if is_static and group_instance_id not in self.static_members:
+                raise error.error(f"no member has instance id {group_instance_id!r}")
+            raise error.error(f"group {self.group_id!r} has no member {member_id!r}")
+
+    def validate_offset_fetch(self, member_id: str | None, member_epoch: int) -> None:  # noqa: ARG002 - a classic group asks for no member
+        """Check whether offsets of the group may be fetched.
+
+        Raises:
+            CoordinatorError: GROUP_ID_NOT_FOUND: the group is dead.
+
+        Kafka: ClassicGroup.validateOffsetFetch (4.2)
+        """
+        if self.state is DEAD:
+            raise group_not_found(self.group_id, "is dead")
+
+    def validate_offset_delete(self) -> None:
+        """Check whether offsets of the group may be deleted.
+
+        Raises:
+            CoordinatorError: they must not.
+
+        Kafka: ClassicGroup.validateOffsetDelete (4.2)
+        """
+        if self.state is DEAD:
+            raise group_not_found(self.group_id, "is dead")
+        if self.state is not EMPTY and self.protocol_type != CONSUMER:
+            raise ErrorCode.NON_EMPTY_GROUP.error(f"group {self.group_id!r} is {self.state}")
+
+    def validate_delete_group(self) -> None:
+        """Check whether the group may be deleted.
+
+        Raises:
+            CoordinatorError: it must not.
+
+        Kafka: ClassicGroup.validateDeleteGroup (4.2)
+        """
+        if self.state is DEAD:
+            raise group_not_found(self.group_id, "is dead")
+        if self.state is not EMPTY:
+            raise ErrorCode.NON_EMPTY_GROUP.error(f"group {self.group_id!r} is {self.state}")
+
+    def tombstones(self) -> Iterator[CoordinatorRecord]:
+        """Yield the record that removes the group.
+
+        Kafka: ClassicGroup.createGroupTombstoneRecords (4.2)
+        """
+        yield encode_record(TYPES[GROUP_METADATA], GROUP_METADATA, {"group": self.group_id})
 
     # members
 
@@ -102,7 +229,7 @@ class ClassicGroup:
 
     def is_leader(self, member_id: str) -> bool:
         """Return whether a member leads the group."""
-        return self.leader_id == member_id
+        return self.leader == member_id
 
     def add(
         self, member: ClassicGroupMember, waiting: "Future[JoinGroupResponse] | None" = None
@@ -131,8 +258,8 @@ class ClassicGroup:
                 f"group {self.group_id}: member {member.member_id} supports no protocol of the "
                 "group"
             )
-        if self.leader_id is None:
-            self.leader_id = member.member_id
+        if self.leader is None:
+            self.leader = member.member_id
         self.members[member.member_id] = member
         self._count(member.supported_protocols, 1)
         self._await_join(member, waiting)
@@ -147,7 +274,7 @@ class ClassicGroup:
             if removed.group_instance_id is not None:
                 self.static_members.pop(removed.group_instance_id, None)
         if self.is_leader(member_id):
-            self.leader_id = next(iter(self.members), None)
+            self.leader = next(iter(self.members), None)
         self.pending_join_members.discard(member_id)
         self.pending_sync_members.discard(member_id)
 
@@ -205,7 +332,7 @@ class ClassicGroup:
         )
         self.members[new_member_id] = new
         if self.is_leader(old_member_id):
-            self.leader_id = new_member_id
+            self.leader = new_member_id
         self.static_members[group_instance_id] = new_member_id
         return new
 
@@ -215,13 +342,13 @@ class ClassicGroup:
         Returns:
             Whether the group has a leader that has joined.
         """
-        if self.leader_id is None:
+        if self.leader is None:
             return False
-        if self.members[self.leader_id].awaiting_join is not None:
+        if self.members[self.leader].awaiting_join is not None:
             return True
         for member in self.members.values():
             if member.awaiting_join is not None:
-                self.leader_id = member.member_id
+                self.leader = member.member_id
                 return True
         return False
 
@@ -242,8 +369,8 @@ class ClassicGroup:
         """Whether a rebalance can begin in this state."""
         return self.state in VALID_PREVIOUS_STATES[PREPARING_REBALANCE]
 
-    def transition_to(self, state: ClassicGroupState) -> None:
-        """Change the state.
+    def transition_to(self, state: ClassicGroupState, now: int) -> None:
+        """Change the state, at a time in ms.
 
         Raises:
             InvalidTransitionError: the state must not follow the present one.
@@ -255,18 +382,21 @@ class ClassicGroup:
                 f"(expected {' or '.join(sorted(allowed))})"
             )
         self.previous_state, self.state = self.state, state
-        self.state_timestamp = self._clock.now()
+        self.state_timestamp = now
 
-    def init_next_generation(self) -> None:
+    def init_next_generation(self, now: int) -> None:
         """Begin a generation: with a protocol if there are members, otherwise as an empty group.
+
+        Args:
+            now: the time, ms.
 
         Raises:
             InvalidTransitionError: no rebalance is being prepared.
         """
-        self.generation_id += 1
-        self.protocol_name = self.select_protocol() if self.members else None
+        self.generation += 1
+        self.protocol = self.select_protocol() if self.members else None
         self.subscribed_topics = self.compute_subscribed_topics()
-        self.transition_to(COMPLETING_REBALANCE if self.members else EMPTY)
+        self.transition_to(COMPLETING_REBALANCE if self.members else EMPTY, now)
         self.pending_sync_members.clear()
 
     # protocols
@@ -310,11 +440,11 @@ class ClassicGroup:
             return None
         if not self.members:
             return frozenset()
-        if self.protocol_name is None:
+        if self.protocol is None:
             return None
         topics: set[str] = set()
         for member in self.members.values():
-            found = _topics(member.metadata(self.protocol_name))
+            found = _topics(member.metadata(self.protocol))
             if found is None:
                 return None
             topics |= found
@@ -343,10 +473,10 @@ class ClassicGroup:
         """Return what a member of this generation is answered; the leader gets all members."""
         return JoinGroupResponse(
             member_id=member_id,
-            generation_id=self.generation_id,
+            generation_id=self.generation,
             protocol_type=self.protocol_type,
-            protocol_name=self.protocol_name,
-            leader=self.leader_id,
+            protocol_name=self.protocol,
+            leader=self.leader,
             skip_assignment=skips_assignment,
             members=self.current_members() if self.is_leader(member_id) else (),
         )
@@ -360,9 +490,7 @@ class ClassicGroup:
         if self.state in (DEAD, PREPARING_REBALANCE):
             raise GroupStateError(f"group {self.group_id}: no members can be named in {self.state}")
         return tuple(
-            JoinedMember(
-                member.member_id, member.group_instance_id, member.metadata(self.protocol_name)
-            )
+            JoinedMember(member.member_id, member.group_instance_id, member.metadata(self.protocol))
             for member in self.members.values()
         )
 
@@ -372,15 +500,15 @@ class ClassicGroup:
         return DescribedGroup(
             self.group_id,
             self.state,
-            protocol_type=self.protocol_type or "",
-            protocol=(self.protocol_name or "") if is_stable else "",
+            protocol_type=self.protocol_type,
+            protocol=(self.protocol or "") if is_stable else "",
             members=tuple(
                 DescribedMember(
                     member.member_id,
                     member.group_instance_id,
                     member.client_id,
                     member.client_host,
-                    member.metadata(self.protocol_name) if is_stable else b"",
+                    member.metadata(self.protocol) if is_stable else b"",
                     member.assignment,
                 )
                 for member in self.members.values()
@@ -389,7 +517,30 @@ class ClassicGroup:
 
     def listed(self) -> ListedGroup:
         """Return its line in a listing."""
-        return ListedGroup(self.group_id, self.protocol_type or "", self.state)
+        return ListedGroup(self.group_id, self.protocol_type, self.state)
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields of its record; each member's metadata is that of its first choice."""
+        return {
+            "protocolType": self.protocol_type,
+            "generation": self.generation,
+            "protocol": self.protocol,
+            "leader": self.leader,
+            "currentStateTimestamp": -1 if self.state_timestamp is None else self.state_timestamp,
+            "members": [
+                {
+                    "memberId": member.member_id,
+                    "clientId": member.client_id,
+                    "groupInstanceId": member.group_instance_id,
+                    "clientHost": member.client_host,
+                    "rebalanceTimeout": member.rebalance_timeout_ms,
+                    "sessionTimeout": member.session_timeout_ms,
+                    "subscription": member.subscription,
+                    "assignment": member.assignment,
+                }
+                for member in self.members.values()
+            ],
+        }
 
 
 def _topics(subscription: bytes) -> set[str] | None:

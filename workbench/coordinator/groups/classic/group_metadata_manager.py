@@ -28,11 +28,8 @@ from workbench.coordinator.groups.classic.messages import (
     SyncGroupResponse,
     complete,
 )
-from workbench.coordinator.groups.classic.rebalance import Rebalances
-from workbench.coordinator.groups.classic.records import (
-    empty_group_metadata_record,
-    group_of_record,
-)
+from workbench.coordinator.groups.classic.rebalance import ClassicGroups, Rebalances
+from workbench.coordinator.groups.classic.records import empty_group_metadata_record
 from workbench.coordinator.groups.classic.state import (
     COMPLETING_REBALANCE,
     DEAD,
@@ -42,13 +39,13 @@ from workbench.coordinator.groups.classic.state import (
 )
 from workbench.coordinator.groups.classic.steps import Steps
 from workbench.coordinator.groups.classic.timer import CoordinatorTimer
+from workbench.coordinator.groups.groups import Group
 from workbench.coordinator.runtime.append_errors import answer_to
 from workbench.coordinator.runtime.records import CoordinatorResult, nothing_to_write
 from workbench.runtime.clock import Clock
 from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.several import several
 from workbench.runtime.steps import Observer
-from workbench.runtime.words import plural
 
 _NOT_FOUND_IS_AN_ERROR = 6  # since this version of DescribeGroups
 
@@ -57,6 +54,7 @@ class GroupMetadataManager:
     """The groups of a partition. Not thread-safe: one operation at a time.
 
     Args:
+        groups: group id → group of any kind; shared with what replays records.
         clock: gives the time of state changes.
         timer: runs what is due later.
         config: limits and delays; None: Kafka's defaults.
@@ -64,11 +62,12 @@ class GroupMetadataManager:
         make_uuid: makes the random part of member ids.
 
     Attributes:
-        groups: group id → group.
+        groups: the classic groups.
     """
 
     def __init__(
         self,
+        groups: dict[str, Group],
         clock: Clock,
         timer: CoordinatorTimer,
         config: ClassicGroupConfig | None = None,
@@ -76,11 +75,11 @@ class GroupMetadataManager:
         observer: Observer | None = None,
         make_uuid: Callable[[], str] = new_uuid,
     ) -> None:
-        self.groups: dict[str, ClassicGroup] = {}
+        self.groups = ClassicGroups(groups)
         self.config = ClassicGroupConfig() if config is None else config
         self._clock = clock
         self._step = Steps(observer)
-        self._rebalances = Rebalances(self.groups, timer, self.config, self._step)
+        self._rebalances = Rebalances(self.groups, clock, timer, self.config, self._step)
         self._joins = Joins(self._rebalances, self.config, self._step, make_uuid)
 
     # requests of members
@@ -113,7 +112,9 @@ class GroupMetadataManager:
             return nothing_to_write()
         is_new = group is None
         if group is None:
-            group = self.get_or_create(request.group_id)
+            group = ClassicGroup(request.group_id, self._clock.now())
+            self.groups.put(group)
+            self._step("group created", group, "no group has this id")
         result = self._joins.join(context, request, group, waiting)
         if not is_new or result.records:
             return result
@@ -128,22 +129,11 @@ class GroupMetadataManager:
         answer = answer_to(error)
         # A record that was not replicated in time is in the log, so the group is kept.
         is_forgotten = error is not ErrorCode.REQUEST_TIMED_OUT
-        if is_forgotten and self.groups.get(group.group_id) is group:
-            del self.groups[group.group_id]
+        if is_forgotten:
+            self.groups.remove(group)
         reason = "the new group is forgotten" if is_forgotten else "the new group is in the log"
         self._step("group not stored", group, reason, error=answer.name)
         complete(waiting, JoinGroupResponse(error=answer))
-
-    def get_or_create(self, group_id: str) -> ClassicGroup:
-        """Return a group; a missing one is created empty.
-
-        Kafka: GroupMetadataManager.getOrMaybeCreateClassicGroup (4.2)
-        """
-        group = self.groups.get(group_id)
-        if group is None:
-            group = self.groups[group_id] = ClassicGroup(group_id, self._clock)
-            self._step("group created", group, "no group has this id")
-        return group
 
     def sync(
         self, request: SyncGroupRequest, waiting: "Future[SyncGroupResponse]"
@@ -167,7 +157,7 @@ class GroupMetadataManager:
         if group.state is STABLE:
             self._rebalances.synced(group, member.member_id)
             answer = SyncGroupResponse(
-                ErrorCode.NONE, group.protocol_type, group.protocol_name, member.assignment
+                ErrorCode.NONE, group.protocol_type, group.protocol, member.assignment
             )
             complete(waiting, answer)
             reason = "the group is stable, so the member gets its assignment at once"
@@ -176,7 +166,7 @@ class GroupMetadataManager:
         member.awaiting_sync = waiting
         self._rebalances.synced(group, member.member_id)
         if not group.is_leader(member.member_id):
-            reason = f"the leader {group.leader_id} has not assigned yet"
+            reason = f"the leader {group.leader} has not assigned yet"
             self._step("sync waits", group, reason, member=member.member_id)
             return nothing_to_write()
         assignments = dict(request.assignments)
@@ -194,10 +184,10 @@ class GroupMetadataManager:
         error = group.validate_member(request.member_id, request.group_instance_id)
         if error is not ErrorCode.NONE:
             return error
-        if request.generation_id != group.generation_id:
+        if request.generation_id != group.generation:
             return ErrorCode.ILLEGAL_GENERATION
         believed = (request.protocol_type, group.protocol_type)
-        chosen = (request.protocol_name, group.protocol_name)
+        chosen = (request.protocol_name, group.protocol)
         for theirs, ours in (believed, chosen):
             if theirs is not None and ours is not None and theirs != ours:
                 return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
@@ -234,7 +224,7 @@ class GroupMetadataManager:
         error = group.validate_member(request.member_id, request.group_instance_id)
         if error is not ErrorCode.NONE:
             return error
-        if request.generation_id != group.generation_id:
+        if request.generation_id != group.generation:
             return ErrorCode.ILLEGAL_GENERATION
         if group.state is EMPTY:
             return ErrorCode.UNKNOWN_MEMBER_ID
@@ -321,9 +311,7 @@ class GroupMetadataManager:
         """
         wanted = {state.strip().lower() for state in several(states)}
         return [
-            group.listed()
-            for group in self.groups.values()
-            if not wanted or group.state.lower() in wanted
+            group.listed() for group in self.groups if not wanted or group.state.lower() in wanted
         ]
 
     def extend_session(self, group_id: str, member_id: str) -> None:
@@ -339,30 +327,14 @@ class GroupMetadataManager:
             self._rebalances.reschedule_heartbeat(group, member)
             self._step("session extended", group, "the member commits offsets", member=member_id)
 
-    # records, load and unload
-
-    def replay(self, group_id: str, value: bytes | None) -> None:
-        """Take over the group of a record; None, a tombstone, removes it.
-
-        Raises:
-            CorruptRecordError: the bytes do not fit.
-            UnsupportedFormatError: the value's version is unknown.
-
-        Kafka: GroupMetadataManager.replay (4.2)
-        """
-        if value is None:
-            if self.groups.pop(group_id, None) is not None:
-                self._step("group removed", group_id, "a tombstone removes the group")
-            return
-        group = self.groups[group_id] = group_of_record(group_id, value, self._clock)
-        self._step("group loaded", group, plural(len(group.members), "member"))
+    # load and unload
 
     def on_loaded(self) -> None:
         """Begin the sessions of all members; a group above the largest size rebalances.
 
         Kafka: GroupMetadataManager.onLoaded (4.2)
         """
-        for group in self.groups.values():
+        for group in self.groups:
             for member in group.members.values():
                 self._rebalances.reschedule_heartbeat(group, member)
             if len(group.members) > self.config.max_size:
@@ -375,8 +347,8 @@ class GroupMetadataManager:
         Kafka: GroupMetadataManager.onUnloaded (4.2)
         """
         error = ErrorCode.NOT_COORDINATOR
-        for group in self.groups.values():
-            group.transition_to(DEAD)
+        for group in self.groups:
+            group.transition_to(DEAD, self._clock.now())
             is_joining = group.previous_state is PREPARING_REBALANCE
             for member in group.members.values():
                 if is_joining:

@@ -177,7 +177,7 @@ class Joins:
         patience = self._config.new_member_join_timeout_ms
         self._rebalances.reschedule_heartbeat(group, member, patience)
         reason = f"a new member; its client's reason: {_reason(request)}"
-        self._step("member added", group, reason, member=member_id, leader=group.leader_id)
+        self._step("member added", group, reason, member=member_id, leader=group.leader)
         return self._rebalances.prepare_or_complete(group, f"new member {member_id}")
 
     # known members
@@ -261,7 +261,7 @@ class Joins:
         old_id, new_id = ids
         instance_id = request.group_instance_id
         assert instance_id is not None
-        leader_before = group.leader_id
+        leader_before = group.leader
         member = group.replace_static_member(instance_id, old_id, new_id)
         self._rebalances.reschedule_heartbeat(group, member)
         before = (
@@ -282,7 +282,7 @@ class Joins:
             return self._rebalances.prepare(group, f"the static member {instance_id} has a new id")
         if group.state is not STABLE:
             return self._rebalances.maybe_complete_join_phase(group)
-        if group.select_protocol() != (group.protocol_name or ""):
+        if group.select_protocol() != (group.protocol or ""):
             why = f"the static member {instance_id} changes the protocol that is chosen"
             return self._rebalances.prepare_or_complete(group, why)
 
@@ -293,9 +293,9 @@ class Joins:
             answer = JoinGroupResponse(
                 UNKNOWN_MEMBER_ID,
                 error,
-                group.generation_id,
+                group.generation,
                 group.protocol_type,
-                group.protocol_name,
+                group.protocol,
                 leader_before,
             )
             complete(waiting, answer)
@@ -314,9 +314,9 @@ class Joins:
                 answer = JoinGroupResponse(
                     new_id,
                     ErrorCode.NONE,
-                    group.generation_id,
+                    group.generation,
                     group.protocol_type,
-                    group.protocol_name,
+                    group.protocol,
                     leader_before,
                 )
             group.complete_join(member, answer)

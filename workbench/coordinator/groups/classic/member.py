@@ -1,4 +1,4 @@
-"""A member of a classic group while a coordinator serves it.
+"""A member of a classic group.
 
 Kafka: ClassicGroupMember (4.2)
 """
@@ -55,6 +55,11 @@ class ClassicGroupMember:
         if self.is_new:
             return False
         return self.awaiting_join is not None or self.awaiting_sync is not None
+
+    @property
+    def subscription(self) -> bytes:
+        """What it says for its first choice; of a stored group for the group's protocol."""
+        return self.supported_protocols[0].metadata if self.supported_protocols else b""
 
     def metadata(self, protocol: str | None) -> bytes:
         """Return what the member says for a protocol.

@@ -1,4 +1,4 @@
-"""What clients ask of the coordinator of a classic group, and what they are answered.
+"""What clients ask of the coordinator of a group, and what they are answered.
 
 Fields have the names and defaults of Kafka's messages.
 
@@ -10,7 +10,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeVar
 
+from workbench.errors import CoordinatorError
 from workbench.runtime.error_codes import ErrorCode
+
+NO_GENERATION: Final = -1
 
 UNKNOWN_MEMBER_ID: Final = ""
 """The member id of a client that has none yet."""
@@ -31,6 +34,24 @@ class RequestContext(NamedTuple):
     client_id: str
     client_address: str
     request_version: int
+
+
+class Committer(NamedTuple):
+    """Who commits.
+
+    Attributes:
+        member_id: the member's id; empty outside a group.
+        generation: the generation or member epoch; `NO_GENERATION` outside a group.
+        group_instance_id: the id of a static member.
+        is_transactional: whether the commit is part of a transaction.
+        api_version: version of the request.
+    """
+
+    member_id: str = ""
+    generation: int = NO_GENERATION
+    group_instance_id: str | None = None
+    is_transactional: bool = False
+    api_version: int = 10
 
 
 class Protocol(NamedTuple):
@@ -191,6 +212,11 @@ class ListedGroup(NamedTuple):
     protocol_type: str
     state: str
     kind: str = "classic"
+
+
+def group_not_found(group_id: str, why: str = "does not exist") -> CoordinatorError:
+    """Return GROUP_ID_NOT_FOUND."""
+    return ErrorCode.GROUP_ID_NOT_FOUND.error(f"group {group_id!r} {why}")
 
 
 def complete(future: "Future[T]", answer: T) -> bool:

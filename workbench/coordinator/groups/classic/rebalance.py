@@ -7,6 +7,7 @@ phase, the sync phase, and the patience of a new member.
 Kafka: GroupMetadataManager, the part of classic groups (4.2)
 """
 
+from collections.abc import Iterator
 from functools import partial
 
 from workbench.coordinator.groups.classic.config import ClassicGroupConfig
@@ -27,9 +28,11 @@ from workbench.coordinator.groups.classic.state import (
 )
 from workbench.coordinator.groups.classic.steps import Steps
 from workbench.coordinator.groups.classic.timer import CoordinatorTimer
+from workbench.coordinator.groups.groups import Group
 from workbench.coordinator.runtime.append_errors import answer_to
 from workbench.coordinator.runtime.records import CoordinatorResult, nothing_to_write
 from workbench.errors import GroupStateError
+from workbench.runtime.clock import Clock
 from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.words import plural
 
@@ -49,11 +52,40 @@ def sync_key(group_id: str) -> str:
     return f"sync-{group_id}"
 
 
+class ClassicGroups:
+    """The classic groups among all groups of a partition; what is another group is not here.
+
+    Args:
+        groups: group id → group of any kind; shared with what replays records.
+    """
+
+    def __init__(self, groups: dict[str, Group]) -> None:
+        self._groups = groups
+
+    def get(self, group_id: str) -> ClassicGroup | None:
+        """Return a classic group; None: there is none, or it is of another kind."""
+        group = self._groups.get(group_id)
+        return group if isinstance(group, ClassicGroup) else None
+
+    def put(self, group: ClassicGroup) -> None:
+        """Put in a group."""
+        self._groups[group.group_id] = group
+
+    def remove(self, group: ClassicGroup) -> None:
+        """Take out a group, unless another one has its name now."""
+        if self._groups.get(group.group_id) is group:
+            del self._groups[group.group_id]
+
+    def __iter__(self) -> Iterator[ClassicGroup]:
+        return (each for each in self._groups.values() if isinstance(each, ClassicGroup))
+
+
 class Rebalances:
     """Moves groups through their rebalances.
 
     Args:
-        groups: group id → group; shared with the coordinator, which adds and removes groups.
+        groups: the groups of the partition.
+        clock: gives the time of state changes.
         timer: runs what is due later.
         config: limits and delays.
         steps: receives what is decided.
@@ -61,12 +93,14 @@ class Rebalances:
 
     def __init__(
         self,
-        groups: dict[str, ClassicGroup],
+        groups: ClassicGroups,
+        clock: Clock,
         timer: CoordinatorTimer,
         config: ClassicGroupConfig,
         steps: Steps,
     ) -> None:
         self._groups = groups
+        self._clock = clock
         self._timer = timer
         self._config = config
         self._step = steps
@@ -98,7 +132,7 @@ class Rebalances:
             delay = self._config.initial_rebalance_delay_ms
             remaining = max(group.rebalance_timeout_ms - delay, 0)
             self._delay_initial(group, delay, remaining)
-        group.transition_to(PREPARING_REBALANCE)
+        group.transition_to(PREPARING_REBALANCE, self._clock.now())
         self._step("rebalance prepared", group, reason, members=len(group.members))
         return nothing_to_write() if is_initial else self._complete_or_wait(group)
 
@@ -178,15 +212,15 @@ class Rebalances:
             self._drop(group, member.member_id, "the member did not join within the join phase")
         if group.state is DEAD:
             return nothing_to_write()
-        leader = group.leader_id
+        leader = group.leader
         has_leader = group.maybe_elect_new_joined_leader()
-        if has_leader and group.leader_id != leader:
+        if has_leader and group.leader != leader:
             reason = f"the leader {leader} did not join within the join phase"
-            self._step("leader elected", group, reason, member=group.leader_id)
+            self._step("leader elected", group, reason, member=group.leader)
         if not has_leader and group.members:
             self._wait_for_members(group)
             return nothing_to_write()
-        group.init_next_generation()
+        group.init_next_generation(self._clock.now())
         if group.state is EMPTY:
             reason = "no member is left; an empty group is stored"
             self._step("group emptied", group, reason)
@@ -196,15 +230,13 @@ class Rebalances:
         return nothing_to_write()
 
     def _begin_generation(self, group: ClassicGroup) -> None:
-        reason = (
-            f"{group.protocol_name} has the most votes of {plural(len(group.members), 'member')}"
-        )
+        reason = f"{group.protocol} has the most votes of {plural(len(group.members), 'member')}"
         self._step(
             "generation formed",
             group,
             reason,
-            leader=group.leader_id,
-            protocol=group.protocol_name,
+            leader=group.leader,
+            protocol=group.protocol,
             members=len(group.members),
         )
         for member in group.members.values():
@@ -215,7 +247,7 @@ class Rebalances:
         self._timer.schedule(
             sync_key(group.group_id),
             group.rebalance_timeout_ms,
-            partial(self._expire_pending_sync, group.group_id, group.generation_id),
+            partial(self._expire_pending_sync, group.group_id, group.generation),
         )
 
     def _empty_stored(self, group: ClassicGroup, error: ErrorCode) -> None:
@@ -240,7 +272,7 @@ class Rebalances:
         Kafka: GroupMetadataManager.expirePendingSync (4.2)
         """
         group = self._groups.get(group_id)
-        if group is None or generation_id != group.generation_id:
+        if group is None or generation_id != group.generation:
             return nothing_to_write()
         if group.state not in (COMPLETING_REBALANCE, STABLE) or not group.pending_sync_members:
             return nothing_to_write()
@@ -265,10 +297,10 @@ class Rebalances:
         if missing:
             reason += f"; members without one get an empty one: {', '.join(missing)}"
         self._step("assignment received", group, reason, member=member_id)
-        generation = group.generation_id
+        generation = group.generation
 
         def stored(error: ErrorCode) -> None:
-            if group.state is not COMPLETING_REBALANCE or group.generation_id != generation:
+            if group.state is not COMPLETING_REBALANCE or group.generation != generation:
                 return
             if error is ErrorCode.NONE:
                 self._become_stable(group, assignments)
@@ -287,7 +319,7 @@ class Rebalances:
         for member in group.members.values():
             member.assignment = assignments.get(member.member_id, b"")
         self._propagate(group, ErrorCode.NONE)
-        group.transition_to(STABLE)
+        group.transition_to(STABLE, self._clock.now())
         reason = "the record of the group is written"
         self._step("group stable", group, reason, members=len(group.members))
 
@@ -311,7 +343,7 @@ class Rebalances:
             answer = SyncGroupResponse(
                 error,
                 group.protocol_type if is_right else None,
-                group.protocol_name if is_right else None,
+                group.protocol if is_right else None,
                 member.assignment,
             )
             if group.complete_sync(member, answer):
@@ -374,7 +406,7 @@ class Rebalances:
         """Remove a member; a join of it that waits is answered, so that the client can retry."""
         unknown = ErrorCode.UNKNOWN_MEMBER_ID
         group.complete_join(member, JoinGroupResponse(member_id=UNKNOWN_MEMBER_ID, error=unknown))
-        leader = group.leader_id
+        leader = group.leader
         group.remove(member.member_id)
         self._step("member removed", group, reason, member=member.member_id)
         self._tell_leader(group, leader)
@@ -384,16 +416,16 @@ class Rebalances:
         self._timer.cancel(heartbeat_key(group.group_id, member_id))
 
     def _drop(self, group: ClassicGroup, member_id: str, reason: str) -> None:
-        leader = group.leader_id
+        leader = group.leader
         group.remove(member_id)
         self.forget(group, member_id)
         self._step("member removed", group, reason, member=member_id)
         self._tell_leader(group, leader)
 
     def _tell_leader(self, group: ClassicGroup, before: str | None) -> None:
-        if group.leader_id is not None and group.leader_id != before:
+        if group.leader is not None and group.leader != before:
             reason = f"the leader {before} is gone"
-            self._step("leader elected", group, reason, member=group.leader_id)
+            self._step("leader elected", group, reason, member=group.leader)
 
 
 def _joined(group: ClassicGroup) -> dict[str, int]:

@@ -49,5 +49,5 @@ class Steps:
             return
         where = group if isinstance(group, str) else group.group_id
         if isinstance(group, ClassicGroup):
-            numbers = {"state": str(group.state), "generation": group.generation_id, **numbers}
+            numbers = {"state": str(group.state), "generation": group.generation, **numbers}
         self._observer(Step(kind, where, reason, numbers))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from workbench.coordinator.groups.classic.group_metadata_manager import GroupMetadataManager
+from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.classic.joining import new_uuid
 from workbench.coordinator.groups.classic.messages import RequestContext
 from workbench.coordinator.groups.classic.state import EMPTY
@@ -35,8 +35,7 @@ from workbench.coordinator.groups.consumer.regexes import Regexes
 from workbench.coordinator.groups.consumer.subscriptions import Subscriptions, topics_of
 from workbench.coordinator.groups.consumer.targets import new_targets, target_of
 from workbench.coordinator.groups.consumer.topics import AssignableTopics
-from workbench.coordinator.groups.groups import ClassicGroup, Group, ModernGroup, as_consumer_group
-from workbench.coordinator.offsets.group_tombstones import group_tombstones
+from workbench.coordinator.groups.groups import Group, ModernGroup, as_consumer_group
 from workbench.coordinator.runtime.records import (
     CoordinatorRecord,
     CoordinatorResult,
@@ -67,8 +66,7 @@ class ConsumerGroups:
     """The consumer groups of a partition. Not thread-safe: one operation at a time.
 
     Args:
-        groups: returns group id → group, as the records make them.
-        classic: the classic groups of the same partition.
+        groups: group id → group of any kind; shared with what replays records.
         clock: the time.
         timer: runs what is due later.
         config: limits and intervals.
@@ -79,8 +77,7 @@ class ConsumerGroups:
 
     def __init__(
         self,
-        groups: Callable[[], dict[str, Group]],
-        classic: GroupMetadataManager,
+        groups: dict[str, Group],
         clock: Clock,
         timer: CoordinatorTimer,
         config: ConsumerGroupConfig,
@@ -90,7 +87,6 @@ class ConsumerGroups:
         make_uuid: Callable[[], str] = new_uuid,
     ) -> None:
         self._groups = groups
-        self._classic = classic
         self._timer = timer
         self._config = config
         self._topics = topics
@@ -170,19 +166,15 @@ class ConsumerGroups:
         Kafka: GroupMetadataManager.getOrMaybeCreateConsumerGroup (4.2)
         """
         name, joins = request.group_id, request.member_epoch == 0
-        live, group = self._classic.groups.get(name), self._groups().get(name)
-        if live is None and group is None:
+        group = self._groups.get(name)
+        if group is None:
             if not joins:
                 raise ErrorCode.GROUP_ID_NOT_FOUND.error(f"Consumer group {name} not found.")
             return ModernGroup(name, "consumer")
-        if live is not None:
-            is_empty = live.state is EMPTY
-        else:
-            is_empty = isinstance(group, ClassicGroup) and not group.members
-        if joins and is_empty:
-            written += group_tombstones(ClassicGroup(name))
+        if joins and isinstance(group, ClassicGroup) and group.state is EMPTY:
+            written += group.tombstones()
             return ModernGroup(name, "consumer")
-        return as_consumer_group(name, ClassicGroup(name) if live is not None else group)
+        return as_consumer_group(name, group)
 
     def _epoch(
         self,
@@ -313,9 +305,7 @@ class ConsumerGroups:
         return CoordinatorResult(self._removal(group, [member], "the client left"), response)
 
     def _consumer_group(self, group_id: str) -> ModernGroup:
-        live = self._classic.groups.get(group_id)
-        group = self._groups().get(group_id)
-        return as_consumer_group(group_id, ClassicGroup(group_id) if live is not None else group)
+        return as_consumer_group(group_id, self._groups.get(group_id))
 
     def _removal(
         self, group: ModernGroup, gone: Collection[ConsumerMember], reason: str
@@ -347,7 +337,7 @@ class ConsumerGroups:
 
         Kafka: GroupMetadataManager.onLoaded (4.2)
         """
-        for group in self._groups().values():
+        for group in self._groups.values():
             if isinstance(group, ModernGroup) and group.kind == "consumer":
                 for member in map(ConsumerMember.of, group.members.values()):
                     self._begin_session(group.group_id, member.member_id)

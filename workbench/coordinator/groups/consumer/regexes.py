@@ -8,7 +8,7 @@ handleRegularExpressionsResult (4.2)
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import NamedTuple
 
@@ -50,7 +50,7 @@ class Regexes:
     """Resolves regular expressions.
 
     Args:
-        groups: returns group id → group.
+        groups: group id → group; shared with what replays records.
         clock: the time.
         timer: runs what is due later.
         topics: the topics.
@@ -59,7 +59,7 @@ class Regexes:
 
     def __init__(
         self,
-        groups: Callable[[], dict[str, Group]],
+        groups: dict[str, Group],
         clock: Clock,
         timer: CoordinatorTimer,
         topics: AssignableTopics,
@@ -137,7 +137,7 @@ class Regexes:
 
     def _resolve(self, group_id: str, regexes: Iterable[str]) -> CoordinatorResult[None]:
         """Return the records of what expressions resolve to, and of the epoch that follows."""
-        group = self._groups().get(group_id)
+        group = self._groups.get(group_id)
         if not isinstance(group, ModernGroup) or group.kind != "consumer":
             return nothing_to_write()
         subscribed, written = _subscribed(group), list[CoordinatorRecord]()
