@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import NewTopic
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, KafkaTimeoutError
 
 from tests.kafka_broker import Broker
 
@@ -42,7 +42,8 @@ TOPICS: Final = {
 PARTITIONS: Final = {"kept": 2, "again": 2}
 KEYS: Final = 40
 REMADE_EVERY_S: Final = 4.0
-PATIENCE_S: Final = 30.0
+PATIENCE_S: Final = 60.0
+REMADE_S: Final = 2.0  # without a record, after which a topic that was there is another
 
 Place = tuple[str, int]
 """Topic and partition."""
@@ -257,10 +258,15 @@ class Load:
 
 
 def read_with_client(bootstrap: str, isolation: str = "read_uncommitted") -> list[Read]:
-    """Return every record of the topics that a client of a broker or server is given."""
+    """Return every record of the topics that a client of a broker or server is given.
+
+    A partition is read up to the end that it had; "again" only as far as there is something, as it
+    may be another topic by then.
+    """
     consumer = KafkaConsumer(
-        bootstrap_servers=bootstrap, isolation_level=isolation, fetch_max_wait_ms=20
-    )
+        bootstrap_servers=bootstrap, isolation_level=isolation, fetch_max_wait_ms=20,
+        auto_offset_reset="earliest",
+    )  # fmt: skip
     try:
         places = [
             TopicPartition(topic, number)
@@ -271,14 +277,8 @@ def read_with_client(bootstrap: str, isolation: str = "read_uncommitted") -> lis
         consumer.seek_to_beginning(*places)
         ends = consumer.end_offsets(places)
         found: list[Read] = []
-        deadline = time.monotonic() + PATIENCE_S
-        while any(consumer.position(place) < end for place, end in ends.items()):
-            left = {
-                place: (at, end)
-                for place, end in ends.items()
-                if (at := consumer.position(place)) < end
-            }
-            assert time.monotonic() < deadline, f"a client reads no further: {left}"
+        moved, at = time.monotonic(), [0] * len(places)
+        while True:
             for records in consumer.poll(timeout_ms=200).values():
                 found += [
                     Read(
@@ -286,9 +286,26 @@ def read_with_client(bootstrap: str, isolation: str = "read_uncommitted") -> lis
                     )
                     for each in records
                 ]
-        return found
+            before, at = at, [_position(consumer, place) for place in places]
+            left = {place: (n, ends[place]) for place, n in zip(places, at, strict=True)}
+            left = {place: (n, end) for place, (n, end) in left.items() if n < end}
+            if at != before:
+                moved = time.monotonic()
+            waited = time.monotonic() - moved
+            if not left or (waited > REMADE_S and {place.topic for place in left} == {"again"}):
+                return found
+            assert waited < PATIENCE_S, f"a client reads no further: {left}"
     finally:
         consumer.close()
+
+
+def _position(consumer: KafkaConsumer, place: TopicPartition) -> int:
+    """Return where a client is; -1 where it waits for a topic that was deleted."""
+    try:
+        at = consumer.position(place, timeout_ms=500)
+    except KafkaTimeoutError:
+        return -1
+    return -1 if at is None else at
 
 
 def _text(data: bytes | None) -> str | None:

@@ -121,21 +121,13 @@ def lock_and_clean(root: str, seed: int, journal: str) -> None:
         lock.release()
 
 
-def hold_findings(root: Path, moments: frozenset[str] = frozenset()) -> None:
+def hold_findings(root: Path) -> None:
     """Hold that verify says nothing of a directory that is in use.
-
-    Args:
-        root: the log directory.
-        moments: kinds of findings that are true for a moment of what runs on it.
 
     Raises:
         FalseFindingError: it does.
     """
-    found = [
-        finding
-        for finding in wb.verify(root)
-        if finding.severity != "info" and finding.kind not in moments
-    ]
+    found = [finding for finding in wb.verify(root) if finding.severity != "info"]
     if found:
         kinds = sorted({finding.kind for finding in found})
         raise FalseFindingError(f"{', '.join(kinds)}; the first: {found[0]}")

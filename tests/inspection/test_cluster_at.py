@@ -105,6 +105,14 @@ def test_a_state_at_an_offset_includes_its_record(folder: Folder) -> None:
         cluster_at(partition, 5)
 
 
+def test_a_log_that_has_grown_since_its_end_was_asked_for(folder: Folder) -> None:
+    partition = folder.write(0, changes()[: 3 * len(one(0, config("1")))]).partition()
+    end = partition.log_end_offset
+    folder.write(0, changes())
+    assert end < 5
+    assert retention(partition, 4) == "4"
+
+
 def test_a_state_at_a_time_excludes_what_is_later(folder: Folder) -> None:
     partition = folder.write(0, changes()).partition()
     assert retention(partition, T0 + 1999) == "1"

@@ -15,6 +15,8 @@ import pytest
 import workbench
 from tests.golden.cases import Case
 from tests.naive import Record, batch
+from workbench.file_system.local import LOCAL
+from workbench.inspection import second_look
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.partition import Partition
 from workbench.inspection.second_look import check_twice
@@ -175,6 +177,33 @@ def test_what_a_second_look_does_not_find_is_not_said(
         assert not findings
     if what == "stays":  # what does not change is checked once, if no broker is known to run
         assert looks == (4 if is_running else 1)
+
+
+@pytest.mark.parametrize("what", ["stays", "is written again", "is deleted"])
+def test_a_checkpoint_of_a_topic_that_was_made_again(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until a running broker has written its checkpoints again, they have the old topic's."""
+    monkeypatch.setattr(second_look, "_LATER_WAITS", ())
+    (tmp_path / "again-0").mkdir()
+    (tmp_path / "again-0" / LOG).write_bytes(batch(numbered(0, 3)))
+    checkpoint = tmp_path / "replication-offset-checkpoint"
+    checkpoint.write_text("0\n1\nagain 0 500\n")
+
+    def change() -> None:
+        if what == "is written again":
+            (tmp_path / "anew").write_text("0\n1\nagain 0 3\n")
+            (tmp_path / "anew").rename(checkpoint)
+        elif what == "is deleted":
+            (tmp_path / "again-0").rename(tmp_path / f"again-0.{'0' * 32}-delete")
+
+    lock = LOCAL.lock(str(tmp_path / ".lock"))
+    timer = threading.Timer(0.2, change)
+    timer.start()
+    found = {each.kind for each in workbench.open_log_directory(tmp_path).verify()}
+    timer.join()
+    lock.release()
+    assert ("checkpoint-beyond-end" in found) == (what == "stays")
 
 
 def test_a_killed_broker_s_last_batch_is_unfinished_not_damaged(golden: Golden) -> None:

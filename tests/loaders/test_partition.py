@@ -246,6 +246,15 @@ def test_a_log_that_no_log_manager_keeps_is_refused() -> None:
         partition.plan_cleaning(now=NOW)
 
 
+def test_a_partition_that_a_broker_has_deleted_since_is_no_longer_there(tmp_path: Path) -> None:
+    shutil.copytree(SHOP / "orders-0", tmp_path / "orders-0")
+    partition = workbench.open_log_directory(tmp_path)["orders-0"]
+    shutil.rmtree(tmp_path / "orders-0")
+    for ask in (partition.explain_cleaning, partition.explain_retention, partition.plan_cleaning):
+        with pytest.raises(FileNotFoundError, match="orders-0"):
+            ask()
+
+
 def test_retention_is_explained_segment_by_segment() -> None:
     orders = workbench.open_log_directory(SHOP)["orders-1"]
     now = 1_732_900_000_000

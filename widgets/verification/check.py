@@ -4,7 +4,6 @@ What was found before a cancellation stays.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from widgets._background import Background
 from widgets.verification.book import FindingBook
@@ -35,14 +34,8 @@ class Verification(Background):
         book: FindingBook | None = None,
     ) -> None:
         super().__init__("verify all", tell)
-        names = {partition.path: name for name, partition in listing.partitions.items()}
-        roots = tuple(
-            replace(root, partitions=tuple(each.listed_anew() for each in root.partitions))
-            for root in listing.roots
-        )
-        every = (each for root in roots for each in root.partitions)
-        self._listing = Listing(roots, {names[each.path]: each for each in every})
-        self._names = names
+        self._listing = listing.listed_anew()
+        self._names = {each.path: name for name, each in listing.partitions.items()}
         self._total = sum(each.kind != "delete" for each in self._listing.partitions.values())
         self.book = FindingBook() if book is None else book
 

@@ -23,6 +23,8 @@ from workbench.coordinator.transactions.stored_transactions import (
 from workbench.coordinator.transactions.transaction_load import TRANSACTIONS_TOPIC
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
+from workbench.inspection.second_look import confirmed
+from workbench.inspection.verify.situation import is_running
 
 _OWN_KINDS: Final = frozenset(
     {
@@ -51,6 +53,13 @@ def verify_coordinators(
     """
     if not deep:
         return []
+    found = _look(listing, topics)
+    if any(map(is_running, listing.roots)):
+        found = confirmed(found, lambda: _look(listing.listed_anew(), topics))
+    return found
+
+
+def _look(listing: Listing, topics: Collection[str] | None) -> list[Finding]:
     found: list[Finding] = []
     with suppress(OSError):  # `inspection.verify.verify` reports files that cannot be read
         found += [
@@ -75,7 +84,7 @@ def _verify_transactions(listing: Listing, topics: Collection[str] | None) -> li
         for partition in listing.partitions.values()
         if partition.kind == "log" and (topics is None or partition.topic in topics)
     ]
-    opened = coordinator.open_producers(chosen)
+    opened = coordinator.open_producers(chosen, confirm=False)
     found += [_hanging(each) for each in opened if each.verdict == HANGS]
     found += prepared_without_markers(coordinator, opened)
     found += markers_without_decision(coordinator, chosen)

@@ -11,7 +11,7 @@ import os
 import stat
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, Literal
 
@@ -155,6 +155,21 @@ class Listing:
     def root_of(self, partition: Partition) -> Root | None:
         """Return the root that a partition was opened with."""
         return next((root for root in self.roots if partition in root.partitions), None)
+
+    def listed_anew(self) -> "Listing":
+        """Return the same partitions, to list the directory of each again."""
+        beside = [root.metadata_log for root in self.roots if root.metadata_log is not None]
+        every = [*beside, *(each for root in self.roots for each in root.partitions)]
+        anew = {each.path: each.listed_anew() for each in every}
+        roots = tuple(
+            replace(
+                root,
+                partitions=tuple(anew[each.path] for each in root.partitions),
+                metadata_log=root.metadata_log and anew[root.metadata_log.path],
+            )
+            for root in self.roots
+        )
+        return Listing(roots, {name: anew[each.path] for name, each in self.partitions.items()})
 
     @property
     def log_directories(self) -> tuple[str, ...]:
@@ -431,11 +446,24 @@ def list_log_directories(
     return Listing(roots, partitions)
 
 
+def roots_listed_anew(roots: Iterable[Root]) -> tuple[Root, ...]:
+    """List opened paths again, as they are now; a directory that has gone is left out.
+
+    Partitions are without their segments in a remote tier.
+    """
+    found: list[Root] = []
+    for root in roots:
+        with suppress(OSError, LogDirectoryError):
+            found += list_log_directories(_opened_path(root)).roots
+    return tuple(found)
+
+
 def opened_paths(listing: Listing) -> list[str]:
     """Return the paths that were opened: of log directories, partitions, or single files."""
-    return [
-        root.path
-        if root.is_log_directory or root.partitions[0].only is None
-        else os.path.join(root.path, root.partitions[0].only)
-        for root in listing.roots
-    ]
+    return [*map(_opened_path, listing.roots)]
+
+
+def _opened_path(root: Root) -> str:
+    if root.is_log_directory or root.partitions[0].only is None:
+        return root.path
+    return os.path.join(root.path, root.partitions[0].only)

@@ -1,12 +1,14 @@
-"""Check a partition that a broker may be changing, and report only what a second look confirms.
+"""Check what a broker may be changing, and report only what a second look confirms.
 
 A broker rolls, cleans and deletes segments while they are checked: between two of its steps an
-index does not exist yet, or a `.swap` still does. The next look no longer finds such a state.
+index does not exist yet, or a `.swap` still does. A topic that is deleted and made again has the
+offsets of the old one in a checkpoint; a transaction has ended, and its marker is not written yet.
+The next look no longer finds such a state.
 """
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -23,6 +25,9 @@ _SURE: Final = frozenset({
     "unreadable", "not-a-file", "link-not-followed",
 })  # fmt: skip
 """Kinds that depend on the bytes of one file: a running broker neither causes nor repairs them."""
+
+_LATER_WAITS: Final = (1.0, 5.0)
+"""Seconds before the last looks: a broker checkpoints its high watermarks every 5 s."""
 
 
 def check_twice(
@@ -50,10 +55,31 @@ def check_twice(
         if is_running:
             time.sleep(wait)
             now = partition.listed_anew()
-        again = {_key(finding) for finding in check(now, deep=False).findings}
-        kept = [f for f in result.findings if not _is_doubtful(f) or _key(f) in again]
+        kept = _found_again(result.findings, check(now, deep=False).findings)
         result = replace(result, findings=kept)
     return result
+
+
+def confirmed(findings: Sequence[Finding], look: Callable[[], Iterable[Finding]]) -> list[Finding]:
+    """Return findings in a directory that a broker runs on, without what is not found again.
+
+    Args:
+        findings: what the first look found.
+        look: looks again, at everything as it is then.
+    """
+    kept = [*findings]
+    for wait in (*WAITS, *_LATER_WAITS):
+        if not any(map(_is_doubtful, kept)):
+            break
+        time.sleep(wait)
+        kept = _found_again(kept, look())
+    return kept
+
+
+def _found_again(findings: Iterable[Finding], again: Iterable[Finding]) -> list[Finding]:
+    """Return the findings that are sure, or among those of another look."""
+    keys = {_key(finding) for finding in again}
+    return [each for each in findings if not _is_doubtful(each) or _key(each) in keys]
 
 
 def _is_doubtful(finding: Finding) -> bool:

@@ -1,10 +1,18 @@
 """What `verify` finds: decided ends without transaction markers, and the reverse."""
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
+
+import pytest
 
 import workbench
 from tests.coordinator.serving.house import ORDERS, PAYMENTS, House
+from workbench.file_system.local import LOCAL
+from workbench.files.names import CLEAN_SHUTDOWN, LOCK
+from workbench.inspection import second_look
 from workbench.inspection.findings import Finding
 
 
@@ -73,3 +81,90 @@ def test_markers_whose_decision_was_lost(tmp_path: Path) -> None:
     assert found[0].found == (
         "a transaction marker of producer 4000 with epoch 1, but 'tx' is Ongoing with epoch 0"
     )
+
+
+STATE = "__transaction_state-0"
+DATA = (str(ORDERS), str(PAYMENTS))
+
+
+@contextmanager
+def _running(root: Path) -> Iterator[None]:
+    """Hold the lock of a directory, as the broker does that runs on it."""
+    (root / CLEAN_SHUTDOWN).unlink(missing_ok=True)
+    lock = LOCAL.lock(str(root / LOCK))
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _catch_up(root: Path, other: Path, folders: tuple[str, ...]) -> None:
+    """Write to logs what they lack of another directory's."""
+    for folder in folders:
+        written = (other / folder / f"{0:020}.log").read_bytes()
+        with (root / folder / f"{0:020}.log").open("r+b") as log:
+            assert written.startswith(log.read())
+            log.seek(0)
+            log.write(written)
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+@pytest.mark.parametrize(
+    ("early", "behind", "kind"),
+    [
+        ("decided", (STATE, *DATA), "prepared-transaction"),
+        ("begun", DATA, "hanging-transaction"),
+        ("begun", (STATE,), "unprepared-marker"),
+    ],
+)
+def test_what_a_running_broker_has_not_written_yet(
+    early: str,
+    behind: tuple[str, ...],
+    kind: str,
+    goes_on: bool,  # noqa: FBT001
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its logs are read one after the other; only what a later look finds again is reported."""
+    monkeypatch.setattr(second_look, "_LATER_WAITS", ())
+    house = _begun(tmp_path / "whole", 2)
+    shutil.copytree(tmp_path / "whole", tmp_path / "begun")
+    house.end(house.coordinator.init_producer_id(None)._replace(producer_id=4000, producer_epoch=0))
+    shutil.copytree(tmp_path / "whole", tmp_path / "decided")
+    house.run()
+    house.stop()
+    root = tmp_path / "live"
+    shutil.copytree(tmp_path / "whole", root)
+    for folder in behind:
+        name = f"{0:020}.log"
+        shutil.copyfile(tmp_path / early / folder / name, root / folder / name)
+    with _running(root):
+        timer = Timer(0.2, _catch_up, (root, tmp_path / "whole", behind))
+        if goes_on:
+            timer.start()
+        found = _findings(root)
+        timer.cancel()
+    assert {each.kind for each in found} == (set() if goes_on else {kind})
+
+
+def test_a_transaction_hangs_if_a_later_look_says_so(tmp_path: Path) -> None:
+    house = _begun(tmp_path / "whole", 2)
+    shutil.copytree(tmp_path / "whole", tmp_path / "begun")
+    house.end(house.coordinator.init_producer_id(None)._replace(producer_id=4000, producer_epoch=0))
+    house.run()
+    house.stop()
+    root = tmp_path / "live"
+    for goes_on in (False, True):
+        shutil.copytree(tmp_path / "whole", root)
+        for folder in DATA:
+            shutil.rmtree(root / folder)
+            shutil.copytree(tmp_path / "begun" / folder, root / folder)
+        with _running(root):
+            logs = workbench.open_log_directory(root)
+            timer = Timer(0.2, _catch_up, (root, tmp_path / "whole", DATA))
+            if goes_on:
+                timer.start()
+            verdicts = logs.inspect.open_producers()["verdict"].to_pylist()
+            timer.cancel()
+        assert verdicts == ([] if goes_on else ["hangs", "hangs"])
+        shutil.rmtree(root)

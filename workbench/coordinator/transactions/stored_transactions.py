@@ -6,6 +6,7 @@ Then the last stable offset of its partition does not advance, for consumers and
 Kafka: TransactionCoordinator, TransactionStateManager; TransactionsCommand find-hanging (4.2)
 """
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +29,7 @@ from workbench.inspection.transactions import (
     open_transactions,
     read_transactions,
 )
+from workbench.inspection.verify import situation
 from workbench.runtime.steps import Observer
 from workbench.runtime.words import plural
 
@@ -59,6 +61,11 @@ class OpenProducer:
     reason: str
     last_stable_offset: int
     blocked: int
+
+    @property
+    def key(self) -> tuple[TopicPartition, int, int]:
+        """Which transaction it is: its partition, producer and first offset."""
+        return self.where, self.transaction.producer_id, self.transaction.first_offset
 
 
 class StoredTransactions:
@@ -108,14 +115,42 @@ class StoredTransactions:
         read = {load.partition.partition for load in self.loads if load.failure is None}
         return self.partition_count is not None and len(read) == self.partition_count
 
-    def open_producers(self, partitions: Iterable[Partition] | None = None) -> list[OpenProducer]:
+    def open_producers(
+        self, partitions: Iterable[Partition] | None = None, *, confirm: bool = True
+    ) -> list[OpenProducer]:
         """Return the transactions that are open in logs, by partition and first offset.
 
         Walks the batch headers of the logs.
 
         Args:
             partitions: the partitions whose logs are read; None: all that are in use.
+            confirm: of a directory that a broker runs on, say that a transaction hangs only if it
+                does so for some looks: it may have begun or ended after its id was read.
         """
+        found = self._open_producers(partitions)
+        if not confirm or not any(map(situation.is_running, self._listing.roots)):
+            return found
+        for wait in situation.WAITS:
+            doubted = {each.where for each in found if each.verdict == HANGS}
+            if not doubted:
+                break
+            time.sleep(wait)
+            listing = self._listing.listed_anew()
+            logs = [
+                each
+                for each in listing.partitions.values()
+                if each.kind == "log" and (each.topic, each.partition) in doubted
+            ]
+            again = StoredTransactions(listing).open_producers(logs, confirm=False)
+            now = {each.key: each for each in again}
+            found = [
+                now.get(each.key, each)
+                for each in found
+                if each.verdict != HANGS or each.key in now
+            ]
+        return found
+
+    def _open_producers(self, partitions: Iterable[Partition] | None) -> list[OpenProducer]:
         chosen = partitions
         if chosen is None:
             chosen = [p for p in self._listing.partitions.values() if p.kind == "log"]

@@ -188,10 +188,13 @@ def snapshot_files(partition: Partition) -> list[SnapshotFile]:
 def end_of_log(partition: Partition) -> int:
     """Return the offset after the last record of a metadata log, or of its newest snapshot.
 
+    `Partition.log_end_offset` may be older than what was read of the log since.
+
     Raises:
         OSError: a file cannot be read.
     """
-    return max([partition.log_end_offset, *(each.offset for each in snapshot_files(partition))])
+    ends = [segment.next_offset for segment in partition.segments[-1:]]
+    return max([0, *ends, *(each.offset for each in snapshot_files(partition))])
 
 
 def _last_leader(partition: Partition, end: int) -> QuorumLeader | None:

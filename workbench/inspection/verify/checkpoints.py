@@ -147,6 +147,17 @@ def verify_checkpoints(
                 yield Finding(kind, "warning", entry.path, None, offset, found, "0 or more", broker)
 
 
+def contradicted(checkpoints: Checkpoints, results: Results) -> set[TopicPartition]:
+    """Return the partitions for which a checkpoint has an offset that their log cannot have."""
+    ends = {name: each.log_end for name, each in results.items() if each.log_end is not None}
+    return {
+        partition
+        for checkpoint in checkpoints.values()
+        for partition, offset in checkpoint.offsets.items()
+        if partition in ends and not 0 <= offset <= ends[partition]
+    }
+
+
 def _is_younger(root: Root, name: TopicPartition, checkpoint: FileEntry) -> bool:
     """Whether a log was created after a checkpoint was written, by its `partition.metadata`."""
     for each in root.partitions:

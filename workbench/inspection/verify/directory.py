@@ -3,7 +3,6 @@
 Kafka: LogManager.loadLogs, MetaPropertiesEnsemble, CleanShutdownFileHandler (4.2)
 """
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final
@@ -27,7 +26,7 @@ from workbench.inspection.partition import Partition
 from workbench.inspection.unreadable import findings_of_unread, if_readable, unreadable
 from workbench.inspection.verify.metadata_log import verify_bootstrap
 from workbench.inspection.verify.partition import Era
-from workbench.inspection.verify.situation import METADATA_TOPIC, WAITS, has_own_files, is_running
+from workbench.inspection.verify.situation import METADATA_TOPIC, has_own_files
 
 
 def era_of(root: Root) -> Era:
@@ -211,14 +210,7 @@ def _of_metadata(roots: Sequence[Root]) -> Iterator[Finding]:
         if refusal is not None:
             yield refusal.finding
     used = [p for root in roots for p in root.partitions if p.kind in {"log", "future"}]
-    stray = list(_stray(used, known))
-    for wait in WAITS if stray and is_running(found[0]) else ():
-        time.sleep(wait)  # topics are made and deleted between the looks at their log and at them
-        now = if_readable(lambda: known_topics(metadata.listed_anew(), node_id_of(roots)))
-        again = () if now is None else _stray([p.listed_anew() for p in used], now)
-        confirmed = {each.path for each in again}
-        stray = [each for each in stray if each.path in confirmed]
-    yield from stray
+    yield from _stray(used, known)
 
 
 def _stray(partitions: Iterable[Partition], known: KnownTopics) -> Iterator[Finding]:

@@ -17,21 +17,30 @@ from workbench.files import names
 from workbench.files.names import TopicPartition
 from workbench.inspection.broker_version import meant_broker
 from workbench.inspection.findings import Finding
-from workbench.inspection.listing import Listing, Root, StrPath, list_log_directories
+from workbench.inspection.listing import (
+    Listing,
+    Root,
+    StrPath,
+    list_log_directories,
+    roots_listed_anew,
+)
 from workbench.inspection.partition import Partition
-from workbench.inspection.second_look import check_twice
+from workbench.inspection.second_look import check_twice, confirmed
 from workbench.inspection.verify.checkpoints import (
+    Checkpoints,
+    Results,
     checkpoints_of,
+    contradicted,
     verify_checkpoint_files,
     verify_checkpoints,
     verify_folders,
 )
 from workbench.inspection.verify.directory import era_of, verify_root, verify_roots
 from workbench.inspection.verify.file import verify_single_file
-from workbench.inspection.verify.partition import Advance, PartitionResult, verify_partition
+from workbench.inspection.verify.partition import Advance, Era, PartitionResult, verify_partition
 from workbench.inspection.verify.remote import verify_remote
 from workbench.inspection.verify.segments.segment import collect
-from workbench.inspection.verify.situation import situation_of
+from workbench.inspection.verify.situation import Situation, is_running, situation_of
 
 
 def verify(
@@ -125,8 +134,8 @@ def verify_partitions(
                 situation=situation, era=era, is_cleaned=is_cleaned, advance=advance,
                 workers=workers,
             )  # fmt: skip
-            is_running = situation.stop == "running"
-            result = check_twice(partition, check, deep=deep, is_running=is_running)
+            in_use = situation.stop == "running"
+            result = check_twice(partition, check, deep=deep, is_running=in_use)
             remote: list[Finding] = []
             if partition.remote is not None:
                 collect(verify_remote(partition, partition.remote, deep=deep), remote)
@@ -135,14 +144,59 @@ def verify_partitions(
             yield partition, [*result.findings, *remote]
             if partition.kind == "log":
                 results[name] = result
-        if not is_filtered:
-            collect(verify_root(root, era), found)
-            collect(verify_checkpoint_files(root, checkpoints, situation), found)
-        collect(verify_checkpoints(root, checkpoints, results, situation), found)
-        if not is_filtered:
-            collect(verify_folders(root, checkpoints, situation), found)
+        found += _of_root(root, checkpoints, results, situation, era, whole=not is_filtered)
+        if situation.stop == "running":
+            doubted = contradicted(checkpoints, results)
+            look = partial(_of_root_anew, root, doubted, situation, era, whole=not is_filtered)
+            found = confirmed(found, look)
         yield root, found
     if not is_filtered and listing.roots:
         together: list[Finding] = []
         collect(verify_roots(listing.roots), together)
+        if any(map(is_running, listing.roots)):
+            together = confirmed(
+                together, lambda: list(verify_roots(roots_listed_anew(listing.roots)))
+            )
         yield listing.roots[-1], together
+
+
+def _of_root(
+    root: Root,
+    checkpoints: Checkpoints,
+    results: Results,
+    situation: Situation,
+    era: Era,
+    *,
+    whole: bool,
+) -> list[Finding]:
+    """Return the findings of a log directory, or only those about the partitions with results."""
+    found: list[Finding] = []
+    if whole:
+        collect(verify_root(root, era), found)
+        collect(verify_checkpoint_files(root, checkpoints, situation), found)
+    collect(verify_checkpoints(root, checkpoints, results, situation), found)
+    if whole:
+        collect(verify_folders(root, checkpoints, situation), found)
+    return found
+
+
+def _of_root_anew(
+    root: Root, doubted: Collection[TopicPartition], situation: Situation, era: Era, *, whole: bool
+) -> list[Finding]:
+    """List a log directory again, and return its findings; of logs, only those in doubt are read.
+
+    Args:
+        root: the log directory, as it was listed before.
+        doubted: partitions whose logs contradict a checkpoint.
+        situation, era, whole: as before.
+    """
+    (now,) = roots_listed_anew([root])
+    checkpoints, found = checkpoints_of(now)
+    logs = {
+        name: each
+        for each in now.partitions
+        if each.kind == "log" and (name := TopicPartition(each.topic, each.partition)) in doubted
+    }
+    check = partial(verify_partition, situation=situation, era=era, deep=False, is_cleaned=False)
+    results = {name: check(each) for name, each in logs.items()}
+    return found + _of_root(now, checkpoints, results, situation, era, whole=whole)

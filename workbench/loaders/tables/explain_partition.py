@@ -3,6 +3,8 @@
 Kafka: LogCleanerManager.grabFilthiestCompactedLog, UnifiedLog.deleteOldSegments (4.2)
 """
 
+import errno
+import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
@@ -10,7 +12,7 @@ from workbench.cleaner.cleaner import plan_cleaning
 from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.schedule.log_to_clean import LogToClean, log_to_clean
 from workbench.errors import LogDirectoryError, WorkbenchError
-from workbench.file_system.mounts import absolute
+from workbench.file_system.mounts import absolute, files_at
 from workbench.files.names import CLEANER_OFFSETS, TopicPartition
 from workbench.foresight.dry_logs import DryLogs
 from workbench.foresight.explain.cleaning import (
@@ -123,6 +125,7 @@ def load_one(dry: DryLogs, partition: Partition) -> Log:
     """Load the log of a partition directory.
 
     Raises:
+        FileNotFoundError: a broker has deleted it since it was listed.
         LogDirectoryError: a broker does not serve it.
         WorkbenchError, OSError: it cannot be loaded; a broker would not start, or not with it.
     """
@@ -133,10 +136,11 @@ def load_one(dry: DryLogs, partition: Partition) -> Log:
         )
     dry.load(lambda folder: folder.path == path)
     name = TopicPartition(partition.topic, partition.partition)
-    problem = dry.problems.get(name)
+    problem, log = dry.problems.get(name), dry.logs.get(name)
+    if log is None and files_at(path) is None and not os.path.lexists(path):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     if problem is not None:
         raise problem
-    log = dry.logs.get(name)
     if log is None or log.directory != path:
         what = "KRaft manages it" if partition.kind == "log" else "the directory is not in use"
         raise LogDirectoryError(path, f"not a log that the log manager serves: {what}")
