@@ -13,7 +13,7 @@ CAPS = {
     "commit of an offset": Route(125, 41, 74, 16),
     "fetch of an offset": Route(22, 9, 10, 7),
     "verify": Route(155_000, 104, 50_000, 30),
-    "predict": Route(274_000, 124, 79_000, 32),
+    "predict": Route(66_000, 124, 26_000, 32),
     "what_if": Route(148_000, 130, 66_000, 28),
 }
 

@@ -7,20 +7,24 @@ Kafka: Fetcher, CompletedFetch (4.2 clients)
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from itertools import pairwise
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import CorruptFileError, CorruptRecordError, WorkbenchError
 from workbench.files.indexes.transaction_index import AbortedTransaction
+from workbench.kernels.reading.outputs import KEYS
+from workbench.layout import problems
 from workbench.layout.attributes import NONE, ZSTD
 from workbench.layout.control_records import ABORT
 from workbench.log.log import Log
+from workbench.record.columns import RecordColumns
 from workbench.record.control import decode_control_type
 from workbench.record.limits import LARGEST_CONTENT
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.reading.batch_records import columns_of, records_in
+from workbench.record.reading.batch_records import columns_of, plain_columns
 from workbench.record.reading.batch_validity import count_valid
 
 Isolation = Literal["read_uncommitted", "read_committed"]
@@ -146,18 +150,11 @@ class _Reader:
             view.error = "a compressed message cannot be read: the consumer throws at every poll"
             return
         aborted.sort(key=lambda transaction: transaction.first_offset)
-        aborted_producers: set[int] = set()
-        for at in range(valid):
-            row = rows[at : at + 1]
-            try:
-                if self._is_left_out(buffer, row, aborted, aborted_producers):
-                    view.position = int(row[0]["last_offset"]) + 1
-                    self._expected = view.position
-                else:
-                    self._read(buffer, row)
-            except CorruptRecordError as error:
-                view.error = f"a batch cannot be read: {error.problem}"
-                return
+        try:
+            self._take_each(buffer, rows[:valid], aborted)
+        except CorruptRecordError as error:
+            view.error = f"a batch cannot be read: {error.problem}"
+            return
         if valid < len(rows):
             offset = int(rows[valid]["base_offset"])
             view.error = f"the batch at offset {offset} is not valid: its size or CRC is invalid"
@@ -166,54 +163,129 @@ class _Reader:
         elif valid:
             view.position = int(rows[-1]["last_offset"]) + 1
 
-    def _is_left_out(
-        self,
-        buffer: Bytes,
-        row: npt.NDArray[Any],
-        aborted: list[AbortedTransaction],
-        aborted_producers: set[int],
-    ) -> bool:
-        """Return whether a batch belongs to an aborted transaction, by the fetch's list."""
-        batch = row[0]
-        producer_id = int(batch["producer_id"])
-        if self._view.isolation != "read_committed" or producer_id <= _NO_PRODUCER:
-            return False
-        while aborted and aborted[0].first_offset <= int(batch["last_offset"]):
-            aborted_producers.add(aborted.pop(0).producer_id)
-        if batch["is_control"]:
-            if _is_abort(buffer, row):
-                aborted_producers.discard(producer_id)
-                self._view.aborted_served += self._pending.pop(producer_id, 0)
-            self._pending.pop(producer_id, None)
-            return False
-        return bool(batch["is_transactional"]) and producer_id in aborted_producers
+    def _take_each(
+        self, buffer: Bytes, rows: npt.NDArray[Any], aborted: list[AbortedTransaction]
+    ) -> None:
+        """Read valid batches.
 
-    def _read(self, buffer: Bytes, row: npt.NDArray[Any]) -> None:
-        view, batch = self._view, row[0]
-        first, last = int(batch["base_offset"]), int(batch["last_offset"])
-        count = int(batch["record_count"])
-        begin = view.position
-        if batch["is_control"]:
-            given = within = 0
-        elif batch["magic"] >= _HAS_PRODUCERS and count == last - first + 1:
-            given = max(last + 1 - max(first, begin), 0)
-            within = max(min(last + 1, view.end) - max(first, begin), 0)
-        else:
-            offsets = columns_of(buffer, row, 0, LARGEST_CONTENT).offsets
-            first = int(offsets[0]) if len(offsets) else last
-            given = int(np.count_nonzero(offsets >= begin))
-            within = int(np.count_nonzero((offsets >= begin) & (offsets < view.end)))
-            view.is_compacted |= bool(batch["magic"] >= _HAS_PRODUCERS)
-        if first > self._expected:
-            view.holes.append((self._expected, first))
-        self._given += given
-        view.records += within
-        if batch["is_transactional"]:
-            view.has_transactions = True
-            producer_id = int(batch["producer_id"])
-            self._pending[producer_id] = self._pending.get(producer_id, 0) + within
-        view.position = max(view.position, last + 1)
-        self._expected = view.position
+        Raises:
+            CorruptRecordError: one of them cannot be read; those before it were.
+        """
+        view, contents = self._view, _Contents(buffer, rows)
+        is_committed = view.isolation == "read_committed"
+        aborted_producers: set[int] = set()
+        for at, batch in enumerate(map(_Batch._make, rows[[*_Batch._fields]].tolist())):
+            first, last, producer_id = batch.base_offset, batch.last_offset, batch.producer_id
+            if is_committed and producer_id > _NO_PRODUCER:
+                while aborted and aborted[0].first_offset <= last:
+                    aborted_producers.add(aborted.pop(0).producer_id)
+                if batch.is_control:
+                    self._end(producer_id, contents, at, aborted_producers)
+                elif batch.is_transactional and producer_id in aborted_producers:
+                    view.position = self._expected = last + 1
+                    continue
+            begin = view.position
+            if batch.is_control:
+                given = within = 0
+            elif batch.magic >= _HAS_PRODUCERS and batch.record_count == last - first + 1:
+                given = max(last + 1 - max(first, begin), 0)
+                within = max(min(last + 1, view.end) - max(first, begin), 0)
+            else:
+                first, given, within = self._count(contents.offsets(at), last)
+                view.is_compacted |= batch.magic >= _HAS_PRODUCERS
+            if first > self._expected:
+                view.holes.append((self._expected, first))
+            self._given += given
+            view.records += within
+            if batch.is_transactional:
+                view.has_transactions = True
+                self._pending[producer_id] = self._pending.get(producer_id, 0) + within
+            view.position = self._expected = max(begin, last + 1)
+
+    def _end(self, producer_id: int, contents: "_Contents", at: int, aborted: set[int]) -> None:
+        """End a producer's transaction by the marker in a batch."""
+        served = self._pending.pop(producer_id, 0)
+        if contents.is_abort(at):
+            aborted.discard(producer_id)
+            self._view.aborted_served += served
+
+    def _count(self, offsets: npt.NDArray[np.int64], last: int) -> tuple[int, int, int]:
+        """Return the first offset of a batch, how many records are given, and how many in range."""
+        is_given = offsets >= self._view.position
+        within = np.count_nonzero(is_given & (offsets < self._view.end))
+        first = int(offsets[0]) if len(offsets) else last
+        return first, int(np.count_nonzero(is_given)), int(within)
+
+
+class _Batch(NamedTuple):
+    """What a consumer looks at in a batch's header, by the names of BATCH_ROW."""
+
+    base_offset: int
+    last_offset: int
+    record_count: int
+    magic: int
+    producer_id: int
+    is_transactional: bool
+    is_control: bool
+
+
+class _Contents:
+    """What is in the batches of a fetch that their headers do not tell: decoded at once, if sound.
+
+    Args:
+        buffer: uint8[n].
+        rows: BATCH_ROW[m].
+    """
+
+    def __init__(self, buffer: Bytes, rows: npt.NDArray[Any]) -> None:
+        self._buffer = buffer
+        self._rows = rows
+        is_plain = (rows["magic"] == _HAS_PRODUCERS) & (rows["codec"] == NONE)
+        has_records = (rows["problem"] == problems.OK) & (rows["record_count"] > 0)
+        self._is_sound = is_plain & has_records
+        self._keys: dict[int, bytes | None] | None = None  # batch → key of its first record
+        self._offsets: dict[int, npt.NDArray[np.int64]] | None = None
+
+    def is_abort(self, at: int) -> bool:
+        """Return whether a control batch aborts a transaction.
+
+        Raises:
+            CorruptRecordError: the batch cannot be read.
+        """
+        rows = self._rows
+        if self._keys is None:
+            found, columns, starts = self._decoded(rows["is_control"], KEYS)
+            items = [] if columns.keys is None else columns.keys.items()
+            self._keys = {row: items[start] for row, start in zip(found, starts, strict=False)}
+        if at in self._keys:
+            return decode_control_type(self._keys[at]) == ABORT
+        keys = columns_of(self._buffer, rows[at : at + 1], KEYS, LARGEST_CONTENT).keys
+        return keys is not None and len(keys) > 0 and decode_control_type(keys.item(0)) == ABORT
+
+    def offsets(self, at: int) -> npt.NDArray[np.int64]:
+        """Return int64[n]: the offsets of a batch's records.
+
+        Raises:
+            CorruptRecordError: the batch cannot be read.
+        """
+        rows = self._rows
+        if self._offsets is None:
+            counts = rows["last_offset"] - rows["base_offset"] + 1
+            is_uneven = ~rows["is_control"] & (rows["record_count"] != counts)
+            found, columns, starts = self._decoded(is_uneven, 0)
+            parts = (columns.offsets[start:end] for start, end in pairwise(starts))
+            self._offsets = dict(zip(found, parts, strict=True))
+        if at in self._offsets:
+            return self._offsets[at]
+        return columns_of(self._buffer, rows[at : at + 1], 0, LARGEST_CONTENT).offsets
+
+    def _decoded(
+        self, wanted: npt.NDArray[np.bool_], options: int
+    ) -> tuple[list[int], RecordColumns, list[int]]:
+        """Return batches that can be read, their records, and where those of each begin and end."""
+        found = np.flatnonzero(wanted & self._is_sound)
+        count, columns, starts = plain_columns(self._buffer, self._rows[found], options)
+        return found[:count].tolist(), columns, starts[: count + 1].tolist()
 
 
 def _no_progress(
@@ -266,8 +338,3 @@ def _throws_at_once(row: Any) -> bool:
     those formats do not allow and the consumer reports.
     """
     return bool(row["magic"] < _HAS_PRODUCERS and row["codec"] not in {NONE, ZSTD})
-
-
-def _is_abort(buffer: Bytes, row: npt.NDArray[Any]) -> bool:
-    records = records_in(buffer, row, LARGEST_CONTENT)
-    return bool(records) and decode_control_type(records[0].key) == ABORT

@@ -133,6 +133,31 @@ def _decode(
     return builder.finish(), data, start
 
 
+def plain_columns(
+    buffer: Bytes, rows: Rows, options: int = ALL_COLUMNS
+) -> tuple[int, RecordColumns, npt.NDArray[np.int64]]:
+    """Return the records of many uncompressed batches of magic 2 as columns, decoded at once.
+
+    Args:
+        buffer: uint8[n].
+        rows: BATCH_ROW[m] without a problem.
+        options: which of KEYS, VALUES, HEADERS.
+
+    Returns:
+        How many batches were read, up to the first that cannot be (`columns_of` says why), the
+        columns, and int64[m + 1], where the records of each batch begin in them.
+    """
+    starts = rows["position"] + BATCH_HEADER_SIZE
+    spans = np.stack([starts, rows["position"] + rows["size"]], axis=1)
+    sizes = rows["size"] - BATCH_HEADER_SIZE
+    builder = ColumnBuilder(options, thread_pool())
+    counts = np.minimum(rows["record_count"], sizes // SMALLEST_RECORD)
+    out = builder.reserve(int(counts.sum()), int(sizes.sum()))
+    read, *_ = dispatch.decode_records(buffer, spans, rows, 0, len(rows), options, out)
+    columns = builder.finish()
+    return int(read), columns, np.searchsorted(columns.batch, np.arange(len(rows) + 1))
+
+
 def records_in(buffer: Bytes, rows: Rows, limit: int = MOST_CONTENT) -> list[Record]:
     """Return the records of one batch, see `columns_of`.
 
