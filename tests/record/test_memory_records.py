@@ -7,7 +7,12 @@ from tests.naive import Record, batch, message, wrapper
 from workbench.errors import CorruptRecordError
 from workbench.layout import problems
 from workbench.record.memory_records import EMPTY, MemoryRecords
-from workbench.record.reading.batch_records import add_to_sequence, subtract_from_sequence
+from workbench.record.reading.batch_records import (
+    add_to_sequence,
+    columns_of,
+    plain_columns,
+    subtract_from_sequence,
+)
 from workbench.record.writing.batch_checks import check_batches
 from workbench.record.writing.batch_fields import (
     set_last_offset,
@@ -173,3 +178,25 @@ def test_records_are_built_of_pairs_triples_and_records() -> None:
     assert repr(first) == f"MemoryRecords({first.size} bytes)"
     assert np.shares_memory(first.buffer, first.part(0, 10).buffer)
     assert first.view[0] == 0
+
+
+@pytest.mark.parametrize("damaged", [None, 0, 1, 2])
+def test_many_batches_are_read_at_once_up_to_the_first_that_cannot_be(damaged: int | None) -> None:
+    parts = [bytearray(batch(THREE[:count], first)) for first, count in ((0, 3), (10, 1), (20, 2))]
+    if damaged is not None:
+        parts[damaged][61] = 0x7F  # the length of the first record
+    found = records(b"".join(parts))
+    rows = found.batches().rows
+    count, columns, starts = plain_columns(found.buffer, rows)
+    assert count == (3 if damaged is None else damaged)
+    keys = columns.keys
+    assert keys is not None
+    for at in range(count):
+        alone = columns_of(found.buffer, rows[at : at + 1])
+        assert alone.keys is not None
+        part = slice(starts[at], starts[at + 1])
+        assert columns.offsets[part].tolist() == alone.offsets.tolist()
+        assert keys.items()[part] == alone.keys.items()
+    if damaged is not None:
+        with pytest.raises(CorruptRecordError):
+            columns_of(found.buffer, rows[damaged : damaged + 1])

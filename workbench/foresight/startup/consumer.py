@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from workbench.errors import CorruptFileError, CorruptRecordError, WorkbenchError
 from workbench.files.indexes.transaction_index import AbortedTransaction
-from workbench.kernels.reading.outputs import KEYS
 from workbench.layout import problems
 from workbench.layout.attributes import NONE, ZSTD
 from workbench.layout.control_records import ABORT
@@ -26,6 +25,7 @@ from workbench.record.limits import LARGEST_CONTENT
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.reading.batch_records import columns_of, plain_columns
 from workbench.record.reading.batch_validity import count_valid
+from workbench.record.reading.reader import KEYS
 
 Isolation = Literal["read_uncommitted", "read_committed"]
 
