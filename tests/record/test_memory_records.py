@@ -182,7 +182,7 @@ def test_records_are_built_of_pairs_triples_and_records() -> None:
 
 @pytest.mark.parametrize("damaged", [None, 0, 1, 2])
 def test_many_batches_are_read_at_once_up_to_the_first_that_cannot_be(damaged: int | None) -> None:
-    parts = [bytearray(batch(THREE[:count], first)) for first, count in ((0, 3), (10, 1), (20, 2))]
+    parts = [bytearray(batch(THREE[first:])) for first in range(3)]
     if damaged is not None:
         parts[damaged][61] = 0x7F  # the length of the first record
     found = records(b"".join(parts))
