@@ -21,7 +21,7 @@ from tests.server.asking import Asker
 from tests.spark.tasks import Load
 from workbench.loaders.search.search import Search
 from workbench.runtime import workers
-from workbench.server.protocol.log_messages import FETCH
+from workbench.server.protocol.api_keys import FETCH
 
 THREADS: Final = 4 * workers.cores() + 1
 """Of each call; the calls run at the same time."""

@@ -24,9 +24,8 @@ from tests.benchmarks.measure import FOLDER, KAFKA, PARTITIONS, generated, memcp
 from tests.kafka_broker import Broker, run_java
 from tests.server.consumers import producing
 from tests.server.hostile import frame
-from workbench.server.protocol.cluster_messages import METADATA
+from workbench.server.protocol.api_keys import FETCH, METADATA
 from workbench.server.protocol.frames import SIZE
-from workbench.server.protocol.log_messages import FETCH
 
 TOPIC: Final = "bench"
 DATA: Final = (("none", 100, 296 << 20), ("lz4", 100, 24 << 20))

@@ -18,9 +18,7 @@ from tests.server.hostile import WAIT, Amplified, Attack, Frames
 from tests.server.killed_servers import FEW, VERSION, kill_servers
 from tests.server.served_process import MIB, ServedProcess
 from tests.trees import changes
-from workbench.server.protocol.api_keys import API_KEYS
-from workbench.server.protocol.cluster_messages import METADATA
-from workbench.server.protocol.log_messages import LIST_OFFSETS
+from workbench.server.protocol.api_keys import API_KEYS, LIST_OFFSETS, METADATA
 from workbench.server.server import Server
 
 FRAMES: Final = 50_000

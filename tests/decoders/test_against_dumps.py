@@ -5,6 +5,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ from workbench.file_system.source import FileSource
 from workbench.layout.control_records import CONTROL_TYPE_NAMES
 from workbench.record.control import MESSAGES as CONTROL_MESSAGES
 from workbench.record.control import decode_control_record
-from workbench.record.message_schema import Field, Message
+from workbench.record.message_schema import Field, Message, Struct
 from workbench.record.reading.reader import RecordReader
 
 CASES = names(r"groups|txn|transactions|raft|offsets|streams|tiered")
@@ -54,29 +55,27 @@ def read_records(path: Path) -> dict[int, Raw]:
     return records
 
 
-def filled(fields: tuple[Field, ...], printed: dict[str, Any], version: int) -> dict[str, Any]:
+def filled(of: Struct, printed: dict[str, Any]) -> dict[str, Any]:
     """Return what the tool printed with the defaults it leaves out, and bytes as hex."""
     values = {}
-    for field in fields:
-        if not field.first <= version <= field.last:
-            continue
+    for field in of.fields:
         if field.name not in printed:
             assert field.tag is not None, f"the tool prints no {field.name}"
             values[field.name] = field.default
             continue
-        values[field.name] = _filled_value(field, printed[field.name], version)
+        values[field.name] = _filled_value(field, printed[field.name])
     assert printed.keys() <= values.keys(), f"we know no {printed.keys() - values.keys()}"
     return values
 
 
-def _filled_value(field: Field, printed: Any, version: int) -> Any:
+def _filled_value(field: Field, printed: Any) -> Any:
     if printed is None:
         return None
     if field.is_array:
-        item = Field(field.name, field.type, False, True, None, 0, 0, None)  # noqa: FBT003
-        return [_filled_value(item, one, version) for one in printed]
-    if isinstance(field.type, tuple):
-        return filled(field.type, printed, version)
+        item = replace(field, is_array=False, is_nullable=True)
+        return [_filled_value(item, one) for one in printed]
+    if isinstance(field.type, Struct):
+        return filled(field.type, printed)
     if field.type == "bytes" and isinstance(printed, str):
         return base64.b64decode(printed).hex()
     if field.type == "bytes" and printed["userData"] is not None:  # a subscription or assignment
@@ -86,7 +85,7 @@ def _filled_value(field: Field, printed: Any, version: int) -> Any:
 
 def message_equal(ours: dict[str, Any], message: Message, printed: dict[str, Any]) -> None:
     assert ours["version"] == int(printed["version"])
-    wanted = filled(message.fields, printed["data"], ours["version"])
+    wanted = filled(message.struct(ours["version"]), printed["data"])
     assert ours["data"] == wanted
 
 
@@ -143,7 +142,7 @@ class Check:
             if name.replace("_", "") == found[1].lower()
         )
         printed = json.loads(found[2])
-        wanted = filled(CONTROL_MESSAGES[number].fields, printed, printed["version"])
+        wanted = filled(CONTROL_MESSAGES[number].struct(printed["version"]), printed)
         assert self.decoder.key(raw.key) == {"type": CONTROL_TYPE_NAMES[number], "type_id": number}
         assert self.decoder.value(raw.key, raw.value)["data"] == wanted
 

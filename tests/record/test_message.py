@@ -5,69 +5,59 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.record.declared import declare, field
 from workbench.errors import CorruptRecordError, UnsupportedFormatError
 from workbench.record.message_schema import (
-    LATEST,
     NULL_UUID,
     UNKNOWN_TAGS,
     Field,
-    Message,
-    declare,
+    Struct,
+    message,
     uuid_text,
 )
 
 EVERYTHING = declare(
-    "Everything",
-    """
-    small: int8
-    short: int16 versions 1+
-    port: uint16
-    number: int32 = -1
-    long: int64 versions 0-1
-    ratio: float64
-    flag: bool
-    name: string
-    maybe: ?string
-    data: bytes
-    noData: ?bytes
-    id: uuid
-    numbers: [int32]
-    maybeNames: ?[string]
-    inner: {
-        a: int32
-        deep: [
-            b: string
-            c: ?[uuid] versions 2+
-        ]
-    }
-    maybeInner: ?{
-        x: int16
-    }
-    tagged: int64 = -1 tag 0 versions 2+
-    taggedNames: ?[string] = null tag 1 versions 2+
-    taggedStruct: ?{
-        y: string
-    } = null tag 7 versions 3+
-    """,
-    highest=3,
-    flexible=2,
-)
+    field("Small", "int8"),
+    field("Short", "int16", versions="1+"),
+    field("Port", "uint16"),
+    field("Number", "int32", default="-1"),
+    field("Long", "int64", versions="0-1"),
+    field("Ratio", "float64"),
+    field("Flag", "bool"),
+    field("Name", "string"),
+    field("Maybe", "string", nullable=True),
+    field("Data", "bytes"),
+    field("NoData", "bytes", nullable=True),
+    field("Id", "uuid"),
+    field("Numbers", "[]int32"),
+    field("MaybeNames", "[]string", nullable=True),
+    field(
+        "Inner", "Inner",
+        field("A", "int32"),
+        field(
+            "Deep", "[]Deep",
+            field("B", "string"),
+            field("C", "[]uuid", versions="2+", nullable=True),
+        ),
+    ),
+    field("MaybeInner", "Other", field("X", "int16"), nullable=True),
+    field("Tagged", "int64", versions="2+", tag=0, default="-1"),
+    field("TaggedNames", "[]string", versions="2+", tag=1, nullable=True, default="null"),
+    field(
+        "TaggedStruct", "Third", field("Y", "string"),
+        versions="3+", tag=7, nullable=True, default="null",
+    ),
+    versions="0-3",
+    flexible="2+",
+)  # fmt: skip
 RANGES = {
     "int8": 8, "int16": 16, "int32": 32, "int64": 64,
 }  # fmt: skip
 
 
-def values_of(
-    kind: str | tuple[Field, ...], version: int, *, flexible: bool
-) -> st.SearchStrategy[Any]:
-    if isinstance(kind, tuple):
-        return st.fixed_dictionaries(
-            {
-                field.name: field_values(field, version, flexible=flexible)
-                for field in kind
-                if field.first <= version <= field.last and (field.tag is None or flexible)
-            }
-        )
+def values_of(kind: str | Struct) -> st.SearchStrategy[Any]:
+    if isinstance(kind, Struct):
+        return st.fixed_dictionaries({each.name: field_values(each) for each in kind.fields})
     if kind in RANGES:
         half = 1 << (RANGES[kind] - 1)
         return st.integers(-half, half - 1)
@@ -81,23 +71,18 @@ def values_of(
     }[kind]
 
 
-def field_values(field: Field, version: int, *, flexible: bool) -> st.SearchStrategy[Any]:
-    strategy = values_of(field.type, version, flexible=flexible)
-    if field.is_array:
+def field_values(of: Field) -> st.SearchStrategy[Any]:
+    strategy = values_of(of.type)
+    if of.is_array:
         strategy = st.lists(strategy, max_size=3)
-    return st.one_of(st.none(), strategy) if field.is_nullable else strategy
-
-
-def message_values(message: Message, version: int) -> st.SearchStrategy[Any]:
-    flexible = message.flexible is not None and version >= message.flexible
-    return values_of(message.fields, version, flexible=flexible)
+    return st.one_of(st.none(), strategy) if of.is_nullable else strategy
 
 
 @given(data=st.data(), version=st.integers(0, 3))
 def test_what_was_encoded_comes_back_from_between_other_bytes(
     data: st.DataObject, version: int
 ) -> None:
-    values = data.draw(message_values(EVERYTHING, version))
+    values = data.draw(values_of(EVERYTHING.struct(version)))
     encoded = EVERYTHING.encode(values, version)
     assert EVERYTHING.decode(b"??" + encoded + b"!", version, 2) == (values, len(encoded) + 2)
     json.dumps({name: value for name, value in values.items() if name not in ("data", "noData")})
@@ -105,7 +90,7 @@ def test_what_was_encoded_comes_back_from_between_other_bytes(
 
 @given(data=st.data(), version=st.integers(0, 3))
 def test_every_cut_is_an_error(data: st.DataObject, version: int) -> None:
-    encoded = EVERYTHING.encode(data.draw(message_values(EVERYTHING, version)), version)
+    encoded = EVERYTHING.encode(data.draw(values_of(EVERYTHING.struct(version))), version)
     for size in range(len(encoded)):
         with pytest.raises(CorruptRecordError):
             EVERYTHING.decode(encoded[:size], version)
@@ -126,46 +111,45 @@ def test_any_bytes_give_values_or_one_of_our_errors(junk: bytes, version: int) -
 
 
 def test_the_bytes_of_an_old_version_are_as_kafka_writes_them() -> None:
-    message = declare(
-        "Old", "name: string\nmaybe: ?string\nids: [int32]\nflag: bool", flexible=None
+    declared = declare(
+        field("Name", "string"),
+        field("Maybe", "string", nullable=True),
+        field("Ids", "[]int32"),
+        field("Flag", "bool"),
+        flexible="none",
     )
-    encoded = message.encode({"name": "né", "ids": [1, -1], "flag": True}, 0)
+    encoded = declared.encode({"name": "né", "ids": [1, -1], "flag": True}, 0)
     assert encoded.hex() == "00036ec3a9ffff0000000200000001ffffffff01"
 
 
 def test_the_bytes_of_a_flexible_version_are_as_kafka_writes_them() -> None:
-    message = declare(
-        "New",
-        """
-        name: string
-        maybe: ?string
-        parts: [
-            id: int8
-        ]
-        extra: int16 = 5 tag 3
-        """,
+    declared = declare(
+        field("Name", "string"),
+        field("Maybe", "string", nullable=True),
+        field("Parts", "[]Part", field("Id", "int8")),
+        field("Extra", "int16", tag=3, default="5"),
     )
-    encoded = message.encode({"name": "ab", "parts": [{"id": 1}, {"id": 2}], "extra": 6}, 0)
+    encoded = declared.encode({"name": "ab", "parts": [{"id": 1}, {"id": 2}], "extra": 6}, 0)
     assert encoded.hex() == "0361620003010002000103020006"
 
 
 def test_tagged_fields_at_their_default_are_not_written_and_come_back() -> None:
-    message = declare("Tags", "a: int32 = 7 tag 0\nb: [string] tag 1")
-    assert message.encode({}, 0) == b"\0"
-    assert message.encode({"a": 7, "b": []}, 0) == b"\0"
-    first, _ = message.decode(b"\0", 0)
+    declared = declare(field("A", "int32", tag=0, default="7"), field("B", "[]string", tag=1))
+    assert declared.encode({}, 0) == b"\0"
+    assert declared.encode({"a": 7, "b": []}, 0) == b"\0"
+    first, _ = declared.decode(b"\0", 0)
     assert first == {"a": 7, "b": []}
     first["b"].append("changed")
-    assert message.decode(b"\0", 0)[0] == {"a": 7, "b": []}
+    assert declared.decode(b"\0", 0)[0] == {"a": 7, "b": []}
 
 
 def test_unknown_tags_are_kept_and_written_again() -> None:
-    message = declare("Tags", "a: int32 = 7 tag 1")
+    declared = declare(field("A", "int32", tag=1, default="7"))
     encoded = bytes.fromhex("030001aa0104000000010902bbcc")
-    values, end = message.decode(encoded, 0)
+    values, end = declared.decode(encoded, 0)
     assert values == {"a": 1, UNKNOWN_TAGS: {0: b"\xaa", 9: b"\xbb\xcc"}}
     assert end == len(encoded)
-    assert message.encode(values, 0) == encoded
+    assert declared.encode(values, 0) == encoded
 
 
 @pytest.mark.parametrize(
@@ -181,17 +165,24 @@ def test_unknown_tags_are_kept_and_written_again() -> None:
     ],
 )
 def test_bad_bytes_are_an_error_that_says_what(hexadecimal: str, problem: str) -> None:
-    message = declare("Bad", "name: string\nids: [int32]\nextra: int32 tag 0")
+    declared = declare(
+        field("Name", "string"), field("Ids", "[]int32"), field("Extra", "int32", tag=0)
+    )
     with pytest.raises(CorruptRecordError, match=problem):
-        message.decode(bytes.fromhex(hexadecimal), 0)
+        declared.decode(bytes.fromhex(hexadecimal), 0)
 
 
 def test_null_is_not_empty() -> None:
-    message = declare("Nulls", "a: ?string\nb: ?bytes\nc: ?[int8]\nd: ?{\nx: int8\n}")
+    declared = declare(
+        field("A", "string", nullable=True),
+        field("B", "bytes", nullable=True),
+        field("C", "[]int8", nullable=True),
+        field("D", "D", field("X", "int8"), nullable=True),
+    )
     nothing: dict[str, Any] = {"a": None, "b": None, "c": None, "d": None}
     empty = {"a": "", "b": b"", "c": [], "d": {"x": 0}}
     for values in (nothing, empty):
-        assert message.decode(message.encode(values, 0), 0)[0] == values
+        assert declared.decode(declared.encode(values, 0), 0)[0] == values
 
 
 def test_a_version_that_is_not_declared_is_refused() -> None:
@@ -201,8 +192,8 @@ def test_a_version_that_is_not_declared_is_refused() -> None:
 
 
 def test_text_that_is_no_utf8_is_shown_as_java_shows_it() -> None:
-    message = declare("Text", "name: string")
-    assert message.decode(b"\x03a\xff\0", 0)[0] == {"name": "a�"}
+    declared = declare(field("Name", "string"))
+    assert declared.decode(b"\x03a\xff\0", 0)[0] == {"name": "a�"}
 
 
 def test_a_uuid_is_url_safe_base64_without_padding() -> None:
@@ -211,9 +202,33 @@ def test_a_uuid_is_url_safe_base64_without_padding() -> None:
     assert uuid_text(bytes([0xFB, 0xFF]) + bytes(14))[:2] == "-_"
 
 
-def test_a_declaration_says_versions_tags_and_defaults() -> None:
-    message = declare("M", "a: ?[int32] = null tag 8 versions 1+\nb: int64 = -1 versions 1-1")
-    assert message.fields == (
-        Field("a", "int32", True, True, 8, 1, LATEST, None),  # noqa: FBT003
-        Field("b", "int64", False, False, None, 1, 1, -1),  # noqa: FBT003
+def test_a_field_is_in_its_versions_with_its_tag_and_default() -> None:
+    declared = declare(
+        field("A", "[]int32", versions="1+", nullable=True, tag=8, default="null"),
+        field("B", "int64", versions="1", default="0x7fffffff"),
+        versions="0-2",
     )
+    there = [declared.struct(version).fields for version in range(3)]
+    assert [[(each.name, each.tag, each.default) for each in fields] for fields in there] == [
+        [],
+        [("a", 8, None), ("b", None, 0x7FFFFFFF)],
+        [("a", 8, None)],
+    ]
+
+
+def test_a_version_that_a_newer_kafka_has_removed_is_that_of_the_older_one() -> None:
+    produce = message("ProduceRequest")
+    assert (produce.lowest, produce.highest) == (0, 13)
+    assert "transactionalId" not in [each.name for each in produce.struct(2).fields]
+    assert "transactionalId" in [each.name for each in produce.struct(3).fields]
+
+
+def test_a_tagged_field_that_may_be_null_has_the_default_that_kafka_gives_it() -> None:
+    """Kafka 4.3.1's ConsumerGroupCurrentMemberAssignmentValue: null is written, and not read."""
+    value = message("ConsumerGroupCurrentMemberAssignmentValue")
+    assigned: dict[str, Any] = {"topicId": NULL_UUID, "partitions": [1]}
+    encoded = value.encode({"assignedPartitions": [assigned]}, 0)
+    decoded, _ = value.decode(encoded, 0)
+    assert decoded["assignedPartitions"] == [{**assigned, "assignmentEpochs": []}]
+    null = value.encode({"assignedPartitions": [{**assigned, "assignmentEpochs": None}]}, 0)
+    assert len(null) == len(encoded) + 3

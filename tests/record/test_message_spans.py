@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from workbench.record.message_schema import Field, Message, declare
+from tests.record.declared import declare, field
+from workbench.record.message_schema import Field, Struct
 from workbench.record.message_spans import Span, message_spans
 from workbench.server.protocol.api_keys import API_KEYS
 
@@ -13,29 +14,31 @@ MOST = 5000
 APIS = sorted(API_KEYS.values(), key=lambda api: api.key)
 
 
-def some_value(field: Field, version: int, rng: random.Random) -> Any:
+def some_value(of: Field, rng: random.Random) -> Any:
     """Return a value of a field that differs from its default."""
-    if field.is_array:
-        return [some_element(field, version, rng) for _ in range(rng.randint(1, 3))]
-    if field.is_nullable and rng.random() < 0.3:
+    if of.is_array:
+        return [some_element(of, rng) for _ in range(rng.randint(1, 3))]
+    if of.is_nullable and rng.random() < 0.3:
         return None
-    return some_element(field, version, rng)
+    return some_element(of, rng)
 
 
-def some_element(field: Field, version: int, rng: random.Random) -> Any:
-    kind = field.type
-    if isinstance(kind, tuple):
-        return some_values(kind, version, rng)
-    texts = {"string": "text", "bytes": b"bytes", "uuid": "AAAAAAAAAAAAAAAAAAAAAQ", "bool": True}
+def some_element(of: Field, rng: random.Random) -> Any:
+    kind = of.type
+    if isinstance(kind, Struct):
+        return some_values(kind, rng)
+    texts = {
+        "string": "text",
+        "bytes": b"bytes",
+        "records": b"batch",
+        "uuid": "AAAAAAAAAAAAAAAAAAAAAQ",
+        "bool": True,
+    }
     return texts.get(kind, 7)
 
 
-def some_values(fields: tuple[Field, ...], version: int, rng: random.Random) -> dict[str, Any]:
-    return {
-        field.name: some_value(field, version, rng)
-        for field in fields
-        if field.first <= version <= field.last
-    }
+def some_values(of: Struct, rng: random.Random) -> dict[str, Any]:
+    return {each.name: some_value(each, rng) for each in of.fields}
 
 
 def leaves(spans: list[Span]) -> list[Span]:
@@ -58,7 +61,7 @@ def test_spans_have_the_values_that_are_read(api: Any) -> None:
     rng = random.Random(api.key)
     for message in (api.request, api.response):
         for version in range(api.lowest, api.highest + 1):
-            data = message.encode(some_values(message.fields, version, rng), version)
+            data = message.encode(some_values(message.struct(version), rng), version)
             values, end = message.decode(data, version)
             spans, reached = message_spans(message, data, version, most=MOST)
             assert reached == end == len(data)
@@ -75,7 +78,7 @@ def test_spans_have_the_values_that_are_read(api: Any) -> None:
 
 def test_without_tagged_fields_every_byte_has_one_name() -> None:
     message = API_KEYS[1].request
-    data = message.encode(some_values(message.fields, 11, random.Random(1)), 11)
+    data = message.encode(some_values(message.struct(11), random.Random(1)), 11)
     spans, _ = message_spans(message, data, 11, most=MOST)
     at = 0
     for span in leaves(spans):
@@ -86,7 +89,7 @@ def test_without_tagged_fields_every_byte_has_one_name() -> None:
 
 def test_bytes_that_end_early_are_named_up_to_their_end() -> None:
     message = API_KEYS[1].response
-    data = message.encode(some_values(message.fields, 12, random.Random(2)), 12)
+    data = message.encode(some_values(message.struct(12), random.Random(2)), 12)
     for size in range(len(data)):
         spans, end = message_spans(message, data[:size], 12, most=MOST)
         assert end == size
@@ -106,7 +109,7 @@ def test_random_bytes_never_raise() -> None:
 
 
 def test_spans_are_no_more_than_were_asked_for() -> None:
-    message: Message = declare("Numbers", "numbers: [int8]")
+    message = declare(field("Numbers", "[]int8"))
     data = message.encode({"numbers": list(range(100))}, 0)
     spans, end = message_spans(message, data, 0, most=10)
     assert len(spans) == 11

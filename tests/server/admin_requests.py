@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tests.server.asking import Values
-from workbench.server.protocol import admin_messages as messages
+from workbench.server.protocol import api_keys as apis
 from workbench.server.protocol.api import Api
-from workbench.server.protocol.cluster_messages import ALTER_REPLICA_LOG_DIRS
+from workbench.server.protocol.api_keys import ALTER_REPLICA_LOG_DIRS
 
 METADATA_LOG: Final = "__cluster_metadata"
 SOME_ID: Final = "x" * 21 + "A"
@@ -52,14 +52,14 @@ VOTER: Final = {"clusterId": None, "voterId": 5, "voterDirectoryId": SOME_ID}
 LISTENER: Final = {"name": "CONTROLLER", "host": "127.0.0.1", "port": 9}
 
 ADMIN_REQUESTS: Final[Sequence[tuple[Api, list[Values]]]] = (
-    (messages.DESCRIBE_QUORUM, [
+    (apis.DESCRIBE_QUORUM, [
         quorum((METADATA_LOG, 0)), quorum((METADATA_LOG, 1)), quorum(("TOPIC", 0)), quorum(),
         quorum((METADATA_LOG, 0), ("TOPIC", 0)),
     ]),
-    (messages.LIST_CONFIG_RESOURCES, [
+    (apis.LIST_CONFIG_RESOURCES, [
         {"resourceTypes": each} for each in ([], [2], [4, 8], [16, 32], [99], [2, 0])
     ]),
-    (messages.ELECT_LEADERS, [
+    (apis.ELECT_LEADERS, [
         election(0, []), election(0, [{"topic": "TOPIC", "partitions": [0, 7, 0]}]),
         election(1, [{"topic": "TOPIC", "partitions": []}, {"topic": "no", "partitions": [0]}]),
     ]),
@@ -68,39 +68,39 @@ ADMIN_REQUESTS: Final[Sequence[tuple[Api, list[Values]]]] = (
             {"name": "TOPIC", "partitions": [0, 7]}, {"name": "no", "partitions": [0]}
         ]}]},
     ]),
-    (messages.ALTER_PARTITION_REASSIGNMENTS, [
+    (apis.ALTER_PARTITION_REASSIGNMENTS, [
         reassignment("TOPIC", 0, [1]), reassignment("TOPIC", 0, None), reassignment("no", 0, [1]),
         reassignment("TOPIC", 9, [1]), reassignment("TOPIC", 0, [2]),
         reassignment("TOPIC", 0, [2, 1]), reassignment("TOPIC", 0, [1, 1]),
         reassignment("TOPIC", 0, []), reassignment("TOPIC", 9, None), {"topics": []},
     ]),
-    (messages.LIST_PARTITION_REASSIGNMENTS, [
+    (apis.LIST_PARTITION_REASSIGNMENTS, [
         {"topics": each} for each in (None, [], [{"name": "TOPIC", "partitionIndexes": [0]}])
     ]),
-    (messages.UPDATE_FEATURES, [
+    (apis.UPDATE_FEATURES, [
         {"featureUpdates": []}, update("nonsense", 1), update("transaction.version", 9),
         update("metadata.version", 6), update("metadata.version", 99),
         update("group.version", 0, 7), update("group.version", -1), update("share.version", 1, 2),
     ]),
-    (messages.DESCRIBE_ACLS, [EVERY_ACL]),
-    (messages.CREATE_ACLS, [{"creations": [ACL] * each} for each in range(3)]),
-    (messages.DELETE_ACLS, [{"filters": [EVERY_ACL] * each} for each in range(3)]),
-    (messages.DESCRIBE_CLIENT_QUOTAS, [
+    (apis.DESCRIBE_ACLS, [EVERY_ACL]),
+    (apis.CREATE_ACLS, [{"creations": [ACL] * each} for each in range(3)]),
+    (apis.DELETE_ACLS, [{"filters": [EVERY_ACL] * each} for each in range(3)]),
+    (apis.DESCRIBE_CLIENT_QUOTAS, [
         quotas(), quotas(strict=True), quotas(("user", 0, "a")), quotas(("user", 1, None)),
         quotas(("nonsense", 2, None)), quotas(("user", 9, None)), quotas(("", 2, None)),
         quotas(("user", 2, None), ("user", 2, None)), quotas(("ip", 2, None), ("user", 2, None)),
         quotas(("user", 0, None)), quotas(("user", 1, "a")), quotas(("user", 2, "a")),
         quotas(("user", 0, "a"), ("client-id", 2, None)),
     ]),
-    (messages.DESCRIBE_USER_SCRAM_CREDENTIALS, [
+    (apis.DESCRIBE_USER_SCRAM_CREDENTIALS, [
         {"users": each}
         for each in (None, [], [{"name": "a"}, {"name": "b"}], [{"name": "a"}] * 2, [{"name": ""}])
     ]),
-    (messages.UNREGISTER_BROKER, [{"brokerId": each} for each in (2, -1)]),
-    (messages.DESCRIBE_DELEGATION_TOKEN, [{"owners": None}, {"owners": []}]),
-    (messages.CREATE_DELEGATION_TOKEN, [{"renewers": [], "maxLifetimeMs": 1_000}]),
-    (messages.RENEW_DELEGATION_TOKEN, [{"hmac": b"x", "renewPeriodMs": 1_000}]),
-    (messages.EXPIRE_DELEGATION_TOKEN, [{"hmac": b"x", "expiryTimePeriodMs": 1_000}]),
-    (messages.ADD_RAFT_VOTER, [{**VOTER, "timeoutMs": 1_000, "listeners": [LISTENER]}]),
-    (messages.REMOVE_RAFT_VOTER, [VOTER]),
+    (apis.UNREGISTER_BROKER, [{"brokerId": each} for each in (2, -1)]),
+    (apis.DESCRIBE_DELEGATION_TOKEN, [{"owners": None}, {"owners": []}]),
+    (apis.CREATE_DELEGATION_TOKEN, [{"renewers": [], "maxLifetimeMs": 1_000}]),
+    (apis.RENEW_DELEGATION_TOKEN, [{"hmac": b"x", "renewPeriodMs": 1_000}]),
+    (apis.EXPIRE_DELEGATION_TOKEN, [{"hmac": b"x", "expiryTimePeriodMs": 1_000}]),
+    (apis.ADD_RAFT_VOTER, [{**VOTER, "timeoutMs": 1_000, "listeners": [LISTENER]}]),
+    (apis.REMOVE_RAFT_VOTER, [VOTER]),
 )  # fmt: skip

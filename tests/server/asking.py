@@ -4,7 +4,7 @@ import socket
 from typing import Any, Self
 
 from workbench.server.protocol.api import Api
-from workbench.server.protocol.cluster_messages import API_VERSIONS
+from workbench.server.protocol.api_keys import API_VERSIONS
 from workbench.server.protocol.frames import SIZE
 
 Values = dict[str, Any]

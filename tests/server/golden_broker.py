@@ -17,7 +17,7 @@ from workbench.inspection.cluster.loading import read_stored_cluster
 from workbench.inspection.listing import list_log_directories
 from workbench.runtime.clock import SystemClock
 from workbench.server.broker.metadata_log import MetadataLog, MetadataRecord
-from workbench.server.protocol.cluster_messages import METADATA
+from workbench.server.protocol.api_keys import METADATA
 
 VERSION: Final = "4.2.0"
 STOPPED: Final = "stopped"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tests.server.asking import Asker, Values
-from workbench.server.protocol import group_messages as messages
+from workbench.server.protocol import api_keys as apis
 from workbench.server.protocol.api import Api
 
 GROUP: Final = "g"
@@ -36,7 +36,7 @@ class Member:
         }
         if asked.get("topicPartitions") == OWN:
             asked["topicPartitions"] = self._owned.get(name, [])
-        answer = self._asker.ask(messages.CONSUMER_GROUP_HEARTBEAT, 1, asked)
+        answer = self._asker.ask(apis.CONSUMER_GROUP_HEARTBEAT, 1, asked)
         if not answer["errorCode"]:
             self.epochs[name] = answer["memberEpoch"]
             if answer["assignment"] is not None:
@@ -59,15 +59,15 @@ class Member:
             "topics": [{"topicId": topic_id, "partitionIndexes": [0]}],
         }
         return [
-            self._ask(messages.OFFSET_COMMIT, commit),
-            self._ask(messages.OFFSET_FETCH, {"groups": [fetch], "requireStable": True}),
+            self._ask(apis.OFFSET_COMMIT, commit),
+            self._ask(apis.OFFSET_FETCH, {"groups": [fetch], "requireStable": True}),
         ]
 
     def described(self) -> list[Values]:
         """Return what administrators see of the group."""
         return [
-            self._ask(messages.CONSUMER_GROUP_DESCRIBE, {"groupIds": [GROUP]}),
-            self._ask(messages.LIST_GROUPS, {}),
+            self._ask(apis.CONSUMER_GROUP_DESCRIBE, {"groupIds": [GROUP]}),
+            self._ask(apis.LIST_GROUPS, {}),
         ]
 
     def _ask(self, api: Api, asked: Values) -> Values:

@@ -13,14 +13,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
 
-from workbench.record.message_schema import Field
+from workbench.record.message_schema import Field, Struct
 from workbench.record.writing.builder import RecordsBuilder
 from workbench.server.protocol.api import Api
-from workbench.server.protocol.api_keys import API_KEYS
+from workbench.server.protocol.api_keys import API_KEYS, FETCH, JOIN_GROUP, PRODUCE, SYNC_GROUP
 from workbench.server.protocol.frames import SIZE
-from workbench.server.protocol.group_messages import JOIN_GROUP, SYNC_GROUP
-from workbench.server.protocol.log_messages import FETCH
-from workbench.server.protocol.write_messages import PRODUCE
 
 CONNECTIONS: Final = 24
 AHEAD: Final = 6  # frames that a connection sends before it reads
@@ -87,29 +84,25 @@ class Frames:
 
     def _sound(self, api: Api) -> bytes:
         version = self._rng.randint(api.lowest, api.highest)
-        values = self._struct(api.request.fields, version)
+        values = self._struct(api.request.struct(version))
         flexible = api.is_flexible(version)
         return frame(api.key, version, api.request.encode(values, version), is_flexible=flexible)
 
-    def _struct(self, fields: tuple[Field, ...], version: int) -> dict[str, Any]:
-        return {
-            each.name: self._value(each, version)
-            for each in fields
-            if each.first <= version <= each.last
-        }
+    def _struct(self, of: Struct) -> dict[str, Any]:
+        return {each.name: self._value(each) for each in of.fields}
 
-    def _value(self, of: Field, version: int) -> Any:
+    def _value(self, of: Field) -> Any:
         rng = self._rng
         if of.is_nullable and rng.random() < 0.2:
             return None
         if of.is_array:
-            return [self._item(of, version) for _ in range(rng.randint(0, MOST_ITEMS))]
-        return self._item(of, version)
+            return [self._item(of) for _ in range(rng.randint(0, MOST_ITEMS))]
+        return self._item(of)
 
-    def _item(self, of: Field, version: int) -> Any:
+    def _item(self, of: Field) -> Any:
         rng = self._rng
         if not isinstance(of.type, str):
-            return self._struct(of.type, version)
+            return self._struct(of.type)
         if of.type in _SIZES:
             bits = _SIZES[of.type]
             value = rng.choice(_INTS) if rng.random() < 0.7 else rng.getrandbits(bits)
@@ -118,8 +111,10 @@ class Frames:
             return value - (1 << bits) if is_signed else value
         if of.type == "string":
             return rng.choice(_NAMES)
+        if of.type == "records":
+            return self._records()
         if of.type == "bytes":
-            return self._records() if of.name == "records" else rng.randbytes(rng.randrange(40))
+            return rng.randbytes(rng.randrange(40))
         return {"bool": rng.random() < 0.5, "uuid": rng.choice(self._ids), "float64": rng.random()}[
             of.type
         ]
@@ -164,16 +159,16 @@ class Amplified(Frames):
             if len(made) < _MOST_BYTES:
                 return made
 
-    def _value(self, of: Field, version: int) -> Any:
+    def _value(self, of: Field) -> Any:
         if of.is_array and not self._is_repeated and self._rng.random() < 0.5:
             self._is_repeated = True  # one array alone: the frame has a size
-            return [self._item(of, version)] * self._rng.choice(_COPIES)
-        return super()._value(of, version)
+            return [self._item(of)] * self._rng.choice(_COPIES)
+        return super()._value(of)
 
-    def _item(self, of: Field, version: int) -> Any:
+    def _item(self, of: Field) -> Any:
         if of.type == "string" and self._rng.random() < 0.05:
             return (self._rng.choice(_NAMES) * self._rng.choice((10, 100)))[:_LONGEST]
-        return super()._item(of, version)
+        return super()._item(of)
 
 
 @dataclass

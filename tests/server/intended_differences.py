@@ -9,31 +9,26 @@ import numpy as np
 from tests.server.asking import Values
 from tests.server.golden_broker import EMPTIED, OF_FILE
 from workbench.log.producers.batches import TransactionMarker
-from workbench.server.protocol import (
-    admin_messages,
-    cluster_messages,
-    log_messages,
-    transaction_messages,
-)
+from workbench.server.protocol import api_keys as apis
 from workbench.server.protocol.api import Api
 
 
 def unify(api: Api, asked: Values, response: Values) -> Values:
     """Return a response without what differs by intent; each function here says why it does."""
     response.pop("throttleTimeMs", None)
-    if api is cluster_messages.API_VERSIONS:
+    if api is apis.API_VERSIONS:
         _unify_versions(response)
     _unify_rights(response)
     _unify_addresses(response)
     for each in response.get("results", ()):
         _unify_log_dir(each)
         _unify_configs(each.get("configs", ()))
-    if api is transaction_messages.DESCRIBE_PRODUCERS:
+    if api is apis.DESCRIBE_PRODUCERS:
         _unify_producers(response)
-    if api is log_messages.LIST_OFFSETS:
+    if api is apis.LIST_OFFSETS:
         _unify_offsets(response)
     response = _sorted(response)
-    if api is log_messages.FETCH:
+    if api is apis.FETCH:
         response["responses"] = _merged(response["responses"])
         for topic in response["responses"]:
             for partition in topic["partitions"]:
@@ -44,7 +39,7 @@ def unify(api: Api, asked: Values, response: Values) -> Values:
 def unify_admin(api: Api, response: Values) -> Values:
     """Return an answer to an administrator without times, and how far a metadata log is."""
     response.pop("throttleTimeMs", None)
-    if api is admin_messages.DESCRIBE_QUORUM:
+    if api is apis.DESCRIBE_QUORUM:
         for each in (each for topic in response["topics"] for each in topic["partitions"]):
             each |= {"leaderEpoch": 0, "highWatermark": 0}
             for voter in each["currentVoters"]:

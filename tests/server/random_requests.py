@@ -5,12 +5,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from tests.server.asking import Asker, Values
-from workbench.server.protocol import (
-    cluster_messages,
-    group_messages,
-    log_messages,
-    transaction_messages,
-)
+from workbench.server.protocol import api_keys as apis
 from workbench.server.protocol.api import Api
 
 STRANGER: Final = "x" * 21 + "A"  # a topic id that no topic has
@@ -37,13 +32,13 @@ class Sides:
         self.server = server
         self.logs = logs
         self.names = sorted({log.topic for log in logs})
-        found = broker.ask(cluster_messages.API_VERSIONS, 3, SOFTWARE)
+        found = broker.ask(apis.API_VERSIONS, 3, SOFTWARE)
         self.versions = {
             each["apiKey"]: (each["minVersion"], each["maxVersion"]) for each in found["apiKeys"]
         }
-        listed = server.ask(group_messages.LIST_GROUPS, 5, {})["groups"]
+        listed = server.ask(apis.LIST_GROUPS, 5, {})["groups"]
         self.groups = [*sorted(each["groupId"] for each in listed), "no-such-group"]
-        listed = server.ask(transaction_messages.LIST_TRANSACTIONS, 0, {})["transactionStates"]
+        listed = server.ask(apis.LIST_TRANSACTIONS, 0, {})["transactionStates"]
         self.transactional_ids = [*(each["transactionalId"] for each in listed), "no-such-id", ""]
         self.producer_ids = [each["producerId"] for each in listed]
 
@@ -100,7 +95,7 @@ def a_time(chance: random.Random, log: Log) -> int:
 
 
 def fetch(sides: Sides, chance: random.Random) -> Asked:
-    api = log_messages.FETCH
+    api = apis.FETCH
     version = sides.version(api, chance)
     topics = topics_of(sides, chance, version, 13)
     for topic in topics:
@@ -124,7 +119,7 @@ def fetch(sides: Sides, chance: random.Random) -> Asked:
 
 
 def list_offsets(sides: Sides, chance: random.Random) -> Asked:
-    api = log_messages.LIST_OFFSETS
+    api = apis.LIST_OFFSETS
     version = sides.version(api, chance)
     topics = topics_of(sides, chance, version, 99)
     for topic in topics:
@@ -156,7 +151,7 @@ def list_offsets(sides: Sides, chance: random.Random) -> Asked:
 
 
 def epochs(sides: Sides, chance: random.Random) -> Asked:
-    api = log_messages.OFFSET_FOR_LEADER_EPOCH
+    api = apis.OFFSET_FOR_LEADER_EPOCH
     version = sides.version(api, chance)
     topics = topics_of(sides, chance, version, 99)
     for topic in topics:
@@ -172,7 +167,7 @@ def epochs(sides: Sides, chance: random.Random) -> Asked:
 
 
 def metadata(sides: Sides, chance: random.Random) -> Asked:
-    api = cluster_messages.METADATA
+    api = apis.METADATA
     version = sides.version(api, chance)
     names = [*some(chance, sides.names), *some(chance, ["nothing", "a b"], 1)]
     topics: list[Values] | None = [{"name": name} for name in names]
@@ -195,7 +190,7 @@ def topic_partitions(sides: Sides, chance: random.Random) -> Asked:
     if chance.random() < 0.4:
         name = chance.choice([*names, *sides.names])
         cursor = {"topicName": name, "partitionIndex": chance.choice([0, 1, 2, 9, -1])}
-    return cluster_messages.DESCRIBE_TOPIC_PARTITIONS, 0, {
+    return apis.DESCRIBE_TOPIC_PARTITIONS, 0, {
         "topics": [{"name": name} for name in names],
         "responsePartitionLimit": chance.choice([0, 1, 2, 5, 5000]),
         "cursor": cursor,
@@ -203,14 +198,14 @@ def topic_partitions(sides: Sides, chance: random.Random) -> Asked:
 
 
 def cluster(sides: Sides, chance: random.Random) -> Asked:
-    api = cluster_messages.DESCRIBE_CLUSTER
+    api = apis.DESCRIBE_CLUSTER
     return api, sides.version(api, chance), {
         "includeClusterAuthorizedOperations": chance.random() < 0.5
     }  # fmt: skip
 
 
 def coordinator(sides: Sides, chance: random.Random) -> Asked:
-    api = group_messages.FIND_COORDINATOR
+    api = apis.FIND_COORDINATOR
     version = sides.version(api, chance)
     names = some(chance, ["a", "g-one", "tx-a"])
     kind = chance.choice([0, 0, 1, 1, 7])
@@ -219,7 +214,7 @@ def coordinator(sides: Sides, chance: random.Random) -> Asked:
 
 def offset_fetch(sides: Sides, chance: random.Random) -> Asked:
     """Not of stable offsets alone: of stored data, nobody waits for transactions without an end."""
-    api = group_messages.OFFSET_FETCH
+    api = apis.OFFSET_FETCH
     version = sides.version(api, chance)
 
     def topics() -> list[Values] | None:
@@ -239,7 +234,7 @@ def offset_fetch(sides: Sides, chance: random.Random) -> Asked:
 
 
 def groups(sides: Sides, chance: random.Random) -> Asked:
-    api = chance.choice([group_messages.DESCRIBE_GROUPS, group_messages.CONSUMER_GROUP_DESCRIBE])
+    api = chance.choice([apis.DESCRIBE_GROUPS, apis.CONSUMER_GROUP_DESCRIBE])
     names = some(chance, sides.groups)
     return api, sides.version(api, chance), {
         "groups": names,
@@ -249,7 +244,7 @@ def groups(sides: Sides, chance: random.Random) -> Asked:
 
 
 def list_groups(sides: Sides, chance: random.Random) -> Asked:
-    api = group_messages.LIST_GROUPS
+    api = apis.LIST_GROUPS
     return api, sides.version(api, chance), {
         "statesFilter": some(chance, ["Stable", "empty", "Assigning", "Nonsense"], 2),
         "typesFilter": some(chance, ["classic", "Consumer", "share"], 2),
@@ -257,7 +252,7 @@ def list_groups(sides: Sides, chance: random.Random) -> Asked:
 
 
 def configs(sides: Sides, chance: random.Random) -> Asked:
-    api = cluster_messages.DESCRIBE_CONFIGS
+    api = apis.DESCRIBE_CONFIGS
     resources = [(2, name) for name in (*sides.names, "nothing", "a b", "x" * 250)]
     resources += [(4, name) for name in ("1", "", "7", "word")]
     resources += [(8, name) for name in ("7", "word", "")]  # the loggers of "1" are a broker's
@@ -274,7 +269,7 @@ def configs(sides: Sides, chance: random.Random) -> Asked:
 
 
 def log_dirs(sides: Sides, chance: random.Random) -> Asked:
-    api = cluster_messages.DESCRIBE_LOG_DIRS
+    api = apis.DESCRIBE_LOG_DIRS
     topics: list[Values] | None = None
     if chance.random() < 0.7:
         topics = topics_of(sides, chance, 0, 99)
@@ -287,14 +282,14 @@ def producers(sides: Sides, chance: random.Random) -> Asked:
     topics = topics_of(sides, chance, 0, 99)
     for topic in topics:
         topic["partitionIndexes"] = [log.partition for log in topic["logs"]]
-    return transaction_messages.DESCRIBE_PRODUCERS, 0, {"topics": topics}
+    return apis.DESCRIBE_PRODUCERS, 0, {"topics": topics}
 
 
 def transactions(sides: Sides, chance: random.Random) -> Asked:
     if chance.random() < 0.5:
         asked = {"transactionalIds": some(chance, sides.transactional_ids)}
-        return transaction_messages.DESCRIBE_TRANSACTIONS, 0, asked
-    api = transaction_messages.LIST_TRANSACTIONS
+        return apis.DESCRIBE_TRANSACTIONS, 0, asked
+    api = apis.LIST_TRANSACTIONS
     version = sides.version(api, chance)
     return api, version, {
         "stateFilters": some(chance, ["Ongoing", "Empty", "CompleteCommit", "Nonsense"], 2),
@@ -305,7 +300,7 @@ def transactions(sides: Sides, chance: random.Random) -> Asked:
 
 
 def versions(sides: Sides, chance: random.Random) -> Asked:
-    api = cluster_messages.API_VERSIONS
+    api = apis.API_VERSIONS
     return api, sides.version(api, chance), SOFTWARE
 
 

@@ -29,15 +29,16 @@ from tests.server.random_requests import (
     list_groups,
 )
 from workbench.runtime.error_codes import ErrorCode
-from workbench.server.protocol import cluster_messages
+from workbench.server.protocol import api_keys as apis
 from workbench.server.protocol.api import Api
-from workbench.server.protocol.api_keys import API_KEYS
-from workbench.server.protocol.cluster_messages import DESCRIBE_CONFIGS
-from workbench.server.protocol.log_messages import FETCH, LIST_OFFSETS
-from workbench.server.protocol.write_messages import (
+from workbench.server.protocol.api_keys import (
+    API_KEYS,
     CREATE_TOPICS,
     DELETE_TOPICS,
+    DESCRIBE_CONFIGS,
+    FETCH,
     INCREMENTAL_ALTER_CONFIGS,
+    LIST_OFFSETS,
 )
 from workbench.server.server import Server
 
@@ -178,7 +179,7 @@ OLDER_TOO: Final = {19, 20, 23, 32, 35}
 def test_the_versions_are_those_of_a_broker(sides: Sides) -> None:
     ours = {
         each["apiKey"]: (each["minVersion"], each["maxVersion"])
-        for each in sides.server.ask(cluster_messages.API_VERSIONS, 3, SOFTWARE)["apiKeys"]
+        for each in sides.server.ask(apis.API_VERSIONS, 3, SOFTWARE)["apiKeys"]
     }
     assert sides.versions.keys() - ours.keys() == set().union(*NOT_SERVED.values())
     assert ours.keys() <= sides.versions.keys()

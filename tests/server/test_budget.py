@@ -26,14 +26,19 @@ from tests.server.served_process import MIB, ServedProcess
 from workbench.record.writing.builder import RecordsBuilder
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server import session_groups
-from workbench.server.protocol.cluster_messages import DESCRIBE_CONFIGS, METADATA
-from workbench.server.protocol.group_messages import DESCRIBE_GROUPS, OFFSET_COMMIT, OFFSET_FETCH
-from workbench.server.protocol.log_messages import FETCH, LIST_OFFSETS
-from workbench.server.protocol.transaction_messages import (
+from workbench.server.protocol.api_keys import (
+    CREATE_TOPICS,
+    DESCRIBE_CONFIGS,
+    DESCRIBE_GROUPS,
     DESCRIBE_PRODUCERS,
     DESCRIBE_TRANSACTIONS,
+    FETCH,
+    LIST_OFFSETS,
+    METADATA,
+    OFFSET_COMMIT,
+    OFFSET_FETCH,
+    PRODUCE,
 )
-from workbench.server.protocol.write_messages import CREATE_TOPICS, PRODUCE
 
 MANY: Final = 99_000  # elements: a request can have 100,000
 NAMES_UNTIL: Final = 12  # version of Fetch

@@ -30,8 +30,11 @@ from workbench.coordinator.groups.consumer.xxh3 import xxh3_64
 from workbench.decoders.consumer_offsets import decode_key, decode_value
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server import session_groups
-from workbench.server.protocol.group_messages import CONSUMER_GROUP_DESCRIBE, FIND_COORDINATOR
-from workbench.server.protocol.write_messages import CREATE_TOPICS
+from workbench.server.protocol.api_keys import (
+    CONSUMER_GROUP_DESCRIBE,
+    CREATE_TOPICS,
+    FIND_COORDINATOR,
+)
 from workbench.server.server import Server
 
 pytestmark = pytest.mark.broker

@@ -17,10 +17,10 @@ from workbench.coordinator.groups.groups import ModernGroup
 from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.inspection.listing import list_log_directories
 from workbench.runtime.error_codes import ErrorCode
-from workbench.server.protocol.cluster_messages import DESCRIBE_TOPIC_PARTITIONS
-from workbench.server.protocol.group_messages import CONSUMER_GROUP_DESCRIBE
-from workbench.server.protocol.transaction_messages import (
+from workbench.server.protocol.api_keys import (
+    CONSUMER_GROUP_DESCRIBE,
     DESCRIBE_PRODUCERS,
+    DESCRIBE_TOPIC_PARTITIONS,
     DESCRIBE_TRANSACTIONS,
     LIST_TRANSACTIONS,
     WRITE_TXN_MARKERS,

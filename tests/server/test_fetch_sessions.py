@@ -18,7 +18,7 @@ from workbench.server.fetch_sessions import (
     Where,
     next_epoch,
 )
-from workbench.server.protocol.log_messages import FETCH
+from workbench.server.protocol.api_keys import FETCH
 from workbench.server.server import Server
 
 Values = dict[str, Any]

@@ -26,10 +26,8 @@ from tests.server.hostile import Attack, Frames, frame
 from tests.trees import changes
 from workbench.server.events import Event, RequestDone
 from workbench.server.limits import ServerLimits
-from workbench.server.protocol.api_keys import API_KEYS
-from workbench.server.protocol.cluster_messages import API_VERSIONS, METADATA
+from workbench.server.protocol.api_keys import API_KEYS, API_VERSIONS, FETCH, METADATA
 from workbench.server.protocol.frames import SIZE
-from workbench.server.protocol.log_messages import FETCH
 from workbench.server.server import Server
 
 MIB = 1 << 20

@@ -23,7 +23,7 @@ from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.events import Event
 from workbench.server.logs.served_log import ServedLog, StorageUnavailableError
-from workbench.server.protocol.log_messages import FETCH
+from workbench.server.protocol.api_keys import FETCH
 
 DAMAGED = SHOP.parent / "damaged"
 

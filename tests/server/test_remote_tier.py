@@ -25,7 +25,7 @@ from workbench.server.handlers.of_logs import (
     LATEST_TIERED,
     MAX_TIMESTAMP,
 )
-from workbench.server.protocol.log_messages import LIST_OFFSETS
+from workbench.server.protocol.api_keys import LIST_OFFSETS
 from workbench.server.server import Server
 from workbench.server.watching.request_steps import tell_request
 

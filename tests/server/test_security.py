@@ -25,7 +25,7 @@ from tests.server.hostile import frame
 from tests.server.test_hostile_clients import connect, receive
 from workbench.errors import ServerError
 from workbench.server.events import Event, RequestDone
-from workbench.server.protocol.cluster_messages import METADATA
+from workbench.server.protocol.api_keys import METADATA
 from workbench.server.server import Server
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - what is tested is that it is refused

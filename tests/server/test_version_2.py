@@ -20,15 +20,17 @@ from tests.kafka_broker import Broker, compile_java, dump_log_segments, run_java
 from tests.server.asking import Asker, Values
 from workbench.record.memory_records import MemoryRecords
 from workbench.runtime.error_codes import ErrorCode
-from workbench.server.protocol.cluster_messages import API_VERSIONS
-from workbench.server.protocol.group_messages import FIND_COORDINATOR, OFFSET_FETCH
-from workbench.server.protocol.transaction_messages import (
+from workbench.server.protocol.api_keys import (
+    API_VERSIONS,
+    CREATE_TOPICS,
     DESCRIBE_TRANSACTIONS,
     END_TXN,
+    FIND_COORDINATOR,
     INIT_PRODUCER_ID,
+    OFFSET_FETCH,
+    PRODUCE,
     TXN_OFFSET_COMMIT,
 )
-from workbench.server.protocol.write_messages import CREATE_TOPICS, PRODUCE
 
 pytestmark = pytest.mark.broker
 CONFIG: Final = {

@@ -11,19 +11,18 @@ from tests.server.test_writable import FEW
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.message_schema import NULL_UUID
 from workbench.runtime.error_codes import ErrorCode
-from workbench.server.protocol.group_messages import (
-    DESCRIBE_GROUPS,
-    OFFSET_COMMIT,
-    OFFSET_FETCH,
-)
-from workbench.server.protocol.log_messages import LIST_OFFSETS
-from workbench.server.protocol.transaction_messages import (
+from workbench.server.protocol.api_keys import (
     ADD_PARTITIONS_TO_TXN,
+    CREATE_TOPICS,
+    DESCRIBE_GROUPS,
     END_TXN,
     INIT_PRODUCER_ID,
+    LIST_OFFSETS,
+    OFFSET_COMMIT,
+    OFFSET_FETCH,
+    PRODUCE,
     TXN_OFFSET_COMMIT,
 )
-from workbench.server.protocol.write_messages import CREATE_TOPICS, PRODUCE
 from workbench.server.server import Server
 
 STRANGER = "x" * 21 + "A"  # a topic id that no topic has

@@ -13,9 +13,8 @@ import workbench as wb
 from tests.server.conftest import SHOP
 from tests.widgets.requested import MIB, Client, fetch, list_offsets, wait, watched
 from workbench.server.events import Event, RequestDone
-from workbench.server.protocol.cluster_messages import API_VERSIONS
+from workbench.server.protocol.api_keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from workbench.server.protocol.frames import SIZE
-from workbench.server.protocol.sasl_messages import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from workbench.server.server import Server
 from workbench.server.watching import watch as watch_module
 from workbench.server.watching.frame_fields import NamedFrame, name_request, name_response

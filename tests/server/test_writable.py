@@ -20,7 +20,7 @@ from tests.server.conftest import SHOP
 from tests.server.consumers import consuming, poll_until, producing
 from workbench.errors import ServerError
 from workbench.runtime.error_codes import ErrorCode
-from workbench.server.protocol.transaction_messages import WRITE_TXN_MARKERS
+from workbench.server.protocol.api_keys import WRITE_TXN_MARKERS
 from workbench.server.server import Server
 
 CODECS = (None, "gzip", "lz4", "zstd")

@@ -8,9 +8,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from workbench.server.protocol.api import Api
-from workbench.server.protocol.cluster_messages import API_VERSIONS, METADATA
+from workbench.server.protocol.api_keys import API_VERSIONS, FETCH, LIST_OFFSETS, METADATA
 from workbench.server.protocol.frames import SIZE
-from workbench.server.protocol.log_messages import FETCH, LIST_OFFSETS
 from workbench.server.server import Server
 from workbench.server.watching.watch import RequestWatch, WatchedRequest
 

@@ -13,7 +13,7 @@ from tests.widgets.requested import Client, fetch, wait, watched
 from widgets import RequestPlayer, RequestView
 from widgets.requests.story_rows import PRIVATE
 from workbench.runtime.steps import KINDS
-from workbench.server.protocol.cluster_messages import API_VERSIONS
+from workbench.server.protocol.api_keys import API_VERSIONS
 from workbench.server.server import Server
 from workbench.server.watching.request_steps import REQUEST_KINDS
 from workbench.server.watching.watch import RequestWatch

@@ -16,176 +16,35 @@ from workbench.record.control import (
     decode_control_record,
     decode_control_type,
 )
-from workbench.record.message_schema import Message, declare
-
-_ENDPOINTS_AND_FEATURES: Final = """
-    endPoints: [
-        name: string
-        host: string
-        port: uint16
-        securityProtocol: int16
-    ]
-    features: [
-        name: string
-        minSupportedVersion: int16
-        maxSupportedVersion: int16
-    ]
-"""
+from workbench.record.message_schema import Message, message
 
 MESSAGES: Final[dict[int, Message]] = {
-    0: declare(
-        "RegisterBrokerRecord",
-        f"""
-        brokerId: int32
-        isMigratingZkBroker: bool versions 2+
-        incarnationId: uuid
-        brokerEpoch: int64
-        {_ENDPOINTS_AND_FEATURES}
-        rack: ?string
-        fenced: bool = true
-        inControlledShutdown: bool versions 1+
-        logDirs: [uuid] tag 0 versions 3+
-        cordonedLogDirs: ?[uuid] = null tag 1 versions 4+
-        """,
-        highest=4,
-    ),
-    1: declare("UnregisterBrokerRecord", "brokerId: int32\nbrokerEpoch: int64"),
-    2: declare("TopicRecord", "name: string\ntopicId: uuid"),
-    3: declare(
-        "PartitionRecord",
-        """
-        partitionId: int32 = -1
-        topicId: uuid
-        replicas: [int32]
-        isr: [int32]
-        removingReplicas: [int32]
-        addingReplicas: [int32]
-        leader: int32 = -1
-        leaderRecoveryState: int8 tag 0
-        leaderEpoch: int32 = -1
-        partitionEpoch: int32 = -1
-        directories: [uuid] versions 1+
-        eligibleLeaderReplicas: ?[int32] = null tag 1 versions 2+
-        lastKnownElr: ?[int32] = null tag 2 versions 2+
-        """,
-        highest=2,
-    ),
-    4: declare(
-        "ConfigRecord",
-        """
-        resourceType: int8
-        resourceName: string
-        name: string
-        value: ?string
-        """,
-    ),
-    5: declare(
-        "PartitionChangeRecord",
-        """
-        partitionId: int32 = -1
-        topicId: uuid
-        isr: ?[int32] = null tag 0
-        leader: int32 = -2 tag 1
-        replicas: ?[int32] = null tag 2
-        removingReplicas: ?[int32] = null tag 3
-        addingReplicas: ?[int32] = null tag 4
-        leaderRecoveryState: int8 = -1 tag 5
-        directories: ?[uuid] = null tag 8 versions 1+
-        eligibleLeaderReplicas: ?[int32] = null tag 6 versions 2+
-        lastKnownElr: ?[int32] = null tag 7 versions 2+
-        """,
-        highest=2,
-    ),
-    7: declare("FenceBrokerRecord", "id: int32\nepoch: int64"),
-    8: declare("UnfenceBrokerRecord", "id: int32\nepoch: int64"),
-    9: declare("RemoveTopicRecord", "topicId: uuid"),
-    10: declare(
-        "DelegationTokenRecord",
-        """
-        owner: string
-        requester: string
-        renewers: [string]
-        issueTimestamp: int64
-        maxTimestamp: int64
-        expirationTimestamp: int64
-        tokenId: string
-        """,
-    ),
-    11: declare(
-        "UserScramCredentialRecord",
-        """
-        name: string
-        mechanism: int8
-        salt: bytes
-        storedKey: bytes
-        serverKey: bytes
-        iterations: int32
-        """,
-    ),
-    12: declare("FeatureLevelRecord", "name: string\nfeatureLevel: int16"),
-    14: declare(
-        "ClientQuotaRecord",
-        """
-        entity: [
-            entityType: string
-            entityName: ?string
-        ]
-        key: string
-        value: float64
-        remove: bool
-        """,
-    ),
-    15: declare(
-        "ProducerIdsRecord",
-        """
-        brokerId: int32
-        brokerEpoch: int64 = -1
-        nextProducerId: int64
-        """,
-    ),
-    17: declare(
-        "BrokerRegistrationChangeRecord",
-        """
-        brokerId: int32
-        brokerEpoch: int64
-        fenced: int8 tag 0
-        inControlledShutdown: int8 tag 1 versions 1+
-        logDirs: [uuid] tag 2 versions 2+
-        cordonedLogDirs: ?[uuid] = null tag 3 versions 3+
-        """,
-        highest=3,
-    ),
-    18: declare(
-        "AccessControlEntryRecord",
-        """
-        id: uuid
-        resourceType: int8
-        resourceName: string
-        patternType: int8
-        principal: string
-        host: string
-        operation: int8
-        permissionType: int8
-        """,
-    ),
-    19: declare("RemoveAccessControlEntryRecord", "id: uuid"),
-    20: declare("NoOpRecord", ""),
-    21: declare("ZkMigrationStateRecord", "zkMigrationState: int8"),
-    22: declare("RemoveUserScramCredentialRecord", "name: string\nmechanism: int8"),
-    23: declare("BeginTransactionRecord", "name: ?string = null tag 0"),
-    24: declare("EndTransactionRecord", ""),
-    25: declare("AbortTransactionRecord", "reason: ?string = null tag 0"),
-    26: declare("RemoveDelegationTokenRecord", "tokenId: string"),
-    27: declare(
-        "RegisterControllerRecord",
-        f"""
-        controllerId: int32
-        incarnationId: uuid
-        zkMigrationReady: bool
-        {_ENDPOINTS_AND_FEATURES}
-        """,
-    ),
-    28: declare("ClearElrRecord", "topicName: string"),
+    0: message("RegisterBrokerRecord"),
+    1: message("UnregisterBrokerRecord"),
+    2: message("TopicRecord"),
+    3: message("PartitionRecord"),
+    4: message("ConfigRecord"),
+    5: message("PartitionChangeRecord"),
+    7: message("FenceBrokerRecord"),
+    8: message("UnfenceBrokerRecord"),
+    9: message("RemoveTopicRecord"),
+    10: message("DelegationTokenRecord"),
+    11: message("UserScramCredentialRecord"),
+    12: message("FeatureLevelRecord"),
+    14: message("ClientQuotaRecord"),
+    15: message("ProducerIdsRecord"),
+    17: message("BrokerRegistrationChangeRecord"),
+    18: message("AccessControlEntryRecord"),
+    19: message("RemoveAccessControlEntryRecord"),
+    20: message("NoOpRecord"),
+    21: message("ZkMigrationStateRecord"),
+    22: message("RemoveUserScramCredentialRecord"),
+    23: message("BeginTransactionRecord"),
+    24: message("EndTransactionRecord"),
+    25: message("AbortTransactionRecord"),
+    26: message("RemoveDelegationTokenRecord"),
+    27: message("RegisterControllerRecord"),
+    28: message("ClearElrRecord"),
 }
 
 

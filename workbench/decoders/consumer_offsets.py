@@ -16,37 +16,12 @@ from workbench.decoders.share_groups import SHARE_GROUP_TYPES
 from workbench.decoders.streams_groups import STREAMS_GROUP_TYPES
 from workbench.decoders.typed_records import RecordType, record_type
 from workbench.errors import CorruptRecordError
-from workbench.record.message_schema import Message, declare
+from workbench.record.message_schema import Message, message
 
 _VERSION: Final = struct.Struct(">h")
 
-SUBSCRIPTION: Final = declare(
-    "ConsumerProtocolSubscription",
-    """
-    topics: [string]
-    userData: ?bytes
-    ownedPartitions: [
-        topic: string
-        partitions: [int32]
-    ] versions 1+
-    generationId: int32 = -1 versions 2+
-    rackId: ?string versions 3+
-    """,
-    highest=3,
-    flexible=None,
-)
-ASSIGNMENT: Final = declare(
-    "ConsumerProtocolAssignment",
-    """
-    assignedPartitions: [
-        topic: string
-        partitions: [int32]
-    ]
-    userData: ?bytes
-    """,
-    highest=3,
-    flexible=None,
-)
+SUBSCRIPTION: Final = message("ConsumerProtocolSubscription")
+ASSIGNMENT: Final = message("ConsumerProtocolAssignment")
 
 
 def _expand_members(group: dict[str, Any]) -> None:
@@ -54,11 +29,11 @@ def _expand_members(group: dict[str, Any]) -> None:
     if group["protocolType"] != "consumer":
         return
     for member in group["members"]:
-        for name, message in (("subscription", SUBSCRIPTION), ("assignment", ASSIGNMENT)):
-            member[name] = decoded(message, member[name])
+        for name, known in (("subscription", SUBSCRIPTION), ("assignment", ASSIGNMENT)):
+            member[name] = decoded(known, member[name])
 
 
-def decoded(message: Message, data: bytes) -> Any:
+def decoded(known: Message, data: bytes) -> Any:
     """Return the fields of a subscription or assignment; bytes that do not fit as they are."""
     if len(data) < _VERSION.size:
         return data
@@ -67,58 +42,18 @@ def decoded(message: Message, data: bytes) -> Any:
         return data
     try:
         # A newer version only appends fields.
-        values, _ = message.decode(data, min(version, message.highest), _VERSION.size)
+        values, _ = known.decode(data, min(version, known.highest), _VERSION.size)
     except CorruptRecordError:
         return data
     return values
 
 
-_OFFSET_COMMIT: Final = record_type(
-    "OffsetCommit",
-    """
-    group: string
-    topic: string
-    partition: int32
-    """,
-    """
-    offset: int64
-    leaderEpoch: int32 = -1 versions 3+
-    metadata: string
-    commitTimestamp: int64
-    expireTimestamp: int64 = -1 versions 1-1
-    topicId: uuid tag 0 versions 4+
-    """,
-    highest=4,
-    flexible=4,
-)
+_OFFSET_COMMIT: Final = record_type("OffsetCommit")
 
 TYPES: Final[dict[int, RecordType]] = {
     0: _OFFSET_COMMIT,
     1: _OFFSET_COMMIT,
-    2: record_type(
-        "GroupMetadata",
-        "group: string",
-        """
-        protocolType: string
-        generation: int32
-        protocol: ?string
-        leader: ?string
-        currentStateTimestamp: int64 = -1 versions 2+
-        members: [
-            memberId: string
-            groupInstanceId: ?string versions 3+
-            clientId: string
-            clientHost: string
-            rebalanceTimeout: int32 = -1 versions 1+
-            sessionTimeout: int32
-            subscription: bytes
-            assignment: bytes
-        ]
-        """,
-        highest=4,
-        flexible=4,
-        refine=_expand_members,
-    ),
+    2: record_type("GroupMetadata", refine=_expand_members),
     **CONSUMER_GROUP_TYPES,
     **SHARE_GROUP_TYPES,
     **STREAMS_GROUP_TYPES,

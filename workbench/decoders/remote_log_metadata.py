@@ -8,73 +8,13 @@ from typing import Any, Final
 from workbench.decoders import api_records
 from workbench.decoders.decoder import Bytes, Decoder
 from workbench.decoders.hex import decode
-from workbench.record.message_schema import Message, declare
-
-_TOPIC_ID_PARTITION: Final = """
-    topicIdPartition: {
-        name: string
-        id: uuid
-        partition: int32
-    }
-"""
-_SEGMENT_ID: Final = f"""
-    remoteLogSegmentId: {{
-        {_TOPIC_ID_PARTITION}
-        id: uuid
-    }}
-"""
-_SEGMENT: Final = """
-    startOffset: int64
-    endOffset: int64
-    brokerId: int32
-    maxTimestampMs: int64
-    eventTimestampMs: int64
-    segmentLeaderEpochs: [
-        leaderEpoch: int32
-        offset: int64
-    ]
-    segmentSizeInBytes: int32
-    customMetadata: ?bytes
-    remoteLogSegmentState: int8
-    txnIndexEmpty: bool tag 0
-"""
+from workbench.record.message_schema import Message, message
 
 MESSAGES: Final[dict[int, Message]] = {
-    0: declare(
-        "RemoteLogSegmentMetadataRecord",
-        f"""
-        {_SEGMENT_ID}
-        {_SEGMENT}
-        brokerLeaderEpoch: int32 tag 1 versions 1+
-        """,
-        highest=1,
-    ),
-    1: declare(
-        "RemoteLogSegmentMetadataUpdateRecord",
-        f"""
-        {_SEGMENT_ID}
-        brokerId: int32
-        eventTimestampMs: int64
-        customMetadata: ?bytes
-        remoteLogSegmentState: int8
-        """,
-    ),
-    2: declare(
-        "RemotePartitionDeleteMetadataRecord",
-        f"""
-        {_TOPIC_ID_PARTITION}
-        brokerId: int32
-        eventTimestampMs: int64
-        remotePartitionDeleteState: int8
-        """,
-    ),
-    3: declare(
-        "RemoteLogSegmentMetadataSnapshotRecord",
-        f"""
-        segmentId: uuid
-        {_SEGMENT}
-        """,
-    ),
+    0: message("RemoteLogSegmentMetadataRecord"),
+    1: message("RemoteLogSegmentMetadataUpdateRecord"),
+    2: message("RemotePartitionDeleteMetadataRecord"),
+    3: message("RemoteLogSegmentMetadataSnapshotRecord"),
 }
 
 SEGMENT_STATE_NAMES: Final = {

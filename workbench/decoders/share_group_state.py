@@ -12,46 +12,9 @@ from workbench.decoders import typed_records
 from workbench.decoders.decoder import Bytes, Decoder
 from workbench.decoders.typed_records import RecordType, record_type
 
-_KEY: Final = """
-    groupId: string
-    topicId: uuid
-    partition: int32
-"""
-_STATE_BATCHES: Final = """
-    stateBatches: [
-        firstOffset: int64
-        lastOffset: int64
-        deliveryState: int8
-        deliveryCount: int16
-    ]
-"""
-
 TYPES: Final[dict[int, RecordType]] = {
-    0: record_type(
-        "ShareSnapshot",
-        _KEY,
-        f"""
-        snapshotEpoch: int32
-        stateEpoch: int32
-        leaderEpoch: int32
-        startOffset: int64
-        deliveryCompleteCount: int32 = -1 tag 0
-        createTimestamp: int64
-        writeTimestamp: int64
-        {_STATE_BATCHES}
-        """,
-    ),
-    1: record_type(
-        "ShareUpdate",
-        _KEY,
-        f"""
-        snapshotEpoch: int32
-        leaderEpoch: int32
-        startOffset: int64
-        deliveryCompleteCount: int32 = -1 tag 0
-        {_STATE_BATCHES}
-        """,
-    ),
+    0: record_type("ShareSnapshot"),
+    1: record_type("ShareUpdate"),
 }
 
 

@@ -7,69 +7,14 @@ Kafka: ShareGroupMetadataValue and its neighbors (4.3)
 
 from typing import Final
 
-from workbench.decoders.consumer_groups import PARTITION_METADATA, TOPIC_PARTITIONS
-from workbench.decoders.typed_records import GROUP_KEY, MEMBER_KEY, RecordType, record_type
+from workbench.decoders.typed_records import RecordType, record_type
 
 SHARE_GROUP_TYPES: Final[dict[int, RecordType]] = {
-    9: record_type("ShareGroupPartitionMetadata", GROUP_KEY, PARTITION_METADATA),
-    10: record_type(
-        "ShareGroupMemberMetadata",
-        MEMBER_KEY,
-        """
-        rackId: ?string
-        clientId: string
-        clientHost: string
-        subscribedTopicNames: [string]
-        """,
-    ),
-    11: record_type(
-        "ShareGroupMetadata",
-        GROUP_KEY,
-        """
-        epoch: int32
-        metadataHash: int64
-        """,
-    ),
-    12: record_type(
-        "ShareGroupTargetAssignmentMetadata",
-        GROUP_KEY,
-        """
-        assignmentEpoch: int32
-        assignmentTimestamp: int64 tag 0
-        """,
-    ),
-    13: record_type("ShareGroupTargetAssignmentMember", MEMBER_KEY, TOPIC_PARTITIONS),
-    14: record_type(
-        "ShareGroupCurrentMemberAssignment",
-        MEMBER_KEY,
-        """
-        memberEpoch: int32
-        previousMemberEpoch: int32
-        state: int8
-        assignedPartitions: [
-            topicId: uuid
-            partitions: [int32]
-        ]
-        """,
-    ),
-    15: record_type(
-        "ShareGroupStatePartitionMetadata",
-        GROUP_KEY,
-        """
-        initializingTopics: [
-            topicId: uuid
-            topicName: string
-            partitions: [int32]
-        ]
-        initializedTopics: [
-            topicId: uuid
-            topicName: string
-            partitions: [int32]
-        ]
-        deletingTopics: [
-            topicId: uuid
-            topicName: string
-        ]
-        """,
-    ),
+    9: record_type("ShareGroupPartitionMetadata"),
+    10: record_type("ShareGroupMemberMetadata"),
+    11: record_type("ShareGroupMetadata"),
+    12: record_type("ShareGroupTargetAssignmentMetadata"),
+    13: record_type("ShareGroupTargetAssignmentMember"),
+    14: record_type("ShareGroupCurrentMemberAssignment"),
+    15: record_type("ShareGroupStatePartitionMetadata"),
 }

@@ -20,30 +20,7 @@ STATUS_NAMES: Final = {
     7: "PrepareEpochFence",
 }
 
-TYPES: Final[dict[int, RecordType]] = {
-    0: record_type(
-        "TransactionLog",
-        "transactionalId: string",
-        """
-        producerId: int64
-        previousProducerId: int64 = -1 tag 0 versions 1+
-        nextProducerId: int64 = -1 tag 1 versions 1+
-        producerEpoch: int16
-        transactionTimeoutMs: int32
-        transactionStatus: int8
-        transactionPartitions: ?[
-            topic: string
-            partitionIds: [int32]
-        ]
-        transactionLastUpdateTimestampMs: int64
-        transactionStartTimestampMs: int64
-        clientTransactionVersion: int16 tag 2 versions 1+
-        nextProducerEpoch: int16 = -1 tag 3 versions 1+
-        """,
-        highest=1,
-        flexible=1,
-    ),
-}
+TYPES: Final[dict[int, RecordType]] = {0: record_type("TransactionLog")}
 
 
 def decode_key(data: Bytes | None) -> Any:

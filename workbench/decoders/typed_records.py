@@ -15,12 +15,9 @@ from typing import Any, Final, NamedTuple
 
 from workbench.decoders.decoder import Bytes, failure, printable, problem_of
 from workbench.errors import CorruptRecordError, UnsupportedFormatError
-from workbench.record.message_schema import Message, declare
+from workbench.record.message_schema import Message, message
 
 _INT16: Final = struct.Struct(">h")
-
-GROUP_KEY: Final = "groupId: string"
-MEMBER_KEY: Final = "groupId: string\nmemberId: string"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,27 +36,9 @@ class RecordType:
     refine: Callable[[dict[str, Any]], None] | None = field(default=None)
 
 
-def record_type(
-    name: str,
-    key: str,
-    value: str,
-    *,
-    highest: int = 0,
-    flexible: int | None = 0,
-    refine: Callable[[dict[str, Any]], None] | None = None,
-) -> RecordType:
-    """Return the type with these messages, in the notation of `record.message_schema`.
-
-    Args:
-        highest: the value's highest version.
-        flexible: the value's first flexible version.
-    """
-    return RecordType(
-        name,
-        declare(f"{name}Key", key, flexible=None),
-        declare(f"{name}Value", value, highest=highest, flexible=flexible),
-        refine,
-    )
+def record_type(name: str, refine: Callable[[dict[str, Any]], None] | None = None) -> RecordType:
+    """Return the type whose messages are ``<name>Key`` and ``<name>Value``."""
+    return RecordType(name, message(f"{name}Key"), message(f"{name}Value"), refine)
 
 
 class Key(NamedTuple):
@@ -98,7 +77,7 @@ def read_key(types: dict[int, RecordType], data: Bytes) -> Key:
     known = types.get(type_id)
     if known is None:
         return Key(type_id, None, {})
-    return Key(type_id, known, known.key.decode(data, 0, _INT16.size)[0])
+    return Key(type_id, known, known.key.decode(data, known.key.lowest, _INT16.size)[0])
 
 
 def read_value(known: RecordType, data: Bytes, *, refines: bool = True) -> Value:

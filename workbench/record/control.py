@@ -24,63 +24,18 @@ from workbench.layout.control_records import (
     SNAPSHOT_HEADER,
 )
 from workbench.layout.structure import as_struct
-from workbench.record.message_schema import Message, declare
+from workbench.record.message_schema import Message, message
 
 _KEY: Final = as_struct(CONTROL_KEY)
 _MARKER: Final = as_struct(END_TRANSACTION)
 _VERSION: Final = struct.Struct(">h")
 
 MESSAGES: Final[dict[int, Message]] = {
-    LEADER_CHANGE: declare(
-        "LeaderChangeMessage",
-        """
-        version: int16
-        leaderId: int32
-        voters: [
-            voterId: int32
-            voterDirectoryId: uuid versions 1+
-        ]
-        grantingVoters: [
-            voterId: int32
-            voterDirectoryId: uuid versions 1+
-        ]
-        """,
-        highest=1,
-    ),
-    SNAPSHOT_HEADER: declare(
-        "SnapshotHeaderRecord",
-        """
-        version: int16
-        lastContainedLogTimestamp: int64
-        """,
-    ),
-    SNAPSHOT_FOOTER: declare("SnapshotFooterRecord", "version: int16"),
-    KRAFT_VERSION: declare(
-        "KRaftVersionRecord",
-        """
-        version: int16
-        kRaftVersion: int16
-        """,
-    ),
-    KRAFT_VOTERS: declare(
-        "VotersRecord",
-        """
-        version: int16
-        voters: [
-            voterId: int32
-            voterDirectoryId: uuid
-            endpoints: [
-                name: string
-                host: string
-                port: uint16
-            ]
-            kRaftVersionFeature: {
-                minSupportedVersion: int16
-                maxSupportedVersion: int16
-            }
-        ]
-        """,
-    ),
+    LEADER_CHANGE: message("LeaderChangeMessage"),
+    SNAPSHOT_HEADER: message("SnapshotHeaderRecord"),
+    SNAPSHOT_FOOTER: message("SnapshotFooterRecord"),
+    KRAFT_VERSION: message("KRaftVersionRecord"),
+    KRAFT_VOTERS: message("VotersRecord"),
 }
 
 

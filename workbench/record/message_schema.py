@@ -1,34 +1,35 @@
-"""Kafka's versioned messages: one declaration for each, one reader and one writer for all.
+"""Kafka's versioned messages: Kafka's own declarations, one reader and one writer for all.
 
-A message is declared as text, one line per field, in the order of the bytes:
-
-    name: type [= default] [tag N] [versions A+ | A-B]
-
-Types: int8 int16 uint16 int32 int64 float64 bool string bytes uuid, ``[type]`` for an array, ``{``
-and ``}`` or ``[`` and ``]`` around lines of fields for a struct or an array of them, ``?`` before
-a nullable type. The default of a struct is ``null`` or ``{}``, of an array ``null`` or ``[]``.
+Kafka declares each message in a JSON file, from which its build makes Java classes. The files are
+kept here as they are, in a folder for each version of Kafka (`messages/4.3.1/FetchRequest.json`).
+A version of a message is read by the newest Kafka that knows it: what Kafka 4.0 has removed is in
+the folder of 3.9.1.
 
 Since the first *flexible* version, lengths are unsigned varints of n + 1 and every struct ends
 with tagged fields: those that have a tag, when they differ from their default.
 
-Values are those of JSON, but bytes remain bytes. A uuid is its text: 22 characters of URL-safe
-base64.
+Values are those of JSON by the names of the fields, ``camelCase``, but bytes remain bytes. A uuid
+is its text: 22 characters of URL-safe base64. A field that is not given has Kafka's default; but
+one that may be null is null, unless it is tagged.
 
-Kafka: org.apache.kafka.common.protocol.Message and the classes generated for it (4.2)
+Kafka: org.apache.kafka.message.MessageGenerator, FieldSpec, MessageSpec (4.3)
 """
 
 import base64
 import copy
+import json
+import os
 import re
 import struct
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any, Final
 
 from workbench.errors import CorruptRecordError, UnsupportedFormatError
 from workbench.record import varint
 
-LATEST: Final = 1 << 15  # the last version of a field that still exists
 NULL_UUID: Final = "A" * 22
 UNKNOWN_TAGS: Final = "unknownTaggedFields"  # {tag: bytes}; present when there are any
 
@@ -41,53 +42,115 @@ _NUMBERS: Final = {
 }  # fmt: skip
 _DEFAULTS: Final[dict[str, Any]] = {
     **dict.fromkeys(_NUMBERS, 0), "bool": False, "float64": 0.0, "string": "", "bytes": b"",
-    "uuid": NULL_UUID,
+    "records": b"", "uuid": NULL_UUID,
 }  # fmt: skip
+PLAIN_STRING: Final = "plain string"
+"""Type of a string that is not compact in flexible versions: the client id of a header."""
 
 _LARGE: Final = 1 << 12  # bytes of a field that is worth a part of its own
+_FOLDER: Final = os.path.join(os.path.dirname(__file__), "messages")
+_TRUNK: Final = "trunk"  # the folder of what no release has yet
+_COMMENT: Final = re.compile(r"^\s*//.*$", re.MULTILINE)
 
 Bytes = bytes | memoryview
+Declaration = Mapping[str, Any]
+"""A message as in Kafka's file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a struct.
+    """One field of a struct, in one version.
 
     Attributes:
-        name: as in Kafka's definition.
-        type: name of a type, or the fields of a struct.
+        name: as in Kafka's definition, but for the first letter.
+        type: name of a type, or a struct.
         is_array: the value is a list of that type.
         is_nullable: the value may be None.
         tag: the field's tag if it is a tagged field; otherwise None.
-        first, last: the versions that have the field, both inclusive.
-        default: the value in versions without the field.
+        default: the value of a field that is not given.
+        number: packs one value of a type of numbers; otherwise None.
     """
 
     name: str
-    type: "str | tuple[Field, ...]"
+    type: "str | Struct"
     is_array: bool
     is_nullable: bool
     tag: int | None
-    first: int
-    last: int
     default: Any
+    number: struct.Struct | None
 
 
 @dataclass(frozen=True, slots=True)
+class Struct:
+    """The fields of a struct, in one version.
+
+    Attributes:
+        fields: in the order of the bytes, and tagged fields where Kafka's definition has them.
+        tagged: the tagged fields by tag.
+        is_flexible: whether it ends with tagged fields, and lengths are varints.
+    """
+
+    fields: tuple[Field, ...]
+    tagged: Mapping[int, Field]
+    is_flexible: bool
+
+
 class Message:
     """A declared message.
 
-    Attributes:
+    Args:
         name: as in Kafka's definition.
-        fields: in the order of the bytes.
-        highest: its versions are 0 to this one.
-        flexible: the first flexible version; None when there is none.
+        declarations: Kafka's definitions, the newest first; None: those of the files.
     """
 
-    name: str
-    fields: tuple[Field, ...]
-    highest: int
-    flexible: int | None
+    def __init__(self, name: str, declarations: Sequence[Declaration] | None = None) -> None:
+        self.name = name
+        self._given = declarations
+        self._structs: dict[int, Struct] = {}
+
+    @cached_property
+    def _eras(self) -> list[tuple[range, Declaration]]:
+        declarations = _declared(self.name) if self._given is None else self._given
+        return [(_versions(each["validVersions"]), each) for each in declarations]
+
+    @cached_property
+    def lowest(self) -> int:
+        """The first version that is declared."""
+        return min(each.start for each, _ in self._eras)
+
+    @cached_property
+    def highest(self) -> int:
+        """The last version."""
+        return max(each[-1] for each, _ in self._eras)
+
+    def is_flexible(self, version: int) -> bool:
+        """Return whether messages of a version have tagged fields.
+
+        Raises:
+            UnsupportedFormatError: the version is not declared.
+        """
+        return self.struct(version).is_flexible
+
+    def struct(self, version: int, at: int | None = None) -> Struct:
+        """Return the fields of a version.
+
+        Raises:
+            UnsupportedFormatError: the version is not declared.
+        """
+        found = self._structs.get(version)
+        if found is None:
+            declared = self._declaration(version, at)
+            found = self._structs[version] = _Declared(declared, version).struct(declared["fields"])
+        return found
+
+    def _declaration(self, version: int, at: int | None) -> Declaration:
+        for versions, declared in self._eras:
+            if version in versions:
+                return declared
+        expected = f"{self.lowest} to {self.highest}"
+        raise UnsupportedFormatError(
+            None, at, f"{self.name} has version {version} (expected {expected})"
+        )
 
     def decode(self, data: Bytes, version: int, at: int = 0) -> tuple[dict[str, Any], int]:
         """Return the values by field name, and the position after the message.
@@ -104,10 +167,8 @@ class Message:
             CorruptRecordError: a length does not fit, or a field is null that must not be; with the
                 position in ``data``.
         """
-        self._check_version(version, at)
-        return MessageReader(data, version, flexible=self.is_flexible(version)).struct(
-            self.fields, at
-        )
+        fields = self.struct(version, at)
+        return MessageReader(data, flexible=fields.is_flexible).struct(fields, at)
 
     def decode_counted(
         self, data: Bytes, version: int, at: int, most_items: int
@@ -122,9 +183,9 @@ class Message:
         Raises:
             UnsupportedFormatError, CorruptRecordError: see `decode`; or the elements are too many.
         """
-        self._check_version(version, at)
-        reader = MessageReader(data, version, flexible=self.is_flexible(version), items=most_items)
-        values, _ = reader.struct(self.fields, at)
+        fields = self.struct(version, at)
+        reader = MessageReader(data, flexible=fields.is_flexible, items=most_items)
+        values, _ = reader.struct(fields, at)
         return values, most_items - reader.items_left
 
     def encode(self, values: dict[str, Any], version: int) -> bytes:
@@ -133,10 +194,8 @@ class Message:
         Raises:
             UnsupportedFormatError: the version is not declared.
         """
-        self._check_version(version, None)
-        out = bytearray()
-        writer = _Writer(out, version, flexible=self.is_flexible(version))
-        writer.struct(self.fields, values)
+        fields, out = self.struct(version), bytearray()
+        _Writer(out, flexible=fields.is_flexible).struct(fields, values)
         return bytes(out)
 
     def encode_parts(self, values: dict[str, Any], version: int) -> list[bytes]:
@@ -145,113 +204,135 @@ class Message:
         Raises:
             UnsupportedFormatError: the version is not declared.
         """
-        self._check_version(version, None)
-        writer = _PartsWriter(bytearray(), version, flexible=self.is_flexible(version))
-        writer.struct(self.fields, values)
+        fields = self.struct(version)
+        writer = _PartsWriter(bytearray(), flexible=fields.is_flexible)
+        writer.struct(fields, values)
         return [*writer.parts, bytes(writer.out)]
 
-    def _check_version(self, version: int, at: int | None) -> None:
-        if not 0 <= version <= self.highest:
-            raise UnsupportedFormatError(
-                None, at, f"{self.name} has version {version} (expected 0 to {self.highest})"
-            )
 
-    def is_flexible(self, version: int) -> bool:
-        """Return whether messages of a version have tagged fields."""
-        return self.flexible is not None and version >= self.flexible
+@cache
+def message(name: str) -> Message:
+    """Return the message of a name; its files are read when it is first needed."""
+    return Message(name)
 
 
-def declare(name: str, text: str, *, highest: int = 0, flexible: int | None = 0) -> Message:
-    """Return the message that ``text`` describes, in the notation of this module."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    fields, rest = _parse_fields(lines)
-    assert not rest, f"{name}: left over {rest}"
-    return Message(name, fields, highest, flexible)
+@cache
+def _kafkas() -> list[str]:
+    """Return the folders, the newest version of Kafka first."""
+    folders = [each for each in os.listdir(_FOLDER) if each == _TRUNK or each[0].isdigit()]
+    return sorted(
+        folders,
+        key=lambda name: (
+            name == _TRUNK,
+            [int(part) for part in name.split(".") if part.isdigit()],
+        ),
+        reverse=True,
+    )
 
 
-_LINE: Final = re.compile(
-    r"(?P<name>\w+): (?P<nullable>\??)(?P<open>[\[{]?)(?P<type>\w*)(?P<close>[\]}]?)(?P<tail>.*)"
-)
-_TAIL: Final = re.compile(
-    r"( = (?P<default>\S+))?( tag (?P<tag>\d+))?( versions (?P<first>\d+)(-(?P<last>\d+)|\+))?"
-)
+def _declared(name: str) -> list[Declaration]:
+    paths = [os.path.join(_FOLDER, kafka, f"{name}.json") for kafka in _kafkas()]
+    found = []
+    for path in filter(os.path.exists, paths):
+        with open(path, encoding="utf-8") as file:
+            found.append(json.loads(_COMMENT.sub("", file.read())))
+    assert found, f"no version of Kafka has a message {name}"
+    return found
 
 
-def _parse_fields(lines: list[str]) -> tuple[tuple[Field, ...], list[str]]:
-    """Return the fields up to the line that closes them, and the lines after it."""
-    fields = []
-    while lines and lines[0][0] not in "]}":
-        line = _LINE.fullmatch(lines[0])
-        assert line is not None, lines[0]
-        lines = lines[1:]
-        kind: str | tuple[Field, ...] = line["type"]
-        tail = line["tail"]
-        if not kind:  # the fields follow; the rest of the declaration is after the bracket
-            kind, lines = _parse_fields(lines)
-            tail, lines = lines[0][1:], lines[1:]
-        extra = _TAIL.fullmatch(tail)
-        assert extra is not None, tail
-        fields.append(
-            Field(
-                name=line["name"],
-                type=kind,
-                is_array=line["open"] == "[",
-                is_nullable=bool(line["nullable"]),
-                tag=None if extra["tag"] is None else int(extra["tag"]),
-                first=int(extra["first"] or 0),
-                last=int(extra["last"] or LATEST),
-                default=_default(line, kind, extra["default"]),
-            )
+def _versions(text: str) -> range:
+    """Return the versions of "3+", "1-4", "2" or "none"."""
+    if text == "none":
+        return range(0)
+    if text.endswith("+"):
+        return range(int(text[:-1]), sys.maxsize)
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
+class _Declared:
+    """Makes the structs of one version of a declaration."""
+
+    def __init__(self, declared: Declaration, version: int) -> None:
+        self._version = version
+        self._shared = {each["name"]: each["fields"] for each in declared.get("commonStructs", ())}
+        self._is_flexible = self._has(declared, "flexibleVersions")
+
+    def _has(self, declared: Declaration, *names: str) -> bool:
+        """Return whether the version is in the first of some ranges that is declared."""
+        texts = (declared[name] for name in names if name in declared)
+        return self._version in _versions(next(texts, "none"))
+
+    def struct(self, declared: Sequence[Declaration]) -> Struct:
+        """Return the struct with the fields that are there in the version."""
+        there = [each for each in declared if self._has(each, "versions", "taggedVersions")]
+        fields = tuple(map(self._field, there))
+        tagged = {field.tag: field for field in fields if field.tag is not None}
+        return Struct(fields, tagged, self._is_flexible)
+
+    def _field(self, declared: Declaration) -> Field:
+        name, element = declared["name"], declared["type"].removeprefix("[]")
+        inner = declared.get("fields") or self._shared.get(element)
+        kind = element if inner is None else self.struct(inner)
+        if declared.get("flexibleVersions") == "none":
+            kind = PLAIN_STRING
+        tag = declared["tag"] if self._has(declared, "taggedVersions") else None
+        is_array = declared["type"] != element
+        is_nullable = self._has(declared, "nullableVersions")
+        text = str(declared.get("default") or "")
+        if text == "null" or (is_nullable and tag is None and not text):
+            default = None
+        else:
+            default = [] if is_array else _default(kind, text)
+        return Field(
+            name=name[0].lower() + name[1:],
+            type=kind,
+            is_array=is_array,
+            is_nullable=is_nullable,
+            tag=tag,
+            default=default,
+            number=_NUMBERS.get(kind) if isinstance(kind, str) else None,
         )
-    return tuple(fields), lines
 
 
-def _default(line: re.Match[str], kind: str | tuple[Field, ...], text: str | None) -> Any:
-    if text == "null" or (text is None and line["nullable"]):
-        return None
-    if line["open"] == "[":
-        return []
-    if isinstance(kind, tuple):
-        assert text in (None, "{}"), text
-        return {field.name: field.default for field in kind}
-    if text in ("true", "false"):
-        return text == "true"
-    return _DEFAULTS[kind] if text is None else int(text)
+def _default(kind: str | Struct, text: str) -> Any:
+    if isinstance(kind, Struct):
+        return {each.name: each.default for each in kind.fields}
+    if text.lower() in {"true", "false"}:
+        return text.lower() == "true"
+    return int(text, 0) if text else _DEFAULTS[kind]
 
 
 class MessageReader:
     """Reads one message; every method takes a position and returns a value and the next one."""
 
-    def __init__(
-        self, data: Bytes, version: int, *, flexible: bool, items: int = sys.maxsize
-    ) -> None:
+    def __init__(self, data: Bytes, *, flexible: bool, items: int = sys.maxsize) -> None:
         self.data = data
         self.size = len(data)
-        self.version = version
         self.flexible = flexible
         self.items_left = items
 
-    def struct(self, fields: tuple[Field, ...], at: int) -> tuple[dict[str, Any], int]:
+    def struct(self, of: Struct, at: int) -> tuple[dict[str, Any], int]:
         """Read the fields of a struct."""
         values: dict[str, Any] = {}
-        for field in fields:
-            if not field.first <= self.version <= field.last:
-                continue
+        for field in of.fields:
             if field.tag is None:
                 values[field.name], at = self.field(field, at)
-            elif self.flexible:
+            else:
                 values[field.name] = copy.copy(field.default)
-        if self.flexible:
-            at = self.tagged(fields, values, at)
+        if of.is_flexible:
+            at = self.tagged(of, values, at)
         return values, at
 
-    def tagged(self, fields: tuple[Field, ...], values: dict[str, Any], at: int) -> int:
+    def tagged(self, of: Struct, values: dict[str, Any], at: int) -> int:
         """Read the tagged fields at the end of a struct into ``values``."""
+        if at < self.size and not self.data[at]:
+            return at + 1
         count, at = varint.decode_unsigned(self.data, at)
         for _ in range(count):
             tag, size, at = self.tag(at)
             end = self.end(at, size, "a tagged field")
-            known = next((f for f in fields if f.tag == tag and f.name in values), None)
+            known = of.tagged.get(tag)
             if known is None:
                 values.setdefault(UNKNOWN_TAGS, {})[tag] = bytes(self.data[at:end])
             else:
@@ -282,6 +363,14 @@ class MessageReader:
         self.items_left -= count
         if self.items_left < 0:
             raise CorruptRecordError(None, at, f"{field.name} has {count} elements too many")
+        return self.items(field, count, at)
+
+    def items(self, field: Field, count: int, at: int) -> tuple[list[Any], int]:
+        """Read the elements of an array."""
+        if field.number is not None:
+            end = self.end(at, count * field.number.size, field.name)
+            numbers = struct.unpack_from(f">{count}{field.number.format[1:]}", self.data, at)
+            return list(numbers), end
         items = []
         for _ in range(count):
             item, at = self.value(field, at)
@@ -290,25 +379,30 @@ class MessageReader:
 
     def value(self, field: Field, at: int) -> tuple[Any, int]:
         """Read a field that is no array, or one element of an array."""
-        kind = field.type
-        if isinstance(kind, tuple):
+        number, kind = field.number, field.type
+        if number is not None:
+            if number.size > self.size - at:
+                self.end(at, number.size, str(kind))
+            return number.unpack_from(self.data, at)[0], at + number.size
+        if isinstance(kind, Struct):
             if field.is_nullable and not field.is_array:
                 is_null, at = self.struct_is_null(field, at)
                 if is_null:
                     return None, at
             return self.struct(kind, at)
-        if kind in _NUMBERS:
-            return self.number(kind, at)
         if kind == "uuid":
             end = self.end(at, 16, field.name)
             return uuid_text(bytes(self.data[at:end])), end
-        size, at = self.length(2 if kind == "string" else 4, at)
+        if kind is PLAIN_STRING:
+            size, at = self.number("int16", at)
+        else:
+            size, at = self.length(2 if kind == "string" else 4, at)
         if size < 0:
             self.check_nullable(field, at)
             return None, at
         end = self.end(at, size, field.name)
         content = bytes(self.data[at:end])
-        return content.decode("utf-8", "replace") if kind == "string" else content, end
+        return content.decode("utf-8", "replace") if kind.endswith("string") else content, end
 
     def struct_is_null(self, field: Field, at: int) -> tuple[bool, int]:
         """Read whether a struct that may be null is."""
@@ -328,6 +422,8 @@ class MessageReader:
     def length(self, width: int, at: int) -> tuple[int, int]:
         """Read the length of a string, bytes or an array; -1 is null."""
         if self.flexible:
+            if at < self.size and self.data[at] < 0x80:
+                return self.data[at] - 1, at + 1
             size, at = varint.decode_unsigned(self.data, at)
             return size - 1, at
         return self.number("int16" if width == 2 else "int32", at)
@@ -349,47 +445,56 @@ class MessageReader:
 class _Writer:
     """Appends one message to ``out``."""
 
-    def __init__(self, out: bytearray, version: int, *, flexible: bool) -> None:
+    def __init__(self, out: bytearray, *, flexible: bool) -> None:
         self.out = out
-        self.version = version
         self.flexible = flexible
 
-    def struct(self, fields: tuple[Field, ...], values: dict[str, Any]) -> None:
-        tagged: dict[int, bytes] = dict(values.get(UNKNOWN_TAGS, {}))
-        for field in fields:
-            if not field.first <= self.version <= field.last:
-                continue
-            value = values.get(field.name, field.default)
+    def struct(self, of: Struct, values: dict[str, Any]) -> None:
+        for field in of.fields:
             if field.tag is None:
-                self.field(field, value)
-            elif self.flexible and value != field.default:
-                inner = _Writer(bytearray(), self.version, flexible=True)
+                self.field(field, values.get(field.name, field.default))
+        if of.is_flexible:
+            if of.tagged or UNKNOWN_TAGS in values:
+                self.tagged(of, values)
+            else:
+                self.out.append(0)
+
+    def tagged(self, of: Struct, values: dict[str, Any]) -> None:
+        contents: dict[int, bytes] = dict(values.get(UNKNOWN_TAGS, {}))
+        for tag, field in of.tagged.items():
+            value = values.get(field.name, field.default)
+            if value != field.default:
+                inner = _Writer(bytearray(), flexible=True)
                 inner.field(field, value)
-                tagged[field.tag] = bytes(inner.out)
-        if self.flexible:
-            self.out += varint.encode_unsigned(len(tagged))
-            for tag, content in sorted(tagged.items()):
-                self.out += varint.encode_unsigned(tag) + varint.encode_unsigned(len(content))
-                self.out += content
+                contents[tag] = bytes(inner.out)
+        self.out += varint.encode_unsigned(len(contents))
+        for tag, content in sorted(contents.items()):
+            self.out += varint.encode_unsigned(tag) + varint.encode_unsigned(len(content))
+            self.out += content
 
     def field(self, field: Field, value: Any) -> None:
         if not field.is_array:
             self.value(field, value)
             return
         self.length(4, -1 if value is None else len(value))
-        for item in value or ():
+        if not value:
+            return
+        if field.number is not None:
+            self.out += struct.pack(f">{len(value)}{field.number.format[1:]}", *value)
+            return
+        for item in value:
             self.value(field, item)
 
     def value(self, field: Field, value: Any) -> None:
-        kind = field.type
-        if isinstance(kind, tuple):
+        number, kind = field.number, field.type
+        if number is not None:
+            self.out += number.pack(value)
+        elif isinstance(kind, Struct):
             if field.is_nullable and not field.is_array:
                 null = 0xFF if field.tag is None else 0
                 self.out.append(null if value is None else 1)
             if value is not None:
                 self.struct(kind, value)
-        elif kind in _NUMBERS:
-            self.out += _NUMBERS[kind].pack(value)
         elif kind == "uuid":
             self.out += base64.urlsafe_b64decode(value + "==")
         else:
@@ -401,17 +506,19 @@ class _Writer:
         self.out += content
 
     def length(self, width: int, size: int) -> None:
-        if self.flexible:
-            self.out += varint.encode_unsigned(size + 1)
-        else:
+        if not self.flexible:
             self.out += _NUMBERS["int16" if width == 2 else "int32"].pack(size)
+        elif size < 0x7F:
+            self.out.append(size + 1)
+        else:
+            self.out += varint.encode_unsigned(size + 1)
 
 
 class _PartsWriter(_Writer):
     """Appends one message to ``out``, and to `parts` what comes before it."""
 
-    def __init__(self, out: bytearray, version: int, *, flexible: bool) -> None:
-        super().__init__(out, version, flexible=flexible)
+    def __init__(self, out: bytearray, *, flexible: bool) -> None:
+        super().__init__(out, flexible=flexible)
         self.parts: list[bytes] = []
 
     def content(self, content: bytes) -> None:

@@ -3,14 +3,18 @@
 Kafka: org.apache.kafka.common.protocol.Message and the classes generated for it (4.2)
 """
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from workbench.errors import CorruptRecordError
 from workbench.record import varint
-from workbench.record.message_schema import Bytes, Field, Message, MessageReader
+from workbench.record.message_schema import Bytes, Field, Message, MessageReader, Struct
 
 Path = tuple[str | int, ...]
 """Names of fields, and numbers of elements: ``("topics", 0, "partitions", 1)``."""
+
+
+CONTINUES: Final = "continues after these bytes"
+"""The note of a field whose end is missing."""
 
 
 class Span(NamedTuple):
@@ -42,9 +46,10 @@ def message_spans(
         at: where it begins.
         most: how many spans are returned; the rest is one.
     """
-    reader = _Spans(data, version, flexible=message.is_flexible(version), most=most)
+    fields = message.struct(version)
+    reader = _Spans(data, flexible=fields.is_flexible, most=most)
     try:
-        _, end = reader.struct(message.fields, at)
+        _, end = reader.struct(fields, at)
     except _EnoughError as enough:
         reader.close(len(data))
         reader.spans.append(Span(("…",), enough.at, len(data), None, "further fields"))
@@ -66,8 +71,8 @@ class _EnoughError(Exception):
 class _Spans(MessageReader):
     """Reads a message and notes where each field is."""
 
-    def __init__(self, data: Bytes, version: int, *, flexible: bool, most: int) -> None:
-        super().__init__(data, version, flexible=flexible)
+    def __init__(self, data: Bytes, *, flexible: bool, most: int) -> None:
+        super().__init__(data, flexible=flexible)
         self.spans: list[Span] = []
         self._most = most
         self._open: list[int] = []
@@ -89,8 +94,7 @@ class _Spans(MessageReader):
     def close(self, end: int) -> None:
         """End the spans that are open, because the bytes end."""
         for number in self._open:
-            note = "continues after these bytes"
-            self.spans[number] = self.spans[number]._replace(end=end, note=note)
+            self.spans[number] = self.spans[number]._replace(end=end, note=CONTINUES)
 
     def field(self, field: Field, at: int) -> tuple[Any, int]:
         """Note a field, and what it holds."""
@@ -113,6 +117,14 @@ class _Spans(MessageReader):
             self._end(end, size, "null" if size < 0 else "")
         return size, end
 
+    def items(self, field: Field, count: int, at: int) -> tuple[list[Any], int]:
+        """Note each element of an array, numbers too."""
+        items = []
+        for _ in range(count):
+            item, at = self.value(field, at)
+            items.append(item)
+        return items, at
+
     def value(self, field: Field, at: int) -> tuple[Any, int]:
         """Note an element of an array."""
         if not field.is_array:
@@ -123,14 +135,14 @@ class _Spans(MessageReader):
         self._end(end, value, _note(value))
         return value, end
 
-    def tagged(self, fields: tuple[Field, ...], values: dict[str, Any], at: int) -> int:
+    def tagged(self, of: Struct, values: dict[str, Any], at: int) -> int:
         """Note the tagged fields of a struct: their number, and for each its tag and size."""
         count, first = varint.decode_unsigned(self.data, at)
         self._begin("taggedFields", at)
         if count:
             self._begin("count", at)
             self._end(first, count)
-        end = super().tagged(fields, values, at)
+        end = super().tagged(of, values, at)
         self._end(end, count)
         return end
 

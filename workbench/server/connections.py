@@ -22,7 +22,7 @@ from workbench.server.events import Exchange, RequestDone
 from workbench.server.handlers.of_cluster import supported_versions
 from workbench.server.kafka_apis import Answer, KafkaApis
 from workbench.server.limits import ServerLimits
-from workbench.server.protocol.cluster_messages import API_VERSIONS
+from workbench.server.protocol.api_keys import API_VERSIONS, PRODUCE
 from workbench.server.protocol.frames import (
     MOST_ITEMS,
     SIZE,
@@ -32,7 +32,6 @@ from workbench.server.protocol.frames import (
     read_request,
     response_frame,
 )
-from workbench.server.protocol.write_messages import PRODUCE
 from workbench.server.request_trace import RequestTrace
 from workbench.server.sasl import LARGEST_FRAME, SaslAuthenticator
 from workbench.server.sasl import Answer as LoginAnswer

@@ -11,9 +11,8 @@ Kafka: SaslServerAuthenticator, PlainSaslServer (4.2)
 from typing import Any, Final, NamedTuple
 
 from workbench.runtime.error_codes import ErrorCode
-from workbench.server.protocol.cluster_messages import API_VERSIONS
+from workbench.server.protocol.api_keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from workbench.server.protocol.frames import SIZE, Request, read_request, response_frame
-from workbench.server.protocol.sasl_messages import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from workbench.server.security import Passwords
 
 PLAIN: Final = "PLAIN"

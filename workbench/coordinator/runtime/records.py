@@ -66,7 +66,7 @@ def encode_record(
 
     Kafka: CoordinatorRecordSerde.serializeKey, serializeValue (4.2)
     """
-    key_bytes = _NUMBER.pack(type_id) + known.key.encode(key, 0)
+    key_bytes = _NUMBER.pack(type_id) + known.key.encode(key, known.key.lowest)
     if value is None:
         return CoordinatorRecord(key_bytes, None)
     return CoordinatorRecord(key_bytes, _NUMBER.pack(version) + known.value.encode(value, version))

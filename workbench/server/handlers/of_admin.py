@@ -34,7 +34,7 @@ from workbench.server.handlers.stored_access import (
     quota_entries,
     scram_credentials,
 )
-from workbench.server.protocol import admin_messages as messages
+from workbench.server.protocol import api_keys as apis
 from workbench.server.serving import BlockingHandler, Call, Values
 
 _METRICS_ALONE: Final = 0  # version of ListConfigResources that knows client metrics alone
@@ -95,7 +95,7 @@ def change_voters(call: Call) -> Values:
 
     Kafka: KafkaRaftClient.handleAddVoterRequest, handleRemoveVoterRequest (4.2)
     """
-    verb = "removing" if call.request.api is messages.REMOVE_RAFT_VOTER else "adding"
+    verb = "removing" if call.request.api is apis.REMOVE_RAFT_VOTER else "adding"
     level = call.serving.catalog.features.get("kraft.version", 0)
     return {
         "errorCode": ErrorCode.UNSUPPORTED_VERSION,
@@ -418,22 +418,22 @@ def refuse_tokens(call: Call) -> Values:
 
 
 HANDLERS: Final[Mapping[int, BlockingHandler]] = {
-    messages.DESCRIBE_QUORUM.key: describe_quorum,
-    messages.ADD_RAFT_VOTER.key: change_voters,
-    messages.REMOVE_RAFT_VOTER.key: change_voters,
-    messages.UNREGISTER_BROKER.key: unregister_broker,
-    messages.ELECT_LEADERS.key: elect_leaders,
-    messages.ALTER_PARTITION_REASSIGNMENTS.key: alter_partition_reassignments,
-    messages.LIST_PARTITION_REASSIGNMENTS.key: list_partition_reassignments,
-    messages.LIST_CONFIG_RESOURCES.key: list_config_resources,
-    messages.UPDATE_FEATURES.key: update_features,
-    messages.DESCRIBE_ACLS.key: describe_acls,
-    messages.CREATE_ACLS.key: change_acls,
-    messages.DELETE_ACLS.key: change_acls,
-    messages.DESCRIBE_CLIENT_QUOTAS.key: describe_client_quotas,
-    messages.DESCRIBE_USER_SCRAM_CREDENTIALS.key: describe_user_scram_credentials,
-    messages.DESCRIBE_DELEGATION_TOKEN.key: refuse_tokens,
-    messages.CREATE_DELEGATION_TOKEN.key: refuse_tokens,
-    messages.RENEW_DELEGATION_TOKEN.key: refuse_tokens,
-    messages.EXPIRE_DELEGATION_TOKEN.key: refuse_tokens,
+    apis.DESCRIBE_QUORUM.key: describe_quorum,
+    apis.ADD_RAFT_VOTER.key: change_voters,
+    apis.REMOVE_RAFT_VOTER.key: change_voters,
+    apis.UNREGISTER_BROKER.key: unregister_broker,
+    apis.ELECT_LEADERS.key: elect_leaders,
+    apis.ALTER_PARTITION_REASSIGNMENTS.key: alter_partition_reassignments,
+    apis.LIST_PARTITION_REASSIGNMENTS.key: list_partition_reassignments,
+    apis.LIST_CONFIG_RESOURCES.key: list_config_resources,
+    apis.UPDATE_FEATURES.key: update_features,
+    apis.DESCRIBE_ACLS.key: describe_acls,
+    apis.CREATE_ACLS.key: change_acls,
+    apis.DELETE_ACLS.key: change_acls,
+    apis.DESCRIBE_CLIENT_QUOTAS.key: describe_client_quotas,
+    apis.DESCRIBE_USER_SCRAM_CREDENTIALS.key: describe_user_scram_credentials,
+    apis.DESCRIBE_DELEGATION_TOKEN.key: refuse_tokens,
+    apis.CREATE_DELEGATION_TOKEN.key: refuse_tokens,
+    apis.RENEW_DELEGATION_TOKEN.key: refuse_tokens,
+    apis.EXPIRE_DELEGATION_TOKEN.key: refuse_tokens,
 }

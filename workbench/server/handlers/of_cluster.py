@@ -18,8 +18,7 @@ from workbench.server.broker.broker import Broker
 from workbench.server.handlers.authorized_operations import CLUSTER, TOPIC, operations
 from workbench.server.handlers.error_responses import error_response
 from workbench.server.logs.catalog import PartitionLog
-from workbench.server.protocol import cluster_messages as messages
-from workbench.server.protocol import sasl_messages
+from workbench.server.protocol import api_keys as apis
 from workbench.server.protocol.api_keys import API_KEYS
 from workbench.server.serving import BlockingHandler, Call, Values
 
@@ -302,12 +301,12 @@ def sasl(call: Call) -> Values:
 
 
 HANDLERS: Final[Mapping[int, BlockingHandler]] = {
-    sasl_messages.SASL_HANDSHAKE.key: sasl,
-    sasl_messages.SASL_AUTHENTICATE.key: sasl,
-    messages.API_VERSIONS.key: api_versions,
-    messages.METADATA.key: metadata,
-    messages.DESCRIBE_TOPIC_PARTITIONS.key: describe_topic_partitions,
-    messages.DESCRIBE_CLUSTER.key: describe_cluster,
-    messages.ALTER_REPLICA_LOG_DIRS.key: alter_replica_log_dirs,
-    messages.DESCRIBE_LOG_DIRS.key: describe_log_dirs,
+    apis.SASL_HANDSHAKE.key: sasl,
+    apis.SASL_AUTHENTICATE.key: sasl,
+    apis.API_VERSIONS.key: api_versions,
+    apis.METADATA.key: metadata,
+    apis.DESCRIBE_TOPIC_PARTITIONS.key: describe_topic_partitions,
+    apis.DESCRIBE_CLUSTER.key: describe_cluster,
+    apis.ALTER_REPLICA_LOG_DIRS.key: alter_replica_log_dirs,
+    apis.DESCRIBE_LOG_DIRS.key: describe_log_dirs,
 }

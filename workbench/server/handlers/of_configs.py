@@ -24,7 +24,7 @@ from workbench.files.names import topic_name_problem
 from workbench.inspection.cluster.image import EVERY_BROKER
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.handlers.error_responses import error_response
-from workbench.server.protocol.cluster_messages import DESCRIBE_CONFIGS
+from workbench.server.protocol.api_keys import DESCRIBE_CONFIGS
 from workbench.server.serving import BlockingHandler, Call, Values
 
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32  # resource types

@@ -26,8 +26,7 @@ from workbench.server.handlers.authorized_operations import GROUP, operations
 from workbench.server.handlers.consumer_groups import described_consumer_group
 from workbench.server.handlers.error_responses import error_response
 from workbench.server.handlers.of_configs import MALFORMED
-from workbench.server.protocol import group_messages as messages
-from workbench.server.protocol import write_messages
+from workbench.server.protocol import api_keys as apis
 from workbench.server.serving import BlockingHandler, Call, InThread, Values, WaitingHandler
 
 _OF_GROUPS, _OF_TRANSACTIONS = 0, 1  # key types of a coordinator
@@ -288,18 +287,18 @@ def delete_groups(call: Call) -> Values:
 
 
 WRITES: Final[Mapping[int, BlockingHandler]] = {
-    write_messages.DELETE_GROUPS.key: delete_groups,
+    apis.DELETE_GROUPS.key: delete_groups,
 }
 HANDLERS: Final[Mapping[int, BlockingHandler]] = {
-    messages.FIND_COORDINATOR.key: find_coordinator,
-    messages.HEARTBEAT.key: heartbeat,
-    messages.CONSUMER_GROUP_HEARTBEAT.key: consumer_group_heartbeat,
-    messages.LEAVE_GROUP.key: leave_group,
-    messages.DESCRIBE_GROUPS.key: describe_groups,
-    messages.LIST_GROUPS.key: list_groups,
-    messages.CONSUMER_GROUP_DESCRIBE.key: consumer_group_describe,
+    apis.FIND_COORDINATOR.key: find_coordinator,
+    apis.HEARTBEAT.key: heartbeat,
+    apis.CONSUMER_GROUP_HEARTBEAT.key: consumer_group_heartbeat,
+    apis.LEAVE_GROUP.key: leave_group,
+    apis.DESCRIBE_GROUPS.key: describe_groups,
+    apis.LIST_GROUPS.key: list_groups,
+    apis.CONSUMER_GROUP_DESCRIBE.key: consumer_group_describe,
 }
 WAITING: Final[Mapping[int, WaitingHandler]] = {
-    messages.JOIN_GROUP.key: join_group,
-    messages.SYNC_GROUP.key: sync_group,
+    apis.JOIN_GROUP.key: join_group,
+    apis.SYNC_GROUP.key: sync_group,
 }

@@ -14,11 +14,6 @@ from workbench.inspection.time_lookup import TimestampAndOffset
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.budget import ITEM
 from workbench.server.fetch_sessions import Where
-from workbench.server.handlers.error_responses import (
-    failed_epoch,
-    failed_fetch,
-    failed_offset,
-)
 from workbench.server.handlers.topics_by_id import name_of
 from workbench.server.logs.catalog import PartitionLog
 from workbench.server.logs.served_log import (
@@ -27,7 +22,7 @@ from workbench.server.logs.served_log import (
     StorageUnavailableError,
     UnsupportedCompressionError,
 )
-from workbench.server.protocol import log_messages as messages
+from workbench.server.protocol import api_keys as apis
 from workbench.server.serving import BlockingHandler, Call, InThread, Values, WaitingHandler
 
 _READ_COMMITTED: Final = 1
@@ -56,6 +51,19 @@ def check_epoch(log: PartitionLog, epoch: int) -> ErrorCode:
         return ErrorCode.NONE
     is_old = epoch < log.leader_epoch
     return ErrorCode.FENCED_LEADER_EPOCH if is_old else ErrorCode.UNKNOWN_LEADER_EPOCH
+
+
+def _failed_fetch(partition: int, code: ErrorCode) -> Values:
+    """Kafka: FetchResponse.partitionResponse (4.0)."""
+    return {"partitionIndex": partition, "errorCode": code, "highWatermark": -1, "records": b""}
+
+
+def _failed_offset(partition: int, code: ErrorCode) -> Values:
+    return {"partitionIndex": partition, "errorCode": code}
+
+
+def _failed_epoch(partition: int, code: ErrorCode) -> Values:
+    return {"errorCode": code, "partition": partition}
 
 
 # Fetch
@@ -141,7 +149,7 @@ def _fetch_now(
     responses = {}
     for where, name, each in asked:
         found = (
-            failed_fetch(where.partition, ErrorCode.UNKNOWN_TOPIC_ID)
+            _failed_fetch(where.partition, ErrorCode.UNKNOWN_TOPIC_ID)
             if name is None
             else _fetch_partition(call, name, each, left - size, is_first=size == 0)
         )
@@ -159,13 +167,13 @@ def _fetch_partition(call: Call, topic: str, asked: Values, left: int, *, is_fir
     number, offset = asked["partition"], asked["fetchOffset"]
     log = call.serving.catalog.log(topic, number)
     if log is None:
-        return failed_fetch(number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return _failed_fetch(number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     code = check_epoch(log, asked.get("currentLeaderEpoch", NO_EPOCH))
     if code is ErrorCode.FENCED_LEADER_EPOCH and call.version >= _LEADERS_SINCE:
         leader = {"leaderId": call.serving.catalog.node_id, "leaderEpoch": log.leader_epoch}
-        return {**failed_fetch(number, code), "currentLeader": leader}
+        return {**_failed_fetch(number, code), "currentLeader": leader}
     if code is not ErrorCode.NONE:
-        return failed_fetch(number, code)
+        return _failed_fetch(number, code)
     is_committed = call.values["isolationLevel"] == _READ_COMMITTED
     high = log.high_watermark
     # Of stored data, it is only known after a walk through the whole log.
@@ -181,7 +189,7 @@ def _fetch_partition(call: Call, topic: str, asked: Values, left: int, *, is_fir
         "records": b"",
     }
     if not log.log_start_offset <= offset <= high:
-        return failed_fetch(number, ErrorCode.OFFSET_OUT_OF_RANGE)
+        return _failed_fetch(number, ErrorCode.OFFSET_OUT_OF_RANGE)
     most = min(max(asked["partitionMaxBytes"], 0), max(left, 0))
     if offset >= stable or not (most or is_first):
         return result
@@ -189,11 +197,11 @@ def _fetch_partition(call: Call, topic: str, asked: Values, left: int, *, is_fir
     try:
         records = log.read(offset, stable, most, committed=is_committed, first=is_first, zstd=zstd)
     except UnsupportedCompressionError:
-        return failed_fetch(number, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+        return _failed_fetch(number, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     except DamagedBatchError:
-        return failed_fetch(number, ErrorCode.CORRUPT_MESSAGE)
+        return _failed_fetch(number, ErrorCode.CORRUPT_MESSAGE)
     except StorageUnavailableError:
-        return failed_fetch(number, ErrorCode.KAFKA_STORAGE_ERROR)  # clients ask again
+        return _failed_fetch(number, ErrorCode.KAFKA_STORAGE_ERROR)  # clients ask again
     result["cut"] = records.cut
     result["records"] = b"".join(records.parts) if len(records.parts) != 1 else records.parts[0]
     if is_committed:
@@ -220,7 +228,7 @@ def list_offsets(call: Call) -> Values:
 
     def offset(topic: str, asked: Values) -> Values:
         if counts[topic, asked["partitionIndex"]] > 1:
-            return failed_offset(asked["partitionIndex"], ErrorCode.INVALID_REQUEST)
+            return _failed_offset(asked["partitionIndex"], ErrorCode.INVALID_REQUEST)
         return _offset(call, topic, asked, is_committed=is_committed)
 
     return {
@@ -237,13 +245,13 @@ def list_offsets(call: Call) -> Values:
 def _offset(call: Call, topic: str, asked: Values, *, is_committed: bool) -> Values:
     number, timestamp = asked["partitionIndex"], asked["timestamp"]
     if timestamp < EARLIEST_PENDING_UPLOAD or call.version < _SINCE.get(timestamp, 1):
-        return failed_offset(number, ErrorCode.UNSUPPORTED_VERSION)
+        return _failed_offset(number, ErrorCode.UNSUPPORTED_VERSION)
     log = call.serving.catalog.log(topic, number)
     if log is None:
-        return failed_offset(number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return _failed_offset(number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     code = check_epoch(log, asked.get("currentLeaderEpoch", NO_EPOCH))
     if code is not ErrorCode.NONE:
-        return failed_offset(number, code)
+        return _failed_offset(number, code)
     found = _lookup(log, timestamp, is_committed=is_committed)
     epoch = log.leader_epoch if timestamp == LATEST else log.epoch_of(found.offset)
     return {
@@ -298,10 +306,10 @@ def _end_of_epoch(call: Call, topic: str, asked: Values) -> Values:
     number = asked["partition"]
     log = call.serving.catalog.log(topic, number)
     if log is None:
-        return failed_epoch(number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return _failed_epoch(number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     code = check_epoch(log, asked.get("currentLeaderEpoch", NO_EPOCH))
     if code is not ErrorCode.NONE:
-        return failed_epoch(number, code)
+        return _failed_epoch(number, code)
     found = log.leader_epochs.end_offset_for(asked["leaderEpoch"], log.high_watermark)
     epoch, end = (NO_EPOCH, -1) if found is None else found
     return {
@@ -313,7 +321,7 @@ def _end_of_epoch(call: Call, topic: str, asked: Values) -> Values:
 
 
 HANDLERS: Final[Mapping[int, BlockingHandler]] = {
-    messages.LIST_OFFSETS.key: list_offsets,
-    messages.OFFSET_FOR_LEADER_EPOCH.key: offset_for_leader_epoch,
+    apis.LIST_OFFSETS.key: list_offsets,
+    apis.OFFSET_FOR_LEADER_EPOCH.key: offset_for_leader_epoch,
 }
-WAITING: Final[Mapping[int, WaitingHandler]] = {messages.FETCH.key: fetch}
+WAITING: Final[Mapping[int, WaitingHandler]] = {apis.FETCH.key: fetch}

@@ -18,8 +18,7 @@ from workbench.record.message_schema import NULL_UUID
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.handlers.error_responses import error_response
 from workbench.server.handlers.topics_by_id import key_of, name_of
-from workbench.server.protocol import group_messages as messages
-from workbench.server.protocol import write_messages
+from workbench.server.protocol import api_keys as apis
 from workbench.server.serving import BlockingHandler, Call, Values
 
 _NO_EPOCH: Final = -1
@@ -191,9 +190,9 @@ def offset_delete(call: Call) -> Values:
 
 
 WRITES: Final[Mapping[int, BlockingHandler]] = {
-    write_messages.OFFSET_DELETE.key: offset_delete,
+    apis.OFFSET_DELETE.key: offset_delete,
 }
 HANDLERS: Final[Mapping[int, BlockingHandler]] = {
-    messages.OFFSET_COMMIT.key: offset_commit,
-    messages.OFFSET_FETCH.key: offset_fetch,
+    apis.OFFSET_COMMIT.key: offset_commit,
+    apis.OFFSET_FETCH.key: offset_fetch,
 }

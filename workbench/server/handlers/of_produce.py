@@ -18,7 +18,7 @@ from workbench.server.broker.broker import as_leaders_see
 from workbench.server.broker.live_log import LiveLog
 from workbench.server.handlers.error_responses import error_response
 from workbench.server.handlers.topics_by_id import key_of, name_of
-from workbench.server.protocol import write_messages as messages
+from workbench.server.protocol import api_keys as apis
 from workbench.server.serving import BlockingHandler, Call, Values
 
 _MOST_RECORD_ERRORS: Final = 1000  # that are told of one batch
@@ -149,4 +149,4 @@ def _failed(where: TopicPartition, live: LiveLog, error: WorkbenchError) -> Valu
     return result
 
 
-HANDLERS: Final[Mapping[int, BlockingHandler]] = {messages.PRODUCE.key: produce}
+HANDLERS: Final[Mapping[int, BlockingHandler]] = {apis.PRODUCE.key: produce}

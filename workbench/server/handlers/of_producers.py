@@ -12,7 +12,7 @@ from workbench.files.names import topic_name_problem
 from workbench.files.producer_snapshot import ProducerEntry
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.handlers.topics_by_id import distinct_partitions
-from workbench.server.protocol import transaction_messages as messages
+from workbench.server.protocol import api_keys as apis
 from workbench.server.serving import BlockingHandler, Call, Values
 
 _NONE: Final = -1
@@ -117,7 +117,7 @@ def list_transactions(call: Call) -> Values:
 
 
 HANDLERS: Final[Mapping[int, BlockingHandler]] = {
-    messages.DESCRIBE_PRODUCERS.key: describe_producers,
-    messages.DESCRIBE_TRANSACTIONS.key: describe_transactions,
-    messages.LIST_TRANSACTIONS.key: list_transactions,
+    apis.DESCRIBE_PRODUCERS.key: describe_producers,
+    apis.DESCRIBE_TRANSACTIONS.key: describe_transactions,
+    apis.LIST_TRANSACTIONS.key: list_transactions,
 }

@@ -23,7 +23,7 @@ from workbench.server.handlers.of_configs import (
     OF_TOPIC,
     TOPIC,
 )
-from workbench.server.protocol import write_messages as messages
+from workbench.server.protocol import api_keys as apis
 from workbench.server.serving import BlockingHandler, Call, Values
 
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
@@ -274,14 +274,14 @@ def _alter(call: Call, altered: Callable[[Values], dict[str, str | None]]) -> Va
 
 
 CHANGES: Final = frozenset(
-    {messages.CREATE_TOPICS.key, messages.CREATE_PARTITIONS.key, messages.DELETE_TOPICS.key}
+    {apis.CREATE_TOPICS.key, apis.CREATE_PARTITIONS.key, apis.DELETE_TOPICS.key}
 )
 """Requests that may take seconds."""
 HANDLERS: Final[Mapping[int, BlockingHandler]] = {
-    messages.CREATE_TOPICS.key: create_topics,
-    messages.DELETE_TOPICS.key: delete_topics,
-    messages.CREATE_PARTITIONS.key: create_partitions,
-    messages.DELETE_RECORDS.key: delete_records,
-    messages.ALTER_CONFIGS.key: alter_configs,
-    messages.INCREMENTAL_ALTER_CONFIGS.key: incremental_alter_configs,
+    apis.CREATE_TOPICS.key: create_topics,
+    apis.DELETE_TOPICS.key: delete_topics,
+    apis.CREATE_PARTITIONS.key: create_partitions,
+    apis.DELETE_RECORDS.key: delete_records,
+    apis.ALTER_CONFIGS.key: alter_configs,
+    apis.INCREMENTAL_ALTER_CONFIGS.key: incremental_alter_configs,
 }

@@ -17,15 +17,15 @@ from workbench.files.names import TopicPartition
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.broker.broker import as_leaders_see
 from workbench.server.handlers.error_responses import error_response
-from workbench.server.protocol import transaction_messages as messages
+from workbench.server.protocol import api_keys as apis
 from workbench.server.serving import BlockingHandler, Call, Values
 
 _NO_PRODUCER: Final = -1
 _FENCED_SINCE: Final = {
-    messages.INIT_PRODUCER_ID.key: 4,
-    messages.ADD_PARTITIONS_TO_TXN.key: 2,
-    messages.ADD_OFFSETS_TO_TXN.key: 2,
-    messages.END_TXN.key: 2,
+    apis.INIT_PRODUCER_ID.key: 4,
+    apis.ADD_PARTITIONS_TO_TXN.key: 2,
+    apis.ADD_OFFSETS_TO_TXN.key: 2,
+    apis.END_TXN.key: 2,
 }
 """Version of each request since which a fenced producer is told so."""
 _VERSION: Final = TransactionVersion.TV_0
@@ -244,10 +244,10 @@ def _by_topic(codes: Mapping[TopicPartition, ErrorCode]) -> list[Values]:
 
 
 HANDLERS: Final[Mapping[int, BlockingHandler]] = {
-    messages.INIT_PRODUCER_ID.key: init_producer_id,
-    messages.ADD_PARTITIONS_TO_TXN.key: add_partitions_to_txn,
-    messages.ADD_OFFSETS_TO_TXN.key: add_offsets_to_txn,
-    messages.END_TXN.key: end_txn,
-    messages.TXN_OFFSET_COMMIT.key: txn_offset_commit,
-    messages.WRITE_TXN_MARKERS.key: write_txn_markers,
+    apis.INIT_PRODUCER_ID.key: init_producer_id,
+    apis.ADD_PARTITIONS_TO_TXN.key: add_partitions_to_txn,
+    apis.ADD_OFFSETS_TO_TXN.key: add_offsets_to_txn,
+    apis.END_TXN.key: end_txn,
+    apis.TXN_OFFSET_COMMIT.key: txn_offset_commit,
+    apis.WRITE_TXN_MARKERS.key: write_txn_markers,
 }

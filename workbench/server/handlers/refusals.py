@@ -8,40 +8,43 @@ from typing import Final
 
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.handlers.error_responses import error_response
-from workbench.server.protocol import transaction_messages
-from workbench.server.protocol import write_messages as messages
+from workbench.server.handlers.of_configs import TOPIC
+from workbench.server.protocol import api_keys as apis
 from workbench.server.serving import BlockingHandler, Call, Values
 
 _OF_TRANSACTION: Final = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 _CODES: Final[Mapping[int, ErrorCode]] = {
-    messages.PRODUCE.key: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
-    messages.CREATE_TOPICS.key: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
-    messages.DELETE_TOPICS.key: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
-    messages.DELETE_RECORDS.key: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
-    transaction_messages.INIT_PRODUCER_ID.key: ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
-    transaction_messages.ADD_PARTITIONS_TO_TXN.key: _OF_TRANSACTION,
-    transaction_messages.ADD_OFFSETS_TO_TXN.key: _OF_TRANSACTION,
-    transaction_messages.END_TXN.key: _OF_TRANSACTION,
-    transaction_messages.TXN_OFFSET_COMMIT.key: _OF_TRANSACTION,
-    transaction_messages.WRITE_TXN_MARKERS.key: ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
-    messages.ALTER_CONFIGS.key: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
-    messages.CREATE_PARTITIONS.key: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
-    messages.DELETE_GROUPS.key: ErrorCode.GROUP_AUTHORIZATION_FAILED,
-    messages.INCREMENTAL_ALTER_CONFIGS.key: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
-    messages.OFFSET_DELETE.key: ErrorCode.GROUP_AUTHORIZATION_FAILED,
+    apis.PRODUCE.key: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    apis.CREATE_TOPICS.key: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    apis.DELETE_TOPICS.key: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    apis.DELETE_RECORDS.key: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    apis.INIT_PRODUCER_ID.key: ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+    apis.ADD_PARTITIONS_TO_TXN.key: _OF_TRANSACTION,
+    apis.ADD_OFFSETS_TO_TXN.key: _OF_TRANSACTION,
+    apis.END_TXN.key: _OF_TRANSACTION,
+    apis.TXN_OFFSET_COMMIT.key: _OF_TRANSACTION,
+    apis.WRITE_TXN_MARKERS.key: ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+    apis.ALTER_CONFIGS.key: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    apis.CREATE_PARTITIONS.key: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    apis.DELETE_GROUPS.key: ErrorCode.GROUP_AUTHORIZATION_FAILED,
+    apis.INCREMENTAL_ALTER_CONFIGS.key: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    apis.OFFSET_DELETE.key: ErrorCode.GROUP_AUTHORIZATION_FAILED,
 }
+_OF_RESOURCES: Final = frozenset({apis.ALTER_CONFIGS.key, apis.INCREMENTAL_ALTER_CONFIGS.key})
 
 
 def refuse(call: Call) -> Values:
     """Return the response of a broker that gives no right to write."""
     key = call.request.api.key
     code = _CODES[key]
-    if (
-        key == transaction_messages.INIT_PRODUCER_ID.key
-        and call.values["transactionalId"] is not None
-    ):
+    if key == apis.INIT_PRODUCER_ID.key and call.values["transactionalId"] is not None:
         code = _OF_TRANSACTION
-    return error_response(call.request, code)
+    response = error_response(call.request, code)
+    if key in _OF_RESOURCES:
+        for each in response["responses"]:
+            if each["resourceType"] != TOPIC:
+                each["errorCode"] = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    return response
 
 
 HANDLERS: Final[Mapping[int, BlockingHandler]] = dict.fromkeys(_CODES, refuse)

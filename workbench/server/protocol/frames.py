@@ -14,8 +14,7 @@ from typing import Any, Final, NamedTuple
 from workbench.errors import CorruptRecordError
 from workbench.record import varint
 from workbench.server.protocol.api import Api
-from workbench.server.protocol.api_keys import API_KEYS
-from workbench.server.protocol.cluster_messages import API_VERSIONS
+from workbench.server.protocol.api_keys import API_KEYS, API_VERSIONS
 
 SIZE: Final = struct.Struct(">i")
 _HEADER: Final = struct.Struct(">hhi")

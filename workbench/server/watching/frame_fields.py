@@ -6,13 +6,13 @@ Kafka: RequestHeader, ResponseHeader, ApiMessageType (4.0)
 from typing import Any, Final, NamedTuple
 
 from workbench.inspection.bytes.fields import Field
-from workbench.record.message_schema import Message, declare
-from workbench.record.message_spans import Path, Span, message_spans
+from workbench.record.message_schema import Message, message
+from workbench.record.message_spans import CONTINUES, Path, Span, message_spans
 from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.times import time_text
 from workbench.server.protocol.api import Api
-from workbench.server.protocol.api_keys import API_KEYS
-from workbench.server.protocol.cluster_messages import API_VERSIONS
+from workbench.server.protocol.api_keys import API_KEYS, API_VERSIONS
+from workbench.server.protocol.frames import SIZE
 from workbench.server.watching.watch import WatchedRequest
 
 MOST_FIELDS: Final = 3000
@@ -27,21 +27,8 @@ SPECIAL_TIMES: Final = {
 }
 """Numbers that ListOffsets takes for a timestamp."""
 
-_REQUEST_HEADER: Final = declare(
-    "RequestHeader",
-    """
-    size: int32
-    requestApiKey: int16
-    requestApiVersion: int16
-    correlationId: int32
-    clientId: ?string
-    """,
-    flexible=None,
-)
-_RESPONSE_HEADER: Final = declare(
-    "ResponseHeader", "size: int32\ncorrelationId: int32", flexible=None
-)
-_TAGGED_FIELDS: Final = declare("TaggedFields", "")
+_REQUEST_HEADER: Final = message("RequestHeader")
+_RESPONSE_HEADER: Final = message("ResponseHeader")
 _KEY, _VERSION = slice(4, 6), slice(6, 8)
 _ERRORS: Final = {each.value: each.name for each in ErrorCode}
 _ISOLATIONS: Final = {0: "read_uncommitted", 1: "read_committed"}
@@ -75,17 +62,17 @@ class NamedFrame(NamedTuple):
 def name_request(watched: WatchedRequest) -> NamedFrame:
     """Return a request with the names of its bytes."""
     known = _known(watched)
-    message = None if known is None else known[0].request
+    body = None if known is None else known[0].request
     full_size = watched.done.request_bytes + 4 if watched.frame else 0
-    return _named(watched.frame, full_size, _REQUEST_HEADER, message, known)
+    return _named(watched.frame, full_size, _REQUEST_HEADER, body, known)
 
 
 def name_response(watched: WatchedRequest) -> NamedFrame:
     """Return a response with the names of its bytes."""
     known = _known(watched)
-    message = None if known is None else known[0].response
+    body = None if known is None else known[0].response
     full_size = watched.done.response_bytes if watched.response else 0
-    return _named(watched.response, full_size, _RESPONSE_HEADER, message, known)
+    return _named(watched.response, full_size, _RESPONSE_HEADER, body, known)
 
 
 def _known(watched: WatchedRequest) -> tuple[Api, int] | None:
@@ -101,20 +88,15 @@ def _named(
     data: bytes,
     full_size: int,
     header: Message,
-    message: Message | None,
+    content: Message | None,
     known: tuple[Api, int] | None,
 ) -> NamedFrame:
-    spans, at = message_spans(header, data, 0, most=MOST_FIELDS)
-    if message is None or known is None:
+    spans, at = _header(data, header, known)
+    if content is None or known is None:
         body: list[Span] = []
         end = len(data)
     else:
-        api, version = known
-        is_plain = api is API_VERSIONS and header is _RESPONSE_HEADER
-        if api.is_flexible(version) and not is_plain:
-            tags, at = message_spans(_TAGGED_FIELDS, data, 0, at, most=MOST_FIELDS)
-            spans += tags
-        body, end = message_spans(message, data, version, at, most=MOST_FIELDS)
+        body, end = message_spans(content, data, known[1], at, most=MOST_FIELDS)
     groups = [(Span(("header",), 0, at, None), spans), (Span(("body",), at, len(data), None), body)]
     fields, places = [], {}
     for group, parts in groups:
@@ -129,6 +111,17 @@ def _named(
         note = "bytes after the last field"
         fields.append(Field("rest", end, len(data) - end, None, note, 1, is_wrong=True))
     return NamedFrame(data, fields, places, full_size)
+
+
+def _header(data: bytes, header: Message, known: tuple[Api, int] | None) -> tuple[list[Span], int]:
+    """Name the size and the header, and return where the body begins."""
+    if len(data) < SIZE.size:
+        return [Span(("size",), 0, len(data), None, CONTINUES)], len(data)
+    is_plain = known is None or (known[0] is API_VERSIONS and header is _RESPONSE_HEADER)
+    is_flexible = known is not None and not is_plain and known[0].is_flexible(known[1])
+    version = header.highest if is_flexible else header.lowest
+    spans, at = message_spans(header, data, version, SIZE.size, most=MOST_FIELDS)
+    return [Span(("size",), 0, SIZE.size, SIZE.unpack_from(data)[0]), *spans], at
 
 
 def _field(span: Span, level: int, *, is_request: bool) -> Field:

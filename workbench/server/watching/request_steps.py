@@ -18,8 +18,8 @@ from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.steps import Step
 from workbench.runtime.times import ms_and_time
 from workbench.runtime.words import plural
+from workbench.server.protocol.api_keys import FETCH, LIST_OFFSETS
 from workbench.server.protocol.frames import SIZE, UnknownRequestError, read_request
-from workbench.server.protocol.log_messages import FETCH, LIST_OFFSETS
 from workbench.server.watching.frame_fields import (
     SPECIAL_TIMES,
     NamedFrame,

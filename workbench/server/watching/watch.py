@@ -13,8 +13,8 @@ from typing import Any, Final, overload
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.events import Exchange, RequestDone
 from workbench.server.logs.catalog import TopicCatalog
+from workbench.server.protocol.api_keys import SASL_AUTHENTICATE
 from workbench.server.protocol.frames import SIZE
-from workbench.server.protocol.sasl_messages import SASL_AUTHENTICATE
 from workbench.server.request_trace import RequestTrace
 
 MOST_REQUESTS: Final = 1000
