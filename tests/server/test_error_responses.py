@@ -32,6 +32,9 @@ OTHERWISE = {
 }
 """What Kafka lists beside the error that ends the request."""
 
+OF_PARTITIONS = ("partitions", "partitionResponses", "topics", "responses")
+Values = dict[str, Any]
+
 
 class Asked(Frames):
     """Requests that Kafka takes."""
@@ -61,10 +64,12 @@ def rows(value: dict[str, Any], above: tuple[Any, ...] = ()) -> set[Any]:
     return set().union(*(rows(item, (*above, *shown)) for each in inner for item in each))
 
 
-def plain(value: dict[str, Any]) -> set[Any]:
-    """Return what a response says of those partitions that there are."""
-    return {row for row in rows(value) if ("partitions", "[]") not in row
-            and ("partitionResponses", "[]") not in row and ("topics", "[]") not in row}  # fmt: skip
+def plain(value: dict[str, Any]) -> tuple[Values, set[Any]]:
+    """Return a response's own fields, and what it says of those partitions that there are."""
+    own = {name: each for name, each in value.items() if not isinstance(each, list)}
+    own.pop("errorMessage", None)
+    kept = {row for row in rows(value) if not any((name, "[]") in row for name in OF_PARTITIONS)}
+    return own, kept
 
 
 @pytest.fixture(scope="module")
