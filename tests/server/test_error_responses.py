@@ -96,8 +96,8 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Api, int, A
         data = api.request.encode(values, version)
         request = Request(api, version, 0, None, api.request.decode(data, version)[0], 0)
         ours = api.response.encode(error_response(request, CODE), version)
-        both = (api.response.decode(each, version)[0] for each in (their, ours))
-        found.append((api, version, *both))
+        kafkas, own = (api.response.decode(each, version)[0] for each in (their, ours))
+        found.append((api, version, kafkas, own))
     return found
 
 
