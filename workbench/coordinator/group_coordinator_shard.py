@@ -17,7 +17,6 @@ from workbench.coordinator.groups.classic.group_metadata_manager import (
 )
 from workbench.coordinator.groups.classic.joining import new_uuid
 from workbench.coordinator.groups.classic.messages import (
-    Committer,
     DescribedGroup,
     JoinGroupRequest,
     JoinGroupResponse,
@@ -32,11 +31,7 @@ from workbench.coordinator.groups.consumer.consumer_groups import ConsumerGroups
 from workbench.coordinator.groups.consumer.topics import AssignableTopics
 from workbench.coordinator.groups.groups import ModernGroup
 from workbench.coordinator.offsets.offset_config import OffsetConfig
-from workbench.coordinator.offsets.offset_metadata_manager import (
-    Codes,
-    Commits,
-    OffsetMetadataManager,
-)
+from workbench.coordinator.offsets.offset_metadata_manager import OffsetMetadataManager
 from workbench.coordinator.runtime.records import CoordinatorResult, nothing_to_write
 from workbench.files.names import TopicPartition
 from workbench.runtime.clock import Clock
@@ -60,6 +55,8 @@ class GroupCoordinatorShard(OffsetMetadataManager):
         consumer_config: limits and intervals of consumer groups.
         topics: the topics that consumer groups share out.
         make_uuid: makes the random part of classic member ids.
+        has_sessions: whether the members that a log names must send heartbeats; otherwise no step
+            tells of members.
 
     Attributes:
         groups: the classic groups.
@@ -79,21 +76,19 @@ class GroupCoordinatorShard(OffsetMetadataManager):
         consumer_config: ConsumerGroupConfig,
         topics: AssignableTopics,
         make_uuid: Callable[[], str] = new_uuid,
+        has_sessions: bool = True,
     ) -> None:
         super().__init__(where, clock, config, era, observer)
         groups = self.state.groups
+        observer = observer if has_sessions else None  # the members are not what it asks for
         self.groups = GroupMetadataManager(
             groups, clock, timer, classic_config, observer=observer, make_uuid=make_uuid
         )
         self.consumer_groups = ConsumerGroups(
-            groups,
-            clock,
-            timer,
-            consumer_config,
-            topics,
-            observer=observer,
+            groups, clock, timer, consumer_config, topics, observer=observer
         )
         self._timer = timer
+        self._has_sessions = has_sessions
         self._step = Steps(observer)
 
     # load and unload
@@ -101,8 +96,9 @@ class GroupCoordinatorShard(OffsetMetadataManager):
     def on_loaded(self) -> None:
         """Begin the sessions of the members that the records name."""
         super().on_loaded()
-        self.groups.on_loaded()
-        self.consumer_groups.on_loaded()
+        if self._has_sessions:
+            self.groups.on_loaded()
+            self.consumer_groups.on_loaded()
 
     def on_unloaded(self) -> None:
         """Answer the members that wait, and forget everything."""
@@ -185,17 +181,7 @@ class GroupCoordinatorShard(OffsetMetadataManager):
         ]
         return self.groups.list_groups(wanted) + modern
 
-    # offsets
-
-    def commit_offset(
-        self,
-        group_id: str,
-        commits: Commits,
-        committer: Committer,
-        retention_ms: int | None = None,
-    ) -> CoordinatorResult[Codes]:
-        """Commit offsets; a member's plain commit also extends its session."""
-        result = super().commit_offset(group_id, commits, committer, retention_ms)
-        if not committer.is_transactional:
-            self.groups.extend_session(group_id, committer.member_id)
-        return result
+    def extend_session(self, group_id: str, member_id: str) -> None:
+        """Begin a member's session again, as its plain commit of offsets does."""
+        if self._has_sessions:
+            self.groups.extend_session(group_id, member_id)

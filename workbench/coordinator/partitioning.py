@@ -3,10 +3,15 @@
 Kafka: GroupMetadataManager.partitionFor, TransactionStateManager.partitionFor, Utils.abs (4.2)
 """
 
+import os
 import struct
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final
+
+from workbench.config.internal_topics import METADATA_LOG
+from workbench.inspection.cluster.loading import read_stored_cluster
+from workbench.inspection.listing import list_log_directories
 
 DEFAULT_PARTITIONS: Final = 50
 """`offsets.topic.num.partitions` and `transaction.state.log.num.partitions` unless configured."""
@@ -76,3 +81,20 @@ def partition_count(
     if best is None or total == 0 or 2 * fits[best] <= total:
         return None
     return best
+
+
+def stored_partition_count(directories: Iterable[str], topic: str) -> int | None:
+    """Return a topic's number of partitions in the cluster's metadata; None without it.
+
+    Args:
+        directories: the log directories of a broker.
+        topic: a coordinator's topic.
+    """
+    for directory in directories:
+        path = os.path.join(directory, METADATA_LOG)
+        if not os.path.isdir(path):
+            continue
+        metadata = list_log_directories(path).partitions.get(METADATA_LOG)
+        if metadata is not None:
+            return read_stored_cluster(metadata).partition_counts.get(topic)
+    return None

@@ -3,9 +3,10 @@
 Kafka: OffsetConfig (2.8), GroupCoordinatorConfig (4.2)
 """
 
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from workbench.config.broker_config import BrokerConfig
+from workbench.config.internal_topics import INTERNAL_TOPICS, OFFSETS_TOPIC
 from workbench.layout.attributes import CODEC_NAMES
 
 _MINUTE_MS = 60_000
@@ -42,3 +43,11 @@ class OffsetConfig(NamedTuple):
             config.offsets_topic_segment_bytes,
             CODEC_NAMES[config.offsets_topic_compression_codec],
         )
+
+    def topic_settings(self) -> dict[str, Any]:
+        """Return the configuration of `__consumer_offsets`.
+
+        Kafka: GroupCoordinatorService.groupMetadataTopicConfigs (4.2)
+        """
+        own = {"compression.type": "producer", "segment.bytes": self.topic_segment_bytes}
+        return {**INTERNAL_TOPICS[OFFSETS_TOPIC], **own}

@@ -201,7 +201,15 @@ class OffsetMetadataManager:
             self._tell("commit validated", reason, group=group_id, offsets=len(records))
         if not records or not self._is_new:  # otherwise replaying a record makes the group
             self.state.groups.setdefault(group_id, ClassicGroup(group_id))
+        if committer.member_id and not committer.is_transactional:
+            self.extend_session(group_id, committer.member_id)
         return CoordinatorResult(records, codes)
+
+    def extend_session(self, group_id: str, member_id: str) -> None:
+        """Receive that a member commits, which counts as its heartbeat.
+
+        Kafka: OffsetMetadataManager.validateOffsetCommit (4.2)
+        """
 
     def _check_commit(self, group_id: str, committer: Committer) -> None:
         """Kafka: OffsetMetadataManager.validateOffsetCommit (4.2)."""

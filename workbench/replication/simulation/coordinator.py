@@ -13,8 +13,9 @@ from concurrent.futures import Future
 from typing import Any, Final, NamedTuple
 
 from workbench.coordinator.era import Era
+from workbench.coordinator.group_coordinator_service import ResultsByPartition
 from workbench.coordinator.offsets.offset_config import OffsetConfig
-from workbench.coordinator.offsets.offset_manager import Answers, OffsetManager
+from workbench.coordinator.offsets.offset_manager import OffsetManager
 from workbench.coordinator.partitioning import DEFAULT_PARTITIONS
 from workbench.errors import CoordinatorError, ReplicationError
 from workbench.files.names import TopicPartition, parse_directory_name
@@ -142,7 +143,7 @@ class SimulatedCoordinator:
             answer(ErrorCode(error.code), -1)
             return
 
-        def done(future: Future[Answers[ErrorCode]]) -> None:
+        def done(future: Future[ResultsByPartition[ErrorCode]]) -> None:
             error = future.exception()
             if error is None:
                 answer(future.result()[commit.partition], before)
