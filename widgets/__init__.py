@@ -19,6 +19,7 @@ from widgets.disk.checkpoint_table import CheckpointTable
 from widgets.disk.cluster_view import ClusterView
 from widgets.disk.disk_usage import DiskUsage
 from widgets.explorer.explorer import LogExplorer
+from widgets.overview.overview import Overview
 from widgets.players.player import LookupPlayer, RecoveryPlayer, StepPlayer
 from widgets.records.record_browser import RecordBrowser
 from widgets.replication.replica_lanes import ReplicaLanes
@@ -40,6 +41,7 @@ __all__ = [
     "LogExplorer",
     "LookupPlayer",
     "OffsetsPlayer",
+    "Overview",
     "RecordBrowser",
     "RecoveryPlayer",
     "ReplicaLanes",

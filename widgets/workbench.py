@@ -2,7 +2,7 @@
 
 import html
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import ipywidgets
@@ -19,26 +19,40 @@ from widgets.disk.cluster_view import ClusterView
 from widgets.disk.disk_usage import DiskUsage
 from widgets.explorer.explorer import LogExplorer
 from widgets.explorer.file_view import find_file
+from widgets.overview.overview import Overview
 from widgets.records.record_browser import RecordBrowser
 from widgets.replication.replica_lanes import ReplicaLanes
+from widgets.selection import NOTHING
 from widgets.verification.finding_view import FindingView
+from widgets.view.findings import rows_by_place
 from workbench.comparison.ahead import Replicas
 from workbench.errors import WorkbenchError
 from workbench.inspection.brokers import listings_by_broker
+from workbench.loaders.answers.report_page import Badge, Cell, Target
 
+OVERVIEW: Final = "Overview"
 EXPLORE: Final = "Explore"
 RECORDS: Final = "Records"
 CLEANING: Final = "Cleaning"
 GROUPS: Final = "Groups"
 REPLICAS: Final = "Replicas"
+TRANSACTIONS: Final = "Transactions"
+DISK: Final = "Disk"
+CLUSTER: Final = "Cluster"
+FINDINGS: Final = "Findings"
+_LEADS_TO: Final = {
+    "identity": "Files", "start": EXPLORE, "sizes": DISK, "logs": CLEANING, "groups": GROUPS,
+    "transactions": TRANSACTIONS, "cluster": CLUSTER,
+}  # fmt: skip
+"""Section of the overview → the tab that shows more of its rows."""
 _TIMES: Final = {RECORDS: "brush", GROUPS: "window"}  # [from, to) in ms; empty: all
 
 
 class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no types
     """Every view as a tab.
 
-    Explore · Records · Disk · Cleaning · Groups · Transactions · Replicas · Files · Cluster ·
-    Findings.
+    Overview · Explore · Records · Disk · Cleaning · Groups · Transactions · Replicas · Files ·
+    Cluster · Findings.
 
     A view of the same directories is made when its tab is first opened. All follow the same
     selection (partition, segment, batch, record), and the time chosen in Records and in Groups is
@@ -93,18 +107,19 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         self._cleaned: str | None = None
         self._owed: dict[str, Written] = {}
         self._make: dict[str, Callable[[], Any]] = {
+            OVERVIEW: lambda: Overview(self.explorer.logs, lead=self._lead),
             EXPLORE: lambda: self.explorer,
             RECORDS: lambda: RecordBrowser(
                 self.explorer.logs, selected=self.explorer.selected, **records
             ),
-            "Disk": lambda: DiskUsage(self.explorer.logs),
+            DISK: lambda: DiskUsage(self.explorer.logs),
             CLEANING: self._cleaner,
             GROUPS: lambda: GroupView(self._of_one_broker(), **shown),
-            "Transactions": lambda: TransactionLanes(self.explorer.logs),
+            TRANSACTIONS: lambda: TransactionLanes(self.explorer.logs),
             REPLICAS: lambda: ReplicaLanes(self.explorer.logs, show=self._show_in_explorer),
             "Files": lambda: CheckpointTable(self.explorer.logs),
-            "Cluster": lambda: ClusterView(self.explorer.logs),
-            "Findings": lambda: FindingView(
+            CLUSTER: lambda: ClusterView(self.explorer.logs),
+            FINDINGS: lambda: FindingView(
                 self.explorer.logs, verifier=self.explorer.verifier, show=self._show_in_explorer
             ),
         }
@@ -182,7 +197,7 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
 
     def _link_selection(self, name: str) -> None:
         view = self.views[name]
-        if name not in self._links and view is not self.explorer:
+        if name not in self._links and view is not self.explorer and view.has_trait("selected"):
             self._links[name] = traitlets.link((self.explorer, "selected"), (view, "selected"))
 
     def _share(self, name: str) -> None:
@@ -197,6 +212,38 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
             self.explorer.selected = dict(place)
         self.explorer.file = path if listed and place["segment"] is None else None
         self.tab = EXPLORE
+
+    def _lead(self, section: str, target: Target, cells: Sequence[Cell]) -> None:
+        """Open the view that shows more of a row of the overview."""
+        topic = target.topic
+        if topic is not None:
+            found = (n for n, each in self.explorer.logs.items() if each.topic == topic)
+            target = target._replace(partition=next(found, None))
+        if section == "findings":
+            self._show_finding(target)
+            return
+        if target.partition in self.explorer.logs:
+            self.explorer.selected = NOTHING | {"partition": target.partition}
+        if section == "stuck":
+            kind = cells[1].text if isinstance(cells[1], Badge) else ""
+            section = {"not readable": "transactions", "not consumed": "groups"}.get(kind, "logs")
+        self.tab = _LEADS_TO[section]
+        view = self.views.get(self.tab)
+        if isinstance(view, GroupView) and target.group is not None:
+            view.group = target.group
+        elif isinstance(view, TransactionLanes) and target.partition is not None:
+            view.partition = target.partition
+        elif isinstance(view, DiskUsage) and topic is not None and target.partition is not None:
+            view.at = view.path_of(target.partition)[:-1]
+
+    def _show_finding(self, target: Target) -> None:
+        """Open the explorer where a finding of the overview is."""
+        assert target.finding is not None
+        (row,) = rows_by_place([target.finding], self.explorer.logs.listing.partitions)
+        segment = None if row["segment"] is None else int(row["segment"])
+        place = {"partition": row["partition"], "segment": segment,
+                 "position": row["batch_position"]}  # fmt: skip
+        self._show_in_explorer(NOTHING | place, row["path"])
 
     def _of_one_broker(self) -> workbench.LogDirectory:
         """Return the directories with the replicas of Kafka's own topics that are ahead."""

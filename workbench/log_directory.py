@@ -6,7 +6,7 @@ Nothing is written or locked, bad bytes raise nothing, and nothing is read befor
 import copy
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Unpack, cast
 from uuid import UUID
 
@@ -850,10 +850,12 @@ class LogDirectory(Mapping[str, Partition]):
             ConfigError: the version is unknown.
             LogDirectoryError: a single file or partition directory was opened.
         """
+        from workbench.loaders.answers.facts import Facts
         from workbench.loaders.answers.report import report_html
 
-        before = self.preflight(now=now, kafka=kafka)
-        return report_html(self.listing, before, self.verify(deep=deep, kafka=kafka), now)
+        predict = partial(self.preflight, now=now, kafka=kafka)
+        verify = partial(self.verify, deep=deep, kafka=kafka)
+        return report_html(Facts(self.listing, now, kafka, predict, verify))
 
     def _repr_html_(self) -> str:
         shown = list(self.values())[:_SHOWN]

@@ -122,7 +122,7 @@ class Bridge:
         self._flush()
         self.page.evaluate(
             "([state, options]) => mount(state, options)",
-            [self.state(), options],
+            [self.state(), {"style": self.widget.get_state("_css")["_css"], **options}],
         )
 
     def state(self) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from widgets import (
     LogExplorer,
     LookupPlayer,
     OffsetsPlayer,
+    Overview,
     RecordBrowser,
     RecoveryPlayer,
     ReplicaLanes,
@@ -52,6 +53,7 @@ ENTRIES: Final[dict[type[KafkaWidget], str]] = {
     StepPlayer: "players/player.js",
     LogExplorer: "explorer/explorer.js",
     OffsetsPlayer: "coordinators/offsets_player.js",
+    Overview: "overview/overview.js",
     RecordBrowser: "records/record_browser.js",
     ReplicaLanes: "replication/replica_lanes.js",
     ReplicationPlayer: "replication/replication_player.js",
@@ -70,6 +72,12 @@ def entry_of(widget: KafkaWidget) -> str:
 def verified(view: FindingView) -> FindingView:
     """Return a view with all findings of its directories."""
     view.verify_all().wait()
+    return view
+
+
+def made(view: Overview) -> Overview:
+    """Return an overview with all of its sections."""
+    view.wait()
     return view
 
 
@@ -152,6 +160,8 @@ MORE: Final[dict[str, Callable[[], KafkaWidget]]] = {
     "explorer-values": lambda: LogExplorer(
         SHOP, selected={"partition": "orders-0", "offset": 3}, show_values=True
     ),
+    "overview": lambda: made(Overview(SHOP)),
+    "overview-damage": lambda: made(Overview(SAMPLES / "damaged")),
     "offsets": lambda: OffsetsPlayer.of_load(SAMPLES / "era-0.11.0.3"),
     "recovery": lambda: recovery(RecoveryPlayer),
     "replica-disks": lambda: ReplicaLanes([BROKERS / "broker1", BROKERS / "broker2"]),

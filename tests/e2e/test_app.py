@@ -89,7 +89,7 @@ def page_(app: App, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
         page.on("request", lambda request: stay_local(request.url, app, errors))
         page.on("websocket", lambda socket: stay_local(socket.url, app, errors))
         page.goto(app.address)
-        page.wait_for_selector(".klw-map canvas", timeout=READY_MS)
+        page.wait_for_selector(".klw-overview .klw-tile", timeout=READY_MS)
         yield page
         if not page.is_closed():
             page.close()
@@ -147,12 +147,19 @@ def test_the_screen_shows_the_directory_and_no_code(page: Page, app: App) -> Non
     expect(page).to_have_title("era-2.8.2 · Kafka Log Workbench")
     assert "token" not in page.url
     assert page.locator(".jp-InputArea:visible, .jp-Toolbar:visible").count() == 0
-    box = page.locator(".klw").bounding_box()
+    box = page.locator(".klw-overview").bounding_box()
     assert box is not None
     assert box["width"] > 1400
     assert len(app.kernels()) == 1
     SHOTS.mkdir(parents=True, exist_ok=True)
+    expect(page.locator(".klw-overcard[data-state=done]")).to_have_count(9, timeout=READY_MS)
     page.screenshot(path=str(SHOTS / "app.png"))
+
+
+def test_a_row_of_the_overview_leads_to_the_view_that_shows_more(page: Page) -> None:
+    page.get_by_role("grid", name="Will the topics be served?").get_by_text("orders").first.click()
+    expect(page.locator(".klw-map canvas")).to_be_visible(timeout=READY_MS)
+    expect(page.locator(".klw-item[data-kind=partition][aria-selected=true]")).to_be_visible()
 
 
 def test_a_partition_is_selected_and_tabs_open_by_keys(page: Page) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 import workbench as wb
 from widgets import LogExplorer, Workbench
-from widgets.workbench import CLEANING, EXPLORE
+from widgets.workbench import CLEANING, EXPLORE, OVERVIEW
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 SHOP = SAMPLES / "shop-4.3.1"
@@ -19,7 +19,7 @@ def texts_of(screen: Workbench) -> list[str]:
 
 def test_a_view_is_made_when_its_tab_is_opened_and_only_once() -> None:
     screen = Workbench(SHOP)
-    assert list(screen.views) == [EXPLORE]
+    assert list(screen.views) == [OVERVIEW]
     made = {}
     for name in screen.titles:
         screen.tab = name
@@ -91,7 +91,7 @@ def test_what_cannot_be_shown_is_said_in_its_tab(tmp_path: Path) -> None:
         assert name in screen.views or texts_of(screen), name
     screen.tab = CLEANING
     assert texts_of(screen) == ["<p>Select a partition in Explore.</p>"]
-    with pytest.raises(LookupError, match="no tab Nowhere; tabs: Explore"):
+    with pytest.raises(LookupError, match="no tab Nowhere; tabs: Overview"):
         screen.tab = "Nowhere"
 
 

@@ -92,6 +92,14 @@ class DiskUsage(KafkaWidget):
             raise traitlets.TraitError(f"nothing to open at {path}")
         return path
 
+    def path_of(self, name: str) -> list[str]:
+        """Return what `at` is to be, so that a partition is open.
+
+        Raises:
+            KeyError: no partition has that name.
+        """
+        return list(self._paths[name])
+
     @traitlets.observe("at")
     def _open(self, _change: Any) -> None:
         self._follow()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Final, NamedTuple
 
+from workbench.inspection.findings import Finding
 from workbench.runtime.words import safe
 
 
@@ -47,6 +48,22 @@ Cell = str | int | Badge | Bar | None
 Row = Sequence[Cell]
 
 
+class Target(NamedTuple):
+    """Where a row of a section leads: to what a view of the same directories can show.
+
+    Attributes:
+        partition: a partition by its name; None: none.
+        topic: a topic.
+        group: a group.
+        finding: a finding.
+    """
+
+    partition: str | None = None
+    topic: str | None = None
+    group: str | None = None
+    finding: Finding | None = None
+
+
 class Section(NamedTuple):
     """A part of the page.
 
@@ -59,6 +76,7 @@ class Section(NamedTuple):
         left: a line below the table; empty for none.
         concerns: what is in the way, each with its badge.
         steps: what to do, in order.
+        targets: where the rows lead, one per row; empty: nowhere. The page does not use them.
     """
 
     title: str
@@ -69,6 +87,7 @@ class Section(NamedTuple):
     left: str = ""
     concerns: Sequence[tuple[Badge, str]] = ()
     steps: Sequence[str] = ()
+    targets: Sequence[Target] = ()
 
 
 def page(title: str, subtitle: str, tiles: Sequence[Tile], sections: Sequence[Section]) -> str:

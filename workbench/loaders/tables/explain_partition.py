@@ -38,11 +38,13 @@ class Explainer:
     Args:
         dry: their logs, loaded on demand.
         now: ms.
+        tries: whether a cleaning that is due is planned, to see whether it fails.
     """
 
-    def __init__(self, dry: DryLogs, now: int) -> None:
+    def __init__(self, dry: DryLogs, now: int, *, tries: bool = True) -> None:
         self._dry = dry
         self._now = now
+        self._tries = tries
 
     @cached_property
     def _compacted(self) -> list[LogToClean]:
@@ -70,7 +72,11 @@ class Explainer:
                 broker=dry.settings.broker,
                 policy=policy,
                 others=self._compacted,
-                problem=cleaning_problem(found, now, dry) if policy.is_compacted else None,
+                problem=(
+                    cleaning_problem(found, now, dry)
+                    if self._tries and policy.is_compacted
+                    else None
+                ),
             )
         high_watermark = str(dry.high_watermarks[name])
         return Explanation(

@@ -1,0 +1,75 @@
+"""Overview in a real browser: numbers, a treemap, and tables whose rows lead on."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.bridge import Show
+from tests.browser.pages import until
+from widgets import Overview
+
+SAMPLES = Path(__file__).parents[2] / "sample_data"
+SHOP = SAMPLES / "shop-4.3.1"
+
+
+def test_rows_and_topics_lead_on(page: Page, show: Show) -> None:
+    led = []
+    view = Overview(SHOP, lead=lambda section, target, _cells: led.append((section, target)))
+    view.wait()
+    show(view)
+    expect(page.locator(".klw-overcard[data-state=done]")).to_have_count(9)
+    groups = page.get_by_role("grid", name="Groups by lag")
+    groups.focus()
+    groups.press("ArrowDown")
+    groups.press("Enter")
+    until(page, lambda: len(led) == 1)
+    assert (led[0][0], led[0][1].group) == ("groups", "suggestions")
+    transactions = page.get_by_role("grid", name="Open transactions")
+    transactions.get_by_text("payments-eu", exact=True).click()
+    until(page, lambda: len(led) == 2)
+    assert led[1][1].partition == "payments-0"
+    page.get_by_role("option", name="payments").locator("b").first.click()
+    until(page, lambda: len(led) == 3)
+    assert led[2] == ("sizes", led[2][1]._replace(topic="payments"))
+    page.get_by_role("button", name="stuck: 2").click()
+    expect(page.locator(".klw-overcard[data-name=stuck]")).to_be_focused()
+
+
+def test_without_a_screen_around_it_rows_lead_nowhere(page: Page, show: Show) -> None:
+    view = Overview(SHOP)
+    view.wait()
+    bridge = show(view)
+    page.get_by_role("grid", name="Groups by lag").get_by_text("suggestions").click()
+    page.wait_for_timeout(200)
+    assert bridge.page.evaluate("model.sent") == []
+
+
+def test_what_reads_much_waits_for_a_button(
+    page: Page, show: Show, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("widgets._background.MOST_AT_ONCE", 3)
+    view = Overview(SHOP)
+    view.wait()
+    bridge = show(view)
+    expect(page.locator(".klw-overcard[data-state=asks]")).to_have_count(5)
+    page.get_by_role("button", name="Read the headers of every log").first.click()
+    expect(page.locator(".klw-overcard[data-state=asks]")).to_have_count(0)
+    view.wait()
+    bridge.push()
+    expect(page.locator(".klw-overcard[data-state=done]")).to_have_count(9)
+
+
+@pytest.mark.parametrize("width", [760, 1440, 2560])
+def test_nothing_is_wider_than_the_window(page: Page, show: Show, width: int) -> None:
+    view = Overview(SAMPLES / "damaged")
+    view.wait()
+    page.set_viewport_size({"width": width, "height": 900})
+    show(view)
+    expect(page.locator(".klw-overcard[data-state=done]")).to_have_count(9)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    wide = page.evaluate(
+        "[...document.querySelectorAll('.klw-overview .klw-grid')]"
+        ".filter((each) => each.scrollWidth > each.clientWidth + 1).length"
+    )
+    assert wide == 0

@@ -1,0 +1,216 @@
+// Overview: what log directories are, what is wrong, what fills the disk; each row leads to the view with more of it.
+import { usageTree } from "../disk/disk_usage_data.js";
+import { usageMap } from "../disk/usage_map.js";
+import { button, disable, h } from "../shared/dom.js";
+import { errorBar } from "../shared/error_bar.js";
+import { count, plural } from "../shared/format.js";
+import { onKeys, widgetFrame } from "../shared/frame.js";
+import { withKernel } from "../shared/kernel.js";
+import { popover } from "../shared/popover.js";
+import { requests } from "../shared/requests.js";
+import { sectionCard } from "./section_card.js";
+
+// Sections that are cards, in the order of the page: name, and title until it is made.
+const CARDS = [
+  ["start", "Will the topics be served?"],
+  ["findings", "What is damaged?"],
+  ["sizes", "What fills the disk?"],
+  ["identity", "What this is"],
+  ["cluster", "The cluster"],
+  ["logs", "Is it cleaned and deleted as configured?"],
+  ["stuck", "What is stuck?"],
+  ["groups", "Groups by lag"],
+  ["transactions", "Open transactions"],
+];
+
+function render(given) {
+  const { model } = given,
+    frame = widgetFrame(given, "klw-overview", { "aria-label": "Overview" });
+  const { root, signal, stats } = frame,
+    sheet = popover(root),
+    error = errorBar();
+  const ask = requests(model, {
+    signal,
+    onError: error.show,
+    onSilence: () => {},
+  });
+  const view = { ...frame, model, ask, isFilled: false };
+  view.head = overviewHead(view, sheet);
+  view.tiles = h("div", {
+    class: "klw-overtiles",
+    role: "group",
+    "aria-label": "Numbers",
+  });
+  view.map = diskMap(view, signal, stats);
+  view.cards = Object.fromEntries(CARDS.map(([name, title]) => [
+    name,
+    sectionCard({
+      name,
+      title,
+      signal,
+      extra: name === "sizes" ? view.map.el : null,
+      canLead: model.get("_can_lead"),
+      onLead: (row) => ask("lead", { section: name, row }),
+      onMake: () => ask("make", { section: name }),
+    }),
+  ]));
+  frame.fill(
+    view.head.el,
+    error.el,
+    h(
+      "div",
+      { class: "klw-overbody" },
+      view.tiles,
+      h(
+        "div",
+        { class: "klw-overcards" },
+        ...CARDS.map(([name]) => view.cards[name].el),
+      ),
+    ),
+  );
+  onKeys(
+    root,
+    (event) => event.key === "Escape" && sheet.isOpen ? sheet.close() : false,
+  );
+  const end = frame.follow({
+    _error: () => error.show(model.get("_error")),
+    _directory: () => showHead(view),
+    _is_old: () => showHead(view),
+    _progress: () => showHead(view),
+    _usage: () => showSizes(view),
+    _sections: () => showSections(view),
+    _tiles: () => showTiles(view),
+  }, view.map.ask);
+  error.show(model.get("_error"));
+  showHead(view);
+  showSizes(view);
+  showTiles(view);
+  showSections(view);
+  return end;
+}
+
+function overviewHead({ model, ask }, sheet) {
+  const title = h("span", { class: "klw-title" }),
+    sum = h("span", { class: "klw-sum" });
+  const bar = h("progress", { "aria-label": "Sections made", max: 1 });
+  const cancel = button("Stop; what was found stays", {
+    glyph: "cross",
+    text: "Stop",
+    kind: "klw-framed",
+    isLive: true,
+    onclick: () => {
+      disable(cancel);
+      ask("cancel");
+    },
+  });
+  const code = button("Python code for a page with this", {
+    glyph: "code",
+    text: "Python",
+    onclick: () => sheet.python(code, "Python", model.get("query")),
+  });
+  const again = button("Read everything again", {
+    glyph: "refresh",
+    isLive: true,
+    onclick: () => ask("refresh"),
+  });
+  const el = h(
+    "header",
+    { class: "klw-top" },
+    title,
+    sum,
+    bar,
+    cancel,
+    code,
+    again,
+  );
+  return { el, title, sum, bar, cancel, again };
+}
+
+function showHead({ model, head, announce, root }) {
+  const directory = model.get("_directory"), progress = model.get("_progress");
+  const isRunning = progress.state === "running";
+  head.title.textContent = directory.title;
+  head.title.title = directory.path;
+  root.setAttribute("aria-label", `Overview of ${directory.title}`);
+  head.sum.textContent = isRunning
+    ? `${directory.about} · reading: ${count(progress.checked)} of ${
+      plural(progress.partitions, "answer")
+    }`
+    : directory.about +
+      (model.get("_is_old")
+        ? " · written since: read everything again for new answers"
+        : "");
+  head.bar.hidden = head.cancel.hidden = !isRunning;
+  disable(head.again, isRunning);
+  if (!isRunning) {
+    head.cancel.disabled = false;
+    if (progress.state) {
+      announce(`The overview of ${directory.title} is there.`);
+    }
+  }
+  head.bar.value = progress.partitions
+    ? progress.checked / progress.partitions
+    : 0;
+}
+
+// The treemap: a press on a topic leads to Disk.
+function diskMap(view, signal, stats) {
+  const topicOf = (node) => {
+    for (let each = node; each; each = each.parent) {
+      if (each.kind === "topic") return each.key;
+    }
+    return null;
+  };
+  return usageMap({
+    signal,
+    stats,
+    held: () => ({
+      open: view.tree,
+      picked: null,
+      linked: null,
+      emptyText: "No bytes on the disk.",
+    }),
+    onClick: (node) => {
+      const topic = topicOf(node);
+      if (topic !== null && view.model.get("_can_lead")) {
+        view.ask("topic", { topic });
+      }
+    },
+    onPoint: () => {},
+  });
+}
+
+function showSizes(view) {
+  view.tree = usageTree(view.model.get("_usage"), null, null);
+  view.map.ask();
+}
+
+function showTiles(view) {
+  const all = view.model.get("_tiles");
+  const made = CARDS.flatMap(([name]) =>
+    (all[name] ?? []).map(({ label, value, tone }) =>
+      h(
+        "button",
+        {
+          type: "button",
+          class: "klw-number-tile",
+          "data-tone": tone,
+          "aria-label": `${label}: ${value}`,
+          onclick: () => view.cards[name].show(),
+        },
+        h("b", {}, value),
+        h("span", {}, label),
+      )
+    )
+  );
+  view.tiles.replaceChildren(...made);
+  view.tiles.hidden = !made.length;
+}
+
+function showSections(view) {
+  const sections = view.model.get("_sections");
+  for (const [name] of CARDS) view.cards[name].setSection(sections[name]);
+  view.stats.draws++;
+}
+
+export default { render: withKernel(render, { isWhole: true }) };

@@ -1,0 +1,170 @@
+// One section of the overview: its state, notes, what is in the way, a table whose rows lead on, and its command.
+import { button, h } from "../shared/dom.js";
+import { dataGrid } from "../shared/rows.js";
+
+const ROW = 26, HEAD = 28, MOST_SHOWN = 7; // px, px, rows
+const STATES = { waits: "waiting", running: "reading…" };
+
+export function sectionCard(
+  { name, title, signal, extra, canLead, onLead, onMake },
+) {
+  const heading = h("h3", { id: `klw-over-${name}` }, title),
+    state = h("span", { class: "klw-chip" });
+  const body = h("div", { class: "klw-overcardbody" });
+  const el = h(
+    "section",
+    {
+      class: "klw-overcard",
+      "data-name": name,
+      "aria-labelledby": heading.id,
+      tabindex: -1,
+    },
+    h("div", { class: "klw-phead" }, heading, state),
+    extra,
+    body,
+  );
+  let shown = null;
+  return {
+    el,
+    show() {
+      el.scrollIntoView({ block: "nearest", behavior: "smooth" });
+      el.focus({ preventScroll: true });
+    },
+    setSection(section) {
+      if (section === shown || !section) return;
+      shown = section;
+      el.dataset.state = section.state;
+      state.hidden = !(section.state in STATES);
+      state.textContent = STATES[section.state] ?? "";
+      if (section.title) heading.textContent = section.title;
+      body.replaceChildren(
+        ...contents(section, { signal, canLead, onLead, onMake }).filter(
+          Boolean,
+        ),
+      );
+    },
+  };
+}
+
+function contents(section, { signal, canLead, onLead, onMake }) {
+  if (section.state === "failed") {
+    return [
+      h("p", { class: "klw-overnote", "data-tone": "bad" }, section.error),
+    ];
+  }
+  if (section.state === "asks") {
+    return [
+      h(
+        "p",
+        { class: "klw-overnote" },
+        "Not read yet: this reads the headers of every log.",
+      ),
+      button("Read the headers of every log", {
+        text: "Read",
+        kind: "klw-framed",
+        isLive: true,
+        onclick: onMake,
+      }),
+    ];
+  }
+  if (section.state !== "done") return [];
+  return [
+    ...section.notes.map((text) => h("p", { class: "klw-overnote" }, text)),
+    section.concerns.length > 0 && h(
+      "ul",
+      { class: "klw-overconcerns" },
+      ...section.concerns.map(([badge, text]) =>
+        h("li", {}, chip(badge), h("span", {}, text))
+      ),
+    ),
+    section.steps.length > 0 && h(
+      "details",
+      { class: "klw-oversteps" },
+      h(
+        "summary",
+        {},
+        `What to do, in ${section.steps.length} steps`.replace(
+          "1 steps",
+          "1 step",
+        ),
+      ),
+      h("ol", {}, ...section.steps.map((text) => h("li", {}, text))),
+    ),
+    section.rows.length > 0 &&
+    table(section, {
+      signal,
+      onLead: canLead && section.leads ? onLead : null,
+    }),
+    section.left && h("p", { class: "klw-overnote" }, section.left),
+    h("p", { class: "klw-command" }, h("code", {}, section.command)),
+  ];
+}
+
+const chip = ({ text, tone }) =>
+  h("span", { class: "klw-tone", "data-tone": tone }, text);
+
+// A table without the columns that have no cell.
+function table({ title, headings, rows: all }, { signal, onLead }) {
+  const used = headings.map((_, at) => at).filter((at) =>
+    !at || all.some((row) => row[at] !== null && row[at] !== "")
+  );
+  const rows = all.map((row) => used.map((at) => row[at]));
+  const kinds = used.map((_, at) => kindOf(rows, at)),
+    isShort = !kinds.includes("long");
+  const grid = dataGrid({
+    label: title,
+    signal,
+    rowHeight: ROW,
+    onPress: (i) => onLead?.(i),
+    onOpen: (i) => onLead?.(i),
+    columns: used.map((column, at) => ({
+      name: headings[column],
+      title: headings[column],
+      width: WIDTHS[kinds[at]],
+      number: kinds[at] === "number" || kinds[at] === "size",
+      isName: at === 0 && kinds[at] === "text",
+    })).concat(isShort ? [{ name: "", width: "minmax(0, 1fr)" }] : []),
+    cellsOf: (i) => [...rows[i].map(cellOf), ""],
+  });
+  grid.el.classList.toggle("klw-leads", Boolean(onLead));
+  const frame = h("div", { class: "klw-overgrid" }, grid.el);
+  frame.style.height = `${
+    HEAD + ROW * Math.min(MOST_SHOWN, rows.length) + 2
+  }px`;
+  grid.setCount(rows.length);
+  return frame;
+}
+
+const WIDTHS = {
+  number: "minmax(46px, .6fr)",
+  size: "76px",
+  badge: "minmax(96px, .8fr)",
+  share: "64px",
+  text: "minmax(78px, 1.1fr)",
+  long: "minmax(100px, 2.4fr)",
+};
+const LONG = 30; // characters
+const IS_SIZE = /^[\d,.]+ [KMGT]?i?B$/;
+
+// What a column holds, by its cells.
+function kindOf(rows, at) {
+  const cells = rows.map((row) => row[at]).filter((cell) =>
+    cell !== null && cell !== ""
+  );
+  if (!cells.length) return "number";
+  if (cells.every((cell) => typeof cell === "number")) return "number";
+  if (cells.some((cell) => cell.tone)) return "badge";
+  if (cells.some((cell) => cell.share !== undefined)) return "share";
+  if (cells.every((cell) => IS_SIZE.test(cell))) return "size";
+  return at > 0 && cells.some((cell) => String(cell).length > LONG)
+    ? "long"
+    : "text";
+}
+
+function cellOf(cell) {
+  if (cell === null || cell === "") return { text: "–", kind: "quiet" };
+  if (typeof cell === "number") return cell.toLocaleString("en-US");
+  if (cell.tone) return { text: cell.text, kind: `tone-${cell.tone}` };
+  if (cell.share !== undefined) return `${(100 * cell.share).toFixed(1)} %`;
+  return { text: cell, title: cell };
+}

@@ -1,0 +1,182 @@
+"""What is known of log directories as a whole, each part computed when it is first asked for."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from workbench.coordinator.group_lag import group_lags
+from workbench.coordinator.groups.stored_groups import StoredGroups
+from workbench.coordinator.transactions.stored_transactions import StoredTransactions
+from workbench.errors import WorkbenchError
+from workbench.foresight.dry_listing import open_dry, time_or_now
+from workbench.foresight.dry_logs import DryLogs
+from workbench.foresight.preflight.results import Preflight
+from workbench.inspection.cluster.image import StoredCluster
+from workbench.inspection.cluster.loading import stored_cluster
+from workbench.inspection.findings import Finding
+from workbench.inspection.listing import Listing
+from workbench.inspection.partition import Partition
+from workbench.loaders.answers.stuck import stuck_rows
+from workbench.loaders.tables.coordinator_rows import open_producer_row
+from workbench.loaders.tables.explain_partition import Explainer, load_one, policy_of
+from workbench.log.retention import all_verdicts
+from workbench.tables.stuck import GroupLagRow, StuckRow
+from workbench.tables.transactions import OpenProducerRow
+
+
+class TopicSize(NamedTuple):
+    """The bytes of one topic, by names and sizes of files.
+
+    Attributes:
+        topic: its name.
+        partitions: how many logs it has here.
+        logs: bytes of `.log` files in use.
+        others: bytes of all other files of those logs.
+        leftovers: bytes of `-delete`, `-stray` and `-future` folders.
+    """
+
+    topic: str
+    partitions: int
+    logs: int
+    others: int
+    leftovers: int
+
+    @property
+    def size(self) -> int:
+        """All of its bytes."""
+        return self.logs + self.others + self.leftovers
+
+
+def topic_sizes(listing: Listing) -> list[TopicSize]:
+    """Return the bytes of each topic, largest first; no file is opened."""
+    found: dict[str, list[int]] = {}
+    for root in listing.roots:
+        for partition in root.partitions:
+            row = found.setdefault(partition.topic, [0, 0, 0, 0])
+            size = sum(file.size for file in partition.files)
+            if partition.kind != "log":
+                row[3] += size
+                continue
+            row[0] += 1
+            row[1] += partition.size
+            row[2] += size - partition.size
+    rows = [TopicSize(topic, *row) for topic, row in found.items()]
+    return sorted(rows, key=lambda row: (-row.size, row.topic))
+
+
+class LogVerdict(NamedTuple):
+    """What the cleaner and retention would do with a log now.
+
+    Attributes:
+        partition: its name.
+        size: bytes of its segments.
+        policy: its `cleanup.policy`; None if no source names it.
+        is_compacted: whether the log is taken to be compacted.
+        cleaning: the cleaner's verdict in one sentence; empty if the log is not compacted.
+        deletes: segments that retention deletes.
+        deleted_bytes: bytes of those.
+        retention: the verdict of retention in one sentence.
+        problem: why the log could not be loaded; empty if it could.
+    """
+
+    partition: str
+    size: int
+    policy: str | None
+    is_compacted: bool
+    cleaning: str = ""
+    deletes: int = 0
+    deleted_bytes: int = 0
+    retention: str = ""
+    problem: str = ""
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the cleaner would clean it."""
+        return self.cleaning.startswith("the log is cleaned")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of log directories; a part that was asked for is kept.
+
+    Attributes:
+        listing: the log directories.
+        now: ms; what ages are measured by. None: groups by the newest commit, everything else by
+            the machine's time.
+        kafka: the version that is meant; None: the newest that the directories show.
+        predict: returns the preflight of a start on them.
+        verify: returns what `verify` reports.
+    """
+
+    listing: Listing
+    now: int | None
+    kafka: str | None
+    predict: Callable[[], Preflight]
+    verify: Callable[[], Sequence[Finding]]
+
+    @cached_property
+    def preflight(self) -> Preflight:
+        """The preflight of a start."""
+        return self.predict()
+
+    @cached_property
+    def findings(self) -> Sequence[Finding]:
+        """What is damaged."""
+        return self.verify()
+
+    @cached_property
+    def cluster(self) -> StoredCluster:
+        """The cluster's metadata."""
+        return stored_cluster(self.listing)
+
+    @cached_property
+    def sizes(self) -> list[TopicSize]:
+        """The bytes of each topic, largest first."""
+        return topic_sizes(self.listing)
+
+    @cached_property
+    def stuck(self) -> list[StuckRow]:
+        """What is stuck, most bytes first."""
+        rows = stuck_rows(self.listing, now=self.now, kafka=self.kafka)
+        return sorted(rows, key=lambda row: -row.bytes)
+
+    @cached_property
+    def lags(self) -> list[GroupLagRow]:
+        """Committed offsets, largest lag first."""
+        rows = group_lags(StoredGroups(self.listing), self.now)
+        return sorted(rows, key=lambda row: -(row.lag or 0))
+
+    @cached_property
+    def opened(self) -> list[OpenProducerRow]:
+        """Open transactions."""
+        return [*map(open_producer_row, StoredTransactions(self.listing).open_producers())]
+
+    @cached_property
+    def logs(self) -> list[LogVerdict]:
+        """What the cleaner and retention would do with each log now, largest first."""
+        moment = time_or_now(self.now)
+        served = [
+            each for each in self.listing.partitions.values()
+            if each.kind == "log" and each.only is None
+        ]  # fmt: skip
+        with open_dry(self.listing.log_directories, None, moment, self.kafka) as dry:
+            explainer = Explainer(dry, moment, tries=False)
+            rows = [_verdict(dry, explainer, partition) for partition in served]
+        return sorted(rows, key=lambda row: (-row.size, row.partition))
+
+
+def _verdict(dry: DryLogs, explainer: Explainer, partition: Partition) -> LogVerdict:
+    name, size = partition.name, partition.size
+    try:
+        log = load_one(dry, partition)
+        policy = policy_of(dry, log.topic_partition)
+        cleaning = explainer.cleaning(partition).conclusion if policy.is_compacted else ""
+        gone = [each.segment for each in all_verdicts(log.retention_state()) if each.is_deleted]
+        retention = explainer.retention(partition).conclusion
+    except (WorkbenchError, OSError) as error:
+        return LogVerdict(name, size, None, is_compacted=False, problem=str(error))
+    deleted = sum(segment.size for segment in gone)
+    return LogVerdict(
+        name, size, policy.text, policy.is_compacted, cleaning, len(gone), deleted, retention
+    )
