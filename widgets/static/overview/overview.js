@@ -133,13 +133,9 @@ function showHead({ model, head, announce, root }) {
   head.title.title = directory.path;
   root.setAttribute("aria-label", `Overview of ${directory.title}`);
   head.sum.textContent = isRunning
-    ? `${directory.about} · reading: ${count(progress.checked)} of ${
-      plural(progress.partitions, "answer")
-    }`
+    ? `${directory.about} · reading: ${count(progress.checked)} of ${plural(progress.partitions, "answer")}`
     : directory.about +
-      (model.get("_is_old")
-        ? " · written since: read everything again for new answers"
-        : "");
+      (model.get("_is_old") ? " · written since: read everything again for new answers" : "");
   head.bar.hidden = head.cancel.hidden = !isRunning;
   disable(head.again, isRunning);
   if (!isRunning) {
@@ -148,9 +144,7 @@ function showHead({ model, head, announce, root }) {
       announce(`The overview of ${directory.title} is there.`);
     }
   }
-  head.bar.value = progress.partitions
-    ? progress.checked / progress.partitions
-    : 0;
+  head.bar.value = progress.partitions ? progress.checked / progress.partitions : 0;
 }
 
 // The treemap: a press on a topic leads to Disk.

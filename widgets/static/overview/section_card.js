@@ -73,9 +73,7 @@ function contents(section, { signal, canLead, onLead, onMake }) {
     section.concerns.length > 0 && h(
       "ul",
       { class: "klw-overconcerns" },
-      ...section.concerns.map(([badge, text]) =>
-        h("li", {}, chip(badge), h("span", {}, text))
-      ),
+      ...section.concerns.map(([badge, text]) => h("li", {}, chip(badge), h("span", {}, text))),
     ),
     section.steps.length > 0 && h(
       "details",
@@ -100,14 +98,11 @@ function contents(section, { signal, canLead, onLead, onMake }) {
   ];
 }
 
-const chip = ({ text, tone }) =>
-  h("span", { class: "klw-tone", "data-tone": tone }, text);
+const chip = ({ text, tone }) => h("span", { class: "klw-tone", "data-tone": tone }, text);
 
 // A table without the columns that have no cell.
 function table({ title, headings, rows: all }, { signal, onLead }) {
-  const used = headings.map((_, at) => at).filter((at) =>
-    !at || all.some((row) => row[at] !== null && row[at] !== "")
-  );
+  const used = headings.map((_, at) => at).filter((at) => !at || all.some((row) => row[at] !== null && row[at] !== ""));
   const rows = all.map((row) => used.map((at) => row[at]));
   const kinds = used.map((_, at) => kindOf(rows, at)),
     isShort = !kinds.includes("long");
@@ -128,9 +123,7 @@ function table({ title, headings, rows: all }, { signal, onLead }) {
   });
   grid.el.classList.toggle("klw-leads", Boolean(onLead));
   const frame = h("div", { class: "klw-overgrid" }, grid.el);
-  frame.style.height = `${
-    HEAD + ROW * Math.min(MOST_SHOWN, rows.length) + 2
-  }px`;
+  frame.style.height = `${HEAD + ROW * Math.min(MOST_SHOWN, rows.length) + 2}px`;
   grid.setCount(rows.length);
   return frame;
 }
@@ -148,17 +141,13 @@ const IS_SIZE = /^[\d,.]+ [KMGT]?i?B$/;
 
 // What a column holds, by its cells.
 function kindOf(rows, at) {
-  const cells = rows.map((row) => row[at]).filter((cell) =>
-    cell !== null && cell !== ""
-  );
+  const cells = rows.map((row) => row[at]).filter((cell) => cell !== null && cell !== "");
   if (!cells.length) return "number";
   if (cells.every((cell) => typeof cell === "number")) return "number";
   if (cells.some((cell) => cell.tone)) return "badge";
   if (cells.some((cell) => cell.share !== undefined)) return "share";
   if (cells.every((cell) => IS_SIZE.test(cell))) return "size";
-  return at > 0 && cells.some((cell) => String(cell).length > LONG)
-    ? "long"
-    : "text";
+  return at > 0 && cells.some((cell) => String(cell).length > LONG) ? "long" : "text";
 }
 
 function cellOf(cell) {
