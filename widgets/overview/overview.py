@@ -95,7 +95,7 @@ class Overview(KafkaWidget):
         """Open a path, or show an opened directory; see the class."""
         if isinstance(logs, str | os.PathLike):
             logs = workbench.open_log_directory(logs)
-        self.logs = logs
+        self.logs: workbench.LogDirectory = logs
         self._lead = lead
         self._targets: dict[str, tuple[Section, Sequence[Target]]] = {}
         self._lock = threading.Lock()
