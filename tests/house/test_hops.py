@@ -12,9 +12,9 @@ CAPS = {
     "read": Route(29, 16, 20, 9),
     "commit of an offset": Route(125, 41, 74, 16),
     "fetch of an offset": Route(22, 9, 10, 7),
-    "verify": Route(155_000, 104, 50_000, 30),
-    "predict": Route(66_000, 124, 26_000, 32),
-    "what_if": Route(148_000, 130, 66_000, 28),
+    "verify": Route(80_000, 110, 31_000, 30),
+    "predict": Route(44_000, 124, 20_000, 32),
+    "what_if": Route(103_000, 134, 43_000, 28),
 }
 
 

@@ -22,6 +22,8 @@ from workbench.errors import ConfigError
 DEFAULT: Final = "default"
 TOPIC: Final = "topic"
 
+_ATTRIBUTES: Final = {one.name: one.attribute for one in TOPIC_DEFINITIONS}
+
 _LEVELED: Final = ("gzip", "lz4", "zstd")
 
 
@@ -130,7 +132,7 @@ class LogConfig:
         Raises:
             ConfigError: see `of`.
         """
-        found = {one.name: getattr(self, one.attribute) for one in TOPIC_DEFINITIONS}
+        found = {name: getattr(self, attribute) for name, attribute in _ATTRIBUTES.items()}
         origins = dict(self.origins)
         for name, (value, origin) in values.items():
             definition = TOPIC_NAMES.get(name)
@@ -251,7 +253,7 @@ def _check_local_retention(local_name: str, name: str, values: Mapping[str, Any]
 
 
 def _make(values: Mapping[str, Any], origins: Mapping[str, str]) -> LogConfig:
-    found = {one.attribute: values[one.name] for one in TOPIC_DEFINITIONS}
+    found = {attribute: values[name] for name, attribute in _ATTRIBUTES.items()}
     if found["internal_segment_bytes"] is not None:
         found["segment_bytes"] = found["internal_segment_bytes"]
     return LogConfig(**found, origins=origins)

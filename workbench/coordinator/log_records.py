@@ -135,9 +135,9 @@ class LogChunk:
                 found.append(None)
         return found
 
-    def records(self, first: int = 0, end: int | None = None) -> Iterator[LogRecord | Marker]:
-        """Yield the records and markers [first, end)."""
-        return (record for record in self._records[first:end] if record is not None)
+    def records(self, first: int = 0, end: int | None = None) -> list[LogRecord | Marker]:
+        """Return the records and markers [first, end)."""
+        return [record for record in self._records[first:end] if record is not None]
 
 
 def read_log_chunks(

@@ -44,7 +44,13 @@ def printable(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, dict):
-        return {str(name): printable(item) for name, item in value.items()}
+        return {
+            str(name): printable(item) if isinstance(item, _TO_PRINT) else item
+            for name, item in value.items()
+        }
     if isinstance(value, list):
-        return [printable(item) for item in value]
+        return [printable(item) if isinstance(item, _TO_PRINT) else item for item in value]
     return value
+
+
+_TO_PRINT = (bytes, dict, list)

@@ -169,11 +169,12 @@ class Partition:
         self.only = only
         self.is_alone = is_alone
         self._checkpoint_start = checkpoint_start
+        self.state: object = None  # what its records say together, kept by those who read them
         self._entries = entries  # as listed with the whole log directory; None: not listed yet
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what was read: another process reads it again."""
-        state = {**self.__dict__, "_entries": None}
+        state = {**self.__dict__, "_entries": None, "state": None}
         for cached in ("_contents", "log_end_offset", "remote_parts"):
             state.pop(cached, None)
         return state

@@ -47,6 +47,7 @@ _DEFAULTS: Final[dict[str, Any]] = {
 PLAIN_STRING: Final = "plain string"
 """Type of a string that is not compact in flexible versions: the client id of a header."""
 
+_BYTE: Final = 0x7F  # the largest varint of one byte
 _LARGE: Final = 1 << 12  # bytes of a field that is worth a part of its own
 _FOLDER: Final = os.path.join(os.path.dirname(__file__), "messages")
 _TRUNK: Final = "trunk"  # the folder of what no release has yet
@@ -315,26 +316,37 @@ class MessageReader:
     def struct(self, of: Struct, at: int) -> tuple[dict[str, Any], int]:
         """Read the fields of a struct."""
         values: dict[str, Any] = {}
+        data, size = self.data, self.size
         for field in of.fields:
-            if field.tag is None:
-                values[field.name], at = self.field(field, at)
-            else:
+            number = field.number
+            if field.tag is not None:
                 values[field.name] = copy.copy(field.default)
+            elif number is not None and not field.is_array and number.size <= size - at:
+                (values[field.name],) = number.unpack_from(data, at)
+                at += number.size
+            else:
+                values[field.name], at = self.field(field, at)
         if of.is_flexible:
+            if at < size and not data[at]:  # no tagged fields, as in most structs
+                return values, at + 1
             at = self.tagged(of, values, at)
         return values, at
 
     def tagged(self, of: Struct, values: dict[str, Any], at: int) -> int:
         """Read the tagged fields at the end of a struct into ``values``."""
-        if at < self.size and not self.data[at]:
-            return at + 1
-        count, at = varint.decode_unsigned(self.data, at)
+        data = self.data
+        count, at = varint.decode_unsigned(data, at)
         for _ in range(count):
-            tag, size, at = self.tag(at)
-            end = self.end(at, size, "a tagged field")
+            if at + 1 < self.size and data[at] <= _BYTE and data[at + 1] <= _BYTE:
+                tag, size, at = data[at], data[at + 1], at + 2
+            else:
+                tag, size, at = self.tag(at)
+            end = at + size
+            if end > self.size:
+                self.end(at, size, "a tagged field")
             known = of.tagged.get(tag)
             if known is None:
-                values.setdefault(UNKNOWN_TAGS, {})[tag] = bytes(self.data[at:end])
+                values.setdefault(UNKNOWN_TAGS, {})[tag] = bytes(data[at:end])
             else:
                 values[known.name], reached = self.field(known, at)
                 if reached != end:
@@ -391,7 +403,9 @@ class MessageReader:
                     return None, at
             return self.struct(kind, at)
         if kind == "uuid":
-            end = self.end(at, 16, field.name)
+            end = at + 16
+            if end > self.size:
+                self.end(at, 16, field.name)
             return uuid_text(bytes(self.data[at:end])), end
         if kind is PLAIN_STRING:
             size, at = self.number("int16", at)
@@ -400,7 +414,9 @@ class MessageReader:
         if size < 0:
             self.check_nullable(field, at)
             return None, at
-        end = self.end(at, size, field.name)
+        end = at + size
+        if end > self.size:
+            self.end(at, size, field.name)
         content = bytes(self.data[at:end])
         return content.decode("utf-8", "replace") if kind.endswith("string") else content, end
 
@@ -416,13 +432,15 @@ class MessageReader:
     def number(self, kind: str, at: int) -> tuple[Any, int]:
         """Read a number of a named type."""
         number = _NUMBERS[kind]
-        end = self.end(at, number.size, kind)
+        end = at + number.size
+        if end > self.size:
+            self.end(at, number.size, kind)
         return number.unpack_from(self.data, at)[0], end
 
     def length(self, width: int, at: int) -> tuple[int, int]:
         """Read the length of a string, bytes or an array; -1 is null."""
         if self.flexible:
-            if at < self.size and self.data[at] < 0x80:
+            if at < self.size and self.data[at] <= _BYTE:
                 return self.data[at] - 1, at + 1
             size, at = varint.decode_unsigned(self.data, at)
             return size - 1, at
@@ -430,11 +448,12 @@ class MessageReader:
 
     def end(self, at: int, size: int, what: str) -> int:
         """Return where ``size`` bytes end, if the message has them."""
-        if size > self.size - at:
+        end = at + size
+        if end > self.size:
             raise CorruptRecordError(
                 None, at, f"{what} needs {size} bytes, {max(self.size - at, 0)} are left"
             )
-        return at + size
+        return end
 
     def check_nullable(self, field: Field, at: int) -> None:
         """Raise CorruptRecordError if a field must not be null."""

@@ -23,6 +23,8 @@ def decode_unsigned(data: Bytes, at: int) -> tuple[int, int]:
     Raises:
         CorruptRecordError: it is cut short or longer than 5 bytes; the position is in ``data``.
     """
+    if 0 <= at < len(data) and data[at] < 0x80:  # most take a byte
+        return data[at], at + 1
     value, end = _decode(data, at, 5)
     return value & _INT_MASK, end
 

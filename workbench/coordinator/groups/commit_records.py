@@ -65,14 +65,14 @@ class CommitKey(NamedTuple):
 
 
 class CommitReader:
-    """Read keys and values of commits; cache keys, because the same ones recur."""
+    """Read keys of commits; cache them, because the same ones recur.
+
+    Attributes:
+        keys: the cached keys by their bytes; a null key is none of them.
+    """
 
     def __init__(self) -> None:
-        self._keys: dict[bytes, CommitKey] = {}
-
-    def known(self, key: bytes | None) -> CommitKey | None:
-        """Return the contents of a cached key; None: it is not in the cache."""
-        return None if key is None else self._keys.get(key)
+        self.keys: dict[bytes | None, CommitKey] = {}
 
     def key(self, data: bytes) -> CommitKey:
         """Return the contents of a key.
@@ -84,9 +84,9 @@ class CommitReader:
         if key is None:
             fields = read_key(TYPES, data).fields
             key = CommitKey(fields["group"], TopicPartition(fields["topic"], fields["partition"]))
-        if len(self._keys) >= _MOST_KEYS:
-            self._keys.clear()
-        self._keys[data] = key
+        if len(self.keys) >= _MOST_KEYS:
+            self.keys.clear()
+        self.keys[data] = key
         return key
 
 

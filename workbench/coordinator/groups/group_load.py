@@ -175,6 +175,7 @@ class GroupReplay:
         self._is_new = load.era is Era.KIP_848
         self._table = load.table
         self._commits = CommitReader()
+        self._newest_commit = _FIRST_NEWER_VERSION - 1  # version of values, of those noted
 
     def step(self, kind: str, reason: str = "", **numbers: Any) -> None:
         """Report a step to the observer, if there is one."""
@@ -206,7 +207,7 @@ class GroupReplay:
         newest = dict(zip(keys, range(first, end), strict=True))
         try:
             read = [
-                (self._commits.known(key) or self._commits.key(key or b""), at)
+                (self._commits.keys.get(key) or self._commits.key(key or b""), at)
                 for key, at in newest.items()
             ]
         except CorruptRecordError:
@@ -234,7 +235,7 @@ class GroupReplay:
             self._complete(record)
             return
         try:
-            known = self._commits.known(record.key)
+            known = self._commits.keys.get(record.key)
             if known is not None:
                 self._apply_offset(record, known)
             else:
@@ -275,7 +276,8 @@ class GroupReplay:
             self._remove_offset(record, group, where)
             return
         value = read_commit(record.value, record.offset)
-        if value.version >= _FIRST_NEWER_VERSION:
+        if value.version > self._newest_commit:
+            self._newest_commit = value.version
             self._note_era(_COMMIT_TYPE, value.version)
         if self._is_new and group not in self.load.groups:
             self.load.groups[group] = ClassicGroup(group)

@@ -119,7 +119,7 @@ class OffsetTable:
                 if not is_commit:
                     dropped.append(Dropped(group, where, pending, None))
                 elif known is None or known.record_offset < pending.record_offset:
-                    self.put(group, where, pending)
+                    self.offsets.setdefault(group, {})[where] = pending
                     taken.append((group, where, pending))
                 else:
                     dropped.append(Dropped(group, where, pending, known))

@@ -282,30 +282,33 @@ def _end_of_plain(data: bytes) -> int:
 
 
 def _end_of_flexible(data: bytes) -> int:
-    """Return where a version 1 ends whose lengths take a byte each."""
+    """Return where a version 1 ends whose lengths take a byte each.
+
+    Raises:
+        IndexError: a length takes more, or the value is not a usual one.
+    """
     at = _HEAD.size + 1
-    for _ in range(_small(data, at - 1) - 1):
-        at += _small(data, at)  # the name and its length
-        count = _small(data, at) - 1
+    largest = topics = data[at - 1]
+    for _ in range(topics - 1):
+        size = data[at]  # of the name, and its length
+        at += size
+        count = data[at] - 1
+        largest = max(largest, size, count + 1)
         at += 1 + _INT32.size * count
         if count < 0 or data[at] != 0:
             raise IndexError
         at += 1
     at += _TIMES + 1
-    for _ in range(_small(data, at - 1)):
+    tags = data[at - 1]
+    for _ in range(tags):
         if data[at + 1] != _TAG_SIZES[data[at]]:
             raise IndexError
         if data[at] == _CLIENT_VERSION and _INT16.unpack_from(data, at + 2)[0] not in _CLIENTS:
             raise IndexError
         at += 2 + data[at + 1]
-    return at
-
-
-def _small(data: bytes, at: int) -> int:
-    """Return a varint of one byte."""
-    if data[at] > _LARGEST_BYTE:
+    if max(largest, tags) > _LARGEST_BYTE:
         raise IndexError
-    return data[at]
+    return at
 
 
 def apply_record(

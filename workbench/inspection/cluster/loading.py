@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from workbench.decoders.cluster_metadata import decode_value
 from workbench.errors import StateUnknownError
+from workbench.file_system.mounts import size_of
 from workbench.file_system.source import FileSource
 from workbench.files import names
 from workbench.inspection.cluster.fold import Changed, ClusterFold
@@ -116,10 +117,10 @@ def stored_cluster(listing: Listing) -> StoredCluster:
 
 
 def read_stored_cluster(partition: Partition, until: int | None = None) -> StoredCluster:
-    """Read a metadata log as a node that starts: its newest snapshot, and the records after it.
+    """Return the state that a node reads from a metadata log: newest snapshot, records after it.
 
     All records are used, even those that the quorum has perhaps not committed yet. A snapshot that
-    is cut is read as far as it goes, as a node does.
+    is cut is read as far as it goes, as a node does. The result is shared: do not change it.
 
     Args:
         partition: the metadata log.
@@ -130,12 +131,40 @@ def read_stored_cluster(partition: Partition, until: int | None = None) -> Store
 
     Kafka: MetadataLoader, KafkaMetadataLog (4.2)
     """
+    size = _size_now(partition)
+    known = partition.state if isinstance(partition.state, _WholeState) else None
+    if known is not None and known.size == size and (until is None or known.end <= until):
+        return known.cluster
     reading = Reading(names.MAX_OFFSET if until is None else until)
     found = snapshot_files(partition)
     if found:
         reading.snapshot(found[-1])
     reading.log(partition)
+    if until is None and size is not None:
+        partition.state = _WholeState(reading.fold.cluster, reading.next_offset, size)
     return reading.fold.cluster
+
+
+class _WholeState(NamedTuple):
+    """What a whole metadata log says: kept with the partition, because many ask for it.
+
+    Attributes:
+        cluster: the state; nobody changes it.
+        end: the offset after the last record.
+        size: bytes of the last segment when it was read: a running node appends to it.
+    """
+
+    cluster: StoredCluster
+    end: int
+    size: int
+
+
+def _size_now(partition: Partition) -> int | None:
+    """Return the size of the last segment, in bytes; None if that cannot be told."""
+    try:
+        return size_of(partition.segments[-1].path)
+    except (IndexError, OSError):
+        return None
 
 
 def cluster_at(partition: Partition, at: At | None = None) -> ClusterAt:
