@@ -403,9 +403,7 @@ class MessageReader:
                     return None, at
             return self.struct(kind, at)
         if kind == "uuid":
-            end = at + 16
-            if end > self.size:
-                self.end(at, 16, field.name)
+            end = self.end(at, 16, field.name)
             return uuid_text(bytes(self.data[at:end])), end
         if kind is PLAIN_STRING:
             size, at = self.number("int16", at)
