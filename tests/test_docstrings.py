@@ -60,7 +60,9 @@ def test_the_examples_are_found() -> None:
     assert {"workbench", "workbench.log_manager.manager", *GIVEN} <= modules
 
 
-@pytest.mark.parametrize(("module", "code"), EXAMPLES, ids=[module for module, _ in EXAMPLES])
+@pytest.mark.parametrize(
+    ("module", "code"), EXAMPLES, ids=[f"{at}-{module}" for at, (module, _) in enumerate(EXAMPLES)]
+)
 def test_an_example_runs(
     module: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

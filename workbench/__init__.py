@@ -7,8 +7,9 @@
     logs.scan(topics=["orders"]).to_pandas()    # a DataFrame
     logs.verify()                               # what is damaged, and what a broker would do
 
-Nothing is written by any of these, nor by `serve`, which answers any Kafka client from a directory,
-with `ServerSecurity` on a network; with ``writable=True`` it is a small broker.
+Nothing is written by any of these; `recover`, `compact` and `retain` change a copy. `serve` answers
+any Kafka client from a directory, with `ServerSecurity` on a network; with ``writable=True`` it is
+a small broker.
 `LogManager` is the engine that writes, and `OffsetManager`, `GroupCoordinatorService` and
 `TransactionCoordinator` are coordinators on its logs. `Cluster` simulates brokers that replicate,
 `find_schedule` finds the events that lose a record, and `scenarios.play` plays the known ones.
@@ -28,21 +29,65 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` im
         TransactionCoordinator as TransactionCoordinator,
     )
     from workbench.errors import (
+        AppendError as AppendError,
+        CleaningAbortedError as CleaningAbortedError,
+        ConfigError as ConfigError,
+        CoordinatorError as CoordinatorError,
+        CoordinatorFencedError as CoordinatorFencedError,
+        CorruptCheckpointError as CorruptCheckpointError,
         CorruptFileError as CorruptFileError,
+        CorruptIndexError as CorruptIndexError,
+        CorruptLogError as CorruptLogError,
+        CorruptNameError as CorruptNameError,
         CorruptRecordError as CorruptRecordError,
+        CorruptSnapshotError as CorruptSnapshotError,
+        GroupStateError as GroupStateError,
+        InconsistentTopicIdError as InconsistentTopicIdError,
+        InvalidOffsetError as InvalidOffsetError,
+        InvalidProducerEpochError as InvalidProducerEpochError,
+        InvalidRecordError as InvalidRecordError,
+        InvalidTimestampError as InvalidTimestampError,
+        InvalidTransactionStateError as InvalidTransactionStateError,
+        InvalidTransitionError as InvalidTransitionError,
+        LinkError as LinkError,
         LogDirectoryError as LogDirectoryError,
         MissingDependencyError as MissingDependencyError,
+        NotRegularFileError as NotRegularFileError,
         OffsetOutOfRangeError as OffsetOutOfRangeError,
+        OffsetOverflowError as OffsetOverflowError,
+        OffsetsOutOfOrderError as OffsetsOutOfOrderError,
+        OutOfOrderSequenceError as OutOfOrderSequenceError,
+        OutputError as OutputError,
+        PlayerError as PlayerError,
+        QueryError as QueryError,
+        RecordBatchTooLargeError as RecordBatchTooLargeError,
+        RecordTooLargeError as RecordTooLargeError,
+        RemoteStorageError as RemoteStorageError,
+        ReplayError as ReplayError,
+        ReplicationError as ReplicationError,
+        SchemaError as SchemaError,
+        ServerError as ServerError,
+        StateUnknownError as StateUnknownError,
+        StorageError as StorageError,
+        UnexpectedAppendOffsetError as UnexpectedAppendOffsetError,
+        UnsupportedForMessageFormatError as UnsupportedForMessageFormatError,
         UnsupportedFormatError as UnsupportedFormatError,
         WorkbenchError as WorkbenchError,
     )
     from workbench.inspection.findings import Finding as Finding
     from workbench.inspection.segment import Segment as Segment
+    from workbench.loaders.changes import (
+        compact as compact,
+        recover as recover,
+        retain as retain,
+    )
     from workbench.loaders.partition import Partition as Partition
     from workbench.loaders.scan.scan import (
         CorruptDataWarning as CorruptDataWarning,
         Scan as Scan,
     )
+    from workbench.loaders.tables.findings import FindingList as FindingList
+    from workbench.loaders.topic import Topic as Topic
     from workbench.log_directory import (
         LogDirectory as LogDirectory,
         compare_replicas as compare_replicas,
@@ -60,29 +105,72 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` im
     __version__: str
 
 _COORDINATOR: Final = "workbench.coordinator"
+_ERRORS: Final = "workbench.errors"
 _MODULES: Final = {
+    "AppendError": _ERRORS,
+    "CleaningAbortedError": _ERRORS,
     "Cluster": "workbench.replication.simulation.cluster",
+    "ConfigError": _ERRORS,
+    "CoordinatorError": _ERRORS,
+    "CoordinatorFencedError": _ERRORS,
+    "CorruptCheckpointError": _ERRORS,
     "CorruptDataWarning": "workbench.loaders.scan.scan",
-    "CorruptFileError": "workbench.errors",
-    "CorruptRecordError": "workbench.errors",
+    "CorruptFileError": _ERRORS,
+    "CorruptIndexError": _ERRORS,
+    "CorruptLogError": _ERRORS,
+    "CorruptNameError": _ERRORS,
+    "CorruptRecordError": _ERRORS,
+    "CorruptSnapshotError": _ERRORS,
     "Finding": "workbench.inspection.findings",
+    "FindingList": "workbench.loaders.tables.findings",
     "GroupCoordinatorService": f"{_COORDINATOR}.group_coordinator_service",
+    "GroupStateError": _ERRORS,
+    "InconsistentTopicIdError": _ERRORS,
+    "InvalidOffsetError": _ERRORS,
+    "InvalidProducerEpochError": _ERRORS,
+    "InvalidRecordError": _ERRORS,
+    "InvalidTimestampError": _ERRORS,
+    "InvalidTransactionStateError": _ERRORS,
+    "InvalidTransitionError": _ERRORS,
+    "LinkError": _ERRORS,
     "LogDirectory": "workbench.log_directory",
-    "LogDirectoryError": "workbench.errors",
+    "LogDirectoryError": _ERRORS,
     "LogManager": "workbench.log_manager.manager",
-    "MissingDependencyError": "workbench.errors",
+    "MissingDependencyError": _ERRORS,
+    "NotRegularFileError": _ERRORS,
     "OffsetManager": f"{_COORDINATOR}.offsets.offset_manager",
-    "OffsetOutOfRangeError": "workbench.errors",
+    "OffsetOutOfRangeError": _ERRORS,
+    "OffsetOverflowError": _ERRORS,
+    "OffsetsOutOfOrderError": _ERRORS,
+    "OutOfOrderSequenceError": _ERRORS,
+    "OutputError": _ERRORS,
     "Partition": "workbench.loaders.partition",
+    "PlayerError": _ERRORS,
+    "QueryError": _ERRORS,
+    "RecordBatchTooLargeError": _ERRORS,
+    "RecordTooLargeError": _ERRORS,
+    "RemoteStorageError": _ERRORS,
+    "ReplayError": _ERRORS,
+    "ReplicationError": _ERRORS,
     "Scan": "workbench.loaders.scan.scan",
+    "SchemaError": _ERRORS,
     "Segment": "workbench.inspection.segment",
+    "ServerError": _ERRORS,
     "ServerSecurity": "workbench.server.security",
+    "StateUnknownError": _ERRORS,
+    "StorageError": _ERRORS,
+    "Topic": "workbench.loaders.topic",
     "TransactionCoordinator": f"{_COORDINATOR}.transactions.serving.transaction_coordinator",
-    "UnsupportedFormatError": "workbench.errors",
-    "WorkbenchError": "workbench.errors",
+    "UnexpectedAppendOffsetError": _ERRORS,
+    "UnsupportedForMessageFormatError": _ERRORS,
+    "UnsupportedFormatError": _ERRORS,
+    "WorkbenchError": _ERRORS,
+    "compact": "workbench.loaders.changes",
     "compare_replicas": "workbench.log_directory",
     "find_schedule": "workbench.replication.simulation.search",
     "open_log_directory": "workbench.log_directory",
+    "recover": "workbench.loaders.changes",
+    "retain": "workbench.loaders.changes",
     "scenarios": "workbench.replication.simulation.scenarios",
     "serve": "workbench.log_directory",
     "spark": "workbench.spark",
@@ -107,7 +195,11 @@ def __getattr__(name: str) -> Any:
         except PackageNotFoundError:  # run from a checkout that was never installed
             found = "0"
     elif name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from workbench.runtime.words import did_you_mean
+
+        whole = next((f"; did you mean {each}?" for each in __dir__() if name in each), "")
+        hint = whole or did_you_mean(name, __dir__())
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
     else:
         module = import_module(_MODULES[name])
         found = module if module.__name__.endswith(f".{name}") else getattr(module, name)

@@ -5,7 +5,7 @@ Nothing is written or locked, bad bytes raise nothing, and nothing is read befor
 
 import copy
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Unpack, cast
 from uuid import UUID
@@ -13,8 +13,9 @@ from uuid import UUID
 from workbench.config.internal_topics import METADATA_TOPIC
 from workbench.errors import LogDirectoryError, WorkbenchError
 from workbench.file_system.mounts import absolute, files_at, is_uri, real
+from workbench.files.names import TopicPartition
+from workbench.inspection.brokers import NO_ID, listings_by_broker
 from workbench.inspection.facts.html import Cell, table_html
-from workbench.inspection.findings import Finding
 from workbench.inspection.listing import (
     Listing,
     Root,
@@ -27,7 +28,9 @@ from workbench.loaders.partition import Partition
 from workbench.loaders.remote import all_mounted, mounted
 from workbench.loaders.scan.plan import choose_partitions
 from workbench.loaders.scan.scan_options import takes_scan_options
+from workbench.loaders.topic import Topic
 from workbench.runtime.several import several
+from workbench.runtime.times import Time, ms_of
 from workbench.runtime.words import did_you_mean, safe
 
 if TYPE_CHECKING:  # Arrow and the engine that writes are imported when they are asked for
@@ -41,11 +44,14 @@ if TYPE_CHECKING:  # Arrow and the engine that writes are imported when they are
     from workbench.foresight.startup.prediction import StartupPrediction
     from workbench.loaders.scan.scan import Scan
     from workbench.loaders.scan.scan_options import RecordOptions, ScanOptions
+    from workbench.loaders.tables.cleaning_plan import CleaningPlan
     from workbench.loaders.tables.coordinator_explanation import (
         GroupExplanation,
         TransactionExplanation,
     )
+    from workbench.loaders.tables.explain_partition import Explainer
     from workbench.loaders.tables.explanation import Explanation
+    from workbench.loaders.tables.findings import FindingList
     from workbench.loaders.tables.inspect import Inspect
     from workbench.loaders.tables.replica_comparison import ReplicaComparison
     from workbench.loaders.tables.what_if import WhatIf
@@ -106,7 +112,7 @@ def verify(
     info: bool = False,
     workers: int | None = None,
     kafka: str | None = None,
-) -> list[Finding]:
+) -> "FindingList":
     """Check what `open_log_directory` opens; see `LogDirectory.verify` for the arguments.
 
     An empty list means that nothing is wrong, so there must be something to check: an empty
@@ -125,7 +131,7 @@ def what_if(
     logs: "LogDirectory | StrPath | Iterable[StrPath]",
     config: Mapping[str, Any],
     *,
-    now: int | None = None,
+    now: Time | None = None,
     topics: Iterable[str] | str | None = None,
     kafka: str | None = None,
 ) -> "WhatIf":
@@ -139,7 +145,7 @@ def what_if(
         logs: the result of `open_log_directory`, or its argument.
         config: names of brokers and topics to values; ``"orders:retention.ms"`` is one topic's own.
             Other names have the value in `__cluster_metadata`, or Kafka's default.
-        now: ms since the epoch, that ages are measured by; the machine's time when None.
+        now: a time, see `Partition`, that ages are measured by; the machine's time when None.
         topics: names; only their partitions are looked at.
         kafka: the broker's version, such as "2.8"; None takes the newest that the directories show.
 
@@ -153,7 +159,7 @@ def what_if(
     from workbench.loaders.tables.what_if import what_would_be
 
     opened = logs if isinstance(logs, LogDirectory) else open_log_directory(logs)
-    return what_would_be(opened.listing, config, now, several(topics), kafka)
+    return what_would_be(opened.listing, config, ms_of(now), several(topics), kafka)
 
 
 def compare_replicas(
@@ -297,6 +303,9 @@ def serve(
     )
 
 
+_what_if, _serve = what_if, serve  # in the class, the names are its methods
+
+
 class LogDirectory(Mapping[str, Partition]):
     """Partitions by name: ``logs["orders-0"]``. Pickling drops what was read."""
 
@@ -351,28 +360,39 @@ class LogDirectory(Mapping[str, Partition]):
         again = opened_paths(self.listing) if paths is None else paths
         return open_log_directory(again, **self.tier)
 
-    def __getitem__(self, name: str) -> Partition:
-        found = self.listing.partitions.get(name)
+    def __getitem__(self, name: str | tuple[str, int]) -> Partition:
+        """Return a partition, ``logs["orders-0"]`` or ``logs["orders", 0]``; or a `Topic`.
+
+        ``logs["orders"]`` is what ``logs.topic("orders")`` returns. Editors take it for a
+        partition, which has the same verbs.
+
+        Raises:
+            KeyError: nothing has the name; the message names the nearest.
+        """
+        if isinstance(name, tuple) and len(name) == 2:
+            return self.topic(name[0])[name[1]]
+        found = self.listing.partitions.get(str(name))
         if found is None:
-            raise KeyError(self._unknown(name))
-        return cast(Partition, found)
+            return cast(Partition, self.topic(str(name)))
+        partition = cast(Partition, found)
+        partition.listing = self.listing
+        return partition
+
+    def topic(self, name: str) -> Topic:
+        """Return a topic, with its partitions by number.
+
+        Raises:
+            KeyError: no topic has the name; the message names the nearest.
+        """
+        own = {p.partition: p for p in self.values() if p.topic == name and p.kind == "log"}
+        if not own:
+            hint = did_you_mean(str(name), [*self.listing.partitions, *self.topics])
+            known = "" if hint or not self.topics else f" (topics: {', '.join(self.topics[:9])})"
+            raise KeyError(f"no topic or partition has the name {name}{hint}{known}")
+        return Topic(name, self.listing, own)
 
     def __contains__(self, name: object) -> bool:
         return name in self.listing.partitions
-
-    def _unknown(self, name: Any) -> str:
-        """Say that no partition has a name, and which names were perhaps meant."""
-        if isinstance(name, tuple) and len(name) == 2:
-            return f"a partition's name is one text, as {name[0]}-{name[1]}"
-        own = [each for each, partition in self.items() if partition.topic == name]
-        if own:
-            more = ", …" if len(own) > 3 else ""
-            return (
-                f"{name} is a topic; its partitions are {', '.join(own[:3])}{more}, and "
-                f'scan("{name}") reads them all'
-            )
-        hint = did_you_mean(str(name), [*self.listing.partitions, *self.topics])
-        return f"no partition has the name {name}{hint}"
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.listing.partitions)
@@ -406,7 +426,7 @@ class LogDirectory(Mapping[str, Partition]):
 
         return Inspect(self.listing)
 
-    @takes_scan_options
+    @takes_scan_options()
     def scan(
         self, topics: Iterable[str] | str | None = None, **options: "Unpack[RecordOptions]"
     ) -> "Scan":
@@ -420,7 +440,7 @@ class LogDirectory(Mapping[str, Partition]):
 
         return Scan(self.listing, topics=topics, **options)
 
-    @takes_scan_options
+    @takes_scan_options()
     def to_duckdb(self, connection: Any = None, **options: "Unpack[ScanOptions]") -> Any:
         """Make every topic a view of its name and return the `duckdb` connection.
 
@@ -479,10 +499,11 @@ class LogDirectory(Mapping[str, Partition]):
         info: bool = False,
         workers: int | None = None,
         kafka: str | None = None,
-    ) -> list[Finding]:
+    ) -> "FindingList":
         """Check everything and return what is not as a healthy broker would leave it.
 
-        In a directory without Kafka's files nothing can be wrong; `workbench.verify` refuses it.
+        The result is a list, and a table in notebooks, Arrow and pandas. In a directory without
+        Kafka's files nothing can be wrong; `workbench.verify` refuses it.
 
         Args:
             topics: names; only their partitions are checked, and no other files.
@@ -502,17 +523,20 @@ class LogDirectory(Mapping[str, Partition]):
             LookupError: a topic or partition does not exist.
             ValueError: ``workers`` is below 1.
         """
+        from workbench.loaders.tables.findings import FindingList
         from workbench.loaders.tables.inspect import chosen_findings
 
-        return chosen_findings(
-            self.listing, topics, partitions, deep=deep, info=info, workers=workers, kafka=kafka
+        return FindingList(
+            chosen_findings(
+                self.listing, topics, partitions, deep=deep, info=info, workers=workers, kafka=kafka
+            )
         )
 
     def explain_cleaning(
         self,
         config: Mapping[str, Any] | None = None,
         *,
-        now: int | None = None,
+        now: Time | None = None,
         partitions: Iterable[str] | str | None = None,
         kafka: str | None = None,
     ) -> "dict[str, Explanation]":
@@ -530,33 +554,123 @@ class LogDirectory(Mapping[str, Partition]):
             KeyError: a partition does not exist.
             LogDirectoryError: a single file was opened.
         """
+        from workbench.loaders.tables.explain_partition import Explainer
+
+        return self._explained(Explainer.cleaning, config, now, partitions, kafka)
+
+    def explain_retention(
+        self,
+        config: Mapping[str, Any] | None = None,
+        *,
+        now: Time | None = None,
+        partitions: Iterable[str] | str | None = None,
+        kafka: str | None = None,
+    ) -> "dict[str, Explanation]":
+        """Return what `Partition.explain_retention` says of many partitions.
+
+        The arguments and errors are those of `explain_cleaning`.
+        """
+        from workbench.loaders.tables.explain_partition import Explainer
+
+        return self._explained(Explainer.retention, config, now, partitions, kafka)
+
+    def plan_cleaning(
+        self,
+        config: Mapping[str, Any] | None = None,
+        *,
+        now: Time | Sequence[Time] | None = None,
+        passes: int = 1,
+        partitions: Iterable[str] | str | None = None,
+        kafka: str | None = None,
+    ) -> "dict[str, CleaningPlan]":
+        """Return what `Partition.plan_cleaning` says of many partitions.
+
+        Args:
+            config, now, passes: see `Partition.plan_cleaning`.
+            partitions: names, as ``orders-0``; None: those known to be compacted.
+            kafka: the broker's version; None takes the newest that the directories show.
+
+        Raises:
+            As `Partition.plan_cleaning`; KeyError: a partition does not exist.
+        """
+        from workbench.foresight.dry_listing import open_dry, round_times
+
+        times = round_times(now, passes)
+        with open_dry(self.listing.log_directories, config, times[0], kafka) as dry:
+            compacted = (
+                name
+                for name in self._served()
+                if dry.is_compacted(TopicPartition(self[name].topic, self[name].partition))
+            )
+            chosen = [*several(compacted if partitions is None else partitions)]
+        return {name: self[name].plan_cleaning(config, now=times, kafka=kafka) for name in chosen}
+
+    def _served(self) -> Iterator[str]:
+        """Yield the names of the partitions that a log manager serves."""
+        for name, partition in self.items():
+            if partition.kind == "log" and partition.topic != METADATA_TOPIC:
+                yield name
+
+    def _explained(
+        self,
+        explain: "Callable[[Explainer, Partition], Explanation]",
+        config: Mapping[str, Any] | None,
+        now: Time | None,
+        partitions: Iterable[str] | str | None,
+        kafka: str | None,
+    ) -> "dict[str, Explanation]":
+        """Return the explanation of each partition; logs that cannot be loaded are left out."""
         from workbench.foresight.dry_listing import open_dry, time_or_now
         from workbench.loaders.tables.explain_partition import Explainer
         from workbench.loaders.tables.segment_tables import warn_left_out
 
-        in_use = (
-            name
-            for name, partition in self.items()
-            if partition.kind == "log" and partition.topic != METADATA_TOPIC
-        )
-        chosen = [self[name] for name in several(in_use if partitions is None else partitions)]
+        chosen = [self[name] for name in several(partitions or self._served())]
         moment = time_or_now(now)
         found: dict[str, Explanation] = {}
         with open_dry(self.listing.log_directories, config, moment, kafka) as dry:
             explainer = Explainer(dry, moment)
             for partition in chosen:
                 try:
-                    found[partition.name] = explainer.cleaning(partition)
+                    found[partition.name] = explain(explainer, partition)
                 except (WorkbenchError, OSError) as error:
                     warn_left_out(partition.path, error)
         return found
+
+    what_if = _what_if
+    serve = _serve
+
+    def compare(
+        self,
+        *others: "LogDirectory | StrPath | Iterable[StrPath]",
+        topics: Iterable[str] | str | None = None,
+        partitions: Iterable[int | str] | int | str | None = None,
+        deep: bool = True,
+        version: str | None = None,
+    ) -> "ReplicaComparison":
+        """Compare this broker's disks with those of others; see `compare_replicas`.
+
+        Brokers have the names that `meta.properties` gives, or else their paths.
+
+        Raises:
+            LogDirectoryError, LookupError, ConfigError: as `compare_replicas`.
+        """
+        brokers: dict[str, LogDirectory] = {}
+        for given in (self, *others):
+            logs = given if isinstance(given, LogDirectory) else open_log_directory(given)
+            (node_id, *more) = listings_by_broker(logs.listing) or [NO_ID]
+            paths = ", ".join(root.path for root in logs.roots)
+            name = paths if more or node_id == NO_ID else str(node_id)
+            brokers[name if name not in brokers else paths] = logs
+        return compare_replicas(
+            brokers, topics=topics, partitions=partitions, deep=deep, version=version
+        )
 
     def explain_group(
         self,
         group: str,
         *,
         version: str | None = None,
-        now: int | None = None,
+        now: Time | None = None,
         retention_ms: int | None = None,
     ) -> "GroupExplanation":
         """Return why a group resumes where it stopped, or starts over: one row per rule.
@@ -567,7 +681,7 @@ class LogDirectory(Mapping[str, Partition]):
         Args:
             group: its id.
             version: of the broker that loads it, such as "2.8"; None: as the directories tell.
-            now: ms; what has expired then is gone. None: expiry removes nothing.
+            now: a time; what has expired then is gone. None: expiry removes nothing.
             retention_ms: `offsets.retention.minutes` in ms; None: the default of the version.
 
         Raises:
@@ -577,14 +691,18 @@ class LogDirectory(Mapping[str, Partition]):
         from workbench.loaders.tables.coordinator_explanation import explain_group
 
         return explain_group(
-            self.listing, group, version=version, now=now, retention_ms=retention_ms
+            self.listing,
+            group,
+            version=version,
+            now=ms_of(now),
+            retention_ms=retention_ms,
         )
 
     def explain_transaction(
         self,
         transaction: str | int,
         *,
-        now: int | None = None,
+        now: Time | None = None,
         config: Mapping[str, Any] | None = None,
     ) -> "TransactionExplanation":
         """Return what a transaction blocks and what ends it: one row per rule.
@@ -596,7 +714,7 @@ class LogDirectory(Mapping[str, Partition]):
 
         Args:
             transaction: a transactional id, or a producer id as a number.
-            now: ms, that ages are measured by. None: no age is judged.
+            now: a time, that ages are measured by. None: no age is judged.
             config: the broker's configurations by name, such as
                 ``{"transactional.id.expiration.ms": 86_400_000}``. The others are those stored in
                 the cluster's metadata, otherwise Kafka's defaults; the rows say which they use.
@@ -607,7 +725,7 @@ class LogDirectory(Mapping[str, Partition]):
         """
         from workbench.loaders.tables.coordinator_explanation import explain_transaction
 
-        return explain_transaction(self.listing, transaction, now=now, config=config)
+        return explain_transaction(self.listing, transaction, now=ms_of(now), config=config)
 
     def predict_startup(
         self,
@@ -616,7 +734,7 @@ class LogDirectory(Mapping[str, Partition]):
         topic_configs: Mapping[str, Mapping[str, Any]] | None = None,
         node_id: int | None = None,
         cluster_id: str | None = None,
-        now: int | None = None,
+        now: Time | None = None,
         topic_ids: Iterable[UUID] | UUID | None = None,
         kafka: str | None = None,
         consumers: bool = True,
@@ -634,8 +752,8 @@ class LogDirectory(Mapping[str, Partition]):
             topic_configs: topic → its own configuration, by Kafka's names.
             node_id: the broker's id; None takes it from `meta.properties`.
             cluster_id: the cluster's id; None as for ``node_id``.
-            now: ms since the epoch, when the broker starts: producers expire by it; None takes the
-                machine's time.
+            now: a time, see `Partition`, when the broker starts: producers expire by it; None takes
+                the machine's time.
             topic_ids: the ids of the cluster's topics; logs of others become stray. None takes
                 those in the metadata log.
             kafka: the broker's version, such as "3.9"; None takes the newest that the directories
@@ -658,7 +776,7 @@ class LogDirectory(Mapping[str, Partition]):
             topic_configs=topic_configs,
             node_id=node_id,
             cluster_id=cluster_id,
-            now=now,
+            now=ms_of(now),
             topic_ids=several(topic_ids),
             kafka=kafka,
             only=names or None,
@@ -674,7 +792,7 @@ class LogDirectory(Mapping[str, Partition]):
         node_id: int | None = None,
         cluster_id: str | None = None,
         topic_ids: Iterable[UUID] | UUID | None = None,
-        now: int | None = None,
+        now: Time | None = None,
         rate: float | None = None,
         deep: bool = False,
         progress: "Progress | None" = None,
@@ -691,7 +809,7 @@ class LogDirectory(Mapping[str, Partition]):
             kafka: the version that is to start; None takes the newest that the directories show.
             node_id, cluster_id: of the node that is to start; None takes those found.
             topic_ids: the ids of the cluster's topics; None takes those in the metadata log.
-            now: ms since the epoch, when the broker starts; None takes the machine's time.
+            now: a time, see `Partition`, when the broker starts; None takes the machine's time.
             rate: bytes per second that one recovery thread reads; None: as measured here.
             deep: whether consumers read the logs completely, to find what a broker does not detect.
             progress: a callback after each partition.
@@ -714,7 +832,7 @@ class LogDirectory(Mapping[str, Partition]):
             topic_configs=settings.topic_configs,
             node_id=node_id,
             cluster_id=cluster_id,
-            now=now,
+            now=ms_of(now),
             topic_ids=several(topic_ids),
             kafka=meant.version if kafka else None,
             consumers=deep,
@@ -732,7 +850,7 @@ class LogDirectory(Mapping[str, Partition]):
         self,
         config: "Mapping[str, Any] | Settings | None" = None,
         *,
-        now: int | None = None,
+        now: Time | None = None,
         window_ms: int = 3_600_000,
         kafka: str | None = None,
     ) -> "pa.Table":
@@ -744,7 +862,7 @@ class LogDirectory(Mapping[str, Partition]):
 
         Args:
             config: names of brokers and topics to values, as `what_if` takes them.
-            now: ms, that retention and groups are judged at. None: retention by the machine's
+            now: a time, that retention and groups are judged at. None: retention by the machine's
                 time, groups by the newest commit.
             window_ms: the time whose commits decide whether a group goes on.
             kafka: the broker's version; None takes the newest that the directories show.
@@ -757,7 +875,7 @@ class LogDirectory(Mapping[str, Partition]):
         from workbench.loaders.tables.rows import table_of
         from workbench.tables.stuck import StuckRow
 
-        rows = stuck_rows(self.listing, config, now=now, window_ms=window_ms, kafka=kafka)
+        rows = stuck_rows(self.listing, config, now=ms_of(now), window_ms=window_ms, kafka=kafka)
         return table_of(StuckRow, rows)
 
     def undelete(
@@ -784,6 +902,7 @@ class LogDirectory(Mapping[str, Partition]):
 
         return undelete(self.listing, topic, os.fspath(to), topic_id)
 
+    @takes_scan_options("columns")
     def replay(
         self,
         to: str | Mapping[str, Any],
@@ -832,7 +951,7 @@ class LogDirectory(Mapping[str, Partition]):
         return table_of(ReplayRow, rows)
 
     def report(
-        self, *, now: int | None = None, kafka: str | None = None, deep: bool = False
+        self, *, now: Time | None = None, kafka: str | None = None, deep: bool = False
     ) -> str:
         """Return one HTML page for a ticket: what this is, what is wrong, and what to do.
 
@@ -841,8 +960,8 @@ class LogDirectory(Mapping[str, Partition]):
         not in it, and it needs no network.
 
         Args:
-            now: ms since the epoch, that ages are measured by; None: groups by the newest commit,
-                everything else by the machine's time.
+            now: a time, see `Partition`, that ages are measured by; None: groups by the newest
+                commit, everything else by the machine's time.
             kafka: the version that is to start; None takes the newest that the directories show.
             deep: whether every CRC is checked and every record decoded.
 
@@ -855,7 +974,7 @@ class LogDirectory(Mapping[str, Partition]):
 
         predict = partial(self.preflight, now=now, kafka=kafka)
         verify = partial(self.verify, deep=deep, kafka=kafka)
-        return report_html(Facts(self.listing, now, kafka, predict, verify))
+        return report_html(Facts(self.listing, ms_of(now), kafka, predict, verify))
 
     def _repr_html_(self) -> str:
         shown = list(self.values())[:_SHOWN]

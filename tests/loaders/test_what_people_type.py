@@ -2,8 +2,11 @@
 
 import datetime as dt
 import inspect
+import re
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import workbench as wb
@@ -18,21 +21,135 @@ def logs() -> wb.LogDirectory:
     return wb.open_log_directory(SHOP)
 
 
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("orders", "orders is a topic; its partitions are orders-0, orders-1, orders-2"),
-        ("ordres-0", "no partition has the name ordres-0; did you mean orders-0"),
-        (("orders", 0), "a partition's name is one text, as orders-0"),
-    ],
-)
-def test_a_name_that_is_no_partitions_gets_a_hint(
-    logs: wb.LogDirectory, name: str, hint: str
+WORKS = {
+    'logs["orders"]': r"<Topic orders: 3 partitions, 1,351,677 bytes>",
+    'logs["orders", 0]': r"<Partition orders-0 in .*>",
+    'logs["orders"][2]': r"<Partition orders-2 in .*>",
+    'logs["orders"].config': r"{'internal.segment.bytes': '131072'}",
+    'logs["orders-0"].config': r"{'internal.segment.bytes': '131072'}",
+    'logs["orders"].verify()': "<FindingList: nothing wrong>",
+    'logs["orders-0"].verify()': "<FindingList: nothing wrong>",
+    'logs["orders"].scan()': r"<Scan of orders-0, orders-1, orders-2: .*>",
+    'logs["orders-0"].scan(columns="offset").count()': "1588",
+    'len(logs["orders"].to_pandas(columns="offset"))': "5200",
+    'logs["orders-0"].to_pandas(columns="offset").shape': r"\(1588, 1\)",
+    'logs["orders-0"].to_arrow(limit=2).num_rows': "2",
+    'logs["orders-0"][5]["key"]': "b'O-48228'",
+    'logs["orders-0"][-1]["offset"]': "1587",
+    'len(logs["orders-0"][5:8])': "3",
+    'next(iter(logs["orders-0"]))["offset"]': "0",
+    'logs.scan("orders")': r"<Scan of orders-0, .*>",
+    'len(logs.scan("orders", columns="offset").limit(3))': "3",
+    'logs.scan("orders").filter("$.amount>100 size>1000").count() > 0': "False",
+    'logs.scan("orders").filter("key:O-48212").select("key").to_pylist()[0]': (
+        r"{'key': b'O-48212'}"
+    ),
+    'logs.scan("orders", where="key:O-48212").filter("offset:0").select(["offset"]).to_pylist()': (
+        r"\[{'offset': 0}\]"
+    ),
+    'logs.scan("orders-0".split("-")[0]).select("offset").tail(2)["offset"].to_pylist()': (
+        r"\[\d+, \d+\]"
+    ),
+    'bool(logs.scan("returns"))': "False",
+    'len(logs.scan("orders"))': "5200",
+    'logs.scan("orders", timestamps="2024-11-26", columns="offset").count() > 0': "True",
+    'logs.scan("orders", offsets=5).count()': "3",
+    'logs.scan("orders", offsets="0:5").count()': "15",
+    'logs.scan("orders", decode="json").head(1)["value"][0].as_py()["order_id"]': "'O-48212'",
+    'logs.scan("orders", columns="offset").columns': r"\['offset'\]",
+    'logs["orders-0"].explain_retention(now="2024-12-10")': r"<Explanation of orders-0: .*>",
+    'logs["orders-0"].offset_for_timestamp("2024-11-26")': "227",
+    'logs.explain_retention(now="2024-12-10")["orders-0"]': r"<Explanation of orders-0: .*>",
+    'list(logs.plan_cleaning(now="2024-12-10"))[-1]': "'customers-1'",
+    'logs.what_if({"retention.ms": "7d"}, now="2024-12-10")': r"<WhatIf at 2024-12-10T.*>",
+    'wb.what_if(logs, {"orders:retention.ms": "12h"}, now=1_733_788_800_000)': r"<WhatIf .*>",
+    "logs.serve()": "<Server not started, 7 topics>",
+    'logs.compare("sample_data/two-brokers/broker2")': r"<ReplicaComparison .*>",
+    "logs.verify()": "<FindingList: nothing wrong>",
+    "logs.verify().to_pandas().shape": r"\(0, 8\)",
+    'logs["orders-0"].segments[0].batches': r"<BatchTable: \d+ batches, .* Arrow table>",
+    "logs.inspect": r"<Inspect: \d\d tables, .*>",
+    "logs.inspect.configs().num_rows > 0": "True",
+    "logs.inspect.acls().num_rows": "0",
+    "logs.predict_startup()": "<StartupPrediction the broker starts; partitions: .*>",
+    "logs.preflight()": "<Preflight the broker starts; topics: .*>",
+    "[name for name in dir(wb) if name.startswith('Log')]": (
+        r"\['LogDirectory', 'LogDirectoryError', 'LogManager'\]"
+    ),
+    "pa.table(logs['orders-0'].explain_retention()).num_rows > 0": "True",
+    "logs.verify().to_arrow().num_rows": "0",
+    "pa.table(logs['orders-0']).num_rows": "1588",
+    'logs.get("ordres")': "None",
+    '"orders" in logs': "False",
+}
+"""What people type first → the text of what they get."""
+
+REFUSED = {
+    'logs["ordres-0"]': "no topic or partition has the name ordres-0; did you mean orders-0",
+    'logs["orders", 7]': r"orders has no partition 7 \(there are 0, 1, 2\)",
+    'logs["zzz"]': r"no topic or partition has the name zzz \(topics: __cluster_metadata, ",
+    'logs["orders-0"]["key"]': "'key' is not an offset",
+    'logs["orders-0"][99999]': "orders-0 has no record at offset 99999: ",
+    'logs.scan("ordres")': "unknown topic ordres; did you mean orders",
+    'logs.scan(topic="orders")': "unknown option 'topic' of a scan; did you mean topics",
+    'logs.scan("orders", columns="vlaue")': "unknown column vlaue; did you mean value",
+    'logs.scan("orders").select("vlaue")': "unknown column vlaue; did you mean value",
+    'logs.scan("orders").limit(3).filter("key:1")': "filter comes before limit",
+    'logs.scan("orders").filter(pc.field("offset") > 5)': r"to_arrow\(\).filter",
+    'logs.scan(decode={"value": "jason"})': "unknown decoding 'jason'.*did you mean json",
+    'logs.scan("orders", timestamps="soon")': "'soon' is not a time",
+    'logs["orders-0"].explain_retention(now="soon")': "'soon' is not a time",
+    'logs["orders-0"].segments[0].batches.to_arrow()': r"logs.inspect.batches\(\)",
+    'logs.what_if({"retention.mss": 5})': "did you mean retention.ms",
+    'logs.what_if({"retention.ms": "7x"})': "retention.ms: '7x' is not",
+    'logs.what_if({"log.retention.hours": "30m"})': "30m is not a whole number of hours",
+    "wb.open": "did you mean open_log_directory",
+    "wb.scanario": "did you mean scenarios",
+    'wb.recover("sample_data/shop-4.3.1")': "either to=OUT or in_place=True",
+}
+"""What people type first → the hint with which it is refused."""
+
+
+def typed(code: str, logs: wb.LogDirectory) -> object:
+    return eval(code, {"logs": logs, "wb": wb, "pa": pa, "pc": pc})  # noqa: S307 - it is ours
+
+
+@pytest.mark.parametrize(("code", "shown"), WORKS.items())
+def test_what_is_typed_first_works(
+    code: str, shown: str, logs: wb.LogDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(KeyError, match=hint):
-        logs[name]
-    assert name not in logs
-    assert logs.get(name) is None
+    monkeypatch.chdir(SHOP.parents[1])
+    assert re.fullmatch(shown, repr(typed(code, logs)))
+
+
+@pytest.mark.parametrize(("code", "hint"), REFUSED.items())
+def test_or_is_refused_with_a_hint(
+    code: str, hint: str, logs: wb.LogDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(SHOP.parents[1])
+    with pytest.raises(Exception, match=hint):
+        typed(code, logs)
+
+
+def test_the_end_of_a_scan_is_the_end_of_what_it_reads(logs: wb.LogDirectory) -> None:
+    scans = [
+        logs.scan("orders", columns=["partition", "offset"]),
+        logs.scan("orders", columns=["partition", "offset"], where="offset<700"),
+        logs.scan("clicks", columns=["partition", "offset"], limit=50),
+        logs.scan("payments", columns=["offset"], isolation_level="read_committed"),
+        logs.scan("customers", columns=["key", "offset"], latest=True),
+        logs.scan(columns=["topic", "offset"], everything=True),
+        logs.scan("orders", columns=["offset"], offsets="10:20"),
+    ]
+    for scan in scans:
+        whole = scan.to_arrow()
+        for count in (0, 1, 40, 1600):
+            assert scan.tail(count) == whole.slice(max(len(whole) - count, 0))
+
+
+def test_names_of_topics_are_no_keys(logs: wb.LogDirectory) -> None:
+    assert "orders" not in logs
+    assert sorted(logs) == sorted(logs.listing.partitions)
 
 
 def test_topics_of_a_scan_come_first(logs: wb.LogDirectory) -> None:
@@ -45,11 +162,6 @@ def test_help_shows_every_option_of_a_scan() -> None:
     names = inspect.signature(wb.LogDirectory.scan).parameters
     assert {"topics", "where", "isolation_level", "decode", "limit"} <= set(names)
     assert names["isolation_level"].default == "read_uncommitted"
-
-
-def test_a_misspelled_option_gets_a_hint(logs: wb.LogDirectory) -> None:
-    with pytest.raises(TypeError, match="unknown option 'topic' of a scan; did you mean topics"):
-        logs.scan(topic="orders")  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(
@@ -112,5 +224,5 @@ def test_times_are_dates_wherever_a_call_takes_one(logs: wb.LogDirectory) -> Non
     as_text = partition.offset_for_timestamp("2024-11-26")
     assert as_text == partition.offset_for_timestamp(1_732_579_200_000)
     assert as_text is not None
-    at = partition.explain_retention(now="2024-12-10")  # type: ignore[arg-type]
+    at = partition.explain_retention(now="2024-12-10")
     assert str(at) == str(partition.explain_retention(now=1_733_788_800_000))

@@ -9,11 +9,9 @@ import click
 
 from workbench.cli.output import note
 from workbench.cli.progress import progress
-from workbench.errors import OutputError
 from workbench.file_system.mounts import files_at
-from workbench.file_system.outputs import refuse_inputs, remove_folder
-from workbench.foresight.copies.copying import LeftOut, copy_log_directory
-from workbench.inspection.listing import Listing, list_log_directories, require_logs
+from workbench.foresight.copies.copying import LeftOut
+from workbench.loaders import changes
 from workbench.log_manager.loading import LoadProgress, Progress
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -42,47 +40,16 @@ def chosen_target(path: str, target: str | None, *, in_place: bool) -> str:
     """
     if (target is None) != in_place:
         raise click.UsageError("give either --to OUT or --in-place, to say what to change")
-    if in_place and files_at(path) is not None:
-        raise OutputError(path, "nothing is written there; give --to OUT to change a copy")
-    if target is not None:
-        refuse_inputs(target, [path])
-    return path if target is None else target
+    return changes.chosen_target(path, target)
 
 
 @contextmanager
 def copied(path: str, where: str) -> Iterator[list[LeftOut]]:
-    """Copy a log directory to be changed; yield what was left out, after naming it on stderr.
-
-    If both paths are the same, nothing is copied. If the change fails, the copy is removed.
-
-    Raises:
-        OutputError: the target already has content, or one directory is inside the other.
-        OSError: it cannot be copied.
-    """
-    if path == where:
-        yield []
-        return
-    was_there = os.path.isdir(where)
-    left_out = copy_log_directory(path, where)
-    for each in left_out:
-        note(str(each))
-    try:
+    """Do what `changes.copied` does, and name on stderr what was left out."""
+    with changes.copied(path, where) as left_out:
+        for each in left_out:
+            note(str(each))
         yield left_out
-    except BaseException:
-        remove_folder(where, keep=was_there)
-        raise
-
-
-def listed(path: str) -> Listing:
-    """List the directory that is to be changed or copied.
-
-    Raises:
-        LogDirectoryError: it does not exist, or nothing there looks like Kafka's.
-        OSError: it cannot be listed.
-    """
-    listing = list_log_directories(path)
-    require_logs(listing)
-    return listing
 
 
 def folder_count(path: str) -> int:

@@ -19,8 +19,9 @@ takes_settings: Final = click.option(
     "settings",
     multiple=True,
     metavar="[TOPIC:]NAME=VALUE",
-    help="Set a configuration of the broker, of all topics, or of TOPIC. Default: the value in "
-    "__cluster_metadata in the same directory, otherwise Kafka's default.",
+    help="Set a configuration of the broker, of all topics, or of TOPIC; a duration may be 7d or "
+    "12h. Default: the value in __cluster_metadata in the same directory, otherwise Kafka's "
+    "default.",
 )
 
 

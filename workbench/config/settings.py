@@ -20,6 +20,7 @@ from workbench.config.log_config import LogConfig
 from workbench.config.values import refuse_unknown
 from workbench.errors import ConfigError
 from workbench.files.names import TopicPartition
+from workbench.runtime.times import duration
 
 GIVEN: Final = "given"
 STORED: Final = "__cluster_metadata"
@@ -59,6 +60,7 @@ class Settings:
 
         Args:
             values: values by Kafka's names; a topic's may have the topic and a colon before it.
+                A duration may have a unit: ``7d``, ``12h``, ``30m``, ``10s``, ``500ms``.
             rules: of the version that is meant: other values have its defaults, and names and
                 values that it does not have are refused. None: those of `MODELED_RULES`, with
                 every value that the engine can take.
@@ -71,8 +73,9 @@ class Settings:
         broker: dict[str, Any] = {}
         everywhere: dict[str, Any] = {}
         topics: dict[str, dict[str, Any]] = {}
-        for name, value in (values or {}).items():
+        for name, given in (values or {}).items():
             topic, colon, topic_name = name.rpartition(":")
+            value = duration(topic_name, given)
             if colon:
                 topics.setdefault(topic, {})[topic_name] = value
             elif name in BROKER_NAMES or name.startswith(PLUGIN_PREFIXES):

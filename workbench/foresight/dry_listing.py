@@ -4,6 +4,7 @@ The configuration of topics comes from `__cluster_metadata` if that was opened; 
 given take precedence.
 """
 
+import datetime as dt
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -31,7 +32,7 @@ def time_or_now(now: Time | None) -> int:
     return SystemClock().now() if now is None else milliseconds(now)
 
 
-def round_times(now: int | Sequence[int] | None, passes: int) -> list[int]:
+def round_times(now: Time | Sequence[Time] | None, passes: int) -> list[int]:
     """Return the time of each round of cleaning, ms.
 
     Args:
@@ -41,7 +42,10 @@ def round_times(now: int | Sequence[int] | None, passes: int) -> list[int]:
     Raises:
         ValueError: there is no round, or the times do not ascend.
     """
-    times = [time_or_now(now)] * passes if now is None or isinstance(now, int) else [*now]
+    if now is None or isinstance(now, int | str | dt.datetime):
+        times = [time_or_now(now)] * passes
+    else:
+        times = [milliseconds(each) for each in now]
     if not times:
         raise ValueError("there must be at least one round of cleaning")
     if any(later < earlier for earlier, later in pairwise(times)):

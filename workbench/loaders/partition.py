@@ -5,45 +5,99 @@ written. Every record is taken as replicated.
 """
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 from workbench.file_system.mounts import absolute
 from workbench.inspection import partition as inspection
+from workbench.inspection.listing import Listing
+from workbench.loaders.of_logs import OfLogs
+from workbench.runtime.times import Time
 
 if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
     import pyarrow as pa
 
     from workbench.loaders.offsets.explanation import OffsetExplanation
     from workbench.loaders.scan.plan import OffsetRange
+    from workbench.loaders.scan.scan import Scan
     from workbench.loaders.tables.cleaning_plan import CleaningPlan
     from workbench.loaders.tables.explanation import Explanation
 
 Config = Mapping[str, Any] | None
 
 
-class Partition(inspection.Partition):
+class Partition(OfLogs, inspection.Partition):
     """A partition as its directory holds it, with what a broker will do with it.
 
-    The methods take ``config``: names of brokers and topics to values; ``"orders:retention.ms"``
-    is one topic's own. It takes precedence over `__cluster_metadata` in the same directories.
-    Topics that neither names have Kafka's defaults, but those that the cleaner's checkpoint names
-    are compacted. ``now`` is ms since the epoch, the machine's time when None. ``kafka`` is the
-    broker's version, such as "2.8"; None takes the newest that the directories show, and the
-    result's ``broker`` says which and why.
+    ``partition[5]`` is the record at offset 5, ``partition[-1]`` the last one, ``partition[5:8]`` a
+    scan; iterating gives all records.
+
+    The methods about cleaning and retention take ``config``: names of brokers and topics to values;
+    ``"orders:retention.ms"`` is one topic's own. It takes precedence over `__cluster_metadata` in
+    the same directories. Topics that neither names have Kafka's defaults, but those that the
+    cleaner's checkpoint names are compacted. ``now`` is a time as ``"2024-12-10"`` or ``"-1h"``, a
+    datetime, or ms since the epoch; the machine's time when None. ``kafka`` is the broker's
+    version, such as "2.8"; None takes the newest that the directories show, and the result's
+    ``broker`` says which and why.
 
     Attributes:
         log_directories: paths of the log directories that were opened together; empty where a
             partition directory was opened alone.
+        listing: what was opened together; None: not known in this process.
     """
 
     log_directories: tuple[str, ...] = ()
+    listing: Listing | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what was read, and what else was opened."""
+        return {**super().__getstate__(), "listing": None}
+
+    @property
+    def topic_name(self) -> str:
+        """The name of the topic."""
+        return self.topic
+
+    @property
+    def _listed(self) -> Listing:
+        return Listing((), {self.name: self}) if self.listing is None else self.listing
+
+    @property
+    def _chosen(self) -> dict[str, Any]:
+        return {"partitions": self.name}
+
+    @overload
+    def __getitem__(self, offset: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, offset: slice) -> "Scan": ...
+    def __getitem__(self, offset: int | slice) -> "dict[str, Any] | Scan":
+        """Return the record at an offset, or a scan of a range; below 0 counts from the log end.
+
+        Raises:
+            LookupError: there is no such record; the message says what became of it.
+            TypeError: it is no offset.
+        """
+        if isinstance(offset, slice):
+            if offset.step is not None:
+                raise TypeError("a range of offsets has no step")
+            return self.scan(offsets=(offset.start, offset.stop))
+        if not isinstance(offset, int):
+            raise TypeError(f"{offset!r} is not an offset (expected a number, or a range as 5:8)")
+        at = offset if offset >= 0 else self.log_end_offset + offset
+        # Control records have offsets, too.
+        for record in self.scan(offsets=at, include_control=True) if at >= 0 else ():
+            return record
+        why = self.fate(at).run.why if at >= 0 else f"the log end offset is {self.log_end_offset}"
+        raise LookupError(f"{self.name} has no record at offset {offset}: {why}")
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.scan())
 
     def plan_cleaning(
         self,
         config: Config = None,
         *,
-        now: int | Sequence[int] | None = None,
+        now: Time | Sequence[Time] | None = None,
         passes: int = 1,
         everything: bool = False,
         workers: int | None = None,
@@ -80,7 +134,7 @@ class Partition(inspection.Partition):
             return plan_partition(dry, self, times, everything=everything, workers=workers)
 
     def explain_cleaning(
-        self, config: Config = None, *, now: int | None = None, kafka: str | None = None
+        self, config: Config = None, *, now: Time | None = None, kafka: str | None = None
     ) -> "Explanation":
         """Return why a broker's cleaner would clean the log now, or why not: one row per rule.
 
@@ -102,7 +156,7 @@ class Partition(inspection.Partition):
             return Explainer(dry, moment).cleaning(self)
 
     def explain_retention(
-        self, config: Config = None, *, now: int | None = None, kafka: str | None = None
+        self, config: Config = None, *, now: Time | None = None, kafka: str | None = None
     ) -> "Explanation":
         """Return why a broker would delete segments now, or why not: rows of rule and segment.
 

@@ -58,7 +58,7 @@ from workbench.runtime.failures import FailureListener
 from workbench.runtime.scheduler import Scheduler, Task, ThreadScheduler
 from workbench.runtime.several import several
 from workbench.runtime.steps import Observer, Step
-from workbench.runtime.words import plural
+from workbench.runtime.words import plural, safe
 
 _BACKGROUND_THREADS: Final = 4
 
@@ -151,6 +151,11 @@ class LogManager:
         self._deletion_task = DeletionTask(
             self._context.scheduler, self._context.deletion.delete_due
         )
+
+    def __repr__(self) -> str:
+        paths = ", ".join(str(each) for each in self._context.directories)
+        state = f"{len(self.logs):,} logs" if self._was_started else "not started"
+        return safe(f"<LogManager of {paths}: {state}>")
 
     def __enter__(self) -> Self:
         self.startup()

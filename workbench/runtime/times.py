@@ -4,6 +4,8 @@ import datetime as dt
 import re
 from typing import Any, Final
 
+from workbench.errors import ConfigError
+
 Time = int | str | dt.datetime
 """A time as a person gives it, see `milliseconds`."""
 
@@ -12,6 +14,7 @@ _HOUR: Final = 3_600_000  # ms
 _SINCE: Final = 946_684_800_000  # ms; 2000-01-01: earlier, seconds and ms cannot be told apart
 _UNTIL: Final = 4_102_444_800_000  # ms; 2100-01-01
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_OF_NAMES: Final = {"ms": 1, "seconds": 1000, "minutes": 60_000, "hours": _HOUR}
 _UNITS: Final = (("microseconds", 1000), ("nanoseconds", 1_000_000), ("seconds", -1000))
 """Units that producers use by mistake, and how many of them are a ms; negative: the reverse."""
 
@@ -36,6 +39,11 @@ def milliseconds(time: Time | float) -> int:
     return int(time)
 
 
+def ms_of(time: Time | None) -> int | None:
+    """Return a time as `milliseconds` does; None for None."""
+    return None if time is None else milliseconds(time)
+
+
 def _moment(text: str) -> int | dt.datetime:
     """Return the time that a text names, as ms or a datetime."""
     now = dt.datetime.now(dt.UTC)
@@ -54,6 +62,25 @@ def _moment(text: str) -> int | dt.datetime:
             f"{text!r} is not a time (expected ISO 8601 such as 2026-03-01T12:00:00Z, ms since the "
             "epoch, -1h, yesterday)"
         ) from None
+
+
+def duration(name: str, value: Any) -> Any:
+    """Return the value of a configuration whose name ends in a unit; ``7d`` as a number of it.
+
+    ``retention.ms`` of ``7d`` is 604,800,000, ``log.retention.hours`` 168. Other values stay.
+
+    Raises:
+        ConfigError: it is not a whole number of the unit.
+    """
+    unit = _OF_NAMES.get(name.rpartition(".")[2])
+    given = re.fullmatch(r"(\d+)(ms|[smhdw])", value.strip()) if isinstance(value, str) else None
+    if unit is None or given is None:
+        return value
+    size = 1 if given[2] == "ms" else _SECONDS[given[2]] * 1000
+    number, rest = divmod(int(given[1]) * size, unit)
+    if rest:
+        raise ConfigError(name, f"{value} is not a whole number of {name.rpartition('.')[2]}")
+    return number
 
 
 def time_range(times: Any) -> tuple[int | None, int | None]:

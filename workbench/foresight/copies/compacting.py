@@ -24,6 +24,7 @@ from workbench.log_manager.manager import LogManager
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.scheduler import ManualScheduler
 from workbench.runtime.steps import Observer
+from workbench.runtime.words import safe
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,9 @@ class Compaction:
     clean_offset: int | None
     rounds: Rounds
     high_watermark: StartingHighWatermark
+
+    def __repr__(self) -> str:
+        return safe(f"<Compaction of {self.partition}: {self.size:,} to {self.size_after:,} bytes>")
 
 
 def compact_directory(

@@ -27,6 +27,7 @@ from workbench.log_manager.manager import LogManager
 from workbench.runtime.clock import ManualClock, SystemClock
 from workbench.runtime.scheduler import ManualScheduler
 from workbench.runtime.steps import Observer, Outline, Step
+from workbench.runtime.words import plural, safe
 
 _CLOSING_MS: Final = 1  # after the last delay, so that every waiting task is due
 
@@ -46,6 +47,12 @@ class Recovery:
     had_clean_shutdown: bool
     partitions: tuple[PartitionStart, ...]
     broker: MeantBroker
+
+    def __repr__(self) -> str:
+        recovered = sum(row.verdict == "recovers" for row in self.partitions)
+        cut = sum(row.bytes_cut for row in self.partitions)
+        text = f"{plural(recovered, 'log')} recovered, {plural(cut, 'byte')} truncated"
+        return safe(f"<Recovery of {self.path}: {text}>")
 
 
 def recover_directory(

@@ -25,6 +25,8 @@ from workbench.log_manager.manager import LogManager
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.scheduler import ManualScheduler
 from workbench.runtime.steps import Observer
+from workbench.runtime.times import time_text
+from workbench.runtime.words import plural, safe
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,12 @@ class Retention:
     segments: list[SegmentFate] = field(default_factory=list)
     log_start_offsets: dict[str, tuple[int, int]] = field(default_factory=dict)
     high_watermarks: dict[str, StartingHighWatermark] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        gone = [fate for fate in self.segments if fate.is_deleted]
+        size = sum(fate.size for fate in gone)
+        text = f"{plural(len(gone), 'segment')} deleted, {plural(size, 'byte')}"
+        return safe(f"<Retention of {self.path} at {time_text(self.now)}: {text}>")
 
 
 def retain(

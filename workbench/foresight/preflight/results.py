@@ -9,7 +9,7 @@ from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.facts.text_table import text_table
 from workbench.inspection.findings import Severity
-from workbench.runtime.words import plural, safe_lines
+from workbench.runtime.words import plural, safe, safe_lines
 
 TopicVerdict = Literal[
     "served",          # with every record that is in its logs
@@ -196,6 +196,9 @@ class Preflight:
              row.reason]
             for row in self.topics
         ]  # fmt: skip
+
+    def __repr__(self) -> str:
+        return safe(f"<Preflight {self.summary}>")
 
     def __str__(self) -> str:
         rows = text_table(COLUMNS, self.cells())

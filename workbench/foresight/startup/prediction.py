@@ -11,6 +11,7 @@ from workbench.foresight.startup.consumer import ConsumerView
 from workbench.foresight.startup.describe_steps import RECOVERED
 from workbench.inspection.broker_version import MeantBroker
 from workbench.runtime.steps import Step
+from workbench.runtime.words import safe
 
 Verdict = Literal[
     "loads",      # without changes to its records
@@ -179,6 +180,20 @@ class StartupPrediction:
     broker: MeantBroker
     metadata: MetadataStart | None = None
     seconds: float = field(default=0.0, compare=False, repr=False)
+
+    @property
+    def summary(self) -> str:
+        """The answer in one sentence."""
+        if not self.starts:
+            return f"the broker does not start: {self.problem}"
+        counts: dict[str, int] = {}
+        for row in self.partitions:
+            counts[row.verdict] = counts.get(row.verdict, 0) + 1
+        words = (f"{count:,} {verdict}" for verdict, count in counts.items())
+        return f"the broker starts; partitions: {', '.join(words) or 'none'}"
+
+    def __repr__(self) -> str:
+        return safe(f"<StartupPrediction {self.summary}>")
 
     def __iter__(self) -> Iterator[PartitionStart]:
         return iter(self.partitions)

@@ -9,7 +9,7 @@ import copy
 import dataclasses
 import os
 import warnings
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Unpack
@@ -23,7 +23,7 @@ from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
 from workbench.inspection.unreadable import findings_about_records
 from workbench.loaders.exports.parquet_file import ROW_GROUP, write_parquet
-from workbench.loaders.queries.query import Query, parse
+from workbench.loaders.queries.query import Query, all_of, parse
 from workbench.loaders.queries.ranges import common
 from workbench.loaders.scan.column_engines import (
     DtypeBackend,
@@ -43,7 +43,7 @@ from workbench.loaders.scan.plan import (
     offsets_of,
     plan_partition,
 )
-from workbench.loaders.scan.scan_options import OnCorrupt, ScanOptions
+from workbench.loaders.scan.scan_options import OnCorrupt, ScanOptions, takes_scan_options
 from workbench.loaders.scan.segment_batches import EVERY_RECORD, ReadOptions, read_segments
 from workbench.loaders.scan.splits import size_of
 from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
@@ -62,6 +62,7 @@ if TYPE_CHECKING:  # imported when something is to be decoded
 
 
 _SHOWN: Final = 20  # records that `head` gives
+_END: Final = 1024  # offsets at the end of a log that `tail` reads first
 _MANY: Final = 100_000  # records; a limit below is reached before workers would help
 
 
@@ -71,6 +72,9 @@ class CorruptDataWarning(UserWarning):
 
 class Scan:
     """Records to be read; nothing is read before a verb. Made by `LogDirectory.scan`.
+
+    `filter`, `select` and `limit` return another scan, with that option: ``logs.scan("orders")
+    .filter("$.amount>100").select("offset", "value").limit(3)``.
 
     Args:
         listing: the opened listing.
@@ -119,6 +123,7 @@ class Scan:
         ValueError: an argument has no meaning.
     """
 
+    @takes_scan_options()
     def __init__(
         self,
         listing: Listing,
@@ -128,8 +133,8 @@ class Scan:
         if unknown:
             hint = did_you_mean(unknown[0], ScanOptions.__annotations__)
             raise TypeError(f"unknown option {unknown[0]!r} of a scan{hint}")
-        given = options.get("columns")
-        names = several(RECORD_FIELDS if given is None else given)
+        asked = options.get("columns")
+        names = several(RECORD_FIELDS if asked is None else asked)
         for name in names:
             if name not in SCAN_FIELDS:
                 raise LookupError(unknown_column(name, SCAN_FIELDS))
@@ -146,16 +151,19 @@ class Scan:
         if self.on_corrupt not in {"report", "raise"}:
             raise ValueError(f"on_corrupt is {self.on_corrupt!r}, not report or raise")
         self.workers = worker_count(options.get("workers"))
-        self.limit = options.get("limit")
-        if self.limit is not None and self.limit < 0:
-            raise ValueError(f"limit is {self.limit}, below 0")
+        self.most = options.get("limit")
+        if self.most is not None and self.most < 0:
+            raise ValueError(f"limit is {self.most}, below 0")
         self.everything = options.get("everything", False)
         self.latest = options.get("latest", False)
         if self.latest and self.everything:
             raise ValueError("latest=True asks for one record of each key, everything=True for all")
         self._place = _kept(options.get("topics")), _kept(options.get("partitions"))
+        topics, partitions = self._place
+        chosen_by: ScanOptions = {"topics": topics, "partitions": partitions, "columns": names}
+        self._given: ScanOptions = {**options, **chosen_by}
         where = options.get("where", "")
-        self.where = where if isinstance(where, Query) else parse(where)
+        self.where = self._where = where if isinstance(where, Query) else parse(where)
         chosen = choose_partitions(listing, *self._place, everything=self.everything)
         self.partitions = self.where.admitted(chosen, listing.partitions.values())
         offsets = options.get("offsets")
@@ -185,6 +193,47 @@ class Scan:
         whole.options = dataclasses.replace(self.options, where=EVERY_RECORD)
         self.where = self.where.with_decoders(whole.values.decoders)
         self.options = dataclasses.replace(self.options, where=self.where)
+
+    def filter(self, query: str | Query) -> "Scan":
+        """Return the scan of those records that also meet a query; ``where`` is the same option.
+
+        Raises:
+            QueryError: the query cannot be read.
+            TypeError: it is an expression of Arrow, Polars or pandas.
+            ValueError: the scan has a limit, which comes last.
+        """
+        if not isinstance(query, str | Query):
+            raise TypeError(
+                f"a filter is {query!r} (expected a query as text: 'key:id-7 $.amount>100'); for "
+                "an expression of Arrow, to_arrow().filter(…)"
+            )
+        if self.most is not None:
+            raise ValueError("filter comes before limit: a scan ends at the limit's last record")
+        added = query if isinstance(query, Query) else parse(query)
+        return self._with(where=all_of([self._where, added]))
+
+    def select(self, *columns: str | Iterable[str]) -> "Scan":
+        """Return the scan with other columns: ``select("offset", "value")``.
+
+        Raises:
+            LookupError: a column does not exist.
+        """
+        names = tuple(name for each in columns for name in several(each))
+        decode = {name: each for name, each in self.decode.items() if name in names}
+        return self._with(columns=names, decode=decode)
+
+    def limit(self, count: int) -> "Scan":
+        """Return the scan that ends after ``count`` records.
+
+        Raises:
+            ValueError: ``count`` is below 0.
+        """
+        most = count if self.most is None else min(count, self.most)
+        return self._with(limit=most)
+
+    def _with(self, **changed: Unpack[ScanOptions]) -> "Scan":
+        options: ScanOptions = {**self._given, **changed}
+        return Scan(self.listing, **options)
 
     @property
     def left_out(self) -> list[NotSearched]:
@@ -305,7 +354,7 @@ class Scan:
         options = dataclasses.replace(self.options, columns=(*asked, *hidden))
         newest: dict[str, Longs] = {}
         self.findings, self.unread = [], 0
-        left = HIGHEST if self.limit is None else self.limit
+        left = HIGHEST if self.most is None else self.most
         for partition in self.partitions if left else ():
             self._note(findings_about_records(partition))
         reads = self.plan() if left else []
@@ -364,7 +413,7 @@ class Scan:
 
     def _threads(self, reads: Sequence[SegmentRead]) -> int:
         """Return how many workers have something to do."""
-        if self.limit is not None and self.limit < _MANY and not self.where.conditions:
+        if self.most is not None and self.most < _MANY and not self.where.conditions:
             return 1
         return useful(self.workers, sum(map(size_of, reads)))
 
@@ -483,12 +532,62 @@ class Scan:
 
     def head(self, count: int = _SHOWN) -> pa.Table:
         """Return the first ``count`` records as a table; reads no further."""
-        limit = count if self.limit is None else min(count, self.limit)
+        limit = count if self.most is None else min(count, self.most)
         first = copy.copy(self)
-        first.limit = limit
+        first.most = limit
         table = first.to_arrow()
         self.findings, self.unread = first.findings, first.unread
         return table
+
+    def tail(self, count: int = _SHOWN) -> pa.Table:
+        """Return the last ``count`` records as a table, in their order.
+
+        Reads the ends of the logs; with a ``limit`` or ``everything``, all records.
+
+        Raises:
+            ValueError: ``count`` is below 0.
+        """
+        if count < 0:
+            raise ValueError(f"count is {count}, below 0")
+        if self.most is not None or self.everything:
+            table = self.to_arrow()
+            return table.slice(max(table.num_rows - count, 0))
+        last: list[pa.Table] = []
+        left = count
+        for partition in reversed(self.partitions):
+            if not left:
+                break
+            last.append(self._end_of(partition, left))
+            left -= last[-1].num_rows
+        return pa.concat_tables([self.schema.empty_table(), *reversed(last)])
+
+    def _end_of(self, partition: Partition, count: int) -> pa.Table:
+        """Return the last records of a partition, from ever longer ends of its log."""
+        given = offset_range(self.offsets, partition)
+        low, high = common(given, self.where.offsets)
+        low, high = max(low, partition.log_start_offset), min(high, partition.log_end_offset)
+        size = max(2 * count, _END)
+        while True:
+            part = copy.copy(self)
+            part.partitions = [partition]
+            part.offsets = (max(low, high - size), max(low, high))
+            table = part.to_arrow()
+            if table.num_rows >= count or high - size <= low:
+                self.findings, self.unread = part.findings, part.unread
+                return table.slice(max(table.num_rows - count, 0))
+            size *= 8
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """Return all records as dicts by column name. They are all in memory at once."""
+        return list(iter(self))
+
+    def __len__(self) -> int:
+        return self.count()
+
+    def __bool__(self) -> bool:
+        """Whether there is a record; reads no further than the first."""
+        narrow = self._bare(("offset",), self.partitions)
+        return bool(narrow.head(1).num_rows)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Yield one dict per record, by column name. Convenient, not fast.

@@ -2,9 +2,10 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
 from workbench.loaders.scan.plan import IsolationLevel, OffsetRange, TimeRange
+from workbench.runtime.signatures import Function, shows
 
 if TYPE_CHECKING:
     from workbench.loaders.queries.query import Query
@@ -14,10 +15,9 @@ if TYPE_CHECKING:
 OnCorrupt = Literal["report", "raise"]
 
 
-class RecordOptions(TypedDict, total=False):
-    """The keyword arguments of `Scan`, which describes them, but for its topics."""
+class LogOptions(TypedDict, total=False):
+    """The keyword arguments of `Scan`, which describes them, but for those that choose logs."""
 
-    partitions: Iterable[int | str] | int | str | None
     offsets: str | int | OffsetRange | Mapping[str, OffsetRange] | None
     timestamps: str | TimeRange | None
     where: "str | Query"
@@ -32,6 +32,12 @@ class RecordOptions(TypedDict, total=False):
     workers: int | None
     everything: bool
     latest: bool
+
+
+class RecordOptions(LogOptions, total=False):
+    """The keyword arguments of `Scan`, but for its topics."""
+
+    partitions: Iterable[int | str] | int | str | None
 
 
 class ScanOptions(RecordOptions, total=False):
@@ -51,19 +57,17 @@ DEFAULTS: Final[Mapping[str, Any]] = {
 }
 """What options are that are not given; the others are None."""
 
-Function = TypeVar("Function", bound=Callable[..., Any])
 
+def takes_scan_options(*others: str) -> Callable[[Function], Function]:
+    """Let `help`, editors and notebooks show the options that a function passes on to a scan.
 
-def takes_scan_options(function: Function) -> Function:
-    """Let `help`, editors and notebooks show the options that a function passes on to a scan."""
-    shown = inspect.signature(function)
-    own = [each for each in shown.parameters.values() if each.kind is not each.VAR_KEYWORD]
-    options = [
+    Args:
+        others: the options that it does not take.
+    """
+    return shows(
         inspect.Parameter(
             name, inspect.Parameter.KEYWORD_ONLY, default=DEFAULTS.get(name), annotation=kind
         )
         for name, kind in ScanOptions.__annotations__.items()
-        if name not in shown.parameters
-    ]
-    function.__signature__ = shown.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
-    return function
+        if name not in others
+    )

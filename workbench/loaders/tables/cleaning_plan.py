@@ -21,7 +21,7 @@ from workbench.loaders import schemas
 from workbench.loaders.scan import arrow
 from workbench.loaders.schemas import schema_of
 from workbench.loaders.tables.record_sizes import RecordSizes, read_record_sizes
-from workbench.loaders.tables.rows import table_of
+from workbench.loaders.tables.rows import ArrowTable, table_of
 from workbench.runtime.times import time_text
 from workbench.runtime.words import safe, safe_lines
 from workbench.tables.cleaning import BatchDecisionRow, PlannedKeyRow, ReasonRow, RecordDecisionRow
@@ -36,7 +36,7 @@ _KEEPINGS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class CleaningPlan:
+class CleaningPlan(ArrowTable):
     """The effect of cleaning on a partition.
 
     Attributes:
@@ -54,6 +54,10 @@ class CleaningPlan:
     size: int
     high_watermark: str
     broker: MeantBroker
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row per record and round: `decisions`."""
+        return self.decisions
 
     @property
     def size_after(self) -> int:

@@ -23,15 +23,15 @@ from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.facts.text_table import text_table
 from workbench.inspection.listing import Listing
 from workbench.loaders.tables.explanation import value_text
-from workbench.loaders.tables.rows import table_of
-from workbench.runtime.words import plural, safe_lines
+from workbench.loaders.tables.rows import ArrowTable, table_of
+from workbench.runtime.words import plural, safe, safe_lines
 from workbench.tables.foresight import CoordinatorRuleRow
 
 _COLUMNS: Final = ("partition", "rule", "verdict", "why")
 
 
 @dataclass(frozen=True, slots=True)
-class CoordinatorExplanation:
+class CoordinatorExplanation(ArrowTable):
     """What the rules say of one group or transaction; iterating gives the rows.
 
     Attributes:
@@ -95,6 +95,9 @@ class CoordinatorExplanation:
             [None if row.where is None else str(row.where), row.rule, row.verdict, row.reason]
             for row in self.rows
         ]
+
+    def __repr__(self) -> str:
+        return safe(f"<{type(self).__name__} of {self.name}: {self.conclusion}>")
 
     def __str__(self) -> str:
         table = text_table(_COLUMNS, self.cells())

@@ -11,16 +11,16 @@ from workbench.foresight.explain.rule_verdict import RuleVerdict, Value
 from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.facts.text_table import text_table
-from workbench.loaders.tables.rows import table_of
+from workbench.loaders.tables.rows import ArrowTable, table_of
 from workbench.runtime.times import due_text, time_text, with_hours
-from workbench.runtime.words import safe_lines
+from workbench.runtime.words import safe, safe_lines
 from workbench.tables.foresight import RuleRow
 
 _SHOWN: Final = 100  # rows of the table in a notebook
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(ArrowTable):
     """The verdicts of the rules on one partition; iterating gives the rows.
 
     Attributes:
@@ -98,6 +98,9 @@ class Explanation:
     @property
     def _has_segments(self) -> bool:
         return any(row.segment is not None for row in self.rows)
+
+    def __repr__(self) -> str:
+        return safe(f"<Explanation of {self.partition}: {self.conclusion}>")
 
     def __str__(self) -> str:
         title = f"{self.partition} at {time_text(self.now)}: {self.conclusion}"

@@ -92,6 +92,10 @@ class Inspect(ClusterTables):
     def __init__(self, listing: Listing) -> None:
         self._listing = listing
 
+    def __repr__(self) -> str:
+        names = [name for name in dir(self) if not name.startswith("_")]
+        return f"<Inspect: {len(names)} tables, such as {', '.join(sorted(names)[:5])}>"
+
     def _segments(
         self, topics: Topics, partitions: Partitions
     ) -> Iterator[tuple[Partition, Segment]]:

@@ -13,9 +13,9 @@ from workbench.comparison.truncation import NEWEST
 from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.findings import Finding, Severity, worst
 from workbench.inspection.listing import Listing
-from workbench.loaders.tables.rows import finding_table, table_of
+from workbench.loaders.tables.rows import ArrowTable, finding_table, table_of
 from workbench.replication.rules import Rules
-from workbench.runtime.words import plural, safe_lines
+from workbench.runtime.words import plural, safe, safe_lines
 from workbench.tables.foresight import ReplicaRow
 
 _SHOWN: Final = 100  # rows of the table in a notebook
@@ -24,7 +24,7 @@ Progress = Callable[[PartitionComparison], None]
 
 
 @dataclass(frozen=True, slots=True)
-class ReplicaComparison:
+class ReplicaComparison(ArrowTable):
     """The partitions of several brokers, compared; iterating gives them.
 
     Attributes:
@@ -75,10 +75,6 @@ class ReplicaComparison:
             ReplicaRow, (_row(each, replica) for each in self for replica in each.replicas)
         )
 
-    def to_pandas(self) -> Any:
-        """Return what `to_arrow` returns as a DataFrame."""
-        return self.to_arrow().to_pandas()
-
     def findings_to_arrow(self) -> pa.Table:
         """Return one row per finding (`FindingRow`)."""
         return finding_table(self.findings)
@@ -99,6 +95,9 @@ class ReplicaComparison:
         words = [f"{count:,} {name}" for name, count in counts.items() if count]
         size = f"{plural(len(self), 'partition')} of {plural(len(self.brokers), 'broker')}"
         return f"{size}: {', '.join(words)}"
+
+    def __repr__(self) -> str:
+        return safe(f"<ReplicaComparison {self.summary}>")
 
     def __str__(self) -> str:
         lines = [self.summary, *(f"  {f.severity}: {f.found}" for f in self.directory_findings)]

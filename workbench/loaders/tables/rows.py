@@ -18,6 +18,24 @@ Row = TypeVar("Row")
 _PART: Final = 1 << 16  # rows
 
 
+class ArrowTable:
+    """What is a table by its `to_arrow`: also in pandas, and to any library that speaks Arrow."""
+
+    __slots__ = ()
+
+    def to_arrow(self) -> pa.Table:
+        """Return the table."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> Any:
+        """Return what `to_arrow` returns as a `pandas.DataFrame`."""
+        return self.to_arrow().to_pandas()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Stream the table to any library that speaks the Arrow C stream interface."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+
 def table_of(row_class: type[Row], rows: Iterable[Row]) -> pa.Table:
     """Return the rows of a table, of which only some thousand are in memory as Python values.
 

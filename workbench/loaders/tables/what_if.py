@@ -39,10 +39,10 @@ from workbench.loaders.tables.offset_fates import (
     fates_of_offsets,
     retention_ms_of,
 )
-from workbench.loaders.tables.rows import table_of
+from workbench.loaders.tables.rows import ArrowTable, table_of
 from workbench.log.log import Log
 from workbench.runtime.times import time_text
-from workbench.runtime.words import plural, safe_lines
+from workbench.runtime.words import plural, safe, safe_lines
 from workbench.tables.columns import json_of
 from workbench.tables.foresight import WhatIfRow
 from workbench.tables.groups import OffsetFateRow
@@ -146,7 +146,7 @@ class PartitionFate:
 
 
 @dataclass(frozen=True, slots=True)
-class WhatIf:
+class WhatIf(ArrowTable):
     """The fates of all partitions; iterating gives them.
 
     Attributes:
@@ -240,6 +240,9 @@ class WhatIf:
             "unknown_configs": self.unknown_configs,
             "offsets": [json_of(fate) for fate in self.offsets],
         }
+
+    def __repr__(self) -> str:
+        return safe(f"<WhatIf {self.summary}>")
 
     def __str__(self) -> str:
         lines = [str(self.broker), self.summary, *filter(None, [self.about_configs])]

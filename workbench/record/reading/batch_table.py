@@ -126,6 +126,20 @@ class BatchTable:
         self.rows = rows
         self.stop = stop
 
+    def __repr__(self) -> str:
+        return (
+            f"<BatchTable: {len(self):,} batches, {self.valid_size:,} bytes; "
+            "rows is a numpy array, logs.inspect.batches() an Arrow table>"
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("to_") or name == "__arrow_c_stream__":
+            raise AttributeError(
+                f"a batch table has no {name}: rows is a numpy array, and logs.inspect.batches() "
+                "an Arrow table"
+            )
+        raise AttributeError(f"a batch table has no {name}", name=name, obj=self)
+
     def __len__(self) -> int:
         return len(self.rows)
 

@@ -17,9 +17,11 @@ from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
 from workbench.errors import ReplicationError
+from workbench.replication.simulation.cluster import Cluster
 from workbench.replication.simulation.events import Event, event_of
 from workbench.replication.simulation.playback import Playback
 from workbench.replication.simulation.playback import play as play_events
+from workbench.runtime.signatures import options_of, shows
 
 
 class Scenario(NamedTuple):
@@ -93,6 +95,7 @@ def scenario_of(name: str) -> Scenario:
     return found
 
 
+@shows(options_of(Cluster))
 def play(
     scenario: str | Scenario,
     *,

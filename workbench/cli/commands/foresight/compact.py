@@ -8,7 +8,6 @@ from workbench.cli.changing import (
     chosen_target,
     copied,
     folder_count,
-    listed,
     loading,
     takes_target,
 )
@@ -17,6 +16,7 @@ from workbench.cli.explain_options import chosen_times, takes_rounds
 from workbench.cli.output import Size, print_json, print_table, say
 from workbench.cli.settings import meant_for, say_meant, takes_kafka, takes_settings
 from workbench.foresight.copies.compacting import Compaction, compact_directory
+from workbench.loaders.changes import listed
 from workbench.loaders.remote import mounted
 from workbench.loaders.scan.plan import choose_partitions
 from workbench.runtime.words import plural

@@ -8,7 +8,6 @@ from workbench.cli.changing import (
     chosen_target,
     copied,
     folder_count,
-    listed,
     loading,
     takes_target,
 )
@@ -17,6 +16,7 @@ from workbench.cli.output import cell, console, note, print_json, rich_text
 from workbench.cli.settings import meant_for, say_meant, takes_kafka, takes_settings
 from workbench.foresight.copies.copying import LeftOut
 from workbench.foresight.copies.repair import Recovery, recover_directory
+from workbench.loaders.changes import listed
 from workbench.loaders.remote import mounted
 from workbench.runtime.words import plural
 

@@ -9,7 +9,6 @@ from workbench.cli.changing import (
     chosen_target,
     copied,
     folder_count,
-    listed,
     loading,
     takes_target,
 )
@@ -20,6 +19,7 @@ from workbench.file_system.dry import DryFileSystem
 from workbench.file_system.local import LOCAL
 from workbench.foresight.copies.copying import LeftOut
 from workbench.foresight.copies.retaining import Retention, retain
+from workbench.loaders.changes import listed
 from workbench.loaders.remote import mounted
 from workbench.runtime.words import plural
 

@@ -1,0 +1,217 @@
+"""Recover, compact and apply retention: to a copy of a log directory, or to the directory itself.
+
+`wb.recover`, `wb.compact` and `wb.retain`, and the commands of these names, stand on this.
+"""
+
+import os
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from workbench.errors import OutputError
+from workbench.file_system.mounts import files_at
+from workbench.file_system.outputs import refuse_inputs, remove_folder
+from workbench.foresight.copies.compacting import Compaction, compact_directory
+from workbench.foresight.copies.copying import LeftOut, copy_log_directory
+from workbench.foresight.copies.repair import Recovery, recover_directory
+from workbench.foresight.copies.retaining import Retention
+from workbench.foresight.copies.retaining import retain as retain_directory
+from workbench.foresight.dry_listing import meant_settings, round_times, time_or_now
+from workbench.inspection.listing import Listing, StrPath, list_log_directories, require_logs
+from workbench.loaders.remote import mounted
+from workbench.loaders.scan.plan import choose_partitions
+from workbench.runtime.several import several
+from workbench.runtime.times import Time
+
+Config = Mapping[str, Any] | None
+
+
+class NotCopiedWarning(UserWarning):
+    """A copy of a log directory leaves out a link, a FIFO or a device."""
+
+
+def recover(
+    path: StrPath,
+    to: StrPath | None = None,
+    *,
+    in_place: bool = False,
+    config: Config = None,
+    everything: bool = False,
+    now: Time | None = None,
+    kafka: str | None = None,
+) -> Recovery:
+    """Recover a copy of a log directory as a starting broker does, and shut it down cleanly.
+
+        recovery = recover("sample_data/shop-4.3.1", "recovered")
+
+    Args:
+        path: the log directory, or a partition directory; also a URI or an archive.
+        to: the copy, missing or empty. After an error there is none.
+        in_place: change the directory itself instead; this cannot be undone.
+        config: names of brokers and topics to values, as `what_if` takes them.
+        everything: read every segment, as after a crash without a known recovery point.
+        now: when the broker starts: producers expire by it; None takes the machine's time.
+        kafka: the broker's version, such as "2.8"; None takes the newest that the directory shows.
+
+    Raises:
+        ConfigError: a configuration's name or value is wrong, or the version is unknown.
+        LogDirectoryError: it does not exist, or nothing there looks like Kafka's, or it is in use.
+        OutputError: neither ``to`` nor ``in_place`` is given, or both; or the copy has content.
+        WorkbenchError, OSError: a log cannot be loaded.
+
+    Kafka: LogManager.startup, shutdown (4.2)
+    """
+    path, where = _chosen(path, to, in_place=in_place)
+    meant, settings = meant_settings(listed(path), config, kafka)
+    with _copied(path, where):
+        return recover_directory(
+            where,
+            settings.broker,
+            topic_configs=settings.topic_configs,
+            everything=everything,
+            now=time_or_now(now),
+            kafka=meant.version,
+        )
+
+
+def compact(
+    path: StrPath,
+    to: StrPath | None = None,
+    *,
+    in_place: bool = False,
+    topics: Iterable[str] | str | None = None,
+    config: Config = None,
+    now: Time | Sequence[Time] | None = None,
+    passes: int = 1,
+    everything: bool = False,
+    kafka: str | None = None,
+) -> list[Compaction]:
+    """Clean compacted logs in a copy as a broker's cleaner does, even if they are not due.
+
+        done = compact("sample_data/shop-4.3.1", "compacted", topics="customers")
+
+    Args:
+        path, to, in_place: see `recover`.
+        topics: topics whose logs are cleaned, whatever their policy; None: those known to be
+            compacted.
+        config: names of brokers and topics to values, as `what_if` takes them.
+        now: the times of the rounds, ascending; one for all rounds; None takes the machine's time.
+        passes: the number of rounds; ignored for a list of times.
+        everything: begin each round at the log start offset, as if no section were clean.
+        kafka: see `recover`.
+
+    Raises:
+        ConfigError, LogDirectoryError, OutputError, WorkbenchError, OSError: as `recover`.
+        LookupError: a topic is not there.
+
+    Kafka: LogCleaner.CleanerThread.cleanLog (4.2)
+    """
+    path, where = _chosen(path, to, in_place=in_place)
+    times = round_times(now, passes)
+    listing = listed(path)
+    names = several(topics)
+    choose_partitions(listing, names, None)
+    _, settings = meant_settings(listing, config, kafka)
+    with _copied(path, where):
+        return compact_directory(where, times, settings, topics=names or (), everything=everything)
+
+
+def retain(
+    path: StrPath,
+    to: StrPath | None = None,
+    *,
+    in_place: bool = False,
+    config: Config = None,
+    now: Time | None = None,
+    kafka: str | None = None,
+) -> Retention:
+    """Apply retention once to a copy, as a broker's periodic task does; see `recover`.
+
+        result = retain("sample_data/shop-4.3.1", "retained", now="2024-12-01")
+
+    Args:
+        path, to, in_place: see `recover`.
+        config: names of brokers and topics to values, as `what_if` takes them.
+        now: the time that ages are measured by; None takes the machine's time.
+        kafka: see `recover`.
+
+    Raises:
+        ConfigError, LogDirectoryError, OutputError, WorkbenchError, OSError: as `recover`.
+
+    Kafka: LogManager.cleanupLogs (4.2)
+    """
+    path, where = _chosen(path, to, in_place=in_place)
+    meant, settings = meant_settings(listed(path), config, kafka)
+    with _copied(path, where):
+        return retain_directory(
+            where,
+            time_or_now(now),
+            settings.broker,
+            topic_configs=settings.topic_configs,
+            kafka=meant.version,
+        )
+
+
+def _chosen(path: StrPath, to: StrPath | None, *, in_place: bool) -> tuple[str, str]:
+    """Return what is read, and what is changed."""
+    found = mounted(os.fspath(path))
+    if (to is None) != in_place:
+        raise OutputError(found, "give either to=OUT or in_place=True, to say what to change")
+    return found, chosen_target(found, None if to is None else os.fspath(to))
+
+
+def chosen_target(path: str, target: str | None) -> str:
+    """Return the path of the directory to be changed; None: ``path`` itself.
+
+    Raises:
+        OutputError: the copy would be inside the directory, or ``path`` is not on this machine.
+    """
+    if target is None:
+        if files_at(path) is not None:
+            raise OutputError(path, "nothing is written there; give --to OUT to change a copy")
+        return path
+    refuse_inputs(target, [path])
+    return target
+
+
+@contextmanager
+def copied(path: str, where: str) -> Iterator[list[LeftOut]]:
+    """Copy a log directory to be changed; yield what was left out.
+
+    If both paths are the same, nothing is copied. If the change fails, the copy is removed.
+
+    Raises:
+        OutputError: the target already has content, or one directory is inside the other.
+        OSError: it cannot be copied.
+    """
+    if path == where:
+        yield []
+        return
+    was_there = os.path.isdir(where)
+    left_out = copy_log_directory(path, where)
+    try:
+        yield left_out
+    except BaseException:
+        remove_folder(where, keep=was_there)
+        raise
+
+
+@contextmanager
+def _copied(path: str, where: str) -> Iterator[None]:
+    with copied(path, where) as left_out:
+        for each in left_out:
+            warnings.warn(str(each), NotCopiedWarning, stacklevel=4)
+        yield
+
+
+def listed(path: str) -> Listing:
+    """List the directory that is to be changed or copied.
+
+    Raises:
+        LogDirectoryError: it does not exist, or nothing there looks like Kafka's.
+        OSError: it cannot be listed.
+    """
+    listing = list_log_directories(path)
+    require_logs(listing)
+    return listing
