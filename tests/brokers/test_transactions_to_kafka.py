@@ -10,8 +10,8 @@ import pytest
 from tests.coordinator.serving.house import House
 from tests.kafka_broker import Broker, compile_java, parse_version, run_java
 from workbench.coordinator.transactions.serving.producer_ids import blocks_from
+from workbench.coordinator.transactions.serving.transaction_metadata import TransactionMetadata
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
-from workbench.coordinator.transactions.transaction_load import TransactionMetadata
 from workbench.files.names import TopicPartition
 from workbench.inspection.listing import list_log_directories
 

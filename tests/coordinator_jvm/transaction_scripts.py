@@ -70,15 +70,15 @@ class Script:
         """Write a state into the log, as an earlier coordinator may have left it."""
         assert self.house.coordinator is not None
         where = f"{STATE}-{self.house.coordinator.partition_for(name)}"
-        state = TransactionState(self.random.choice([0, 0, 1, 1, 2, 3, 4, 5]))
+        state = TransactionState.of(self.random.choice([0, 0, 1, 1, 2, 3, 4, 5]))
         client = TransactionVersion(self.random.choice([0, 2] if self.version else [0]))
         # Markers are answered by producer id, so that no two ids may have the same.
         producer = 400 * IDS.index(name) + self.random.randrange(400)
         now = self.house.clock.now() - self.random.randrange(50_000)
         transit = TxnTransitMetadata(
             producer, -1, -1, self.random.choice(EPOCHS), -1, 60_000, state,
-            frozenset() if state in (0, 4, 5) else frozenset(map(parse, self._some_partitions())),
-            -1 if state == 0 else now, now, client,
+            frozenset() if state.is_at_rest else frozenset(map(parse, self._some_partitions())),
+            -1 if state is TransactionState.EMPTY else now, now, client,
         )  # fmt: skip
         value = value_to_bytes(transit, TransactionVersion(self.version))
         record = (self.house.clock.now(), key_to_bytes(name), value)

@@ -51,7 +51,6 @@ TWICE: Final = frozenset(
         "Task",
         "TimestampAndOffset",
         "TooLargeError",
-        "TransactionMetadata",
         "Truncation",
         "Verification",
         "Written",

@@ -15,7 +15,6 @@ from workbench.coordinator.transactions.serving.listing import (
 from workbench.coordinator.transactions.serving.transaction_coordinator import (
     DescribedTransaction,
 )
-from workbench.coordinator.transactions.serving.transaction_log import metadata_of
 from workbench.coordinator.transactions.serving.transaction_metadata import TransactionMetadata
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.inspection.listing import Listing
@@ -38,8 +37,7 @@ class ServedTransactions:
 
     @cached_property
     def _loaded(self) -> dict[str, TransactionMetadata]:
-        stored = StoredTransactions(self._listing()).transactions
-        return {name: metadata_of(loaded) for name, loaded in stored.items()}
+        return StoredTransactions(self._listing()).transactions
 
     @property
     def _transactions(self) -> dict[str, TransactionMetadata]:

@@ -13,15 +13,11 @@ from workbench.coordinator.transactions.serving.scala_order import order_of_map,
 from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
 from workbench.coordinator.transactions.serving.transaction_log import (
     key_to_bytes,
-    metadata_of,
     value_to_bytes,
 )
 from workbench.coordinator.transactions.serving.transaction_metadata import (
     TransactionMetadata,
     TxnTransitMetadata,
-)
-from workbench.coordinator.transactions.transaction_load import (
-    TransactionMetadata as Loaded,
 )
 from workbench.coordinator.transactions.transaction_load import apply_record
 from workbench.errors import (
@@ -180,9 +176,9 @@ def test_every_state_comes_back_from_its_record(
     client = TV_2 if version else TV_0
     value = value_to_bytes(_transit(state, client_transaction_version=client), version)
     assert value[:2] == struct.pack(">h", 1 if version else 0)
-    states: dict[str, Loaded] = {}
+    states: dict[str, TransactionMetadata] = {}
     apply_record(states, 0, LogRecord(0, NOW, key_to_bytes("tx"), value, -1))
-    assert metadata_of(states["tx"]) == TransactionMetadata(
+    assert states["tx"] == TransactionMetadata(
         "tx", 7, 60_000, NOW + 1, producer_epoch=5, state=state, start_timestamp=NOW,
         partitions=frozenset() if state is EMPTY else frozenset({ORDERS, PAYMENTS}),
         client_transaction_version=client,

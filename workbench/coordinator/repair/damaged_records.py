@@ -21,10 +21,12 @@ from workbench.coordinator.repair.newest_records import (
     subject_of,
 )
 from workbench.coordinator.repair.repair import APPEND, CLEAN, REMOVE, Repair
+from workbench.coordinator.transactions.serving.transaction_metadata import (
+    TransactionMetadata,
+)
 from workbench.coordinator.transactions.transaction_load import (
     TRANSACTIONS_TOPIC,
     TransactionLoad,
-    TransactionMetadata,
     apply_record,
 )
 from workbench.decoders import consumer_offsets, transaction_state

@@ -18,7 +18,10 @@ from workbench.coordinator.transactions.serving.transaction_log import (
     key_to_bytes,
     value_to_bytes,
 )
-from workbench.coordinator.transactions.serving.transaction_metadata import TxnTransitMetadata
+from workbench.coordinator.transactions.serving.transaction_metadata import (
+    TransactionMetadata,
+    TxnTransitMetadata,
+)
 from workbench.coordinator.transactions.stored_transactions import (
     HANGS,
     OpenProducer,
@@ -26,7 +29,6 @@ from workbench.coordinator.transactions.stored_transactions import (
 )
 from workbench.coordinator.transactions.transaction_load import (
     TRANSACTIONS_TOPIC,
-    TransactionMetadata,
 )
 from workbench.files.names import TopicPartition
 from workbench.inspection.partition import Partition
@@ -158,7 +160,7 @@ def _marker(
 def _by_the_broker(state: TransactionMetadata) -> Iterator[Repair]:
     """Yield the markers that the coordinator writes when it loads a prepared transaction."""
     what = _ENDS[state.state]
-    for where in state.partitions:
+    for where in sorted(state.partitions):
         yield Repair(
             where=where,
             action=MARKER,
@@ -184,7 +186,7 @@ def _lost_decision(
     complete = TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT
     follows = (prepared if waiting else complete)[0 if newest.is_commit else 1]
     is_new = state.version >= TransactionVersion.TV_1.value_version
-    client = TransactionVersion(state.client_transaction_version)
+    client = state.client_transaction_version
     time = max(newest.timestamp, state.last_update_timestamp)
     transit = TxnTransitMetadata(
         state.producer_id,
@@ -195,7 +197,7 @@ def _lost_decision(
         state.timeout_ms,
         follows,
         waiting,
-        _NO_ID if state.start_timestamp is None else state.start_timestamp,
+        state.start_timestamp,
         time,
         client,
     )

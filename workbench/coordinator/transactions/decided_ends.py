@@ -14,6 +14,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from workbench.coordinator.transactions.serving.transaction_metadata import (
+    TransactionMetadata,
+)
 from workbench.coordinator.transactions.stored_transactions import (
     WAITS,
     OpenProducer,
@@ -21,7 +24,6 @@ from workbench.coordinator.transactions.stored_transactions import (
 )
 from workbench.coordinator.transactions.transaction_load import (
     TRANSACTIONS_TOPIC,
-    TransactionMetadata,
 )
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition

@@ -23,10 +23,12 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.coordinator.log_records import LogRecord, read_log_records
+from workbench.coordinator.transactions.serving.transaction_metadata import (
+    TransactionMetadata,
+)
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.coordinator.transactions.transaction_load import (
     TRANSACTIONS_TOPIC,
-    TransactionMetadata,
     apply_record,
 )
 from workbench.errors import CorruptRecordError, UnsupportedFormatError

@@ -14,10 +14,12 @@ from typing import Final
 
 from workbench.coordinator.partitioning import partition_count, partition_for
 from workbench.coordinator.positions import LogPositions
+from workbench.coordinator.transactions.serving.transaction_metadata import (
+    TransactionMetadata,
+)
 from workbench.coordinator.transactions.transaction_load import (
     TRANSACTIONS_TOPIC,
     TransactionLoad,
-    TransactionMetadata,
     load_transaction_partition,
 )
 from workbench.files.names import TopicPartition

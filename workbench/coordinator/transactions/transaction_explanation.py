@@ -14,6 +14,9 @@ from workbench.config.broker_config import BrokerConfig
 from workbench.coordinator.era import era_of_cluster
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC, load_group_partition
 from workbench.coordinator.partitioning import partition_for
+from workbench.coordinator.transactions.serving.transaction_metadata import (
+    TransactionMetadata,
+)
 from workbench.coordinator.transactions.stored_transactions import (
     HANGS,
     OpenProducer,
@@ -21,7 +24,6 @@ from workbench.coordinator.transactions.stored_transactions import (
 )
 from workbench.coordinator.transactions.transaction_load import (
     TRANSACTIONS_TOPIC,
-    TransactionMetadata,
 )
 from workbench.coordinator.verdict import CoordinatorVerdict
 from workbench.files.names import TopicPartition
@@ -123,7 +125,7 @@ class TransactionExplainer:
         if state is None:
             return "no record and no open transaction in these directories mentions it"
         if state.state == "Ongoing":
-            since = time_text(state.start_timestamp or -1)
+            since = time_text(state.start_timestamp)
             end = time_text(state.times_out_at or -1)
             return f"is open since {since}; unless it ends, the coordinator aborts it at {end}"
         if state.state in _ENDS:
@@ -153,7 +155,7 @@ class TransactionExplainer:
     def _partitions(self) -> list[TopicPartition]:
         """The partitions that the id lists, or that have an open transaction of the producer."""
         state = self._state
-        listed = state.partitions if state is not None and state.phase in _OPEN else ()
+        listed = sorted(state.partitions) if state is not None and state.phase in _OPEN else ()
         return sorted({*listed, *(each.where for each in self._open)})
 
     def _place(self, name: str) -> CoordinatorVerdict:
@@ -216,7 +218,7 @@ class TransactionExplainer:
                 )
                 return
             reason = (
-                f"began at {time_text(state.start_timestamp or -1)}, transaction.timeout.ms = "
+                f"began at {time_text(state.start_timestamp)}, transaction.timeout.ms = "
                 f"{with_hours(timeout)}: a coordinator aborts it after {time_text(at)}, within "
                 f"{self._shown(_ABORT_INTERVAL)}"
             )
@@ -267,7 +269,7 @@ class TransactionExplainer:
         each, stable = opened.transaction, opened.last_stable_offset
         since = f"{time_text(each.first_timestamp)} (its first record's timestamp)"
         if self._state is not None and self._state.waits_for(opened.where):
-            since = time_text(self._state.start_timestamp or each.first_timestamp)
+            since = time_text(max(self._state.start_timestamp, 0) or each.first_timestamp)
         if not opened.blocked:
             first = self._first[opened.where].transaction
             reason = (

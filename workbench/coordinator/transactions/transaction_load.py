@@ -4,7 +4,7 @@ Kafka: TransactionStateManager.loadTransactionMetadata (4.2)
 """
 
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,19 +15,16 @@ from workbench.coordinator.log_records import (
     key_of,
     read_log_chunks,
 )
+from workbench.coordinator.transactions.serving.transaction_metadata import TransactionMetadata
 from workbench.decoders.decoder import problem_of
 from workbench.decoders.transaction_state import STATUS_NAMES, TYPES
 from workbench.decoders.typed_records import read_value
 from workbench.errors import CorruptRecordError, UnsupportedFormatError
-from workbench.files.names import TopicPartition
-from workbench.files.text import INT64_MAX
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
 from workbench.runtime.steps import Observer, Step
 
 TRANSACTIONS_TOPIC: Final = "__transaction_state"
-ID_EXPIRATION_MS: Final = 604_800_000
-"""`transactional.id.expiration.ms` unless configured."""
 
 _STOPS: Final = (
     "The load ends here with an error in the broker's log: the broker serves what it loaded so far "
@@ -43,129 +40,6 @@ _TAG_SIZES: Final = (8, 8, 2, 2)
 _LARGEST_BYTE: Final = 0x7F  # of a varint
 _CLIENT_VERSION: Final = 2  # the tag
 _CLIENTS: Final = range(3)  # the transaction versions that clients use
-
-_PHASES: Final = {
-    "Empty": "empty",
-    "Ongoing": "open",
-    "PrepareCommit": "prepared",
-    "PrepareAbort": "prepared",
-    "CompleteCommit": "complete",
-    "CompleteAbort": "complete",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class TransactionMetadata:
-    """The state of a transactional id.
-
-    Attributes:
-        transactional_id: its name.
-        producer_id, producer_epoch: the producer that may use the id.
-        previous_producer_id, next_producer_id: the ids around a change of producer id; None:
-            unknown.
-        timeout_ms: the timeout of a transaction, ms.
-        state: the state, by the name that an admin client shows.
-        partitions: the current transaction's partitions that wait for transaction markers, sorted.
-        start_timestamp: when the current or last transaction began, ms; None: no transaction.
-        last_update_timestamp: the time of the last change, ms.
-        client_transaction_version: 2 where clients bump the epoch with each transaction.
-        log_partition, record_offset: the record's partition and offset.
-        version: the value's version.
-    """
-
-    transactional_id: str
-    producer_id: int
-    producer_epoch: int
-    previous_producer_id: int | None
-    next_producer_id: int | None
-    timeout_ms: int
-    state: str
-    partitions: tuple[TopicPartition, ...]
-    start_timestamp: int | None
-    last_update_timestamp: int
-    client_transaction_version: int
-    log_partition: int
-    record_offset: int
-    version: int
-
-    @property
-    def phase(self) -> str:
-        """The phase of the state: empty, open, prepared, complete or dead."""
-        return _PHASES.get(self.state, "dead")
-
-    @property
-    def times_out_at(self) -> int | None:
-        """When a coordinator aborts the transaction, ms; None: none is ongoing, or unknown."""
-        if self.state != "Ongoing" or self.start_timestamp is None:
-            return None
-        return _time(self.start_timestamp + self.timeout_ms)
-
-    @property
-    def expires_at(self) -> int | None:
-        """When a coordinator removes the id unless configured otherwise, ms; None: never.
-
-        Open and prepared transactions never expire.
-        """
-        return self.expires_after(ID_EXPIRATION_MS)
-
-    def expires_after(self, expiration_ms: int) -> int | None:
-        """Return when a coordinator with this expiration removes the id, ms; None: never.
-
-        Args:
-            expiration_ms: `transactional.id.expiration.ms`.
-        """
-        if self.phase not in {"empty", "complete"}:
-            return None
-        return _time(self.last_update_timestamp + expiration_ms)
-
-    def waits_for(self, where: TopicPartition) -> bool:
-        """Return whether a partition still waits for a transaction marker."""
-        return self.phase in {"open", "prepared"} and where in self.partitions
-
-
-def metadata_of(
-    name: str, fields: Mapping[str, Any], version: int, log_partition: int, offset: int
-) -> TransactionMetadata:
-    """Return the state in a record.
-
-    Raises:
-        CorruptRecordError: its state or its client's transaction version is not known.
-    """
-    status = fields["transactionStatus"]
-    if status not in STATUS_NAMES:
-        raise CorruptRecordError(None, None, f"unknown transaction state {status}")
-    client_version = fields.get("clientTransactionVersion", 0)
-    if client_version not in _CLIENTS:
-        raise CorruptRecordError(None, None, f"unknown transaction version {client_version}")
-    partitions = sorted(
-        TopicPartition(topic["topic"], number)
-        for topic in fields["transactionPartitions"] or ()
-        for number in topic["partitionIds"]
-    )
-    return TransactionMetadata(
-        name,
-        fields["producerId"],
-        fields["producerEpoch"],
-        _present(fields.get("previousProducerId", -1)),
-        _present(fields.get("nextProducerId", -1)),
-        fields["transactionTimeoutMs"],
-        STATUS_NAMES[status],
-        tuple(partitions),
-        _present(fields["transactionStartTimestampMs"]),
-        fields["transactionLastUpdateTimestampMs"],
-        client_version,
-        log_partition,
-        offset,
-        version,
-    )
-
-
-def _time(moment: int) -> int | None:
-    return moment if moment <= INT64_MAX else None
-
-
-def _present(number: int) -> int | None:
-    return None if number < 0 else number
 
 
 @dataclass(slots=True)
@@ -335,6 +209,6 @@ def apply_record(
             return "record ignored", f"the tombstone has no transactional id {name!r} to remove"
         return "transactional id removed", f"a tombstone removes {name!r}"
     version, fields = read_value(key.type, record.value)
-    state = metadata_of(name, fields, version, log_partition, record.offset)
+    state = TransactionMetadata.of_record(name, fields, version, log_partition, record.offset)
     transactions[name] = state
     return "transactional id loaded", f"{name!r} is {state.state}, producer {state.producer_id}"

@@ -9,14 +9,14 @@ from workbench.coordinator.groups.members import members_of
 from workbench.coordinator.groups.stored_groups import CommittedOffset, LoadedGroup, StoredGroups
 from workbench.coordinator.repair.repair import Repair
 from workbench.coordinator.transactions.marker_data import MarkerData
+from workbench.coordinator.transactions.serving.transaction_metadata import (
+    ID_EXPIRATION_MS,
+    TransactionMetadata,
+)
 from workbench.coordinator.transactions.stored_transactions import (
     WAITS,
     OpenProducer,
     StoredTransactions,
-)
-from workbench.coordinator.transactions.transaction_load import (
-    ID_EXPIRATION_MS,
-    TransactionMetadata,
 )
 from workbench.tables.groups import CommitRow, CommittedOffsetRow, GroupRow, MemberRow
 from workbench.tables.transactions import (
@@ -184,20 +184,24 @@ def id_row(
         state.producer_epoch,
         state.state,
         state.phase,
-        [str(where) for where in state.partitions],
+        [str(where) for where in sorted(state.partitions)],
         state.timeout_ms,
-        state.start_timestamp,
+        _known(state.start_timestamp),
         state.last_update_timestamp,
         state.times_out_at,
         state.expires_after(expiration_ms),
-        state.previous_producer_id,
-        state.next_producer_id,
+        _known(state.previous_producer_id),
+        _known(state.next_producer_id),
         state.client_transaction_version,
         *_blocked([each for each in opened if each.verdict == WAITS]),
         "",
         state.log_partition,
         state.record_offset,
     )
+
+
+def _known(number: int) -> int | None:
+    return None if number < 0 else number
 
 
 def _blocked(opened: list[OpenProducer]) -> tuple[list[str], int]:

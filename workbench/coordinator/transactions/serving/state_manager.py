@@ -24,7 +24,6 @@ from workbench.coordinator.transactions.serving.listing import (
 from workbench.coordinator.transactions.serving.states import TransactionState
 from workbench.coordinator.transactions.serving.transaction_log import (
     key_to_bytes,
-    metadata_of,
     value_to_bytes,
 )
 from workbench.coordinator.transactions.serving.transaction_metadata import (
@@ -32,7 +31,6 @@ from workbench.coordinator.transactions.serving.transaction_metadata import (
     TransactionMetadata,
     TxnTransitMetadata,
 )
-from workbench.coordinator.transactions.transaction_load import TransactionMetadata as Loaded
 from workbench.coordinator.transactions.transaction_load import apply_record, newest_records
 from workbench.decoders.decoder import problem_of
 from workbench.errors import (
@@ -396,7 +394,7 @@ class TransactionStateManager:
 
         Kafka: TransactionStateManager.loadTransactionMetadata (4.2)
         """
-        states: dict[str, Loaded] = {}
+        states: dict[str, TransactionMetadata] = {}
         log = self._get_log(where)
         self.tell("load started", where)
         problem = ""
@@ -408,7 +406,7 @@ class TransactionStateManager:
             problem = problem_of(error)
             self.tell("record unreadable", where, problem)
         self.tell("load finished", where, problem, transactions=len(states))
-        return {name: metadata_of(state) for name, state in states.items()}
+        return states
 
     def _records(self, log: Log, coordinator_epoch: int) -> Iterator[LogRecord]:
         """Yield the records while the partition is to be loaded; all that precede damage count."""

@@ -3,29 +3,42 @@
 Kafka: TransactionState, TransactionVersion (4.2)
 """
 
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from typing import Final
 
 from workbench.decoders.transaction_state import STATUS_NAMES
 
 
-class TransactionState(IntEnum):
-    """A state by its number in a record; the last two are never in one.
+class TransactionState(StrEnum):
+    """A state, by the name that admin clients show; the last two are never in a record.
 
     Kafka: TransactionState (4.2)
     """
 
-    EMPTY = 0
-    ONGOING = 1
-    PREPARE_COMMIT = 2
-    PREPARE_ABORT = 3
-    COMPLETE_COMMIT = 4
-    COMPLETE_ABORT = 5
-    DEAD = 6
-    PREPARE_EPOCH_FENCE = 7
+    EMPTY = "Empty"
+    ONGOING = "Ongoing"
+    PREPARE_COMMIT = "PrepareCommit"
+    PREPARE_ABORT = "PrepareAbort"
+    COMPLETE_COMMIT = "CompleteCommit"
+    COMPLETE_ABORT = "CompleteAbort"
+    DEAD = "Dead"
+    PREPARE_EPOCH_FENCE = "PrepareEpochFence"
 
-    def __str__(self) -> str:
-        return STATUS_NAMES[self]
+    @classmethod
+    def of(cls, number: int) -> "TransactionState":
+        """Return the state that has a number in records.
+
+        Raises:
+            KeyError: none has it.
+
+        Kafka: TransactionState.fromId (4.2)
+        """
+        return cls(STATUS_NAMES[number])
+
+    @property
+    def number(self) -> int:
+        """Its number in a record; Kafka: TransactionState.id (4.2)."""
+        return _NUMBERS[self]
 
     @property
     def is_prepared(self) -> bool:
@@ -42,6 +55,7 @@ class TransactionState(IntEnum):
         return previous in _VALID_PREVIOUS[self]
 
 
+_NUMBERS: Final = {name: number for number, name in STATUS_NAMES.items()}
 _AT_REST: Final = frozenset(
     {TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT}
 )

@@ -9,13 +9,7 @@ from typing import Final
 from workbench.coordinator.runtime.records import encode_record
 from workbench.coordinator.transactions.serving.scala_order import order_of_map, order_of_set
 from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
-from workbench.coordinator.transactions.serving.transaction_metadata import (
-    NO_PRODUCER_ID,
-    NO_TIMESTAMP,
-    TransactionMetadata,
-    TxnTransitMetadata,
-)
-from workbench.coordinator.transactions.transaction_load import TransactionMetadata as Loaded
+from workbench.coordinator.transactions.serving.transaction_metadata import TxnTransitMetadata
 from workbench.decoders.transaction_state import TYPES
 from workbench.errors import InvalidTransitionError, UnsupportedFormatError
 
@@ -67,40 +61,10 @@ def value_to_bytes(transit: TxnTransitMetadata, version: TransactionVersion) -> 
         "producerId": transit.producer_id,
         "producerEpoch": transit.producer_epoch,
         "transactionTimeoutMs": transit.timeout_ms,
-        "transactionStatus": transit.state,
+        "transactionStatus": transit.state.number,
         "transactionPartitions": partitions,
         "transactionLastUpdateTimestampMs": transit.last_update_timestamp,
         "transactionStartTimestampMs": transit.start_timestamp,
         "clientTransactionVersion": transit.client_transaction_version,
     }
     return _PREFIX.pack(number) + _TYPE.value.encode(fields, number)
-
-
-def metadata_of(loaded: Loaded) -> TransactionMetadata:
-    """Return the state that a coordinator serves after it has loaded a record.
-
-    Raises:
-        ValueError: the client's transaction version is unknown.
-
-    Kafka: TransactionLog.readTxnRecordValue (4.2)
-    """
-    return TransactionMetadata(
-        loaded.transactional_id,
-        loaded.producer_id,
-        loaded.timeout_ms,
-        loaded.last_update_timestamp,
-        _or(loaded.previous_producer_id, NO_PRODUCER_ID),
-        _or(loaded.next_producer_id, NO_PRODUCER_ID),
-        loaded.producer_epoch,
-        state=TransactionState[_CONSTANTS[loaded.state]],
-        partitions=frozenset() if loaded.state == "Empty" else frozenset(loaded.partitions),
-        start_timestamp=_or(loaded.start_timestamp, NO_TIMESTAMP),
-        client_transaction_version=TransactionVersion(loaded.client_transaction_version),
-    )
-
-
-_CONSTANTS: Final = {str(state): state.name for state in TransactionState}
-
-
-def _or(number: int | None, missing: int) -> int:
-    return missing if number is None else number

@@ -1,4 +1,4 @@
-"""The state of one transactional id while a coordinator serves it, and its transitions.
+"""The state of one transactional id, as a record or a coordinator makes it, and its transitions.
 
 A transition has two halves. `prepare_…` checks it, remembers the next state as pending and returns
 everything the next state will hold. The coordinator appends that to the log. Only when it is there,
@@ -7,13 +7,14 @@ everything the next state will hold. The coordinator appends that to the log. On
 Kafka: TransactionMetadata, TxnTransitMetadata (4.2)
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
-from workbench.errors import InvalidTransitionError
+from workbench.errors import CorruptRecordError, InvalidTransitionError
 from workbench.files.names import TopicPartition
+from workbench.files.text import INT64_MAX
 from workbench.runtime.error_codes import ErrorCode
 
 NO_PRODUCER_ID: Final = -1
@@ -22,6 +23,17 @@ NO_TIMESTAMP: Final = -1
 LARGEST_EPOCH: Final = 2**15 - 1
 NO_TIMEOUT_MS: Final = 2**31 - 1
 """The timeout of a transaction with two-phase commit, which never times out."""
+ID_EXPIRATION_MS: Final = 604_800_000
+"""`transactional.id.expiration.ms` unless configured."""
+
+_PHASES: Final = {
+    TransactionState.EMPTY: "empty",
+    TransactionState.ONGOING: "open",
+    TransactionState.PREPARE_COMMIT: "prepared",
+    TransactionState.PREPARE_ABORT: "prepared",
+    TransactionState.COMPLETE_COMMIT: "complete",
+    TransactionState.COMPLETE_ABORT: "complete",
+}
 
 
 def is_epoch_exhausted(epoch: int) -> bool:
@@ -70,6 +82,8 @@ class TransactionMetadata:
     Not thread-safe: the state manager's lock guards it.
 
     Attributes:
+        log_partition, record_offset, version: the partition and the offset of the record that it
+            was read from, and the version of its value; -1: it was not read.
         pending_state: the state it is about to take; None: no transition has begun.
         has_failed_epoch_fence: whether a bump of the epoch is in memory only, because its record
             could not be appended. Then fencing does not bump it again.
@@ -91,6 +105,89 @@ class TransactionMetadata:
     client_transaction_version: TransactionVersion = TransactionVersion.TV_0
     pending_state: TransactionState | None = field(default=None, compare=False)
     has_failed_epoch_fence: bool = field(default=False, compare=False)
+    log_partition: int = field(default=-1, compare=False)
+    record_offset: int = field(default=-1, compare=False)
+    version: int = field(default=-1, compare=False)
+
+    @classmethod
+    def of_record(
+        cls,
+        transactional_id: str,
+        fields: Mapping[str, Any],
+        version: int,
+        log_partition: int,
+        offset: int,
+    ) -> "TransactionMetadata":
+        """Return the state in a record.
+
+        Args:
+            transactional_id: its name.
+            fields, version: those of the value.
+            log_partition, offset: those of the record.
+
+        Raises:
+            CorruptRecordError: its state or its client's transaction version is not known.
+
+        Kafka: TransactionLog.readTxnRecordValue (4.2)
+        """
+        status, client = fields["transactionStatus"], fields.get("clientTransactionVersion", 0)
+        try:
+            state = TransactionState.of(status)
+        except KeyError:
+            raise CorruptRecordError(None, None, f"unknown transaction state {status}") from None
+        try:
+            client_version = TransactionVersion(client)
+        except ValueError:
+            raise CorruptRecordError(None, None, f"unknown transaction version {client}") from None
+        listed = () if state is TransactionState.EMPTY else fields["transactionPartitions"] or ()
+        return cls(
+            transactional_id,
+            fields["producerId"],
+            fields["transactionTimeoutMs"],
+            fields["transactionLastUpdateTimestampMs"],
+            fields.get("previousProducerId", NO_PRODUCER_ID),
+            fields.get("nextProducerId", NO_PRODUCER_ID),
+            fields["producerEpoch"],
+            state=state,
+            partitions=frozenset(
+                TopicPartition(topic["topic"], number)
+                for topic in listed
+                for number in topic["partitionIds"]
+            ),
+            start_timestamp=fields["transactionStartTimestampMs"],
+            client_transaction_version=client_version,
+            log_partition=log_partition,
+            record_offset=offset,
+            version=version,
+        )
+
+    @property
+    def phase(self) -> str:
+        """The phase of the state: empty, open, prepared, complete or dead."""
+        return _PHASES.get(self.state, "dead")
+
+    @property
+    def times_out_at(self) -> int | None:
+        """When a coordinator aborts the transaction, ms; None: none is ongoing, or unknown."""
+        if self.state is not TransactionState.ONGOING or self.start_timestamp < 0:
+            return None
+        return _time(self.start_timestamp + self.timeout_ms)
+
+    def expires_after(self, expiration_ms: int = ID_EXPIRATION_MS) -> int | None:
+        """Return when a coordinator with this expiration removes the id, ms; None: never.
+
+        Open and prepared transactions never expire.
+
+        Args:
+            expiration_ms: `transactional.id.expiration.ms`.
+        """
+        if not self.state.is_at_rest:
+            return None
+        return _time(self.last_update_timestamp + expiration_ms)
+
+    def waits_for(self, where: TopicPartition) -> bool:
+        """Return whether a partition still waits for a transaction marker."""
+        return self.phase in {"open", "prepared"} and where in self.partitions
 
     @property
     def is_pending(self) -> bool:
@@ -379,3 +476,7 @@ class TransactionMetadata:
             f"{pending}, producer {self.producer_id}, epoch {self.producer_epoch}; "
             f"expected {wanted})"
         )
+
+
+def _time(moment: int) -> int | None:
+    return moment if moment <= INT64_MAX else None
