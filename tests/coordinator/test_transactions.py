@@ -58,7 +58,7 @@ def test_every_state_is_read(log: CoordinatorLog, status: int, version: int) -> 
     (found,) = log.load_transactions().transactions.values()
     assert found.state == transaction_state.STATUS_NAMES[status]
     ids = (found.previous_producer_id, found.next_producer_id, found.client_transaction_version)
-    assert ids == ((5, 6, 2) if version else (None, None, 0))
+    assert ids == ((5, 6, 2) if version else (-1, -1, 0))
 
 
 def test_unknown_keys_are_passed_over(log: CoordinatorLog) -> None:

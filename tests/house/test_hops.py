@@ -10,11 +10,11 @@ from tests.house.hops import Route, measure, routes
 CAPS = {
     "append of one record": Route(64, 24, 40, 9),
     "read": Route(29, 16, 20, 9),
-    "commit of an offset": Route(125, 41, 74, 16),
-    "fetch of an offset": Route(22, 9, 10, 7),
-    "verify": Route(80_000, 110, 31_000, 30),
-    "predict": Route(44_000, 124, 20_000, 32),
-    "what_if": Route(103_000, 134, 43_000, 28),
+    "commit of an offset": Route(113, 36, 65, 15),
+    "fetch of an offset": Route(17, 5, 6, 6),
+    "verify": Route(80_000, 108, 31_000, 30),
+    "predict": Route(44_000, 122, 20_000, 32),
+    "what_if": Route(103_000, 131, 43_000, 28),
 }
 
 

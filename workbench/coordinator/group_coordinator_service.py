@@ -30,12 +30,10 @@ GroupMetadataManager and GroupCoordinator (0.9 to 3.9)
 """
 
 import struct
-import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from functools import partial
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 from workbench.coordinator.era import Era
 from workbench.coordinator.group_coordinator_shard import GroupCoordinatorShard
@@ -57,7 +55,7 @@ from workbench.coordinator.groups.classic.messages import (
     SyncGroupResponse,
     complete,
 )
-from workbench.coordinator.groups.classic.timer import CoordinatorTimer, Operation
+from workbench.coordinator.groups.classic.timer import CoordinatorTimer
 from workbench.coordinator.groups.consumer.config import ConsumerGroupConfig, check_heartbeat
 from workbench.coordinator.groups.consumer.messages import (
     ConsumerGroupHeartbeatRequest,
@@ -68,17 +66,20 @@ from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.groups.groups import ModernGroup, as_consumer_group
 from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.offsets.offset_metadata_manager import FetchedOffset, OffsetCommit
+from workbench.coordinator.partitioning import partition_for
 from workbench.coordinator.runtime.append_errors import answer_of_old_to_commit, answer_to
 from workbench.coordinator.runtime.coordinator_runtime import CoordinatorRuntime
 from workbench.coordinator.runtime.records import CoordinatorResult
-from workbench.coordinator.runtime.shard import Append, append_to_log
-from workbench.errors import CoordinatorError, GroupStateError, InvalidTransitionError
+from workbench.coordinator.runtime.shard import Append
+from workbench.errors import CoordinatorError
 from workbench.files.names import TopicPartition
 from workbench.log_manager.manager import LogManager
 from workbench.log_manager.registry import PartitionName, partition_of
 from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.several import several
 from workbench.runtime.steps import Observer
+
+_LONGEST_STRING: Final = (1 << 15) - 1  # bytes of a string in a key
 
 T = TypeVar("T")
 Verify = Callable[[str, int, int, TopicPartition], None]
@@ -145,7 +146,7 @@ class GroupCoordinatorService(GroupPartitions):
         creates_topic: bool = True,
         partition_exists: Callable[[TopicPartition], bool] | None = None,
         verify: Verify | None = None,
-        append: Append = append_to_log,
+        append: Append | None = None,
         waits_for_replicas: bool = False,
     ) -> None:
         config = OffsetConfig.of(manager.config) if config is None else config
@@ -157,7 +158,6 @@ class GroupCoordinatorService(GroupPartitions):
         self._verify = verify
         self._era = era
         self._observer = observer
-        self._local = _Operating()
         runtime = CoordinatorRuntime(
             GROUPS_TOPIC,
             manager.get_log,
@@ -190,36 +190,20 @@ class GroupCoordinatorService(GroupPartitions):
             has_sessions=self._has_sessions,
         )
 
-    # How operations run
-
-    def _run_timer(self, number: int, operation: Operation) -> None:
-        """Run what is due: after the operation that this thread is in, if it is in one."""
-        if self._local.is_inside:
-            self._local.later.append((number, operation))
-            return
-        try:
-            self._operate(number, lambda _: operation())
-        except CoordinatorError:
-            return  # the partition is not served, or the step "append failed" says why
-
-    def _operate(
-        self, number: int, operation: Callable[[GroupCoordinatorShard], CoordinatorResult[T]]
-    ) -> T:
-        """Run an operation on a partition, then what came due on this thread meanwhile."""
-
-        def run(shard: GroupCoordinatorShard) -> CoordinatorResult[T]:
-            try:
-                return operation(shard)
-            except (GroupStateError, InvalidTransitionError) as error:
-                raise ErrorCode.UNKNOWN_SERVER_ERROR.error(str(error)) from error
-
-        self._local.is_inside = True
-        try:
-            return self.runtime.write(number, run)
-        finally:
-            self._local.is_inside = False
-            while self._local.later:
-                self._run_timer(*self._local.later.popleft())
+    def _partition_of(self, group_id: str | None) -> int:
+        """Return the partition of a group, with a log if this broker has or creates it."""
+        if group_id is None:
+            raise ErrorCode.INVALID_GROUP_ID.error("a group has a name")
+        if len(group_id) > _LONGEST_STRING // 3 and len(group_id.encode()) > _LONGEST_STRING:
+            raise ErrorCode.INVALID_GROUP_ID.error(
+                f"the name has more than {_LONGEST_STRING} bytes"
+            )
+        if not self._is_started:
+            raise ErrorCode.COORDINATOR_NOT_AVAILABLE.error("the coordinator is not started")
+        number = partition_for(group_id, self.partitions)
+        if self.runtime.state_of(number) is None and self._creates_topic:
+            self._create(number)
+        return number
 
     def _write(
         self, group_id: str, operation: Callable[[GroupCoordinatorShard], CoordinatorResult[T]]
@@ -620,11 +604,3 @@ def _delete_group(
     shard: GroupCoordinatorShard, group_id: str
 ) -> CoordinatorResult[dict[str, ErrorCode]]:
     return shard.delete_groups([group_id])
-
-
-class _Operating(threading.local):
-    """Whether this thread is in an operation, and what came due in it."""
-
-    def __init__(self) -> None:
-        self.is_inside = False
-        self.later: deque[tuple[int, Operation]] = deque()

@@ -4,10 +4,12 @@ Kafka: GroupCoordinatorService, the part of the topic (4.2); OffsetManager (0.8.
 """
 
 import threading
-from collections.abc import Iterable
-from typing import Final, Self
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Self, TypeVar
 
 from workbench.coordinator.group_coordinator_shard import GroupCoordinatorShard
+from workbench.coordinator.groups.classic.timer import Operation
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.partitioning import (
@@ -17,7 +19,8 @@ from workbench.coordinator.partitioning import (
     stored_partition_count,
 )
 from workbench.coordinator.runtime.coordinator_runtime import CoordinatorRuntime, PartitionState
-from workbench.errors import CoordinatorError
+from workbench.coordinator.runtime.records import CoordinatorResult
+from workbench.errors import CoordinatorError, GroupStateError, InvalidTransitionError
 from workbench.files.names import TopicPartition
 from workbench.log_manager.manager import LogManager
 from workbench.log_manager.registry import PartitionName, partition_of
@@ -25,7 +28,7 @@ from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.scheduler import Task
 from workbench.runtime.several import several
 
-_LONGEST_STRING: Final = (1 << 15) - 1  # bytes of a string in a key
+T = TypeVar("T")
 
 
 class GroupPartitions:
@@ -59,6 +62,7 @@ class GroupPartitions:
         self._lifecycle = threading.Lock()
         self._task: Task | None = None
         self._is_started = False
+        self._local = _Operating()
 
     def __enter__(self) -> Self:
         self.startup()
@@ -146,21 +150,6 @@ class GroupPartitions:
         """
         return self.runtime.unload(partition, leader_epoch)
 
-    def _partition_of(self, group_id: str | None) -> int:
-        """Return the partition of a group, with a log if this broker has or creates it."""
-        if group_id is None:
-            raise ErrorCode.INVALID_GROUP_ID.error("a group has a name")
-        if len(group_id) > _LONGEST_STRING // 3 and len(group_id.encode()) > _LONGEST_STRING:
-            raise ErrorCode.INVALID_GROUP_ID.error(
-                f"the name has more than {_LONGEST_STRING} bytes"
-            )
-        if not self._is_started:
-            raise ErrorCode.COORDINATOR_NOT_AVAILABLE.error("the coordinator is not started")
-        number = partition_for(group_id, self.partitions)
-        if self.runtime.state_of(number) is None and self._creates_topic:
-            self._create(number)
-        return number
-
     def _create(self, number: int) -> None:
         """Create a partition that has no log."""
         where = TopicPartition(GROUPS_TOPIC, number)
@@ -185,6 +174,37 @@ class GroupPartitions:
             return False
         group = self.runtime.read(number, lambda shard: shard.group(group_id))
         return group is None or group.state == "Dead"
+
+    # How operations run
+
+    def _run_timer(self, number: int, operation: Operation) -> None:
+        """Run what is due: after the operation that this thread is in, if it is in one."""
+        if self._local.is_inside:
+            self._local.later.append((number, operation))
+            return
+        try:
+            self._operate(number, lambda _: operation())
+        except CoordinatorError:
+            return  # the partition is not served, or the step "append failed" says why
+
+    def _operate(
+        self, number: int, operation: Callable[[GroupCoordinatorShard], CoordinatorResult[T]]
+    ) -> T:
+        """Run an operation on a partition, then what came due on this thread meanwhile."""
+
+        def run(shard: GroupCoordinatorShard) -> CoordinatorResult[T]:
+            try:
+                return operation(shard)
+            except (GroupStateError, InvalidTransitionError) as error:
+                raise ErrorCode.UNKNOWN_SERVER_ERROR.error(str(error)) from error
+
+        self._local.is_inside = True
+        try:
+            return self.runtime.write(number, run)
+        finally:
+            self._local.is_inside = False
+            while self._local.later:
+                self._run_timer(*self._local.later.popleft())
 
     # What a broker does by itself
 
@@ -220,3 +240,11 @@ class GroupPartitions:
 
     def _clean(self, number: int) -> int:
         return self.runtime.write(number, lambda shard: shard.cleanup_group_metadata())
+
+
+class _Operating(threading.local):
+    """Whether this thread is in an operation, and what came due in it."""
+
+    def __init__(self) -> None:
+        self.is_inside = False
+        self.later: deque[tuple[int, Operation]] = deque()

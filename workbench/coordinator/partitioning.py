@@ -7,6 +7,7 @@ import os
 import struct
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final
 
 from workbench.config.internal_topics import METADATA_LOG
@@ -28,6 +29,7 @@ def java_hash(text: str) -> int:
     return value - (1 << 32) if value >= 1 << 31 else value
 
 
+@lru_cache(maxsize=1 << 12)
 def partition_for(name: str, partitions: int) -> int:
     """Return the partition of `__consumer_offsets` whose leader coordinates a group.
 

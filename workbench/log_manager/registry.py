@@ -5,6 +5,7 @@ Kafka: the maps of LogManager (4.2)
 
 import threading
 from collections.abc import Iterator
+from functools import lru_cache
 
 from workbench.errors import WorkbenchError
 from workbench.files.names import TopicPartition, parse_directory_name
@@ -96,6 +97,7 @@ class LogRegistry:
         return self.future if is_future else self.current
 
 
+@lru_cache(maxsize=1 << 12)
 def partition_of(name: PartitionName, number: int | None = None) -> TopicPartition:
     """Parse a partition's name.
 

@@ -29,9 +29,10 @@ from workbench.coordinator.runtime.append_errors import answer_to
 from workbench.coordinator.runtime.deferred import DeferredEvent, DeferredEventQueue
 from workbench.coordinator.runtime.log_loading import read_log
 from workbench.coordinator.runtime.records import CoordinatorRecord, CoordinatorResult
-from workbench.coordinator.runtime.shard import Append, CoordinatorShard, append_to_log
+from workbench.coordinator.runtime.shard import Append, CoordinatorShard
 from workbench.errors import CoordinatorError, WorkbenchError
 from workbench.files.names import TopicPartition
+from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.log import Log
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.writing.builder import RecordsBuilder, end_transaction_marker
@@ -101,7 +102,8 @@ class CoordinatorRuntime(Generic[S]):
         translate: returns the answer to an error of an append.
         loads_to_high_watermark: whether loads end at the high watermark, as up to 2.0; otherwise
             at the log end offset.
-        append: appends a batch; raises what `Log.append_as_leader` raises.
+        append: appends a batch; raises what `Log.append_as_leader` raises. None: that itself, for a
+            log without other replicas.
         waits_for_replicas: whether operations wait for the high watermark; whoever moves it calls
             `on_high_watermark`.
         reads_committed: whether records count when the high watermark passes them and never
@@ -121,7 +123,7 @@ class CoordinatorRuntime(Generic[S]):
         codec: str = "none",
         translate: Callable[[ErrorCode], ErrorCode] = answer_to,
         loads_to_high_watermark: bool = False,
-        append: Append = append_to_log,
+        append: Append | None = None,
         waits_for_replicas: bool = False,
         reads_committed: bool = True,
         observer: Observer | None = None,
@@ -576,7 +578,15 @@ class CoordinatorRuntime(Generic[S]):
             if self._log_of(where) is not log:
                 problem = f"this broker no longer has the log of {where}"
                 raise ErrorCode.NOT_LEADER_OR_FOLLOWER.error(problem)
-            info = self._append_batch(log, batch, context.leader_epoch, transaction_version)
+            if self._append_batch is None:
+                info = log.append_as_leader(
+                    batch,
+                    context.leader_epoch,
+                    AppendOrigin.COORDINATOR,
+                    transaction_version=transaction_version,
+                )
+            else:
+                info = self._append_batch(log, batch, context.leader_epoch, transaction_version)
         except WorkbenchError as error:
             code = code_of(error)
             answer = self._translate(code)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from workbench.coordinator.log_records import LogChunk, LogRecord, Marker
-from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.log import Log
 from workbench.record.memory_records import MemoryRecords
 
@@ -16,15 +15,6 @@ Append = Callable[[Log, MemoryRecords, int, int], Any]
 
 Kafka: PartitionWriter.append (4.2)
 """
-
-
-def append_to_log(
-    log: Log, batch: MemoryRecords, leader_epoch: int, transaction_version: int
-) -> Any:
-    """Append a coordinator's batch to a log that has no other replicas."""
-    return log.append_as_leader(
-        batch, leader_epoch, AppendOrigin.COORDINATOR, transaction_version=transaction_version
-    )
 
 
 class CoordinatorShard(Protocol):
