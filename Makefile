@@ -5,9 +5,15 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 # What `make test` runs; `make test TESTS=tests/files` runs a part. WORKERS processes share the tests, each file
-# in one of them; tests that measure time run last, when nothing else runs.
+# in one of them; tests that measure time run last, when nothing else runs. `make test-long` runs also what is
+# marked `long`, and makes many examples where `make test` makes few.
 TESTS ?= tests
 WORKERS ?= 2
+define run_tests
+@$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder \
+  -m "not alone $(1)" --durations=20 $(2) $(TESTS)
+@grep -rl --include='test_*.py' 'mark\.alone' $(TESTS) | xargs -r $(BIN)/python -m pytest -m "alone $(1)" $(2)
+endef
 
 # What `make test-quick` runs: the parts that need no other program, below two minutes on two cores.
 QUICK := $(addprefix tests/,coordinator decoders file_system files house layout loaders log log_manager record widgets)
@@ -19,7 +25,7 @@ MINUTES ?= 10
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-quick coverage campaign test-spark-versions check fix bench notebooks docs screenshots map env lock upgrade system clean
+.PHONY: help lab test test-long test-quick coverage campaign test-spark-versions check fix bench notebooks docs screenshots map env lock upgrade system clean
 
 help: ## show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-19s %s\n", $$1, $$2}' Makefile
@@ -27,16 +33,18 @@ help: ## show this list
 lab: env ## open JupyterLab on the tour over sample_data
 	@$(BIN)/kafka-workbench lab
 
-test: env system ## run every test: units, real brokers, browser, notebooks, Spark
-	@$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder \
-	  -m "not alone" --durations=20 $(TESTS)
-	@$(BIN)/python -m pytest -m alone $(TESTS) || [ $$? -eq 5 ]
+test: env system ## run the tests: units, real brokers, browser, notebooks, Spark
+	$(call run_tests,and not long)
+
+test-long: export HYPOTHESIS_PROFILE = long
+test-long: env system ## run every test, with many examples: for a night, or before a release
+	$(call run_tests,,--timeout=1800)
 
 test-quick: env ## run what a contributor runs at every change, below two minutes
 	@$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile -q \
-	  -m "not (alone or broker or browser or notebook or slow or spark)" $(QUICK)
+	  -m "not (alone or broker or browser or long or notebook or slow or spark)" $(QUICK)
 
-coverage: env system ## run every test and print how much of each file it ran; twice as slow
+coverage: env system ## run the tests and print how much of each file it ran; twice as slow
 	@mkdir -p build/coverage && rm -f build/coverage/data*
 	@PYTEST_ADDOPTS="--cov --cov-append --cov-report=" $(MAKE) --no-print-directory test
 	@$(BIN)/coverage report

@@ -1,10 +1,11 @@
 """What all tests share: the golden cases, how hypothesis runs, and that no process dies unseen.
 
-The same examples every time, so that a failure can be repeated; `HYPOTHESIS_PROFILE=explore` looks
-for new ones, more of them.
+The same examples every time, so that a failure can be repeated: few of them, and many with
+`HYPOTHESIS_PROFILE=long` (`make test-long`). `explore` looks for new ones.
 """
 
 import os
+from collections import defaultdict
 from collections.abc import Generator, Iterator
 
 import pytest
@@ -14,13 +15,15 @@ from tests import (
     compiled,  # noqa: F401
     deaths,
 )
+from tests.golden.cases import CASES, asked_again
 from tests.golden.conftest import common_workplace, golden, workplace
 
 __all__ = ["common_workplace", "golden", "workplace"]
 
 # No deadline: the first call of a kernel compiles it, and the machines of a test run are shared.
 _ALL = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("default", _ALL, derandomize=True, max_examples=100)
+settings.register_profile("default", _ALL, derandomize=True, max_examples=30)
+settings.register_profile("long", _ALL, derandomize=True, max_examples=500)
 settings.register_profile("explore", _ALL, max_examples=2000, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
@@ -32,6 +35,24 @@ _WAITING = ("spark", "browser", "notebook", "broker")  # marks of tests that wai
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what waits for other programs, so that no worker is left alone with it."""
     items.sort(key=lambda item: not any(item.get_closest_marker(name) for name in _WAITING))
+    _ask_one_golden_case_of_each_era(items)
+
+
+def _ask_one_golden_case_of_each_era(items: list[pytest.Item]) -> None:
+    """Mark a test as long that asks of a golden case what it asks of a newer one, too."""
+    cases = {case.name: case for case in CASES}
+    questions: dict[tuple[str, str], dict[str, pytest.Item]] = defaultdict(dict)
+    for item in items:
+        if not isinstance(item, pytest.Function) or not hasattr(item, "callspec"):
+            continue
+        params = item.callspec.params
+        names = [value for value in params.values() if isinstance(value, str) and value in cases]
+        if len(names) == 1:
+            others = repr([each for each in params.items() if each[1] != names[0]])
+            questions[item.nodeid.partition("[")[0], others][names[0]] = item
+    for asked in questions.values():
+        for name in asked_again(cases[name] for name in asked):
+            asked[name].add_marker(pytest.mark.long)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -42,7 +42,9 @@ def test_versions_compare_by_their_numbers() -> None:
 
 
 @pytest.mark.broker
-@pytest.mark.parametrize(("version", "word"), [("4.2.0", "new"), ("2.8.2", "old")])
+@pytest.mark.parametrize(
+    ("version", "word"), [("4.2.0", "new"), pytest.param("2.8.2", "old", marks=pytest.mark.long)]
+)
 def test_records_survive_a_crash_of_the_broker(tmp_path: Path, version: str, word: str) -> None:
     broker = Broker(version, tmp_path, {"auto.create.topics.enable": "true"})
     classes = compile_java(version, PROGRAM, "Hello")

@@ -2,9 +2,7 @@
 
 import ast
 import builtins
-import importlib
 import inspect
-import pkgutil
 import re
 import subprocess
 import sys
@@ -187,23 +185,3 @@ def test_names_complete_and_options_are_shown_as_in_jupyter() -> None:
     tooltip = shell.inspector.info(shell.user_ns["logs"].scan, oname="logs.scan")
     assert "isolation_level" in str(tooltip["definition"])
     assert "**options" not in str(tooltip["definition"])
-
-
-def _modules() -> list[str]:
-    return [m.name for m in pkgutil.walk_packages(workbench.__path__, "workbench.")]
-
-
-@pytest.mark.parametrize("name", _modules())
-def test_every_module_says_what_it_is_for(name: str) -> None:
-    module = importlib.import_module(name)
-    assert module.__doc__, name
-
-
-@pytest.mark.parametrize("name", [m for m in _modules() if m.count(".") == 2])
-def test_what_a_module_offers_is_described(name: str) -> None:
-    module = importlib.import_module(name)
-    for attribute, thing in vars(module).items():
-        is_ours = getattr(thing, "__module__", None) == name
-        is_named = inspect.isfunction(thing) or inspect.isclass(thing)
-        if is_ours and is_named and not attribute.startswith("_"):
-            assert thing.__doc__, f"{name}.{attribute}"

@@ -25,9 +25,10 @@ CHECKED_KERNELS: Final = {"KAFKA_WORKBENCH_KERNELS": "checked"}
 @pytest.mark.parametrize(
     ("environment", "rounds"),
     [
-        pytest.param(ONE_ARENA, 6, id="one-arena"),
-        pytest.param(CHECKED_MEMORY, 1, id="checked-memory"),
-        pytest.param(CHECKED_KERNELS, 1, id="checked-kernels"),
+        pytest.param(ONE_ARENA, 2, id="one-arena"),
+        pytest.param(ONE_ARENA, 6, id="one-arena-longer", marks=pytest.mark.long),
+        pytest.param(CHECKED_MEMORY, 1, id="checked-memory", marks=pytest.mark.long),
+        pytest.param(CHECKED_KERNELS, 1, id="checked-kernels", marks=pytest.mark.long),
     ],
 )
 def test_all_parallel_paths_at_once_give_the_results_of_one_thread(

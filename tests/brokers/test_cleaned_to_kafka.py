@@ -13,7 +13,7 @@ from workbench.cleaner.schedule.log_to_clean import log_to_clean
 from workbench.log.log import Log
 
 DAY = 86_400_000  # delete.retention.ms
-VERSIONS = ("4.2.0", "3.9.1")
+VERSIONS = ("4.2.0", pytest.param("3.9.1", marks=pytest.mark.long))
 
 
 def clean_twice(log: Log, now: int) -> int:

@@ -24,7 +24,7 @@ from tests.kafka_broker import (
 )
 from tests.naive import Record, batch
 
-VERSIONS = ("4.2.0", "3.9.1", "2.8.2")
+VERSIONS = ("4.2.0", pytest.param("3.9.1", marks=pytest.mark.long), "2.8.2")
 
 
 @pytest.fixture(scope="module", params=VERSIONS)

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.program import run
+from tests.examples import examples
 from tests.golden.cases import Case, Isolation
 from tests.naive import Record, batch
 from workbench.cli.show import value_text
@@ -297,7 +298,7 @@ BYTES = st.sampled_from(
 ).flatmap(lambda part: st.integers(0, 4).map(lambda times: part * times))
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(key=st.none() | BYTES, value=st.none() | BYTES, name=BYTES, marks=st.booleans())
 def test_pieces_are_what_a_short_record_is_written_as(
     key: bytes | None,

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import workbench
 from tests.coordinator.writing import TIME, CoordinatorLog, commit
+from tests.examples import examples
 from tests.golden.cases import Case, names
 from tests.naive import Record, batch
 from workbench.coordinator.commit_lag import (
@@ -144,9 +145,7 @@ def _plainly(partition: Partition, time: int) -> int:
     return partition.log_end_offset
 
 
-@settings(
-    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     segments=st.lists(
         st.lists(st.integers(TIME, TIME + 20), min_size=1, max_size=6), min_size=1, max_size=4

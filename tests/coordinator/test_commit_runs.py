@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from tests.coordinator.writing import CoordinatorLog, Pair, commit, group, record, table_of
+from tests.examples import examples
 from workbench.coordinator.era import Era
 from workbench.coordinator.groups import commit_records, group_load
 from workbench.coordinator.groups.classic.group import ClassicGroup
@@ -61,9 +62,7 @@ def _shown(groups: dict[str, Group]) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("era", list(Era))
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     batches=st.lists(
         st.tuples(st.integers(0, 6), st.lists(pairs(), min_size=1, max_size=60)),

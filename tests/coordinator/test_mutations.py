@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from tests.coordinator.repairing import plan, repair
 from tests.coordinator.writing import TIME, CoordinatorLog, Pair
+from tests.examples import examples
 from workbench.coordinator.commit_lag import lags_of
 from workbench.coordinator.era import Era
 from workbench.coordinator.groups.commit_history import CommitHistory
@@ -87,9 +88,7 @@ def mutated(draw: Callable[..., Any], pairs: list[Pair]) -> list[Pair]:
     return [(_changed(key, draw), _changed(value, draw)) for key, value in chosen]
 
 
-FEW = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+FEW = examples(150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +165,7 @@ def test_changed_transaction_records_never_stop_a_load(tmp_path: Path, data: st.
     assert any(each.by == REPAIR for each in planned) or not load.findings
 
 
-@settings(FEW, max_examples=15)
+@examples(15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_planned_repair_leaves_nothing_to_do(
     groups_directory: Path, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -5,7 +5,7 @@ import pytest
 from tests.e2e.jupyter import NOTEBOOK_7, SHOTS, Notebook, notebook_page, notebooks_served
 from workbench.cli.lab import TOUR
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.long, pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 def test_the_tour_opens_in_notebook_7_and_a_click_in_its_explorer_reaches_the_kernel(

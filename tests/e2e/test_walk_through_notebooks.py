@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.jupyter import SHOTS, Notebook
 from workbench.cli.lab import TOUR
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.long, pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 def opened(lab: tuple[Page, str], name: str) -> Notebook:

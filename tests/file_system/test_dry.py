@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workbench.errors import LogDirectoryError
 from workbench.file_system.dry import Change, DryFileSystem
 from workbench.file_system.local import LOCAL, File, FileSystem
 from workbench.record.memory_records import MemoryRecords
@@ -194,6 +195,9 @@ def test_times_can_be_set_without_touching_the_disk(tmp_path: Path) -> None:
 
 
 def test_a_directory_in_use_can_be_looked_at(tmp_path: Path) -> None:
-    held = LOCAL.lock(str(tmp_path / ".lock"))
-    DryFileSystem().lock(str(tmp_path / ".lock")).release()
+    path = str(tmp_path / ".lock")
+    held = LOCAL.lock(path)
+    DryFileSystem().lock(path).release()
+    with pytest.raises(LogDirectoryError):  # the dry lock has not released the real one
+        LOCAL.lock(path)
     held.release()

@@ -8,7 +8,7 @@ directories two folders deep (``trial1/after``) and both isolations in one file.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -57,6 +57,26 @@ def names(kind: str = "", *, version: str = "") -> list[str]:
         for case in CASES
         if re.match(kind, case.kind) and case.version.startswith(version)
     ]
+
+
+def era(case: CaseName) -> str:
+    """Return the era of a case's broker: the magic of its messages, or where its metadata are."""
+    number = tuple(int(part) for part in case.version.split("."))
+    if number < (0, 11):
+        return "magic 0" if number < (0, 10) else "magic 1"
+    return "ZooKeeper" if number < (3, 0) else "KRaft"
+
+
+def asked_again(cases: Iterable[CaseName]) -> set[str]:
+    """Return the names of the cases of whose kind and era another one is newer."""
+    newest: dict[tuple[str, str], CaseName] = {}
+    found = set()
+    for case in sorted(cases, key=lambda case: [int(part) for part in case.version.split(".")]):
+        question = re.sub(r"^(crash-produce)-\d$", r"\1", case.kind), era(case)
+        if question in newest:
+            found.add(newest[question].name)
+        newest[question] = case
+    return found
 
 
 def open_case(name: str, into: Path) -> "Case":

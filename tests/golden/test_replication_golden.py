@@ -414,11 +414,10 @@ def test_the_controller_s_log_tells_each_leader_and_isr_that_clients_saw(
         )
         for state in told
     ]
-    history = iter(leaderships(case))
-    now = next(history)
-    for state in seen:
-        while now != state:
-            now = next(history)
+    history, at = list(leaderships(case)), 0
+    for number, state in enumerate(seen):
+        assert state in history[at:], f"state {number} of {len(seen)}"
+        at = history.index(state, at)
 
 
 def leaderships(

@@ -266,7 +266,10 @@ def test_without_copies_local_retention_is_retention() -> None:
 @pytest.mark.parametrize("value", ["*", "", "100:10", "100:10,12:10", "100:10, 12:10"])
 def test_throttled_replicas_are_all_or_pairs(value: str) -> None:
     """CF-5."""
-    LogConfig.of({"leader.replication.throttled.replicas": value})
+    name = "leader.replication.throttled.replicas"
+    rows = {row.name: row for row in LogConfig.of({name: value}).describe()}
+    stored = tuple(each.strip() for each in value.split(",")) if value else ()
+    assert rows[name][:4] == (name, stored, (), "topic")
 
 
 @pytest.mark.parametrize("value", ["100", "100:", ":10", "*,100:10", "100:0,10   :   ", "100 :10"])

@@ -6,10 +6,11 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.engine.file_systems import FailingFileSystem, Operation
+from tests.examples import examples
 from tests.log.folder import batch, marker, produced
 from tests.log.logs import (
     COORDINATOR,
@@ -477,7 +478,7 @@ appends = st.lists(
 )
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     appends=appends,
     codec=st.sampled_from(["none", "gzip", "snappy", "lz4", "zstd"]),

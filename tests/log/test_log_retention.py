@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.engine.file_systems import FailingFileSystem, Operation
+from tests.examples import examples
 from tests.log.folder import batch
 from tests.log.logs import (
     EXPIRATION,
@@ -381,7 +382,7 @@ def test_files_without_timestamps_go_by_their_own_time(tmp_path: Path) -> None:
     assert bases(log) == [10]
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(
     sizes=st.lists(st.integers(0, 200), min_size=1, max_size=10),
     limit=st.integers(0, 1500),

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.log.folder import batch
 from tests.log.logs import (
     NOW,
@@ -279,7 +280,7 @@ def test_a_reopened_log_is_truncated_over_its_segments(tmp_path: Path) -> None:
     assert every_offset(log) == [0, 1, 2]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     counts=st.lists(st.integers(1, 4), min_size=1, max_size=12),
     cuts=st.lists(st.integers(0, 40), min_size=1, max_size=4),

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.log.folder import batch
 from tests.log.logs import NOW, LogHome, values
 from tests.naive import Record
@@ -141,7 +142,7 @@ def test_a_follower_builds_the_time_index_too(tmp_path: Path) -> None:
     assert log.active_segment.time_index.entries == 99
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     times=st.lists(st.lists(st.integers(-1, 30), min_size=1, max_size=4), min_size=1, max_size=12),
     interval=st.integers(0, 300),

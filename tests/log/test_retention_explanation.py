@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.log.logs import NOW, LogHome
 from workbench.config.log_config import LogConfig
 from workbench.foresight.explain.retention import explain_retention
@@ -28,7 +29,7 @@ def _log(root: Path, ages: list[int], **options: Any) -> Log:
     return log
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(
     ages=st.lists(st.integers(-HOUR, 9 * HOUR), min_size=1, max_size=6),
     retention_ms=st.sampled_from([-1, 0, HOUR, 5 * HOUR]),

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import mutations
+from tests.examples import examples
 from tests.log.folder import Folder, batch, flip, keys, marker, produced
 from workbench.config.producer_state_config import ProducerStateConfig
 from workbench.errors import InvalidOffsetError, OffsetOverflowError
@@ -25,7 +26,7 @@ from workbench.log.segments.segment import LogSegment
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.reading.recovery import whole_batches
 
-FEW = settings(max_examples=60)
+FEW = examples(60)
 
 
 class Recovered(NamedTuple):

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.log.logs import LogHome, end_transaction, in_transaction, sent_by, values
 from workbench.errors import OffsetOutOfRangeError
 from workbench.files.indexes.transaction_index import AbortedTransaction
@@ -229,7 +230,7 @@ class Told:
         return min([*waiting, *begun.values()], default=None)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(
     events=st.lists(
         st.tuples(st.sampled_from(["data", "data", "commit", "abort", "plain"]), st.integers(1, 3)),

@@ -2,7 +2,7 @@
 
 All tests of the six files that ask a broker run; the other files hold tests of the client alone.
 The chains of consumers that rebalance while they read and write (`TestGroupETL`, and `TestTxnEtl`
-in transactions) pass on 5,000 records instead of 500,000.
+in transactions) pass on 1,000 records, and in `make test-long` on 5,000, instead of 500,000.
 """
 
 import os
@@ -33,7 +33,6 @@ REFUSED: Final = {
 """Test → why it does not pass. All skip themselves."""
 
 _FILES: Final = ("client", "consumer", "group", "produce_request", "share", "txn")
-_RECORDS: Final = 5000
 _SECONDS: Final = 240
 
 
@@ -45,7 +44,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedProcess]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)  # the first time, Go is fetched and compiles the tests
-def test_franz_go_finds_a_broker(server: ServedProcess) -> None:
+@pytest.mark.parametrize("records", [1000, pytest.param(5000, marks=pytest.mark.long)])
+def test_franz_go_finds_a_broker(server: ServedProcess, records: int) -> None:
     program, folder = kgo_tests()
     sources = ((folder / f"{name}_test.go").read_text() for name in _FILES)
     names = [
@@ -55,7 +55,7 @@ def test_franz_go_finds_a_broker(server: ServedProcess) -> None:
         **os.environ,
         "KGO_LOG_LEVEL": "none",
         "KGO_SEEDS": server.where,
-        "KGO_TEST_RECORDS": str(_RECORDS),
+        "KGO_TEST_RECORDS": str(records),
         "KGO_TEST_RF": "1",
     }
     options = ("-test.v", f"-test.timeout={_SECONDS}s", f"-test.run=^({'|'.join(names)})$")

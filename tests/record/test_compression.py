@@ -9,9 +9,10 @@ import cramjam
 import numpy as np
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from workbench.kernels import dispatch
 from workbench.kernels.dispatch import COMPILED
 from workbench.layout.attributes import CODEC_NAMES, GZIP, LZ4, NONE, SNAPPY, ZSTD
@@ -235,7 +236,7 @@ def test_flipped_bits_give_an_error_or_what_the_plain_readers_give(codec: int) -
                 assert fast == outcome(codec, bytes(packed))
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(block=st.binary(min_size=1, max_size=60), capacity=st.integers(1, 3000))
 def test_any_lz4_block_reads_as_the_plain_reader_reads_it(block: bytes, capacity: int) -> None:
     frame = WRITTEN_HEADER + struct.pack("<I", len(block)) + block + bytes(4)

@@ -29,6 +29,7 @@ def run(program: str, folder: Path, *arguments: str) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="who started a process is read from /proc")
 def test_an_executor_that_dies_takes_no_record_away_and_gives_none_twice(tmp_path: Path) -> None:
     """The log directory is named by a path that only the driver's folder makes sense of."""

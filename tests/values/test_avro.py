@@ -12,9 +12,10 @@ import fastavro.utils
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.values.avro_values import schemas, written
 from workbench.errors import CorruptRecordError, SchemaError
 from workbench.values.avro.decoder import AvroDecoder
@@ -36,7 +37,7 @@ def without_logical_types(schema: Any) -> Any:
     return [without_logical_types(each) for each in schema] if isinstance(schema, list) else schema
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(schemas(), st.integers(0, 2**32))
 def test_columns_hold_what_the_reader_by_recursion_reads(schema: Any, seed: int) -> None:
     random.seed(seed)
@@ -54,7 +55,7 @@ def test_columns_hold_what_the_reader_by_recursion_reads(schema: Any, seed: int)
     assert sum(problem.count for problem in found.problems) == told.count(None)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(schemas(), st.integers(0, 2**32))
 def test_columns_hold_what_fastavro_reads(schema: Any, seed: int) -> None:
     random.seed(seed)

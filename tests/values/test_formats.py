@@ -10,9 +10,10 @@ from typing import Any
 import msgpack
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from workbench.errors import MissingDependencyError, SchemaError
 from workbench.runtime.extras import optional
 from workbench.values import registry
@@ -161,7 +162,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(JSON, JSON)
 def test_any_json_is_a_schema_or_refused_and_any_value_is_read_or_a_problem(
     schema: Any, value: Any
@@ -194,7 +195,7 @@ def test_messagepack_has_the_type_of_its_first_values() -> None:
         made("msgpack", [pack(1), pack({"a": 1})])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.binary(max_size=40), max_size=8))
 def test_any_bytes_are_read_or_a_problem(values: list[bytes]) -> None:
     kind = pa.struct([("a", pa.int64()), ("b", pa.list_(pa.string()))])
