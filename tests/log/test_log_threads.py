@@ -221,3 +221,14 @@ def test_who_asks_for_the_last_stable_offset_brings_no_transaction_back(tmp_path
         log.update_high_watermark(log.log_end_offset)
         assert watermarks.first_unstable is None
     assert watermarks.first_unstable is None
+
+
+def test_the_thread_of_a_log_ends_with_it(tmp_path: Path) -> None:
+    before = set(threading.enumerate())
+    for end in (Log.close, Log.close_handlers, Log.delete):
+        log = Log.open(str(tmp_path / "orders-0"))
+        log.append([(b"k", b"v")])
+        (mine,) = set(threading.enumerate()) - before
+        end(log)
+        mine.join(30)
+        assert not mine.is_alive()

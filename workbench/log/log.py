@@ -106,7 +106,8 @@ class Log(BaseLog):
             had_clean_shutdown: whether the log was closed cleanly when it was last used.
             fs: the file system that is written through.
             clock: the clock; the machine's if None.
-            scheduler: runs deletions and flushes; one thread of its own if None.
+            scheduler: runs deletions and flushes; one thread of its own, until the log is closed,
+                if None.
             failures: the offline directories, shared by the logs of a manager.
             producer_config: the configuration of producer states.
             rng: source of the jitter of segments.
@@ -125,13 +126,14 @@ class Log(BaseLog):
         Kafka: UnifiedLog.create (4.2)
         """
         fs.require_writable(directory)
+        own = ThreadScheduler(1)
         context = LogContext(
             directory,
             _topic_partition(directory),
             config or LogConfig.of({}),
             fs,
             clock or SystemClock(),
-            scheduler or ThreadScheduler(1),
+            scheduler or own,
             failures or LogDirFailures(),
             observer,
             rng or random.Random(),  # noqa: S311  # spreads rolls over time, keeps no secret
@@ -146,12 +148,15 @@ class Log(BaseLog):
             producer_config=producer_config or ProducerStateConfig(),
             remaining=remaining,
         )
-        return cls(context, *parts)
+        log = cls(context, *parts)
+        log._own_scheduler = own
+        return log
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.topic_id = read_topic_id(self.context)
         self.commits_appends = False
+        self._own_scheduler: ThreadScheduler | None = None
         self.expiry_task = self.context.scheduler.schedule(
             "PeriodicProducerExpirationCheck",
             self._remove_expired_producers,
@@ -529,6 +534,7 @@ class Log(BaseLog):
             self.producer_state.take_snapshot()
             self.local.segments.close()
             self.context.fs.sync_directory(self.directory)  # the snapshot's name
+        self._end_own_scheduler()
 
     def close_handlers(self) -> None:
         """Close the files without writing, after a failure of the disk."""
@@ -536,6 +542,7 @@ class Log(BaseLog):
             self.local.is_closed = True
             self.expiry_task.cancel()
             self.local.segments.close_handlers()
+        self._end_own_scheduler()
 
     def delete(self) -> None:
         """Remove all files and the partition directory.
@@ -559,6 +566,11 @@ class Log(BaseLog):
             )
             delete_producer_snapshots(self.context, self.producer_state, doomed, asynchronous=False)
             self.local.remove_directory()
+        self._end_own_scheduler()
+
+    def _end_own_scheduler(self) -> None:
+        if self._own_scheduler is not None:
+            self._own_scheduler.shutdown(wait=False)
 
     def _remove_expired_producers(self) -> None:
         with self.lock:

@@ -188,17 +188,20 @@ class ThreadScheduler:
                 scheduled.cancel()
         return scheduled
 
-    def shutdown(self) -> None:
+    def shutdown(self, *, wait: bool = True) -> None:
         """Drop the tasks that are not due, and return when the others have ended.
 
         A task may call it: it does not wait for itself.
+
+        Args:
+            wait: False returns at once, while the tasks that are due still run.
         """
         with self._changed:
             self._is_open = False
             now = _monotonic_ms()
             self._queue.keep(lambda task: task.period_ms is None and task.due <= now)
             self._changed.notify_all()
-        for thread in self._threads:
+        for thread in self._threads if wait else ():
             if thread is not threading.current_thread():
                 thread.join()
 
