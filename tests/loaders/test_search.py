@@ -184,6 +184,19 @@ def test_a_segment_that_is_removed_is_a_finding(tmp_path: Path) -> None:
     assert (search.status, search.matches.count, search.finding_count) == ("done", 0, 1)
 
 
+def test_matches_in_a_segment_that_is_removed_later_are_not_read_again(tmp_path: Path) -> None:
+    folder = tmp_path / "events-0"
+    folder.mkdir()
+    for at in range(3):
+        (folder / LOG.format(at)).write_bytes(batch([Record(at, START + at, None, b"v")]))
+    search = Search(workbench.open_log_directory(tmp_path).scan())
+    search.run()
+    (folder / LOG.format(1)).unlink()
+    records = search.matches.read(search.matches.arranged(), ["offset"])
+    assert records.table["offset"].to_pylist() == [0, 2]
+    assert records.places.tolist() == [0, 2]
+
+
 def test_old_formats_and_transactions_are_searched(golden: Golden) -> None:
     for case, name in (("k0.10.0-mixed-wrapper", "after"), ("4.2.0-txn", "data")):
         logs = workbench.open_log_directory(golden(case).directory(name))

@@ -7,6 +7,7 @@ again from their batches.
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -186,7 +187,7 @@ class Matches:
         return int(at[0]) if len(at) else -1
 
     def read(self, numbers: Iterable[int], columns: Iterable[str]) -> "Records":
-        """Read matches again.
+        """Read matches again; those are left out that a broker has deleted since.
 
         Args:
             numbers: of matches, as `arranged` gives them.
@@ -203,7 +204,7 @@ class Matches:
         batches = [schema.empty_table()]
         places = [np.zeros(0, np.int64)]
         for read, start, stop, mine in self._runs(found.batch[wanted]):
-            for chunk in read.segment.read(start, stop, options=options):
+            for chunk in _chunks(read, start, stop, options):
                 at, is_here = _lookup(chunk.columns.offsets, found.offsets[wanted[mine]])
                 if is_here.any():
                     arrays = [
@@ -271,6 +272,12 @@ SORT_VALUES: Final[dict[str, Callable[[RecordColumns, npt.NDArray[np.intp]], pa.
 SORT_KINDS: Final = {"key": pa.large_binary(), "size": pa.int64()}
 SORT_COLUMNS: Final[dict[str, tuple[str, ...]]] = {"key": ("key",), "size": ("key", "value")}
 """The columns that are read to sort by key or size."""
+
+
+def _chunks(read: SegmentRead, start: int, stop: int, options: int) -> Iterator[Chunk]:
+    """Yield what a part of a segment holds; nothing more where a broker has deleted the file."""
+    with suppress(FileNotFoundError):
+        yield from read.segment.read(start, stop, options=options)
 
 
 def _lookup(offsets: Longs, wanted: Longs) -> tuple[Longs, Mask]:
