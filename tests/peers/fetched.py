@@ -16,6 +16,7 @@ from tests.kafka_broker import CACHE as JAVA_CACHE
 CACHE: Final = JAVA_CACHE.with_name("peers")
 _PROJECT: Final = Path(__file__).parents[2]
 _FRANZ_GO: Final = Path(__file__).with_name("franz_go")
+_SARAMA: Final = Path(__file__).with_name("sarama")
 KGO: Final = "github.com/twmb/franz-go/pkg/kgo"
 """The package of franz-go that has the client."""
 
@@ -56,14 +57,23 @@ def kgo_tests() -> tuple[Path, Path]:
     digest = _digest(*sorted(_FRANZ_GO.iterdir()))
 
     def compile_tests(into: Path) -> None:
-        _go("test", "-c", "-o", str(into / "kgo.test"), KGO)
+        _go(_FRANZ_GO, "test", "-c", "-o", str(into / "kgo.test"), KGO)
 
     program = _kept(f"franz-go-{digest}", compile_tests) / "kgo.test"
-    return program, Path(_go("list", "-f", "{{.Dir}}", KGO).strip())
+    return program, Path(_go(_FRANZ_GO, "list", "-f", "{{.Dir}}", KGO).strip())
 
 
-def _go(*arguments: str) -> str:
-    """Run Go in the module that pins franz-go; return what it prints."""
+def scraper() -> Path:
+    """Return the program that asks for what an exporter of metrics does, by sarama."""
+
+    def compile_program(into: Path) -> None:
+        _go(_SARAMA, "build", "-o", str(into / "scrape"), ".")
+
+    return _kept(f"sarama-{_digest(*sorted(_SARAMA.iterdir()))}", compile_program) / "scrape"
+
+
+def _go(module: Path, *arguments: str) -> str:
+    """Run Go in the folder of a module, which pins what it uses; return what it prints."""
     program = installed(_FRANZ_GO / "requirements.txt") / "go" / "bin" / "go"
     environment = {
         **os.environ,
@@ -72,7 +82,7 @@ def _go(*arguments: str) -> str:
         "GOMODCACHE": str(CACHE / "go-modules"),
         "GOTOOLCHAIN": "local",
     }
-    return _run([str(program), *arguments], cwd=_FRANZ_GO, env=environment)
+    return _run([str(program), *arguments], cwd=module, env=environment)
 
 
 def _digest(*files: Path) -> str:
