@@ -25,7 +25,7 @@ MINUTES ?= 10
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-long test-quick coverage campaign test-spark-versions check fix bench notebooks docs screenshots map env lock upgrade system clean
+.PHONY: help lab test test-long test-quick coverage campaign test-spark-versions check fix bench notebooks docs screenshots map messages env lock upgrade system clean
 
 help: ## show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-19s %s\n", $$1, $$2}' Makefile
@@ -87,6 +87,10 @@ screenshots: env system ## write every widget as pictures, in two themes and thr
 
 map: ## write the drawing of the layers, from the docstrings and contracts
 	@$(PYTHON) .ci/drawing.py
+
+messages: env ## write the classes of requests and responses, from Kafka's JSON files
+	@PYTHONPATH=. $(BIN)/python .ci/message_classes.py
+	@$(BIN)/ruff format --quiet workbench/server/protocol/messages
 
 env: ## make or renew the virtual environment .venv from requirements.lock
 	@$(PYTHON) .ci/environment.py

@@ -21,7 +21,7 @@ from workbench.server.fetch_sessions import (
 from workbench.server.protocol.api_keys import FETCH
 from workbench.server.server import Server
 
-Values = dict[str, Any]
+Values = Any  # the fields of a request or response
 IDS, NAMES = 18, 12  # versions of Fetch
 
 
@@ -44,7 +44,7 @@ class Client:
         offset: int = 0,
     ) -> FetchContext:
         name = "topicId" if version >= 13 else "topic"
-        values = {
+        values: Values = {
             "replicaId": replica,
             "sessionId": session,
             "sessionEpoch": epoch,

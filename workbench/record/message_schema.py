@@ -86,11 +86,13 @@ class Struct:
     """The fields of a struct, in one version.
 
     Attributes:
+        name: as in Kafka's definition.
         fields: in the order of the bytes, and tagged fields where Kafka's definition has them.
         tagged: the tagged fields by tag.
         is_flexible: whether it ends with tagged fields, and lengths are varints.
     """
 
+    name: str
     fields: tuple[Field, ...]
     tagged: Mapping[int, Field]
     is_flexible: bool
@@ -141,7 +143,9 @@ class Message:
         found = self._structs.get(version)
         if found is None:
             declared = self._declaration(version, at)
-            found = self._structs[version] = _Declared(declared, version).struct(declared["fields"])
+            found = self._structs[version] = _Declared(declared, version).struct(
+                self.name, declared["fields"]
+            )
         return found
 
     def _declaration(self, version: int, at: int | None) -> Declaration:
@@ -189,7 +193,7 @@ class Message:
         values, _ = reader.struct(fields, at)
         return values, most_items - reader.items_left
 
-    def encode(self, values: dict[str, Any], version: int) -> bytes:
+    def encode(self, values: Mapping[str, Any], version: int) -> bytes:
         """Return the bytes of a message; a field that ``values`` lacks has its default.
 
         Raises:
@@ -199,7 +203,7 @@ class Message:
         _Writer(out, flexible=fields.is_flexible).struct(fields, values)
         return bytes(out)
 
-    def encode_parts(self, values: dict[str, Any], version: int) -> list[bytes]:
+    def encode_parts(self, values: Mapping[str, Any], version: int) -> list[bytes]:
         """Return what `encode` does in parts; a large field of bytes is a part and not copied.
 
         Raises:
@@ -264,17 +268,17 @@ class _Declared:
         texts = (declared[name] for name in names if name in declared)
         return self._version in _versions(next(texts, "none"))
 
-    def struct(self, declared: Sequence[Declaration]) -> Struct:
+    def struct(self, name: str, declared: Sequence[Declaration]) -> Struct:
         """Return the struct with the fields that are there in the version."""
         there = [each for each in declared if self._has(each, "versions", "taggedVersions")]
         fields = tuple(map(self._field, there))
         tagged = {field.tag: field for field in fields if field.tag is not None}
-        return Struct(fields, tagged, self._is_flexible)
+        return Struct(name, fields, tagged, self._is_flexible)
 
     def _field(self, declared: Declaration) -> Field:
         name, element = declared["name"], declared["type"].removeprefix("[]")
         inner = declared.get("fields") or self._shared.get(element)
-        kind = element if inner is None else self.struct(inner)
+        kind = element if inner is None else self.struct(element, inner)
         if declared.get("flexibleVersions") == "none":
             kind = PLAIN_STRING
         tag = declared["tag"] if self._has(declared, "taggedVersions") else None
@@ -466,7 +470,7 @@ class _Writer:
         self.out = out
         self.flexible = flexible
 
-    def struct(self, of: Struct, values: dict[str, Any]) -> None:
+    def struct(self, of: Struct, values: Mapping[str, Any]) -> None:
         for field in of.fields:
             if field.tag is None:
                 self.field(field, values.get(field.name, field.default))
@@ -476,7 +480,7 @@ class _Writer:
             else:
                 self.out.append(0)
 
-    def tagged(self, of: Struct, values: dict[str, Any]) -> None:
+    def tagged(self, of: Struct, values: Mapping[str, Any]) -> None:
         contents: dict[int, bytes] = dict(values.get(UNKNOWN_TAGS, {}))
         for tag, field in of.tagged.items():
             value = values.get(field.name, field.default)

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import socket
 import ssl
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -367,7 +367,7 @@ class _Connection:
         self._shared.observer.tell(done, trace, exchange)
 
 
-def _has_error(values: dict[str, Any]) -> bool:
+def _has_error(values: Mapping[str, Any]) -> bool:
     """Return whether a produce request failed for any partition."""
     return any(
         partition["errorCode"] != ErrorCode.NONE

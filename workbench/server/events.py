@@ -1,6 +1,6 @@
 """What a server reports while it runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -56,7 +56,7 @@ class Exchange(NamedTuple):
     request_bytes: int
     frame: bytes = b""
     request: Request | None = None
-    values: dict[str, Any] | None = None
+    values: Mapping[str, Any] | None = None
     parts: Sequence[bytes] = ()
 
 

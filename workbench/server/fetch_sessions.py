@@ -10,12 +10,22 @@ Kafka: FetchSession, FetchSessionCache, FetchManager, FetchContext (4.2); KIP-22
 import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from itertools import groupby
+from typing import Final, NamedTuple
 
 from workbench.runtime.clock import Clock, SystemClock
 from workbench.runtime.error_codes import ErrorCode
-
-Values = dict[str, Any]
+from workbench.server.protocol.messages.fetch_request import (
+    FetchPartition,
+    FetchRequest,
+    FetchTopic,
+    ForgottenTopic,
+)
+from workbench.server.protocol.messages.fetch_response import (
+    FetchableTopicResponse,
+    FetchResponse,
+    PartitionData,
+)
 
 NO_SESSION: Final = 0
 INITIAL_EPOCH: Final = 0  # of a request that asks for a session
@@ -59,11 +69,11 @@ class CachedPartition:
         high_watermark, log_start_offset: what the client was told last.
     """
 
-    asked: Values
+    asked: FetchPartition
     high_watermark: int = -1
     log_start_offset: int = -1
 
-    def must_respond(self, found: Values) -> bool:
+    def must_respond(self, found: PartitionData) -> bool:
         """Return whether the client must be told what was found, and note that it was.
 
         Kafka: CachedPartition.maybeUpdateResponseData (4.2)
@@ -124,7 +134,7 @@ class FetchContext:
 
     def __init__(
         self,
-        asked: dict[Where, Values],
+        asked: dict[Where, FetchPartition],
         *,
         uses_ids: bool,
         session: FetchSession | None = None,
@@ -141,17 +151,13 @@ class FetchContext:
         self._is_privileged = is_privileged
 
     @property
-    def partitions(self) -> list[tuple[Where, Values]]:
+    def partitions(self) -> list[tuple[Where, FetchPartition]]:
         """All partitions that are to be read, with what is asked of each."""
         if self._session is None:
             return list(self._asked.items())
         return [(where, cached.asked) for where, cached in self._session.partitions.items()]
 
-    def topic(self, where: Where) -> Values:
-        """Return what names a topic in requests and responses."""
-        return {"topicId" if self._uses_ids else "topic": where.topic}
-
-    def respond(self, found: dict[Where, Values]) -> Values:
+    def respond(self, found: dict[Where, PartitionData]) -> FetchResponse:
         """Return the response, with the partitions that the client must be told.
 
         Kafka: FetchContext.updateAndGenerateResponseData (4.2)
@@ -174,17 +180,20 @@ class FetchContext:
                 is_privileged=self._is_privileged,
                 uses_ids=self._uses_ids,
             )
-        topics: list[Values] = []
-        last = None
-        for where, each in found.items():
-            if where.topic != last:
-                last = where.topic
-                topics.append({**self.topic(where), "partitions": []})
-            topics[-1]["partitions"].append(each)
+        topics: list[FetchableTopicResponse] = []
+        for topic, items in groupby(found.items(), lambda item: item[0].topic):
+            partitions = [each for _, each in items]
+            topics.append(
+                {"topicId": topic, "partitions": partitions}
+                if self._uses_ids
+                else {"topic": topic, "partitions": partitions}
+            )
         return {"errorCode": ErrorCode.NONE, "sessionId": number, "responses": topics}
 
 
-def _changed(session: FetchSession, found: dict[Where, Values]) -> Iterator[tuple[Where, Values]]:
+def _changed(
+    session: FetchSession, found: dict[Where, PartitionData]
+) -> Iterator[tuple[Where, PartitionData]]:
     """Yield what the client must be told; partitions that had records are read last next time."""
     for where, each in found.items():
         cached = session.partitions.get(where)
@@ -212,7 +221,7 @@ class FetchSessions:
         self.sessions: dict[int, FetchSession] = {}
 
     def context(
-        self, values: Values, version: int, exists: Callable[[Where], bool]
+        self, values: FetchRequest, version: int, exists: Callable[[Where], bool]
     ) -> FetchContext:
         """Return how a request is answered; changes the session that it names.
 
@@ -260,7 +269,7 @@ class FetchSessions:
     def _update(
         self,
         session: FetchSession,
-        asked: dict[Where, Values],
+        asked: dict[Where, FetchPartition],
         forgotten: Iterable[Where],
         exists: Callable[[Where], bool],
     ) -> bool:
@@ -333,19 +342,22 @@ class FetchSessions:
         return True
 
 
-def _named(topics: Iterable[Values], *, uses_ids: bool) -> Iterator[tuple[Where, Values]]:
+def _named(
+    topics: Iterable[FetchTopic], *, uses_ids: bool
+) -> Iterator[tuple[Where, FetchPartition]]:
     for topic in topics:
-        name = topic["topicId" if uses_ids else "topic"]
+        name = topic["topicId"] if uses_ids else topic["topic"]
         for each in topic["partitions"]:
             yield Where(name, each["partition"]), each
 
 
-def _forgotten(topics: Iterable[Values], *, uses_ids: bool) -> Iterator[Where]:
+def _forgotten(topics: Iterable[ForgottenTopic], *, uses_ids: bool) -> Iterator[Where]:
     for topic in topics:
         for number in topic["partitions"]:
-            yield Where(topic["topicId" if uses_ids else "topic"], number)
+            yield Where(topic["topicId"] if uses_ids else topic["topic"], number)
 
 
-def _replica_id(values: Values) -> int:
-    number: int = values.get("replicaId", values.get("replicaState", values).get("replicaId", -1))
-    return number
+def _replica_id(values: FetchRequest) -> int:
+    if "replicaState" in values:
+        return values["replicaState"]["replicaId"]
+    return values.get("replicaId", -1)

@@ -36,7 +36,7 @@ from workbench.server.serving import (
     WaitingHandler,
 )
 
-_READS: Final[Mapping[int, BlockingHandler]] = {
+READS: Final[Mapping[int, BlockingHandler]] = {
     **of_admin.HANDLERS,
     **of_cluster.HANDLERS,
     **of_configs.HANDLERS,
@@ -45,14 +45,14 @@ _READS: Final[Mapping[int, BlockingHandler]] = {
     **of_offsets.HANDLERS,
     **of_producers.HANDLERS,
 }
-_WRITES: Final[Mapping[int, BlockingHandler]] = {
+WRITES: Final[Mapping[int, BlockingHandler]] = {
     **of_produce.HANDLERS,
     **of_topics.HANDLERS,
     **of_transactions.HANDLERS,
     **of_groups.WRITES,
     **of_offsets.WRITES,
 }
-_WAITING: Final[Mapping[int, WaitingHandler]] = {**of_logs.WAITING, **of_groups.WAITING}
+WAITING: Final[Mapping[int, WaitingHandler]] = {**of_logs.WAITING, **of_groups.WAITING}
 _OF_TOPIC: Final = 48 << 10  # bytes that the configuration of a topic takes at most, as an answer
 _LOG: Final = logging.getLogger("workbench.server")
 
@@ -83,8 +83,8 @@ class KafkaApis:
         self._serving = serving
         self._in_thread = in_thread
         self._in_controller = in_controller
-        writes = refusals.HANDLERS if serving.broker is None else _WRITES
-        self._blocking = {**_READS, **writes}
+        writes = refusals.HANDLERS if serving.broker is None else WRITES
+        self._blocking = {**READS, **writes}
 
     async def handle(
         self,
@@ -116,11 +116,11 @@ class KafkaApis:
         async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
             return await run(trace.queued(function), *arguments)
 
-        waiting = _WAITING.get(request.api.key)
+        waiting = WAITING.get(request.api.key)
         answer: Answer
         try:
             if waiting is not None:
-                answer = _encoded(request, await waiting(call, in_thread))
+                answer = _encoded(request, await waiting(call, request.values, in_thread))
                 taken.set(answer.size)
                 return answer
             async with serving.room.changing() if is_change else serving.room.working():
@@ -132,7 +132,9 @@ class KafkaApis:
         return answer
 
     def _answer(self, call: Call) -> Answer:
-        return _encoded(call.request, self._blocking[call.request.api.key](call))
+        return _encoded(
+            call.request, self._blocking[call.request.api.key](call, call.request.values)
+        )
 
     def _failed(self, request: Request, error: Exception, trace: RequestTrace) -> Answer:
         """Kafka: RequestHandlerHelper.handleError (4.0)."""

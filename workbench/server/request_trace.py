@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from workbench.server.protocol.messages.fetch_request import FetchPartition
+
 _Result = TypeVar("_Result")
 
 
@@ -22,7 +24,7 @@ class RequestTrace:
     """
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, int, dict[str, Any]]] = []
+        self.asked: list[tuple[str, int, FetchPartition]] = []
         self.problem: str | None = None
         self.received_ms = time.time_ns() // 1_000_000
         self._start = time.perf_counter()

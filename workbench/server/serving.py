@@ -1,6 +1,6 @@
 """What all handlers of one server share."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,11 +71,6 @@ class Call:
     taken: Taken
 
     @property
-    def values(self) -> dict[str, Any]:
-        """The fields of the request."""
-        return self.request.values
-
-    @property
     def broker(self) -> Broker:
         """The engine, of a server that may write."""
         assert self.serving.broker is not None
@@ -87,10 +82,14 @@ class Call:
         return self.request.version
 
 
-Values = dict[str, Any]
-BlockingHandler = Callable[[Call], Values]
-"""Answers in a thread of its own, because it reads files or takes locks."""
-WaitingHandler = Callable[[Call, "InThread"], Coroutine[Any, Any, Values]]
+Values = Mapping[str, Any]
+"""A response: a class of `server.protocol.messages`, or any fields of it."""
+BlockingHandler = Callable[[Call, Any], Values]
+"""Answers in a thread of its own, because it reads files or takes locks.
+
+It is given the fields of the request as a class of `server.protocol.messages`.
+"""
+WaitingHandler = Callable[[Call, Any, "InThread"], Coroutine[Any, Any, Values]]
 """Answers when something else has happened; what blocks it does in a thread."""
 InThread = Callable[..., Coroutine[Any, Any, Any]]
 """Runs a function in a thread that may block."""

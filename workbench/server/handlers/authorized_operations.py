@@ -37,6 +37,8 @@ CLUSTER: Final = (
     _O.CREATE, _O.CLUSTER_ACTION, _O.DESCRIBE_CONFIGS, _O.ALTER_CONFIGS, _O.IDEMPOTENT_WRITE,
     _O.ALTER, _O.DESCRIBE,
 )  # fmt: skip
+UNKNOWN_OPERATIONS: Final = -(1 << 31)
+"""Where they are not asked for, or there is an error."""
 _READ_ONLY: Final = frozenset({_O.READ, _O.DESCRIBE, _O.DESCRIBE_CONFIGS})
 
 

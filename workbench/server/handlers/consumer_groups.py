@@ -8,13 +8,17 @@ from typing import Any, Final
 
 from workbench.coordinator.groups.groups import ModernGroup, ModernMember
 from workbench.runtime.error_codes import ErrorCode
-from workbench.server.serving import Values
+from workbench.server.protocol.messages.consumer_group_describe_response import (
+    Assignment,
+    DescribedGroup,
+    Member,
+)
 
 _CLASSIC, _CONSUMER = 0, 1  # types of a member: the protocol that it speaks
 _NO_FIELDS: Final[Mapping[str, Any]] = {}
 
 
-def described_consumer_group(group: ModernGroup, names_by_id: Mapping[str, str]) -> Values:
+def described_consumer_group(group: ModernGroup, names_by_id: Mapping[str, str]) -> DescribedGroup:
     """Return what a response says of a group.
 
     Args:
@@ -27,7 +31,7 @@ def described_consumer_group(group: ModernGroup, names_by_id: Mapping[str, str])
         "groupState": group.state,
         "groupEpoch": group.epoch,
         "assignmentEpoch": group.assignment_epoch,
-        "assignorName": group.protocol,
+        "assignorName": group.protocol or "",
         "members": [
             _member(member, group.targets.get(member.member_id, _NO_FIELDS), names_by_id)
             for member in group.members.values()
@@ -37,7 +41,7 @@ def described_consumer_group(group: ModernGroup, names_by_id: Mapping[str, str])
 
 def _member(
     member: ModernMember, target: Mapping[str, Any], names_by_id: Mapping[str, str]
-) -> Values:
+) -> Member:
     metadata, current = member.metadata or _NO_FIELDS, member.current or _NO_FIELDS
     is_classic = metadata.get("classicMemberMetadata") is not None
     return {
@@ -55,7 +59,7 @@ def _member(
     }
 
 
-def _assignment(topics: Iterable[Mapping[str, Any]], names_by_id: Mapping[str, str]) -> Values:
+def _assignment(topics: Iterable[Mapping[str, Any]], names_by_id: Mapping[str, str]) -> Assignment:
     return {
         "topicPartitions": [
             {

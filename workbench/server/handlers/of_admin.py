@@ -12,7 +12,7 @@ ClientQuotaCache, ScramImage (4.2)
 import time
 from collections import Counter
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NoReturn
 
 from workbench.config.internal_topics import METADATA_TOPIC
 from workbench.errors import CoordinatorError
@@ -35,6 +35,36 @@ from workbench.server.handlers.stored_access import (
     scram_credentials,
 )
 from workbench.server.protocol import api_keys as apis
+from workbench.server.protocol.messages import (
+    add_raft_voter_request,
+    add_raft_voter_response,
+    alter_partition_reassignments_request,
+    alter_partition_reassignments_response,
+    describe_acls_request,
+    describe_acls_response,
+    describe_client_quotas_request,
+    describe_client_quotas_response,
+    describe_quorum_request,
+    describe_quorum_response,
+    describe_user_scram_credentials_request,
+    describe_user_scram_credentials_response,
+    elect_leaders_request,
+    elect_leaders_response,
+    expire_delegation_token_request,
+    expire_delegation_token_response,
+    list_config_resources_request,
+    list_config_resources_response,
+    list_partition_reassignments_request,
+    list_partition_reassignments_response,
+    remove_raft_voter_request,
+    remove_raft_voter_response,
+    renew_delegation_token_request,
+    renew_delegation_token_response,
+    unregister_broker_request,
+    unregister_broker_response,
+    update_features_request,
+    update_features_response,
+)
 from workbench.server.serving import BlockingHandler, Call, Values
 
 _METRICS_ALONE: Final = 0  # version of ListConfigResources that knows client metrics alone
@@ -44,24 +74,26 @@ _NO_NAMES: Final[Mapping[str, object]] = {}
 # the quorum
 
 
-def describe_quorum(call: Call) -> Values:
+def describe_quorum(
+    call: Call, request: describe_quorum_request.DescribeQuorumRequest
+) -> describe_quorum_response.DescribeQuorumResponse:
     """Return the quorum of the cluster's metadata: this node is its only voter."""
     asked = [
         (topic["topicName"], each["partitionIndex"])
-        for topic in call.values["topics"]
+        for topic in request["topics"]
         for each in topic["partitions"]
     ]
     call.budget.charge(1 + len(asked))
     catalog = call.serving.catalog
     is_known = asked == [(METADATA_TOPIC, 0)] and catalog.metadata_offset >= 0
     node, now, end = catalog.node_id, int(time.time() * 1000), catalog.metadata_offset + 1
-    voter = {
+    voter: describe_quorum_response.ReplicaState = {
         "replicaId": node,
         "logEndOffset": end,
         "lastFetchTimestamp": now,
         "lastCaughtUpTimestamp": now,
     }
-    quorum: Values = {
+    quorum: describe_quorum_response.PartitionData = {
         "errorCode": ErrorCode.NONE,
         "errorMessage": "",
         "leaderId": node,
@@ -69,28 +101,41 @@ def describe_quorum(call: Call) -> Values:
         "highWatermark": end,
         "currentVoters": [voter],
     }
-    unknown: Values = {
+    unknown: describe_quorum_response.PartitionData = {
         "errorCode": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         "errorMessage": "This server does not host this topic-partition.",
     }
     host, port = call.address
-    listener = {"name": "CONTROLLER", "host": host, "port": port}
+    listener: describe_quorum_response.Listener = {
+        "name": "CONTROLLER", "host": host, "port": port
+    }  # fmt: skip
     return {
         "errorMessage": "",
         "topics": [
             {
                 "topicName": topic["topicName"],
                 "partitions": [
-                    {**each, **(quorum if is_known else unknown)} for each in topic["partitions"]
+                    {
+                        **(quorum if is_known else unknown),
+                        "partitionIndex": each["partitionIndex"],
+                    }
+                    for each in topic["partitions"]
                 ],
             }
-            for topic in call.values["topics"]
+            for topic in request["topics"]
         ],
         "nodes": [{"nodeId": node, "listeners": [listener]}] if is_known else [],
     }
 
 
-def change_voters(call: Call) -> Values:
+def change_voters(
+    call: Call,
+    _request: add_raft_voter_request.AddRaftVoterRequest
+    | remove_raft_voter_request.RemoveRaftVoterRequest,
+) -> (
+    add_raft_voter_response.AddRaftVoterResponse
+    | remove_raft_voter_response.RemoveRaftVoterResponse
+):
     """Refuse another voter: the voters of the quorum are static.
 
     Kafka: KafkaRaftClient.handleAddVoterRequest, handleRemoveVoterRequest (4.2)
@@ -106,9 +151,11 @@ def change_voters(call: Call) -> Values:
     }
 
 
-def unregister_broker(call: Call) -> Values:
+def unregister_broker(
+    call: Call, request: unregister_broker_request.UnregisterBrokerRequest
+) -> unregister_broker_response.UnregisterBrokerResponse:
     """Refuse: there is no other broker, and this one stays."""
-    broker = call.values["brokerId"]
+    broker = request["brokerId"]
     if broker == call.serving.catalog.node_id:
         return {
             "errorCode": ErrorCode.INVALID_REQUEST,
@@ -123,19 +170,22 @@ def unregister_broker(call: Call) -> Values:
 # leaders and replicas
 
 
-def elect_leaders(call: Call) -> Values:
+def elect_leaders(
+    call: Call, request: elect_leaders_request.ElectLeadersRequest
+) -> elect_leaders_response.ElectLeadersResponse:
     """Return that no partition needs another leader."""
-    asked, catalog = call.values["topicPartitions"], call.serving.catalog
-    if call.values.get("electionType", 0) not in {0, 1}:  # preferred, unclean
-        return error_response(call.request, ErrorCode.INVALID_REQUEST)
+    asked, catalog = request["topicPartitions"], call.serving.catalog
+    if request.get("electionType", 0) not in {0, 1}:  # preferred, unclean
+        raise ErrorCode.INVALID_REQUEST.error()
     if asked is None:
         topics = catalog.topics
         call.budget.charge(len(topics), sum(map(len, topics)))
-        results = [{"topic": name, "partitionResult": []} for name in topics]
-        return {"replicaElectionResults": results}
+        return {
+            "replicaElectionResults": [{"topic": name, "partitionResult": []} for name in topics]
+        }
     call.budget.charge(sum(1 + len(topic["partitions"]) for topic in asked))
 
-    def result(topic: str, number: int) -> Values:
+    def result(topic: str, number: int) -> elect_leaders_response.PartitionResult:
         logs = catalog.logs_of(topic)
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if logs is None:
@@ -158,16 +208,20 @@ def elect_leaders(call: Call) -> Values:
     }
 
 
-def alter_partition_reassignments(call: Call) -> Values:
+def alter_partition_reassignments(
+    call: Call, request: alter_partition_reassignments_request.AlterPartitionReassignmentsRequest
+) -> alter_partition_reassignments_response.AlterPartitionReassignmentsResponse:
     """Return that partitions are where they can be: on this broker."""
-    asked = call.values["topics"]
+    asked = request["topics"]
     call.budget.charge(sum(1 + len(topic["partitions"]) for topic in asked))
-    answered: Values = {
+    answered: alter_partition_reassignments_response.AlterPartitionReassignmentsResponse = {
         "errorMessage": None if asked else "",
-        "allowReplicationFactorChange": call.values.get("allowReplicationFactorChange", True),
+        "allowReplicationFactorChange": request.get("allowReplicationFactorChange", True),
     }
 
-    def result(topic: str, number: int, replicas: list[int] | None) -> Values:
+    def result(
+        topic: str, number: int, replicas: list[int] | None
+    ) -> alter_partition_reassignments_response.ReassignablePartitionResponse:
         try:
             _check_reassignment(call, topic, number, replicas)
         except CoordinatorError as refused:
@@ -223,7 +277,9 @@ def _check_reassignment(call: Call, topic: str, number: int, replicas: list[int]
             )
 
 
-def list_partition_reassignments(call: Call) -> Values:
+def list_partition_reassignments(
+    call: Call, _request: list_partition_reassignments_request.ListPartitionReassignmentsRequest
+) -> list_partition_reassignments_response.ListPartitionReassignmentsResponse:
     """Return nothing: no replica moves."""
     del call
     return {"topics": []}
@@ -232,18 +288,20 @@ def list_partition_reassignments(call: Call) -> Values:
 # configurations and features
 
 
-def list_config_resources(call: Call) -> Values:
+def list_config_resources(
+    call: Call, request: list_config_resources_request.ListConfigResourcesRequest
+) -> list_config_resources_response.ListConfigResourcesResponse:
     """Return what has a configuration.
 
     Kafka: ConfigHelper.handleListConfigResourcesRequest (4.2)
     """
     catalog = call.serving.catalog
     kinds = (CLIENT_METRICS, TOPIC, BROKER, BROKER_LOGGER, GROUP)
-    asked = call.values.get("resourceTypes") or kinds
+    asked = request.get("resourceTypes") or kinds
     if call.version == _METRICS_ALONE:
         asked = [CLIENT_METRICS]
     if not set(asked) <= set(kinds):
-        return error_response(call.request, ErrorCode.UNSUPPORTED_VERSION)
+        raise ErrorCode.UNSUPPORTED_VERSION.error()
     stored, node = catalog.stored_configs, {str(catalog.node_id): None}
     names = {
         TOPIC: catalog.topics if TOPIC in asked else _NO_NAMES,
@@ -262,15 +320,17 @@ def list_config_resources(call: Call) -> Values:
 _UPGRADE, _SAFE, _UNSAFE = 1, 2, 3  # types of an update
 
 
-def update_features(call: Call) -> Values:
+def update_features(
+    call: Call, request: update_features_request.UpdateFeaturesRequest
+) -> update_features_response.UpdateFeaturesResponse:
     """Check the levels that features are to get; one that would change is refused.
 
     Kafka: FeatureControlManager.updateFeatures (4.2)
     """
-    updates = call.values["featureUpdates"]
+    updates = request["featureUpdates"]
     call.budget.charge(len(updates))
     for each in updates:
-        problem = _feature_problem(call, each)
+        problem = _feature_problem(call, each, validates=request.get("validateOnly", False))
         if problem:
             name, level = each["feature"], each["maxVersionLevel"]
             return {
@@ -279,11 +339,12 @@ def update_features(call: Call) -> Values:
                 f"had an error: Invalid update version {level} for feature {name}. {problem}",
             }
     # A broker gives each result the name of its error as the message.
-    results = [{"feature": each["feature"], "errorMessage": "NONE"} for each in updates]
-    return {"results": results}
+    return {"results": [{"feature": each["feature"], "errorMessage": "NONE"} for each in updates]}
 
 
-def _feature_problem(call: Call, update: Values) -> str:
+def _feature_problem(
+    call: Call, update: update_features_request.FeatureUpdateKey, *, validates: bool
+) -> str:
     name, level = update["feature"], update["maxVersionLevel"]
     node, current = call.serving.catalog.node_id, call.serving.catalog.features.get(name, 0)
     kind = _SAFE if update.get("allowDowngrade") else update.get("upgradeType", _UPGRADE)
@@ -303,7 +364,7 @@ def _feature_problem(call: Call, update: Values) -> str:
         )
     if level > current and kind != _UPGRADE:
         return "Can't downgrade to a newer version."
-    if level != current and not call.values.get("validateOnly"):
+    if level != current and not validates:
         return f"This server does not change it (level {current})."
     return ""
 
@@ -311,7 +372,9 @@ def _feature_problem(call: Call, update: Values) -> str:
 # access
 
 
-def describe_acls(call: Call) -> Values:
+def describe_acls(
+    call: Call, request: describe_acls_request.DescribeAclsRequest
+) -> describe_acls_response.DescribeAclsResponse:
     """Return the stored ACLs; without any, refuse as a broker that has no authorizer.
 
     Kafka: AclApis.handleDescribeAcls (4.2)
@@ -319,25 +382,27 @@ def describe_acls(call: Call) -> Values:
     cluster = call.serving.catalog.stored_cluster
     if not cluster.acls:
         problem = "No Authorizer is configured on the broker"
-        return error_response(call.request, ErrorCode.SECURITY_DISABLED, problem)
+        return {"errorCode": ErrorCode.SECURITY_DISABLED, "errorMessage": problem}
     call.budget.charge(len(cluster.acls))
-    return {"errorMessage": None, "resources": acl_resources(cluster, call.values)}
+    return {"errorMessage": None, "resources": acl_resources(cluster, request)}
 
 
-def change_acls(call: Call) -> Values:
+def change_acls(call: Call, request: Values) -> Values:
     """Refuse: there is no authorizer. Kafka: AclApis.handleCreateAcls, handleDeleteAcls (4.2)."""
-    items = call.values.get("creations") or call.values.get("filters") or ()
+    items = request.get("creations") or request.get("filters") or ()
     call.budget.charge(len(items))
     return error_response(call.request, ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
 
 
-def describe_client_quotas(call: Call) -> Values:
+def describe_client_quotas(
+    call: Call, request: describe_client_quotas_request.DescribeClientQuotasRequest
+) -> describe_client_quotas_response.DescribeClientQuotasResponse:
     """Return the stored quotas, once the question is checked.
 
     Kafka: ClientQuotaCache.describeClientQuotas (4.2)
     """
     kinds: Counter[str] = Counter()
-    for each in call.values["components"]:
+    for each in request["components"]:
         code, problem = _component_problem(each)
         kinds[each["entityType"]] += 1
         if not problem and kinds[each["entityType"]] > 1:
@@ -355,14 +420,16 @@ def describe_client_quotas(call: Call) -> Values:
         return {"errorCode": code, "errorMessage": problem, "entries": None}
     cluster = call.serving.catalog.stored_cluster
     call.budget.charge(len(cluster.quotas))
-    components, strict = call.values["components"], call.values["strict"]
+    components, strict = request["components"], request["strict"]
     return {"errorMessage": "", "entries": quota_entries(cluster, components, strict=strict)}
 
 
 _ENTITIES: Final = ("user", "client-id", "ip")
 
 
-def _component_problem(component: Values) -> tuple[ErrorCode, str]:
+def _component_problem(
+    component: describe_client_quotas_request.ComponentData,
+) -> tuple[ErrorCode, str]:
     kind, match = component["matchType"], component["match"]
     invalid = ErrorCode.INVALID_REQUEST
     if not component["entityType"]:
@@ -380,17 +447,21 @@ def _component_problem(component: Values) -> tuple[ErrorCode, str]:
     return ErrorCode.NONE, ""
 
 
-def describe_user_scram_credentials(call: Call) -> Values:
+def describe_user_scram_credentials(
+    call: Call, request: describe_user_scram_credentials_request.DescribeUserScramCredentialsRequest
+) -> describe_user_scram_credentials_response.DescribeUserScramCredentialsResponse:
     """Return the users that have a SCRAM credential; without keys and salts.
 
     Kafka: ScramImage.describe (4.2)
     """
     stored = scram_credentials(call.serving.catalog.stored_cluster)
-    named = [each["name"] for each in call.values["users"] or ()]
+    named = [each["name"] for each in request["users"] or ()]
     asked = Counter(named or list(stored))
     call.budget.charge(len(asked), sum(map(len, asked)))
 
-    def result(name: str) -> Values:
+    def result(
+        name: str,
+    ) -> describe_user_scram_credentials_response.DescribeUserScramCredentialsResult:
         code = ErrorCode.RESOURCE_NOT_FOUND
         problem = f"Attempt to describe a user credential that does not exist: {name}"
         if asked[name] > 1:
@@ -406,15 +477,33 @@ def describe_user_scram_credentials(call: Call) -> Values:
     return {"errorMessage": "", "results": [result(name) for name in asked]}
 
 
-def refuse_tokens(call: Call) -> Values:
+def refuse_expiry(
+    call: Call,
+    _request: renew_delegation_token_request.RenewDelegationTokenRequest
+    | expire_delegation_token_request.ExpireDelegationTokenRequest,
+) -> (
+    renew_delegation_token_response.RenewDelegationTokenResponse
+    | expire_delegation_token_response.ExpireDelegationTokenResponse
+):
+    """Refuse to change when a delegation token expires: there is none.
+
+    Kafka: DelegationTokenManager.renewToken, expireToken (4.2)
+    """
+    return {"errorCode": _token_error(call), "expiryTimestampMs": -1}
+
+
+def refuse_tokens(call: Call, _request: object) -> NoReturn:
     """Refuse: there is no secret key for delegation tokens.
 
     Kafka: KafkaApis.allowTokenRequests, DelegationTokenManager (4.2)
     """
-    code = ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+    raise _token_error(call).error()
+
+
+def _token_error(call: Call) -> ErrorCode:
     if call.serving.has_users:
-        code = ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED
-    return error_response(call.request, code)
+        return ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED
+    return ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
 
 
 HANDLERS: Final[Mapping[int, BlockingHandler]] = {
@@ -434,6 +523,6 @@ HANDLERS: Final[Mapping[int, BlockingHandler]] = {
     apis.DESCRIBE_USER_SCRAM_CREDENTIALS.key: describe_user_scram_credentials,
     apis.DESCRIBE_DELEGATION_TOKEN.key: refuse_tokens,
     apis.CREATE_DELEGATION_TOKEN.key: refuse_tokens,
-    apis.RENEW_DELEGATION_TOKEN.key: refuse_tokens,
-    apis.EXPIRE_DELEGATION_TOKEN.key: refuse_tokens,
+    apis.RENEW_DELEGATION_TOKEN.key: refuse_expiry,
+    apis.EXPIRE_DELEGATION_TOKEN.key: refuse_expiry,
 }

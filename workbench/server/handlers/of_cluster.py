@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Final
+from typing import Final, NoReturn
 
 from workbench.errors import CoordinatorError
 from workbench.files.names import topic_name_problem
@@ -16,11 +16,24 @@ from workbench.record.message_schema import NULL_UUID
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.broker.broker import Broker
 from workbench.server.handlers.authorized_operations import CLUSTER, TOPIC, operations
-from workbench.server.handlers.error_responses import error_response
 from workbench.server.logs.catalog import PartitionLog
 from workbench.server.protocol import api_keys as apis
 from workbench.server.protocol.api_keys import API_KEYS
-from workbench.server.serving import BlockingHandler, Call, Values
+from workbench.server.protocol.messages import (
+    alter_replica_log_dirs_request,
+    alter_replica_log_dirs_response,
+    api_versions_request,
+    api_versions_response,
+    describe_cluster_request,
+    describe_cluster_response,
+    describe_log_dirs_request,
+    describe_log_dirs_response,
+    describe_topic_partitions_request,
+    describe_topic_partitions_response,
+    metadata_request,
+    metadata_response,
+)
+from workbench.server.serving import BlockingHandler, Call
 
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 _ZERO_SINCE: Final = 4  # version of ApiVersions in which the lowest level of a feature can be 0
@@ -37,16 +50,18 @@ FEATURES: Final = {
 _MOST_PARTITIONS: Final = 2000  # `max.request.partition.size.limit`
 
 
-def api_versions(call: Call) -> Values:
+def api_versions(
+    call: Call, request: api_versions_request.ApiVersionsRequest
+) -> api_versions_response.ApiVersionsResponse:
     """Return the kinds of request that are answered, and their versions."""
     if call.version >= 3:
-        names = (call.values["clientSoftwareName"], call.values["clientSoftwareVersion"])
+        names = (request["clientSoftwareName"], request["clientSoftwareVersion"])
         if not all(map(_SOFTWARE.fullmatch, names)):
             return {"errorCode": ErrorCode.INVALID_REQUEST, "apiKeys": []}
     return {**supported_versions(ErrorCode.NONE), **_features(call)}
 
 
-def _features(call: Call) -> Values:
+def _features(call: Call) -> api_versions_response.ApiVersionsResponse:
     """Return the features that 4.2 knows, and the levels that the cluster's metadata sets.
 
     Kafka: BrokerFeatures.createDefaultFeatureMap, ApiVersionsResponse.Builder (4.2)
@@ -67,47 +82,49 @@ def _features(call: Call) -> Values:
     }
 
 
-def supported_versions(code: ErrorCode) -> Values:
+def supported_versions(code: ErrorCode) -> api_versions_response.ApiVersionsResponse:
     """Return the response of ApiVersions, which every client understands in version 0."""
-    keys = [
+    keys: list[api_versions_response.ApiVersion] = [
         {"apiKey": api.key, "minVersion": api.lowest, "maxVersion": api.highest}
         for api in sorted(API_KEYS.values(), key=lambda api: api.key)
     ]
     return {"errorCode": code, "apiKeys": keys}
 
 
-def _broker(call: Call) -> Values:
+def _broker(call: Call) -> metadata_response.MetadataResponseBroker:
     host, port = call.address
     return {"nodeId": call.serving.catalog.node_id, "host": host, "port": port}
 
 
-def metadata(call: Call) -> Values:
+def metadata(
+    call: Call, request: metadata_request.MetadataRequest
+) -> metadata_response.MetadataResponse:
     """Return topics and their partitions, those that are on the disk."""
     catalog = call.serving.catalog
-    asked = call.values["topics"]
+    asked = request["topics"]
     if asked is None or (call.version == 0 and not asked):
         topics = [_topic(call, name, catalog.topic_id(name)) for name in catalog.topics]
     else:
         distinct = {(each["name"], each.get("topicId", NULL_UUID)): each for each in asked}
-        if call.serving.broker is not None and call.values.get("allowAutoTopicCreation", True):
+        if call.serving.broker is not None and request.get("allowAutoTopicCreation", True):
             _create(call.serving.broker, distinct.values())
         topics = [_asked(call, each) for each in distinct.values()]
-    if call.values.get("includeTopicAuthorizedOperations"):
+    if request.get("includeTopicAuthorizedOperations"):
         for topic in topics:
             if topic["errorCode"] != ErrorCode.UNKNOWN_TOPIC_ID:
                 topic["topicAuthorizedOperations"] = operations(call, TOPIC)
-    result = {
+    result: metadata_response.MetadataResponse = {
         "brokers": [_broker(call)],
         "clusterId": catalog.cluster_id,
         "controllerId": catalog.node_id,
         "topics": topics,
     }
-    if call.values.get("includeClusterAuthorizedOperations"):
+    if request.get("includeClusterAuthorizedOperations"):
         result["clusterAuthorizedOperations"] = operations(call, CLUSTER)
     return result
 
 
-def _create(broker: Broker, asked: Iterable[Values]) -> None:
+def _create(broker: Broker, asked: Iterable[metadata_request.MetadataRequestTopic]) -> None:
     """Create the topics that are asked for and missing, if the configuration says so.
 
     Kafka: DefaultAutoTopicCreationManager.createTopics (4.2)
@@ -121,7 +138,9 @@ def _create(broker: Broker, asked: Iterable[Values]) -> None:
                 broker.create_automatically(name)
 
 
-def _asked(call: Call, asked: Values) -> Values:
+def _asked(
+    call: Call, asked: metadata_request.MetadataRequestTopic
+) -> metadata_response.MetadataResponseTopic:
     catalog = call.serving.catalog
     topic_id = asked.get("topicId", NULL_UUID)
     if asked["name"] is not None:
@@ -134,7 +153,7 @@ def _asked(call: Call, asked: Values) -> Values:
     return {"errorCode": code, "name": None, "topicId": topic_id, "partitions": []}
 
 
-def _topic(call: Call, name: str, topic_id: str) -> Values:
+def _topic(call: Call, name: str, topic_id: str) -> metadata_response.MetadataResponseTopic:
     catalog = call.serving.catalog
     logs = catalog.logs_of(name)
     call.budget.charge(1 + len(logs or ()), len(name))
@@ -158,8 +177,6 @@ def _topic(call: Call, name: str, topic_id: str) -> Values:
                 "leaderEpoch": log.leader_epoch,
                 "replicaNodes": nodes,
                 "isrNodes": nodes,
-                "eligibleLeaderReplicas": nobody,
-                "lastKnownElr": nobody,
                 "offlineReplicas": nobody,
             }
             for number, log in logs.items()
@@ -167,12 +184,14 @@ def _topic(call: Call, name: str, topic_id: str) -> Values:
     }
 
 
-def describe_topic_partitions(call: Call) -> Values:
+def describe_topic_partitions(
+    call: Call, request: describe_topic_partitions_request.DescribeTopicPartitionsRequest
+) -> describe_topic_partitions_response.DescribeTopicPartitionsResponse:
     """Return topics and their partitions by name, a limited number at a time.
 
     Kafka: DescribeTopicPartitionsRequestHandler, KRaftMetadataCache.describeTopicResponse (4.2)
     """
-    values, catalog = call.values, call.serving.catalog
+    values, catalog = request, call.serving.catalog
     cursor = values["cursor"]
     first = "" if cursor is None else cursor["topicName"]
     is_all = not values["topics"]
@@ -181,48 +200,60 @@ def describe_topic_partitions(call: Call) -> Values:
     if cursor is not None:
         is_missing = not is_all and first not in names
         if is_missing or cursor["partitionIndex"] < 0:
-            return error_response(call.request, ErrorCode.INVALID_REQUEST)
+            raise ErrorCode.INVALID_REQUEST.error()
     left = max(min(values["responsePartitionLimit"], _MOST_PARTITIONS), 1)
-    topics: list[Values] = []
-    following = None
+    topics: list[describe_topic_partitions_response.DescribeTopicPartitionsResponseTopic] = []
+    following: describe_topic_partitions_response.Cursor | None = None
+    nobody = list[int]()
     for name in names:
         if not left:
             following = {"topicName": name, "partitionIndex": 0}
             break
         found = _topic(call, name, catalog.topic_id(name))
-        found["topicAuthorizedOperations"] = operations(call, TOPIC)
-        if found["errorCode"] == ErrorCode.NONE:
-            start = cursor["partitionIndex"] if cursor is not None and name == first else 0
-            rest = [each for each in found["partitions"] if each["partitionIndex"] >= start]
-            found["partitions"] = rest[:left]
-            if len(rest) > left:
-                index = rest[left]["partitionIndex"]
-                following = {"topicName": name, "partitionIndex": index}
-        topics.append(found)
-        if following is not None:
+        start = cursor["partitionIndex"] if cursor is not None and name == first else 0
+        rest = [each for each in found["partitions"] if each["partitionIndex"] >= start]
+        topics.append(
+            {
+                "errorCode": found["errorCode"],
+                "name": name,
+                "topicId": found.get("topicId", NULL_UUID),
+                "isInternal": found.get("isInternal", False),
+                "partitions": [
+                    {**each, "eligibleLeaderReplicas": nobody, "lastKnownElr": nobody}
+                    for each in rest[:left]
+                ],
+                "topicAuthorizedOperations": operations(call, TOPIC),
+            }
+        )
+        if len(rest) > left:
+            following = {"topicName": name, "partitionIndex": rest[left]["partitionIndex"]}
             break
-        left -= len(found["partitions"])
+        left -= len(rest)
     return {"topics": topics, "nextCursor": following}
 
 
-def describe_cluster(call: Call) -> Values:
+def describe_cluster(
+    call: Call, request: describe_cluster_request.DescribeClusterRequest
+) -> describe_cluster_response.DescribeClusterResponse:
     """Return the only broker."""
     catalog = call.serving.catalog
     broker = _broker(call)
-    result = {
+    result: describe_cluster_response.DescribeClusterResponse = {
         "clusterId": catalog.cluster_id or "",
         "controllerId": catalog.node_id,
-        "brokers": [{"brokerId": broker["nodeId"], **broker}],
+        "brokers": [{"brokerId": broker["nodeId"], "host": broker["host"], "port": broker["port"]}],
     }
-    if call.values["includeClusterAuthorizedOperations"]:
+    if request["includeClusterAuthorizedOperations"]:
         result["clusterAuthorizedOperations"] = operations(call, CLUSTER)
     return result
 
 
-def describe_log_dirs(call: Call) -> Values:
+def describe_log_dirs(
+    call: Call, request: describe_log_dirs_request.DescribeLogDirsRequest
+) -> describe_log_dirs_response.DescribeLogDirsResponse:
     """Return the log directories, and the sizes of the logs in them."""
     catalog = call.serving.catalog
-    asked = call.values["topics"]
+    asked = request["topics"]
     wanted = None if asked is None else {each["topic"]: set(each["partitions"]) for each in asked}
     logs = [
         (topic, number, log)
@@ -234,12 +265,20 @@ def describe_log_dirs(call: Call) -> Values:
     return {"results": [_log_dir(path, logs) for path in catalog.directories]}
 
 
-def _log_dir(path: str, logs: list[tuple[str, int, PartitionLog]]) -> Values:
-    topics: dict[str, list[Values]] = {}
+def _log_dir(
+    path: str, logs: list[tuple[str, int, PartitionLog]]
+) -> describe_log_dirs_response.DescribeLogDirsResult:
+    topics: dict[str, list[describe_log_dirs_response.DescribeLogDirsPartition]] = {}
     for topic, number, log in logs:
         if log.directory in {path, ""}:
-            sizes = {"partitionSize": log.size, "offsetLag": 0, "isFutureKey": False}
-            topics.setdefault(topic, []).append({"partitionIndex": number, **sizes})
+            topics.setdefault(topic, []).append(
+                {
+                    "partitionIndex": number,
+                    "partitionSize": log.size,
+                    "offsetLag": 0,
+                    "isFutureKey": False,
+                }
+            )
     total = usable = -1
     with suppress(OSError):
         disk = os.statvfs(path)
@@ -253,19 +292,21 @@ def _log_dir(path: str, logs: list[tuple[str, int, PartitionLog]]) -> Values:
     }
 
 
-def alter_replica_log_dirs(call: Call) -> Values:
+def alter_replica_log_dirs(
+    call: Call, request: alter_replica_log_dirs_request.AlterReplicaLogDirsRequest
+) -> alter_replica_log_dirs_response.AlterReplicaLogDirsResponse:
     """Return that logs are where they are asked to be; they do not move to another directory.
 
     Kafka: ReplicaManager.alterReplicaLogDirs (4.2)
     """
     asked = {
         (topic["name"], number): directory["path"]
-        for directory in call.values["dirs"]
+        for directory in request["dirs"]
         for topic in directory["topics"]
         for number in topic["partitions"]
     }
     call.budget.charge(len(asked))
-    results: dict[str, list[Values]] = {}
+    results: dict[str, list[alter_replica_log_dirs_response.AlterReplicaLogDirPartitionResult]] = {}
     for (topic, number), path in asked.items():
         code = _replica_log_dir_error(call, topic, number, path)
         results.setdefault(topic, []).append({"partitionIndex": number, "errorCode": code})
@@ -292,12 +333,13 @@ def _text_of(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def sasl(call: Call) -> Values:
+def sasl(call: Call, request: object) -> NoReturn:
     """Refuse to be told who a client is: it was told, or nobody asks.
 
     Kafka: KafkaApis.handleSaslHandshakeRequest, handleSaslAuthenticateRequest (4.2)
     """
-    return error_response(call.request, ErrorCode.ILLEGAL_SASL_STATE)
+    del call, request
+    raise ErrorCode.ILLEGAL_SASL_STATE.error()
 
 
 HANDLERS: Final[Mapping[int, BlockingHandler]] = {

@@ -23,9 +23,12 @@ from workbench.errors import CoordinatorError
 from workbench.files.names import topic_name_problem
 from workbench.inspection.cluster.image import EVERY_BROKER
 from workbench.runtime.error_codes import ErrorCode
-from workbench.server.handlers.error_responses import error_response
 from workbench.server.protocol.api_keys import DESCRIBE_CONFIGS
-from workbench.server.serving import BlockingHandler, Call, Values
+from workbench.server.protocol.messages import (
+    describe_configs_request,
+    describe_configs_response,
+)
+from workbench.server.serving import BlockingHandler, Call
 
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32  # resource types
 OF_TOPIC, _OF_BROKER, _OF_EVERY_BROKER, _OF_FILE, DEFAULT = 1, 2, 3, 4, 5  # sources
@@ -35,6 +38,7 @@ MALFORMED: Final = (
     "This most likely occurs because of a request being malformed by the client library or the "
     "message was sent to an incompatible broker. See the broker logs for more details."
 )
+_Entry = describe_configs_response.DescribeConfigsResourceResult
 _TYPES: Final = {
     "boolean": 1, "string": 2, "int": 3, "short": 4, "long": 5, "double": 6, "list": 7, "class": 8,
     "password": 9,
@@ -51,22 +55,37 @@ class _Synonym(NamedTuple):
     source: int
 
 
-def describe_configs(call: Call) -> Values:
+def describe_configs(
+    call: Call, request: describe_configs_request.DescribeConfigsRequest
+) -> describe_configs_response.DescribeConfigsResponse:
     """Return configurations, with where each value is set."""
-    named = {
-        (each["resourceType"], each["resourceName"]): each for each in call.values["resources"]
-    }
+    named = {(each["resourceType"], each["resourceName"]): each for each in request["resources"]}
     resources = list(named.values())
     if all(each["resourceType"] in _DESCRIBE for each in resources):
-        return {"results": [_result(call, each) for each in resources]}
-    failed = error_response(call.request, ErrorCode.INVALID_REQUEST)
-    return {"results": [{**each, "errorMessage": MALFORMED} for each in failed["results"]]}
+        return {"results": [_result(call, each, request) for each in resources]}
+    return {
+        "results": [
+            {
+                "errorCode": ErrorCode.INVALID_REQUEST,
+                "errorMessage": MALFORMED,
+                "resourceType": each["resourceType"],
+                "resourceName": each["resourceName"],
+            }
+            for each in request["resources"]
+        ]
+    }
 
 
-def _result(call: Call, resource: Values) -> Values:
+def _result(
+    call: Call,
+    resource: describe_configs_request.DescribeConfigsResource,
+    request: describe_configs_request.DescribeConfigsRequest,
+) -> describe_configs_response.DescribeConfigsResult:
     kind, name = resource["resourceType"], resource["resourceName"]
     call.budget.charge(1, len(name))
-    result: Values = {"resourceType": kind, "resourceName": name, "configs": []}
+    result: describe_configs_response.DescribeConfigsResult = {
+        "resourceType": kind, "resourceName": name, "configs": []
+    }  # fmt: skip
     try:
         found = _DESCRIBE[kind](call, name)
         call.budget.charge(2 * len(found))  # with their synonyms
@@ -77,14 +96,14 @@ def _result(call: Call, resource: Values) -> Values:
     for each in configs:
         if call.serving.broker is None:
             each["readOnly"] = True  # nothing can be changed
-        if not call.values.get("includeSynonyms"):
+        if not request.get("includeSynonyms"):
             each["synonyms"] = []
-        if not call.values.get("includeDocumentation"):
+        if not request.get("includeDocumentation"):
             each["documentation"] = None
     return {**result, "errorCode": ErrorCode.NONE, "errorMessage": "", "configs": configs}
 
 
-def _entry(name: str, config: ServerConfig, value: str | None, synonyms: list[_Synonym]) -> Values:
+def _entry(name: str, config: ServerConfig, value: str | None, synonyms: list[_Synonym]) -> _Entry:
     source = synonyms[0].source if synonyms else DEFAULT
     is_sensitive = config.kind == "password"
     return {
@@ -95,7 +114,12 @@ def _entry(name: str, config: ServerConfig, value: str | None, synonyms: list[_S
         "configSource": source,
         "isSensitive": is_sensitive,
         "synonyms": [
-            {**each._asdict(), "value": None if is_sensitive else each.value} for each in synonyms
+            {
+                "name": each.name,
+                "value": None if is_sensitive else each.value,
+                "source": each.source,
+            }
+            for each in synonyms
         ],
         "configType": _UNKNOWN_TYPE if config is _UNKNOWN else _TYPES[config.kind],
         "documentation": config.doc,
@@ -105,7 +129,7 @@ def _entry(name: str, config: ServerConfig, value: str | None, synonyms: list[_S
 # topics
 
 
-def _of_topic(call: Call, name: str) -> list[Values]:
+def _of_topic(call: Call, name: str) -> list[_Entry]:
     catalog = call.serving.catalog
     problem = topic_name_problem(name)
     if problem is not None:
@@ -121,7 +145,7 @@ def _of_topic(call: Call, name: str) -> list[Values]:
     ]
 
 
-def _topic_entry(row: DescribedConfig, sources: "_Sources", *, is_own: bool) -> Values:
+def _topic_entry(row: DescribedConfig, sources: "_Sources", *, is_own: bool) -> _Entry:
     definition, value = TOPIC_NAMES[row.name], text_of(row.value)
     synonyms = [_Synonym(row.name, value, OF_TOPIC)] if is_own else []
     if definition.synonyms:
@@ -176,7 +200,7 @@ class _Sources:
         return iter(sorted({name for _, values in self.sources for name in values}))
 
 
-def _of_broker(call: Call, name: str) -> list[Values]:
+def _of_broker(call: Call, name: str) -> list[_Entry]:
     sources = _Sources(call)
     if not name:
         every = dict(sources.sources)[_OF_EVERY_BROKER]
@@ -188,7 +212,7 @@ def _of_broker(call: Call, name: str) -> list[Values]:
     return [_broker_entry(each, sources.of(each)) for each in sources.names]
 
 
-def _broker_entry(name: str, synonyms: list[_Synonym]) -> Values:
+def _broker_entry(name: str, synonyms: list[_Synonym]) -> _Entry:
     config = BROKER_CONFIGS.get(name, _UNKNOWN)
     value = synonyms[0].value if synonyms else None
     return {**_entry(name, config, value, synonyms), "readOnly": name not in DYNAMIC_NAMES}
@@ -207,7 +231,7 @@ def _check_node(call: Call, name: str, problem: str) -> None:
         raise ErrorCode.INVALID_REQUEST.error(f"Unexpected broker id, {problem.format(node, name)}")
 
 
-def _of_logger(call: Call, name: str) -> list[Values]:
+def _of_logger(call: Call, name: str) -> list[_Entry]:
     if not name:
         raise ErrorCode.INVALID_REQUEST.error("Broker id must not be empty")
     _check_node(call, name, "expected {} but received {}")
@@ -217,7 +241,7 @@ def _of_logger(call: Call, name: str) -> list[Values]:
 # groups, and metrics of clients
 
 
-def _of_group(call: Call, name: str) -> list[Values]:
+def _of_group(call: Call, name: str) -> list[_Entry]:
     if not name:
         raise ErrorCode.INVALID_REQUEST.error("Group name must not be empty")
     own = call.serving.catalog.stored_configs.groups.get(name, {})
@@ -231,7 +255,7 @@ def _of_group(call: Call, name: str) -> list[Values]:
     return entries
 
 
-def _of_metrics(call: Call, name: str) -> list[Values]:
+def _of_metrics(call: Call, name: str) -> list[_Entry]:
     if not name:
         raise ErrorCode.INVALID_REQUEST.error("Client metrics subscription name must not be empty")
     own = call.serving.catalog.stored_configs.client_metrics.get(name, {})
@@ -243,7 +267,7 @@ def _of_metrics(call: Call, name: str) -> list[Values]:
     ]
 
 
-_DESCRIBE: Final[Mapping[int, Callable[[Call, str], list[Values]]]] = {
+_DESCRIBE: Final[Mapping[int, Callable[[Call, str], list[_Entry]]]] = {
     TOPIC: _of_topic,
     BROKER: _of_broker,
     BROKER_LOGGER: _of_logger,

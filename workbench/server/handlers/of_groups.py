@@ -22,45 +22,95 @@ from workbench.coordinator.groups.consumer.messages import ConsumerGroupHeartbea
 from workbench.coordinator.groups.groups import ModernMember
 from workbench.errors import CoordinatorError
 from workbench.runtime.error_codes import ErrorCode
-from workbench.server.handlers.authorized_operations import GROUP, operations
+from workbench.server.handlers.authorized_operations import GROUP, UNKNOWN_OPERATIONS, operations
 from workbench.server.handlers.consumer_groups import described_consumer_group
-from workbench.server.handlers.error_responses import error_response
 from workbench.server.handlers.of_configs import MALFORMED
 from workbench.server.protocol import api_keys as apis
-from workbench.server.serving import BlockingHandler, Call, InThread, Values, WaitingHandler
+from workbench.server.protocol.messages import (
+    consumer_group_describe_request,
+    consumer_group_describe_response,
+    consumer_group_heartbeat_request,
+    consumer_group_heartbeat_response,
+    delete_groups_request,
+    delete_groups_response,
+    describe_groups_request,
+    describe_groups_response,
+    find_coordinator_request,
+    find_coordinator_response,
+    heartbeat_request,
+    heartbeat_response,
+    join_group_request,
+    join_group_response,
+    leave_group_request,
+    leave_group_response,
+    list_groups_request,
+    list_groups_response,
+    sync_group_request,
+    sync_group_response,
+)
+from workbench.server.serving import BlockingHandler, Call, InThread, WaitingHandler
 
 _OF_GROUPS, _OF_TRANSACTIONS = 0, 1  # key types of a coordinator
 
 
-def find_coordinator(call: Call) -> Values:
+def find_coordinator(
+    call: Call, request: find_coordinator_request.FindCoordinatorRequest
+) -> find_coordinator_response.FindCoordinatorResponse:
     """Return the server, which coordinates everything."""
     host, port = call.address
-    here: Values = {"nodeId": call.serving.catalog.node_id, "host": host, "port": port}
-    kind = call.values.get("keyType", _OF_GROUPS)
+    kind = request.get("keyType", _OF_GROUPS)
     if kind not in {_OF_GROUPS, _OF_TRANSACTIONS}:
-        result = error_response(call.request, ErrorCode.INVALID_REQUEST)
-        for each in result.get("coordinators", [result]):
-            each["errorMessage"] = MALFORMED
-        return result
+        return _coordinators(
+            request,
+            {
+                "nodeId": -1,
+                "host": "",
+                "port": -1,
+                "errorCode": ErrorCode.INVALID_REQUEST,
+                "errorMessage": MALFORMED,
+            },
+        )
     broker = call.serving.broker
     if broker is not None:
         (broker.make_offsets_topic if kind == _OF_GROUPS else broker.make_transactions_topic)()
-    if call.version < 4:
-        return {**here, "errorMessage": "NONE"}
-    call.budget.charge(len(call.values["coordinatorKeys"]))
-    here |= {"errorCode": ErrorCode.NONE, "errorMessage": ""}
-    return {"coordinators": [{"key": key, **here} for key in call.values["coordinatorKeys"]]}
+    here: find_coordinator_response.Coordinator = {
+        "nodeId": call.serving.catalog.node_id,
+        "host": host,
+        "port": port,
+        "errorCode": ErrorCode.NONE,
+        "errorMessage": "NONE" if call.version < 4 else "",
+    }
+    call.budget.charge(len(request.get("coordinatorKeys", ())))
+    return _coordinators(request, here)
+
+
+def _coordinators(
+    request: find_coordinator_request.FindCoordinatorRequest,
+    here: find_coordinator_response.Coordinator,
+) -> find_coordinator_response.FindCoordinatorResponse:
+    """Return the coordinator of each key; before version 4 there is one."""
+    if "coordinatorKeys" in request:
+        return {"coordinators": [{**here, "key": key} for key in request["coordinatorKeys"]]}
+    return {
+        "nodeId": here["nodeId"],
+        "host": here["host"],
+        "port": here["port"],
+        "errorCode": here["errorCode"],
+        "errorMessage": here["errorMessage"],
+    }
 
 
 # members
 
 
-async def join_group(call: Call, in_thread: InThread) -> Values:
+async def join_group(
+    call: Call, request: join_group_request.JoinGroupRequest, in_thread: InThread
+) -> join_group_response.JoinGroupResponse:
     """Let a client join; the answer comes when all members have joined."""
-    values = call.values
+    values = request
     session = values["sessionTimeoutMs"]
     rebalance = values.get("rebalanceTimeoutMs", -1)
-    request = JoinGroupRequest(
+    joining = JoinGroupRequest(
         values["groupId"],
         session,
         session if rebalance < 0 else rebalance,
@@ -70,7 +120,7 @@ async def join_group(call: Call, in_thread: InThread) -> Values:
         tuple(Protocol(each["name"], each["metadata"]) for each in values["protocols"]),
         values.get("reason"),
     )
-    future = await in_thread(call.serving.groups.join, call.client, request)
+    future = await in_thread(call.serving.groups.join, call.client, joining)
     answer: JoinGroupResponse = await call.trace.remote(asyncio.wrap_future(future))
     name = answer.protocol_name
     call.budget.charge(len(answer.members), sum(len(each.metadata) for each in answer.members))
@@ -93,10 +143,12 @@ async def join_group(call: Call, in_thread: InThread) -> Values:
     }
 
 
-async def sync_group(call: Call, in_thread: InThread) -> Values:
+async def sync_group(
+    call: Call, request: sync_group_request.SyncGroupRequest, in_thread: InThread
+) -> sync_group_response.SyncGroupResponse:
     """Give a member its assignment; the answer comes when the leader has sent it."""
-    values = call.values
-    request = SyncGroupRequest(
+    values = request
+    syncing = SyncGroupRequest(
         values["groupId"],
         values["generationId"],
         values["memberId"],
@@ -105,7 +157,7 @@ async def sync_group(call: Call, in_thread: InThread) -> Values:
         values.get("protocolName"),
         tuple((each["memberId"], each["assignment"]) for each in values["assignments"]),
     )
-    future = await in_thread(call.serving.groups.sync, request)
+    future = await in_thread(call.serving.groups.sync, syncing)
     answer: SyncGroupResponse = await call.trace.remote(asyncio.wrap_future(future))
     return {
         "errorCode": answer.error,
@@ -115,21 +167,25 @@ async def sync_group(call: Call, in_thread: InThread) -> Values:
     }
 
 
-def heartbeat(call: Call) -> Values:
+def heartbeat(
+    call: Call, request: heartbeat_request.HeartbeatRequest
+) -> heartbeat_response.HeartbeatResponse:
     """Extend the session of a member."""
-    values = call.values
-    request = HeartbeatRequest(
+    values = request
+    beat = HeartbeatRequest(
         values["groupId"],
         values["generationId"],
         values["memberId"],
         values.get("groupInstanceId"),
     )
-    return {"errorCode": call.serving.groups.heartbeat(request)}
+    return {"errorCode": call.serving.groups.heartbeat(beat)}
 
 
-def leave_group(call: Call) -> Values:
+def leave_group(
+    call: Call, request: leave_group_request.LeaveGroupRequest
+) -> leave_group_response.LeaveGroupResponse:
     """Remove members that leave; before version 3 there is one."""
-    values = call.values
+    values = request
     if call.version < 3:
         leaving = [MemberIdentity(values["memberId"])]
     else:
@@ -154,17 +210,19 @@ def leave_group(call: Call) -> Values:
     }
 
 
-def consumer_group_heartbeat(call: Call) -> Values:
+def consumer_group_heartbeat(
+    call: Call, request: consumer_group_heartbeat_request.ConsumerGroupHeartbeatRequest
+) -> consumer_group_heartbeat_response.ConsumerGroupHeartbeatResponse:
     """Let a member of a consumer group of KIP-848 join, go on, or leave.
 
     Kafka: KafkaApis.handleConsumerGroupHeartbeat (4.2)
     """
-    values = call.values
+    values = request
     features = call.serving.catalog.features
     if call.serving.broker is not None and features and not features.get("group.version"):
         return {"errorCode": ErrorCode.UNSUPPORTED_VERSION}
     topics, owned = values["subscribedTopicNames"], values["topicPartitions"]
-    request = ConsumerGroupHeartbeatRequest(
+    beat = ConsumerGroupHeartbeatRequest(
         values["groupId"],
         values["memberId"],
         values["memberEpoch"],
@@ -177,7 +235,7 @@ def consumer_group_heartbeat(call: Call) -> Values:
         None if owned is None else assignment_of(owned),
     )
     try:
-        answer = call.serving.groups.consumer_group_heartbeat(call.client, request)
+        answer = call.serving.groups.consumer_group_heartbeat(call.client, beat)
     except CoordinatorError as error:
         return {"errorCode": error.code, "errorMessage": error.problem}
     assigned = answer.assignment
@@ -187,30 +245,40 @@ def consumer_group_heartbeat(call: Call) -> Values:
         "memberId": answer.member_id,
         "memberEpoch": answer.member_epoch,
         "heartbeatIntervalMs": answer.interval_ms,
-        "assignment": None if assigned is None else {"topicPartitions": fields_of(assigned)},
+        "assignment": None
+        if assigned is None
+        else {
+            "topicPartitions": [
+                {"topicId": each["topicId"], "partitions": each["partitions"]}
+                for each in fields_of(assigned)
+            ]
+        },
     }
 
 
 # descriptions
 
 
-def describe_groups(call: Call) -> Values:
+def describe_groups(
+    call: Call, request: describe_groups_request.DescribeGroupsRequest
+) -> describe_groups_response.DescribeGroupsResponse:
     """Return groups with their members."""
     found = []
-    for name in dict.fromkeys(call.values["groups"]):
+    for name in dict.fromkeys(request["groups"]):
         group = call.serving.groups.describe(name, call.version)
         texts = (len(each.metadata) + len(each.assignment) for each in group.members)
         call.budget.charge(1 + len(group.members), sum(texts))
         found.append(group)
-    rights: Values = {}
-    if call.values.get("includeAuthorizedOperations"):
-        rights = {"authorizedOperations": operations(call, GROUP)}
+    is_asked = request.get("includeAuthorizedOperations", False)
+    rights = operations(call, GROUP) if is_asked else UNKNOWN_OPERATIONS
     return {
         "groups": [
             {
                 "errorCode": group.error,
                 "errorMessage": group.message,
-                **(rights if group.error is ErrorCode.NONE else {}),
+                "authorizedOperations": (
+                    rights if group.error is ErrorCode.NONE else UNKNOWN_OPERATIONS
+                ),
                 "groupId": group.group_id,
                 "groupState": group.state,
                 "protocolType": group.protocol_type,
@@ -232,20 +300,24 @@ def describe_groups(call: Call) -> Values:
     }
 
 
-def consumer_group_describe(call: Call) -> Values:
+def consumer_group_describe(
+    call: Call, request: consumer_group_describe_request.ConsumerGroupDescribeRequest
+) -> consumer_group_describe_response.ConsumerGroupDescribeResponse:
     """Return consumer groups of KIP-848 with their members and assignments."""
-    groups = []
-    for group_id in dict.fromkeys(call.values["groupIds"]):
+    groups: list[consumer_group_describe_response.DescribedGroup] = []
+    for group_id in dict.fromkeys(request["groupIds"]):
         try:
             found = call.serving.groups.consumer_group(group_id)
             call.budget.charge(1 + sum(map(_items_of, found.members.values())))
         except CoordinatorError as error:
-            result = {"groupId": group_id, "errorCode": error.code, "errorMessage": error.problem}
+            groups.append(
+                {"groupId": group_id, "errorCode": error.code, "errorMessage": error.problem}
+            )
         else:
             result = described_consumer_group(found, call.serving.catalog.names_by_id)
-            if call.values["includeAuthorizedOperations"]:
+            if request["includeAuthorizedOperations"]:
                 result["authorizedOperations"] = operations(call, GROUP)
-        groups.append(result)
+            groups.append(result)
     return {"groups": groups}
 
 
@@ -256,12 +328,14 @@ def _items_of(member: ModernMember) -> int:
     return 1 + len(topics) + 2 * sum(1 + len(each["partitions"]) for each in assigned)
 
 
-def list_groups(call: Call) -> Values:
+def list_groups(
+    call: Call, request: list_groups_request.ListGroupsRequest
+) -> list_groups_response.ListGroupsResponse:
     """Return the groups of this session, and those on the disk."""
     listed = call.serving.groups.list()
     call.budget.charge(len(listed))
-    states = {state.lower() for state in call.values.get("statesFilter", ())}
-    types = {kind.lower() for kind in call.values.get("typesFilter", ())}
+    states = {state.lower() for state in request.get("statesFilter", ())}
+    types = {kind.lower() for kind in request.get("typesFilter", ())}
     return {
         "errorCode": ErrorCode.NONE,
         "groups": [
@@ -280,9 +354,11 @@ def list_groups(call: Call) -> Values:
 # writes, of a server that may
 
 
-def delete_groups(call: Call) -> Values:
+def delete_groups(
+    call: Call, request: delete_groups_request.DeleteGroupsRequest
+) -> delete_groups_response.DeleteGroupsResponse:
     """Delete groups with their offsets."""
-    codes = call.broker.groups.service.delete_groups(call.values["groupsNames"])
+    codes = call.broker.groups.service.delete_groups(request["groupsNames"])
     return {"results": [{"groupId": name, "errorCode": code} for name, code in codes.items()]}
 
 

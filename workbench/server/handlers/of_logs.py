@@ -14,7 +14,7 @@ from workbench.inspection.time_lookup import TimestampAndOffset
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.budget import ITEM
 from workbench.server.fetch_sessions import Where
-from workbench.server.handlers.topics_by_id import name_of
+from workbench.server.handlers.topics_by_id import name_by_id
 from workbench.server.logs.catalog import PartitionLog
 from workbench.server.logs.served_log import (
     NO_EPOCH,
@@ -23,7 +23,15 @@ from workbench.server.logs.served_log import (
     UnsupportedCompressionError,
 )
 from workbench.server.protocol import api_keys as apis
-from workbench.server.serving import BlockingHandler, Call, InThread, Values, WaitingHandler
+from workbench.server.protocol.messages import (
+    fetch_request,
+    fetch_response,
+    list_offsets_request,
+    list_offsets_response,
+    offset_for_leader_epoch_request,
+    offset_for_leader_epoch_response,
+)
+from workbench.server.serving import BlockingHandler, Call, InThread, WaitingHandler
 
 _READ_COMMITTED: Final = 1
 _LARGE: Final = 1 << 17  # bytes of a request
@@ -53,54 +61,60 @@ def check_epoch(log: PartitionLog, epoch: int) -> ErrorCode:
     return ErrorCode.FENCED_LEADER_EPOCH if is_old else ErrorCode.UNKNOWN_LEADER_EPOCH
 
 
-def _failed_fetch(partition: int, code: ErrorCode) -> Values:
+def _failed_fetch(partition: int, code: ErrorCode) -> fetch_response.PartitionData:
     """Kafka: FetchResponse.partitionResponse (4.0)."""
     return {"partitionIndex": partition, "errorCode": code, "highWatermark": -1, "records": b""}
 
 
-def _failed_offset(partition: int, code: ErrorCode) -> Values:
+def _failed_offset(
+    partition: int, code: ErrorCode
+) -> list_offsets_response.ListOffsetsPartitionResponse:
     return {"partitionIndex": partition, "errorCode": code}
 
 
-def _failed_epoch(partition: int, code: ErrorCode) -> Values:
+def _failed_epoch(
+    partition: int, code: ErrorCode
+) -> offset_for_leader_epoch_response.EpochEndOffset:
     return {"errorCode": code, "partition": partition}
 
 
 # Fetch
 
 
-async def fetch(call: Call, in_thread: InThread) -> Values:
+async def fetch(
+    call: Call, request: fetch_request.FetchRequest, in_thread: InThread
+) -> fetch_response.FetchResponse:
     """Return records; without enough of them after the time that the client waits."""
-    values, changes = call.values, call.serving.changes
+    changes = call.serving.changes
     catalog = call.serving.catalog
-    id_or_name = "topicId" if call.version >= _IDS_SINCE else "topic"
+
+    def name_of(topic: str) -> str | None:
+        return name_by_id(catalog, topic) if call.version >= _IDS_SINCE else topic
 
     def exists(where: Where) -> bool:
-        name = name_of(catalog, {id_or_name: where.topic})
+        name = name_of(where.topic)
         return name is not None and catalog.has(TopicPartition(name, where.partition))
 
-    context = call.serving.fetch_sessions.context(values, call.version, exists)
+    context = call.serving.fetch_sessions.context(request, call.version, exists)
     if context.error is not ErrorCode.NONE:
         return {"errorCode": context.error, "responses": []}
-    asked = [
-        (where, name_of(catalog, context.topic(where)), each) for where, each in context.partitions
-    ]
+    asked = [(where, name_of(where.topic), each) for where, each in context.partitions]
     partitions = [
         TopicPartition(name, where.partition) for where, name, _ in asked if name is not None
     ]
     call.trace.asked += [
         (name, where.partition, each) for where, name, each in asked if name is not None
     ]
-    wait = min(max(values["maxWaitMs"], 0), call.serving.limits.max_wait_ms)
+    wait = min(max(request["maxWaitMs"], 0), call.serving.limits.max_wait_ms)
     deadline = time.monotonic() + wait / 1000
     room, own, is_last = call.serving.room, call.taken.size, False
     while True:
         seen = changes.seen(partitions)
         async with room.working():
-            found, is_final = await in_thread(_fetch_now, call, asked)
-            size = sum(len(each["records"]) for each in found.values())
+            found, is_final = await in_thread(_fetch_now, call, request, asked)
+            size = sum(len(each["records"] or b"") for each in found.values())
             call.taken.set(own + len(found) * ITEM + size)
-        if size >= values["minBytes"] or is_final or is_last:
+        if size >= request["minBytes"] or is_final or is_last:
             break
         if size:
             found = {}  # it is read again: meanwhile others have the memory
@@ -113,8 +127,9 @@ async def fetch(call: Call, in_thread: InThread) -> Values:
     result = context.respond(found)
     if call.version >= _LEADERS_SINCE and any("currentLeader" in each for each in found.values()):
         host, port = call.address
-        node = {"nodeId": catalog.node_id, "host": host, "port": port, "rack": None}
-        result["nodeEndpoints"] = [node]
+        result["nodeEndpoints"] = [
+            {"nodeId": catalog.node_id, "host": host, "port": port, "rack": None}
+        ]
     return result
 
 
@@ -133,27 +148,29 @@ async def _wait(call: Call, seen: dict[TopicPartition, int], seconds: float) -> 
 
 
 def _fetch_now(
-    call: Call, asked: list[tuple[Where, str | None, Values]]
-) -> tuple[dict[Where, Values], bool]:
+    call: Call,
+    request: fetch_request.FetchRequest,
+    asked: list[tuple[Where, str | None, fetch_request.FetchPartition]],
+) -> tuple[dict[Where, fetch_response.PartitionData], bool]:
     """Return what each partition has, and whether an error must be told at once.
 
     A partition that does not exist is told with the others, if there are any.
     """
     serving = call.serving
     left = min(
-        max(call.values.get("maxBytes", 0), 0),
+        max(request["maxBytes"], 0),
         serving.limits.max_fetch_bytes,
         serving.room.left,
     )
     size, is_final = 0, not any(_exists(call, where, name) for where, name, _ in asked)
     responses = {}
     for where, name, each in asked:
-        found = (
-            _failed_fetch(where.partition, ErrorCode.UNKNOWN_TOPIC_ID)
+        found, cut = (
+            (_failed_fetch(where.partition, ErrorCode.UNKNOWN_TOPIC_ID), 0)
             if name is None
-            else _fetch_partition(call, name, each, left - size, is_first=size == 0)
+            else _fetch_partition(call, request, name, each, left - size, is_first=size == 0)
         )
-        size += len(found["records"]) + found.pop("cut", 0)
+        size += len(found["records"] or b"") + cut
         is_final |= found["errorCode"] not in _NOT_THERE
         responses[where] = found
     return responses, is_final
@@ -163,23 +180,35 @@ def _exists(call: Call, where: Where, name: str | None) -> bool:
     return name is not None and call.serving.catalog.has(TopicPartition(name, where.partition))
 
 
-def _fetch_partition(call: Call, topic: str, asked: Values, left: int, *, is_first: bool) -> Values:
+def _fetch_partition(
+    call: Call,
+    request: fetch_request.FetchRequest,
+    topic: str,
+    asked: fetch_request.FetchPartition,
+    left: int,
+    *,
+    is_first: bool,
+) -> tuple[fetch_response.PartitionData, int]:
+    """Return what a partition has, and how many bytes less than it was allowed to."""
     number, offset = asked["partition"], asked["fetchOffset"]
     log = call.serving.catalog.log(topic, number)
     if log is None:
-        return _failed_fetch(number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return _failed_fetch(number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), 0
     code = check_epoch(log, asked.get("currentLeaderEpoch", NO_EPOCH))
     if code is ErrorCode.FENCED_LEADER_EPOCH and call.version >= _LEADERS_SINCE:
-        leader = {"leaderId": call.serving.catalog.node_id, "leaderEpoch": log.leader_epoch}
-        return {**_failed_fetch(number, code), "currentLeader": leader}
+        failed = _failed_fetch(number, code)
+        failed["currentLeader"] = {
+            "leaderId": call.serving.catalog.node_id, "leaderEpoch": log.leader_epoch
+        }  # fmt: skip
+        return failed, 0
     if code is not ErrorCode.NONE:
-        return _failed_fetch(number, code)
-    is_committed = call.values["isolationLevel"] == _READ_COMMITTED
+        return _failed_fetch(number, code), 0
+    is_committed = request["isolationLevel"] == _READ_COMMITTED
     high = log.high_watermark
     # Of stored data, it is only known after a walk through the whole log.
     is_known = is_committed or call.serving.broker is not None
     stable = log.last_stable_offset if is_known else high
-    result: Values = {
+    result: fetch_response.PartitionData = {
         "partitionIndex": number,
         "errorCode": ErrorCode.NONE,
         "highWatermark": high,
@@ -189,20 +218,19 @@ def _fetch_partition(call: Call, topic: str, asked: Values, left: int, *, is_fir
         "records": b"",
     }
     if not log.log_start_offset <= offset <= high:
-        return _failed_fetch(number, ErrorCode.OFFSET_OUT_OF_RANGE)
+        return _failed_fetch(number, ErrorCode.OFFSET_OUT_OF_RANGE), 0
     most = min(max(asked["partitionMaxBytes"], 0), max(left, 0))
     if offset >= stable or not (most or is_first):
-        return result
+        return result, 0
     zstd = call.version >= _ZSTD_SINCE
     try:
         records = log.read(offset, stable, most, committed=is_committed, first=is_first, zstd=zstd)
     except UnsupportedCompressionError:
-        return _failed_fetch(number, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+        return _failed_fetch(number, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE), 0
     except DamagedBatchError:
-        return _failed_fetch(number, ErrorCode.CORRUPT_MESSAGE)
+        return _failed_fetch(number, ErrorCode.CORRUPT_MESSAGE), 0
     except StorageUnavailableError:
-        return _failed_fetch(number, ErrorCode.KAFKA_STORAGE_ERROR)  # clients ask again
-    result["cut"] = records.cut
+        return _failed_fetch(number, ErrorCode.KAFKA_STORAGE_ERROR), 0  # clients ask again
     result["records"] = b"".join(records.parts) if len(records.parts) != 1 else records.parts[0]
     if is_committed:
         call.budget.charge(len(records.aborted))
@@ -210,23 +238,27 @@ def _fetch_partition(call: Call, topic: str, asked: Values, left: int, *, is_fir
             {"producerId": each.producer_id, "firstOffset": each.first_offset}
             for each in records.aborted
         ]
-    return result
+    return result, records.cut
 
 
 # ListOffsets
 
 
-def list_offsets(call: Call) -> Values:
+def list_offsets(
+    call: Call, request: list_offsets_request.ListOffsetsRequest
+) -> list_offsets_response.ListOffsetsResponse:
     """Return the offset of each time, or of an end of the log."""
-    is_committed = call.values.get("isolationLevel") == _READ_COMMITTED
-    topics = call.values["topics"]
+    is_committed = request.get("isolationLevel") == _READ_COMMITTED
+    topics = request["topics"]
     counts = Counter(
         (topic["name"], asked["partitionIndex"])
         for topic in topics
         for asked in topic["partitions"]
     )
 
-    def offset(topic: str, asked: Values) -> Values:
+    def offset(
+        topic: str, asked: list_offsets_request.ListOffsetsPartition
+    ) -> list_offsets_response.ListOffsetsPartitionResponse:
         if counts[topic, asked["partitionIndex"]] > 1:
             return _failed_offset(asked["partitionIndex"], ErrorCode.INVALID_REQUEST)
         return _offset(call, topic, asked, is_committed=is_committed)
@@ -242,7 +274,9 @@ def list_offsets(call: Call) -> Values:
     }
 
 
-def _offset(call: Call, topic: str, asked: Values, *, is_committed: bool) -> Values:
+def _offset(
+    call: Call, topic: str, asked: list_offsets_request.ListOffsetsPartition, *, is_committed: bool
+) -> list_offsets_response.ListOffsetsPartitionResponse:
     number, timestamp = asked["partitionIndex"], asked["timestamp"]
     if timestamp < EARLIEST_PENDING_UPLOAD or call.version < _SINCE.get(timestamp, 1):
         return _failed_offset(number, ErrorCode.UNSUPPORTED_VERSION)
@@ -287,7 +321,9 @@ def _lookup(log: PartitionLog, timestamp: int, *, is_committed: bool) -> Timesta
 # OffsetForLeaderEpoch
 
 
-def offset_for_leader_epoch(call: Call) -> Values:
+def offset_for_leader_epoch(
+    call: Call, request: offset_for_leader_epoch_request.OffsetForLeaderEpochRequest
+) -> offset_for_leader_epoch_response.OffsetForLeaderEpochResponse:
     """Return where leader epochs end."""
     return {
         "topics": [
@@ -297,12 +333,14 @@ def offset_for_leader_epoch(call: Call) -> Values:
                     _end_of_epoch(call, topic["topic"], asked) for asked in topic["partitions"]
                 ],
             }
-            for topic in call.values["topics"]
+            for topic in request["topics"]
         ]
     }
 
 
-def _end_of_epoch(call: Call, topic: str, asked: Values) -> Values:
+def _end_of_epoch(
+    call: Call, topic: str, asked: offset_for_leader_epoch_request.OffsetForLeaderPartition
+) -> offset_for_leader_epoch_response.EpochEndOffset:
     number = asked["partition"]
     log = call.serving.catalog.log(topic, number)
     if log is None:

@@ -16,19 +16,28 @@ from workbench.errors import CoordinatorError
 from workbench.files.names import TopicPartition
 from workbench.record.message_schema import NULL_UUID
 from workbench.runtime.error_codes import ErrorCode
-from workbench.server.handlers.error_responses import error_response
 from workbench.server.handlers.topics_by_id import key_of, name_of
 from workbench.server.protocol import api_keys as apis
-from workbench.server.serving import BlockingHandler, Call, Values
+from workbench.server.protocol.messages import (
+    offset_commit_request,
+    offset_commit_response,
+    offset_delete_request,
+    offset_delete_response,
+    offset_fetch_request,
+    offset_fetch_response,
+)
+from workbench.server.serving import BlockingHandler, Call
 
 _NO_EPOCH: Final = -1
 _REQUEST_GROUPS_SINCE: Final = 8  # version of OffsetFetch
 _IDS_SINCE: Final = 10
 
 
-def offset_commit(call: Call) -> Values:
+def offset_commit(
+    call: Call, request: offset_commit_request.OffsetCommitRequest
+) -> offset_commit_response.OffsetCommitResponse:
     """Commit offsets for this session."""
-    values = call.values
+    values = request
     topics = [(topic, name_of(call.serving.catalog, topic)) for topic in values["topics"]]
     commits = {
         TopicPartition(name, each["partitionIndex"]): OffsetCommit(
@@ -43,17 +52,14 @@ def offset_commit(call: Call) -> Values:
         if name is not None
         for each in topic["partitions"]
     }
-    try:
-        codes = call.serving.groups.commit(
-            values["groupId"],
-            commits,
-            member_id=values["memberId"],
-            generation=values["generationIdOrMemberEpoch"],
-            group_instance_id=values.get("groupInstanceId"),
-            api_version=call.version,
-        )
-    except CoordinatorError as error:
-        return error_response(call.request, ErrorCode(error.code))
+    codes = call.serving.groups.commit(
+        values["groupId"],
+        commits,
+        member_id=values["memberId"],
+        generation=values["generationIdOrMemberEpoch"],
+        group_instance_id=values.get("groupInstanceId"),
+        api_version=call.version,
+    )
 
     def code_of(name: str | None, number: int) -> ErrorCode:
         if name is None:
@@ -81,14 +87,22 @@ def _epoch(number: int) -> int | None:
     return None if number < 0 else number
 
 
-def offset_fetch(call: Call) -> Values:
+def offset_fetch(
+    call: Call, request: offset_fetch_request.OffsetFetchRequest
+) -> offset_fetch_response.OffsetFetchResponse:
     """Return committed offsets of this session, or those on the disk."""
-    values = call.values
+    values = request
     is_stable = values.get("requireStable", False)
     if call.version < _REQUEST_GROUPS_SINCE:
-        topics, code = _fetch_group(call, values["groupId"], values["topics"], is_stable)
+        named: list[offset_fetch_request.OffsetFetchRequestTopics] | None = None
+        if values["topics"] is not None:
+            named = [
+                {"name": each["name"], "partitionIndexes": each["partitionIndexes"]}
+                for each in values["topics"]
+            ]
+        topics, code = _fetch_group(call, values["groupId"], named, is_stable)
         return {"topics": topics, "errorCode": code}
-    groups = []
+    groups: list[offset_fetch_response.OffsetFetchResponseGroup] = []
     for asked in {each["groupId"]: each for each in values["groups"]}.values():
         member = (asked.get("memberId"), asked.get("memberEpoch", _NO_EPOCH))
         topics, code = _fetch_group(call, asked["groupId"], asked["topics"], is_stable, member)
@@ -99,10 +113,10 @@ def offset_fetch(call: Call) -> Values:
 def _fetch_group(
     call: Call,
     group_id: str,
-    asked: list[Values] | None,
+    asked: list[offset_fetch_request.OffsetFetchRequestTopics] | None,
     require_stable: bool,  # noqa: FBT001 - private
     member: tuple[str | None, int] = (None, _NO_EPOCH),
-) -> tuple[list[Values], ErrorCode]:
+) -> tuple[list[offset_fetch_response.OffsetFetchResponseTopics], ErrorCode]:
     catalog = call.serving.catalog
     wanted, unknown = None, []
     if asked is not None:
@@ -126,10 +140,10 @@ def _fetch_group(
     except CoordinatorError as error:
         return [], ErrorCode(error.code)
     call.budget.charge(len(found), sum(len(each.metadata) for each in found.values()))
-    topics: dict[str, list[Values]] = {}
+    topics: dict[str, list[offset_fetch_response.OffsetFetchResponsePartitions]] = {}
     for where, each in found.items():
         topics.setdefault(where.topic, []).append(_offset(where.partition, each))
-    result = [
+    result: list[offset_fetch_response.OffsetFetchResponseTopics] = [
         {"name": name, "topicId": catalog.topic_id(name), "partitions": each}
         for name, each in topics.items()
         if call.version < _IDS_SINCE or catalog.topic_id(name) != NULL_UUID
@@ -147,7 +161,9 @@ def _fetch_group(
     return result, ErrorCode.NONE
 
 
-def _offset(number: int, fetched: FetchedOffset) -> Values:
+def _offset(
+    number: int, fetched: FetchedOffset
+) -> offset_fetch_response.OffsetFetchResponsePartitions:
     return {
         "partitionIndex": number,
         "committedOffset": fetched.offset,
@@ -159,18 +175,17 @@ def _offset(number: int, fetched: FetchedOffset) -> Values:
     }
 
 
-def offset_delete(call: Call) -> Values:
+def offset_delete(
+    call: Call, request: offset_delete_request.OffsetDeleteRequest
+) -> offset_delete_response.OffsetDeleteResponse:
     """Delete offsets of a group."""
-    topics = call.values["topics"]
+    topics = request["topics"]
     wanted = [
         TopicPartition(topic["name"], each["partitionIndex"])
         for topic in topics
         for each in topic["partitions"]
     ]
-    try:
-        codes = call.broker.groups.service.delete_offsets(call.values["groupId"], wanted)
-    except CoordinatorError as refused:
-        return error_response(call.request, ErrorCode(refused.code))
+    codes = call.broker.groups.service.delete_offsets(request["groupId"], wanted)
     return {
         "errorCode": ErrorCode.NONE,
         "topics": [

@@ -16,10 +16,13 @@ from workbench.record.memory_records import MemoryRecords
 from workbench.runtime.error_codes import ErrorCode, code_of, short
 from workbench.server.broker.broker import as_leaders_see
 from workbench.server.broker.live_log import LiveLog
-from workbench.server.handlers.error_responses import error_response
 from workbench.server.handlers.topics_by_id import key_of, name_of
 from workbench.server.protocol import api_keys as apis
-from workbench.server.serving import BlockingHandler, Call, Values
+from workbench.server.protocol.messages import (
+    produce_request,
+    produce_response,
+)
+from workbench.server.serving import BlockingHandler, Call
 
 _MOST_RECORD_ERRORS: Final = 1000  # that are told of one batch
 _ACKS: Final = {-1, 0, 1}
@@ -29,28 +32,34 @@ _ABORTABLE_SINCE: Final = 11  # knows TRANSACTION_ABORTABLE
 _ADDS_SINCE: Final = 12  # of transaction version 2
 
 
-def produce(call: Call) -> Values:
+def produce(
+    call: Call, request: produce_request.ProduceRequest
+) -> produce_response.ProduceResponse:
     """Append records to partitions; one replica commits what it appends, whatever acks says."""
-    values = call.values
     if call.version < _ONE_BATCH_SINCE:  # 4.0 lists these versions for old librdkafka only
-        return error_response(call.request, ErrorCode.UNSUPPORTED_VERSION)
-    if values["acks"] not in _ACKS:
-        return error_response(call.request, ErrorCode.INVALID_REQUIRED_ACKS)
+        raise ErrorCode.UNSUPPORTED_VERSION.error()
+    if request["acks"] not in _ACKS:
+        raise ErrorCode.INVALID_REQUIRED_ACKS.error()
     return {
         "responses": [
             {
                 **key_of(topic),
                 "partitionResponses": [
-                    _append(call, name_of(call.serving.catalog, topic), each)
+                    _append(call, name_of(call.serving.catalog, topic), each, request)
                     for each in topic["partitionData"]
                 ],
             }
-            for topic in values["topicData"]
+            for topic in request["topicData"]
         ]
     }
 
 
-def _append(call: Call, topic: str | None, asked: Values) -> Values:
+def _append(
+    call: Call,
+    topic: str | None,
+    asked: produce_request.PartitionProduceData,
+    request: produce_request.ProduceRequest,
+) -> produce_response.PartitionProduceResponse:
     if topic is None:
         return _refused(asked["index"], ErrorCode.UNKNOWN_TOPIC_ID)
     where = TopicPartition(topic, asked["index"])
@@ -62,7 +71,7 @@ def _append(call: Call, topic: str | None, asked: Values) -> Values:
     try:
         records = MemoryRecords.copy_of(asked["records"] or b"")
         _check(records, call.version)
-        _check_transaction(call, live, where, records)
+        _check_transaction(call, live, records, (where, request.get("transactionalId")))
         info = live.log.append_as_leader(records, live.leader_epoch)
     except WorkbenchError as error:
         return _failed(where, live, error)
@@ -91,7 +100,10 @@ def _check(records: MemoryRecords, version: int) -> None:
 
 
 def _check_transaction(
-    call: Call, live: LiveLog, where: TopicPartition, records: MemoryRecords
+    call: Call,
+    live: LiveLog,
+    records: MemoryRecords,
+    named: tuple[TopicPartition, str | None],
 ) -> None:
     """Refuse a producer's first transactional batch unless the transaction has the partition.
 
@@ -103,7 +115,7 @@ def _check_transaction(
     ReplicaManager.maybeSendPartitionsToTransactionCoordinator (4.2)
     """
     row = records.batches().rows[0]
-    broker, name = call.broker, call.values["transactionalId"]
+    broker, (where, name) = call.broker, named
     adds = call.version >= _ADDS_SINCE
     if not row["is_transactional"] or not (adds or broker.verifies_transactions):
         return
@@ -129,17 +141,20 @@ def _check_transaction(
         raise code.error(f"{where} is not in the transaction of {name!r}")
 
 
-def _refused(number: int, code: ErrorCode) -> Values:
+def _refused(number: int, code: ErrorCode) -> produce_response.PartitionProduceResponse:
     return {"index": number, "errorCode": code, "baseOffset": -1, "recordErrors": []}
 
 
-def _failed(where: TopicPartition, live: LiveLog, error: WorkbenchError) -> Values:
+def _failed(
+    where: TopicPartition, live: LiveLog, error: WorkbenchError
+) -> produce_response.PartitionProduceResponse:
     """Kafka: ReplicaManager.appendToLocalLog, processFailedRecord (4.2)."""
     is_known = isinstance(error, AppendError | CorruptRecordError | OSError) or hasattr(
         error, "code"
     )
     code = code_of(error) if is_known else ErrorCode.UNKNOWN_SERVER_ERROR
-    result = {**_refused(where.partition, code), "errorMessage": short(str(error))}
+    result = _refused(where.partition, code)
+    result["errorMessage"] = short(str(error))
     if isinstance(error, InvalidRecordError):
         result["logStartOffset"] = live.log_start_offset
         result["recordErrors"] = [

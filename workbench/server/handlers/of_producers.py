@@ -11,31 +11,47 @@ from workbench.coordinator.transactions.serving.listing import TransactionFilter
 from workbench.files.names import topic_name_problem
 from workbench.files.producer_snapshot import ProducerEntry
 from workbench.runtime.error_codes import ErrorCode
-from workbench.server.handlers.topics_by_id import distinct_partitions
 from workbench.server.protocol import api_keys as apis
-from workbench.server.serving import BlockingHandler, Call, Values
+from workbench.server.protocol.messages import (
+    describe_producers_request,
+    describe_producers_response,
+    describe_transactions_request,
+    describe_transactions_response,
+    list_transactions_request,
+    list_transactions_response,
+)
+from workbench.server.serving import BlockingHandler, Call
 
 _NONE: Final = -1
 _NOT_HERE: Final = "This server does not host this topic-partition."
 
 
-def describe_producers(call: Call) -> Values:
+def describe_producers(
+    call: Call, request: describe_producers_request.DescribeProducersRequest
+) -> describe_producers_response.DescribeProducersResponse:
     """Return the producers that partitions know, with their open transactions."""
+    asked: dict[str, dict[int, None]] = {}
+    for topic in request["topics"]:
+        asked.setdefault(topic["name"], {}).update(dict.fromkeys(topic["partitionIndexes"]))
     return {
         "topics": [
             {
-                "name": topic["name"],
-                "partitions": [
-                    _producers(call, topic["name"], number) for number in topic["partitionIndexes"]
-                ],
+                "name": name,
+                "partitions": [_producers(call, name, number) for number in numbers],
             }
-            for topic in distinct_partitions(call.values["topics"], "partitionIndexes")
+            for name, numbers in asked.items()
         ]
     }
 
 
-def _producers(call: Call, topic: str, number: int) -> Values:
-    result: Values = {"partitionIndex": number, "errorCode": ErrorCode.NONE, "activeProducers": []}
+def _producers(
+    call: Call, topic: str, number: int
+) -> describe_producers_response.PartitionResponse:
+    result: describe_producers_response.PartitionResponse = {
+        "partitionIndex": number,
+        "errorCode": ErrorCode.NONE,
+        "activeProducers": [],
+    }
     problem = topic_name_problem(topic)
     if problem is not None:
         code = ErrorCode.INVALID_TOPIC_EXCEPTION
@@ -51,7 +67,7 @@ def _producers(call: Call, topic: str, number: int) -> Values:
     return {**result, "activeProducers": [_producer(each) for each in producers]}
 
 
-def _producer(entry: ProducerEntry) -> Values:
+def _producer(entry: ProducerEntry) -> describe_producers_response.ProducerState:
     return {
         "producerId": entry.producer_id,
         "producerEpoch": entry.producer_epoch,
@@ -66,18 +82,24 @@ def _or(number: int | None) -> int:
     return _NONE if number is None else number
 
 
-def describe_transactions(call: Call) -> Values:
+def describe_transactions(
+    call: Call, request: describe_transactions_request.DescribeTransactionsRequest
+) -> describe_transactions_response.DescribeTransactionsResponse:
     """Return the states of transactional ids."""
     return {
         "transactionStates": [
-            _transaction(call, name) for name in dict.fromkeys(call.values["transactionalIds"])
+            _transaction(call, name) for name in dict.fromkeys(request["transactionalIds"])
         ]
     }
 
 
-def _transaction(call: Call, transactional_id: str) -> Values:
+def _transaction(
+    call: Call, transactional_id: str
+) -> describe_transactions_response.TransactionState:
     code, found = call.serving.transactions.describe_transactions(transactional_id)
-    result: Values = {"errorCode": code, "transactionalId": transactional_id, "topics": []}
+    result: describe_transactions_response.TransactionState = {
+        "errorCode": code, "transactionalId": transactional_id, "topics": []
+    }  # fmt: skip
     if found is None:
         return result
     call.budget.charge(1 + len(found.partitions))
@@ -95,9 +117,11 @@ def _transaction(call: Call, transactional_id: str) -> Values:
     }
 
 
-def list_transactions(call: Call) -> Values:
+def list_transactions(
+    call: Call, request: list_transactions_request.ListTransactionsRequest
+) -> list_transactions_response.ListTransactionsResponse:
     """Return the transactional ids, those that the filters let pass."""
-    values = call.values
+    values = request
     chosen = TransactionFilter(
         frozenset(values["producerIdFilters"]),
         frozenset(values["stateFilters"]),

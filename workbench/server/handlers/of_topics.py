@@ -5,7 +5,8 @@ Kafka: ControllerApis, KafkaApis.handleDeleteRecordsRequest, ConfigAdminManager 
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Final
+from functools import partial
+from typing import Final, TypedDict
 
 from workbench.config.definitions import TOPIC_NAMES
 from workbench.config.internal_topics import HIDDEN_TOPICS
@@ -24,7 +25,21 @@ from workbench.server.handlers.of_configs import (
     TOPIC,
 )
 from workbench.server.protocol import api_keys as apis
-from workbench.server.serving import BlockingHandler, Call, Values
+from workbench.server.protocol.messages import (
+    alter_configs_request,
+    alter_configs_response,
+    create_partitions_request,
+    create_partitions_response,
+    create_topics_request,
+    create_topics_response,
+    delete_records_request,
+    delete_records_response,
+    delete_topics_request,
+    delete_topics_response,
+    incremental_alter_configs_request,
+    incremental_alter_configs_response,
+)
+from workbench.server.serving import BlockingHandler, Call
 
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 _HIGH_WATERMARK: Final = -1
@@ -38,22 +53,34 @@ _RESOURCES: Final = {
 """Types of resources that have configurations."""
 
 
-def _answer(answered: Values, work: Callable[[Values], Values | None], asked: Values) -> Values:
-    """Return the answer to one item of a request, with the error if the work is refused."""
+class _Outcome(TypedDict, total=False):
+    """What a response says of each item of a request."""
+
+    errorCode: int
+    errorMessage: str | None
+
+
+def _outcome(work: Callable[..., object], *arguments: object) -> _Outcome:
+    """Do some work, and return the error if it is refused."""
     try:
-        return {**answered, "errorCode": ErrorCode.NONE, **(work(asked) or {})}
+        work(*arguments)
     except CoordinatorError as refused:
-        return {**answered, "errorCode": refused.code, "errorMessage": refused.problem or None}
+        return {"errorCode": refused.code, "errorMessage": refused.problem or None}
+    return {"errorCode": ErrorCode.NONE}
 
 
-def create_topics(call: Call) -> Values:
+def create_topics(
+    call: Call, request: create_topics_request.CreateTopicsRequest
+) -> create_topics_response.CreateTopicsResponse:
     """Create topics."""
-    asked_topics = call.values["topics"]
+    asked_topics = request["topics"]
     counts = Counter(each["name"] for each in asked_topics)
     call.budget.charge(len(counts) * (1 + len(TOPIC_NAMES)))  # before anything is made
-    validate_only = call.values.get("validateOnly", False)
+    validate_only = request.get("validateOnly", False)
 
-    def created(asked: Values) -> Values:
+    def created(
+        asked: create_topics_request.CreatableTopic,
+    ) -> create_topics_response.CreatableTopicResult:
         if counts[asked["name"]] > 1:
             raise ErrorCode.INVALID_REQUEST.error("Duplicate topic name.")
         count = _partition_count(call, asked)
@@ -62,6 +89,8 @@ def create_topics(call: Call) -> Values:
         topic = topics.create(asked["name"], count, configs, validate_only=validate_only)
         rows = topics.settings.broker.topic_defaults().with_(topic.configs).describe()
         return {
+            "name": asked["name"],
+            "errorCode": ErrorCode.NONE,
             "topicId": NULL_UUID if validate_only else topic.topic_id,
             "numPartitions": count if count > 0 else call.broker.manager.config.num_partitions,
             "replicationFactor": 1,
@@ -76,14 +105,19 @@ def create_topics(call: Call) -> Values:
             ],
         }
 
-    return {
-        "topics": [
-            _answer({"name": each["name"], "configs": []}, created, each) for each in asked_topics
-        ]
-    }
+    def result(
+        asked: create_topics_request.CreatableTopic,
+    ) -> create_topics_response.CreatableTopicResult:
+        try:
+            return created(asked)
+        except CoordinatorError as refused:
+            code, problem = refused.code, refused.problem or None
+        return {"name": asked["name"], "configs": [], "errorCode": code, "errorMessage": problem}
+
+    return {"topics": [result(each) for each in asked_topics]}
 
 
-def _partition_count(call: Call, asked: Values) -> int:
+def _partition_count(call: Call, asked: create_topics_request.CreatableTopic) -> int:
     """Return how many partitions a topic gets: the only broker has each of them.
 
     Kafka: ReplicationControlManager.createTopic (4.2)
@@ -109,46 +143,52 @@ def _partition_count(call: Call, asked: Values) -> int:
     return len(numbers)
 
 
-def delete_topics(call: Call) -> Values:
+def delete_topics(
+    call: Call, request: delete_topics_request.DeleteTopicsRequest
+) -> delete_topics_response.DeleteTopicsResponse:
     """Delete topics, by name or by id."""
-    asked = call.values.get("topics") or [
-        {"name": name, "topicId": NULL_UUID} for name in call.values.get("topicNames", ())
+    asked: list[delete_topics_request.DeleteTopicState] = request.get("topics") or [
+        {"name": name, "topicId": NULL_UUID} for name in request.get("topicNames", ())
     ]
     return {"responses": [_deleted(call, each) for each in asked]}
 
 
-def _deleted(call: Call, asked: Values) -> Values:
+def _deleted(
+    call: Call, asked: delete_topics_request.DeleteTopicState
+) -> delete_topics_response.DeletableTopicResult:
     broker = call.broker
     name, topic_id = asked["name"], asked["topicId"]
     if name is None:
         name = broker.topics.names_by_id.get(topic_id)
         if name is None or topic_id == NULL_UUID:
             return {"name": None, "topicId": topic_id, "errorCode": ErrorCode.UNKNOWN_TOPIC_ID}
-    answered = {"name": name, "topicId": broker.topics.topic_id(name)}
-    return _answer(answered, lambda _: broker.delete_topic(name), asked)
+    topic_id = broker.topics.topic_id(name)  # gone afterwards
+    return {"name": name, "topicId": topic_id, **_outcome(broker.delete_topic, name)}
 
 
-def create_partitions(call: Call) -> Values:
+def create_partitions(
+    call: Call, request: create_partitions_request.CreatePartitionsRequest
+) -> create_partitions_response.CreatePartitionsResponse:
     """Raise numbers of partitions."""
     topics = call.broker.topics
     node = topics.node_id
 
-    def enlarge(asked: Values) -> None:
+    def enlarge(asked: create_partitions_request.CreatePartitionsTopic) -> None:
         assignments = asked["assignments"]
         if assignments is not None and any(each["brokerIds"] != [node] for each in assignments):
             raise ErrorCode.INVALID_REPLICA_ASSIGNMENT.error(f"expected broker {node} alone")
         topics.create_partitions(
-            asked["name"], asked["count"], validate_only=call.values["validateOnly"]
+            asked["name"], asked["count"], validate_only=request["validateOnly"]
         )
 
     return {
-        "results": [
-            _answer({"name": each["name"]}, enlarge, each) for each in call.values["topics"]
-        ]
+        "results": [{"name": each["name"], **_outcome(enlarge, each)} for each in request["topics"]]
     }
 
 
-def delete_records(call: Call) -> Values:
+def delete_records(
+    call: Call, request: delete_records_request.DeleteRecordsRequest
+) -> delete_records_response.DeleteRecordsResponse:
     """Raise log start offsets; retention deletes the files.
 
     Kafka: ReplicaManager.deleteRecordsOnLocalLog (4.2)
@@ -162,14 +202,18 @@ def delete_records(call: Call) -> Values:
                     for each in topic["partitions"]
                 ],
             }
-            for topic in call.values["topics"]
+            for topic in request["topics"]
         ]
     }
 
 
-def _delete_records(call: Call, topic: str, number: int, offset: int) -> Values:
+def _delete_records(
+    call: Call, topic: str, number: int, offset: int
+) -> delete_records_response.DeleteRecordsPartitionResult:
     live = call.broker.topics.log(topic, number)
-    answered = {"partitionIndex": number, "lowWatermark": -1}
+    answered: delete_records_response.DeleteRecordsPartitionResult = {
+        "partitionIndex": number, "lowWatermark": -1
+    }  # fmt: skip
     if live is None:
         return {**answered, "errorCode": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
     if topic in HIDDEN_TOPICS:
@@ -184,25 +228,36 @@ def _delete_records(call: Call, topic: str, number: int, offset: int) -> Values:
     return {**answered, "lowWatermark": low, "errorCode": ErrorCode.NONE}
 
 
-def alter_configs(call: Call) -> Values:
+def alter_configs(
+    call: Call, request: alter_configs_request.AlterConfigsRequest
+) -> alter_configs_response.AlterConfigsResponse:
     """Replace the configurations of topics: those that are not named return to their defaults."""
     topics = call.broker.topics
 
-    def altered(asked: Values) -> dict[str, str | None]:
+    def altered(asked: alter_configs_request.AlterConfigsResource) -> dict[str, str | None]:
         before = dict.fromkeys(topics.configs_of(asked["resourceName"]))
         return {**before, **{each["name"]: each["value"] for each in asked["configs"]}}
 
-    return _alter(call, altered)
+    return {
+        "responses": [
+            _altered(call, each, partial(altered, each), validate_only=request["validateOnly"])
+            for each in request["resources"]
+        ]
+    }
 
 
-def incremental_alter_configs(call: Call) -> Values:
+def incremental_alter_configs(
+    call: Call, request: incremental_alter_configs_request.IncrementalAlterConfigsRequest
+) -> incremental_alter_configs_response.IncrementalAlterConfigsResponse:
     """Set, remove, append to and subtract from the configurations of topics.
 
     Kafka: ConfigurationControlManager.incrementalAlterConfigs (4.2)
     """
     topics = call.broker.topics
 
-    def altered(asked: Values) -> dict[str, str | None]:
+    def altered(
+        asked: incremental_alter_configs_request.AlterConfigsResource,
+    ) -> dict[str, str | None]:
         name = asked["resourceName"]
         own = topics.configs_of(name)
         changes: dict[str, str | None] = {}
@@ -224,7 +279,12 @@ def incremental_alter_configs(call: Call) -> Values:
                 changes[key] = _changed_list(key, operation, own.get(key, default), value)
         return changes
 
-    return _alter(call, altered)
+    return {
+        "responses": [
+            _altered(call, each, partial(altered, each), validate_only=request["validateOnly"])
+            for each in request["resources"]
+        ]
+    }
 
 
 def _changed_list(key: str, operation: int, before: str | None, value: str) -> str:
@@ -246,31 +306,30 @@ def _changed_list(key: str, operation: int, before: str | None, value: str) -> s
     return ",".join(items)
 
 
-def _alter(call: Call, altered: Callable[[Values], dict[str, str | None]]) -> Values:
-    topics = call.broker.topics
+class _Resource(TypedDict):
+    resourceType: int
+    resourceName: str
 
-    def alter(asked: Values) -> None:
-        kind = asked["resourceType"]
+
+def _altered(
+    call: Call,
+    resource: _Resource,
+    changes: Callable[[], dict[str, str | None]],
+    *,
+    validate_only: bool,
+) -> alter_configs_response.AlterConfigsResourceResponse:
+    kind, name = resource["resourceType"], resource["resourceName"]
+
+    def alter() -> None:
         if kind not in _RESOURCES:
             raise ErrorCode.INVALID_REQUEST.error(f"Unknown resource type {kind}")
         if kind != TOPIC:
             raise ErrorCode.INVALID_REQUEST.error(
                 f"{_RESOURCES[kind]} cannot be configured here (expected a topic)"
             )
-        topics.alter_configs(
-            asked["resourceName"], altered(asked), validate_only=call.values["validateOnly"]
-        )
+        call.broker.topics.alter_configs(name, changes(), validate_only=validate_only)
 
-    return {
-        "responses": [
-            _answer(
-                {"resourceType": each["resourceType"], "resourceName": each["resourceName"]},
-                alter,
-                each,
-            )
-            for each in call.values["resources"]
-        ]
-    }
+    return {"resourceType": kind, "resourceName": name, **_outcome(alter)}
 
 
 CHANGES: Final = frozenset(

@@ -12,13 +12,25 @@ from workbench.coordinator.offsets.offset_metadata_manager import OffsetCommit
 from workbench.coordinator.transactions.serving.markers import TxnMarker
 from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
 from workbench.coordinator.transactions.serving.states import TransactionVersion
-from workbench.errors import CoordinatorError
 from workbench.files.names import TopicPartition
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.broker.broker import as_leaders_see
-from workbench.server.handlers.error_responses import error_response
 from workbench.server.protocol import api_keys as apis
-from workbench.server.serving import BlockingHandler, Call, Values
+from workbench.server.protocol.messages import (
+    add_offsets_to_txn_request,
+    add_offsets_to_txn_response,
+    add_partitions_to_txn_request,
+    add_partitions_to_txn_response,
+    end_txn_request,
+    end_txn_response,
+    init_producer_id_request,
+    init_producer_id_response,
+    txn_offset_commit_request,
+    txn_offset_commit_response,
+    write_txn_markers_request,
+    write_txn_markers_response,
+)
+from workbench.server.serving import BlockingHandler, Call
 
 _NO_PRODUCER: Final = -1
 _FENCED_SINCE: Final = {
@@ -42,13 +54,15 @@ def _told(call: Call, code: ErrorCode) -> ErrorCode:
     return code
 
 
-def init_producer_id(call: Call) -> Values:
+def init_producer_id(
+    call: Call, request: init_producer_id_request.InitProducerIdRequest
+) -> init_producer_id_response.InitProducerIdResponse:
     """Give a producer an id and the next epoch."""
-    values = call.values
+    values = request
     name = values["transactionalId"]
     known = values.get("producerId", _NO_PRODUCER), values.get("producerEpoch", -1)
     if (known[0] == _NO_PRODUCER) != (known[1] == -1):
-        return error_response(call.request, ErrorCode.INVALID_REQUEST)
+        raise ErrorCode.INVALID_REQUEST.error("a producer id without its epoch, or the reverse")
     expected = None if known[0] == _NO_PRODUCER else ProducerIdAndEpoch(*known)
     broker = call.broker
     if name is not None:
@@ -61,9 +75,11 @@ def init_producer_id(call: Call) -> Values:
     }
 
 
-def add_partitions_to_txn(call: Call) -> Values:
+def add_partitions_to_txn(
+    call: Call, request: add_partitions_to_txn_request.AddPartitionsToTxnRequest
+) -> add_partitions_to_txn_response.AddPartitionsToTxnResponse:
     """Add partitions to transactions; since version 4 a broker asks for those of its clients."""
-    values = call.values
+    values = request
     if call.version >= _BATCHES_SINCE:
         return {
             "resultsByTransaction": [
@@ -74,16 +90,21 @@ def add_partitions_to_txn(call: Call) -> Values:
                 for each in values["transactions"]
             ]
         }
-    asked = {
+    asked: add_partitions_to_txn_request.AddPartitionsToTxnTransaction = {
         "transactionalId": values["v3AndBelowTransactionalId"],
         "producerId": values["v3AndBelowProducerId"],
         "producerEpoch": values["v3AndBelowProducerEpoch"],
+        "verifyOnly": False,
         "topics": values["v3AndBelowTopics"],
     }
     return {"resultsByTopicV3AndBelow": _add_to_txn(call, asked, TransactionVersion.TV_0)}
 
 
-def _add_to_txn(call: Call, transaction: Values, version: TransactionVersion) -> list[Values]:
+def _add_to_txn(
+    call: Call,
+    transaction: add_partitions_to_txn_request.AddPartitionsToTxnTransaction,
+    version: TransactionVersion,
+) -> list[add_partitions_to_txn_response.AddPartitionsToTxnTopicResult]:
     """Add partitions, or only verify them: all, or none if one of them does not exist."""
     topics, broker = transaction["topics"], call.broker
     asked = [
@@ -104,7 +125,7 @@ def _add_to_txn(call: Call, transaction: Values, version: TransactionVersion) ->
             )
             for where in asked
         }
-    elif transaction.get("verifyOnly"):
+    elif transaction["verifyOnly"]:
         codes = broker.transactions.verify_partitions_in_transaction(*producer, asked)
     else:
         code = broker.transactions.add_partitions_to_transaction(*producer, asked, version)
@@ -124,9 +145,11 @@ def _add_to_txn(call: Call, transaction: Values, version: TransactionVersion) ->
     ]
 
 
-def add_offsets_to_txn(call: Call) -> Values:
+def add_offsets_to_txn(
+    call: Call, request: add_offsets_to_txn_request.AddOffsetsToTxnRequest
+) -> add_offsets_to_txn_response.AddOffsetsToTxnResponse:
     """Add the offsets of a group to a transaction."""
-    values, broker = call.values, call.broker
+    values, broker = request, call.broker
     broker.make_offsets_topic()
     code = broker.transactions.add_offsets_to_transaction(
         values["transactionalId"],
@@ -139,9 +162,9 @@ def add_offsets_to_txn(call: Call) -> Values:
     return {"errorCode": _told(call, code)}
 
 
-def end_txn(call: Call) -> Values:
+def end_txn(call: Call, request: end_txn_request.EndTxnRequest) -> end_txn_response.EndTxnResponse:
     """Commit or abort a transaction."""
-    values = call.values
+    values = request
     ended = call.broker.transactions.end_transaction(
         values["transactionalId"],
         values["producerId"],
@@ -156,9 +179,11 @@ def end_txn(call: Call) -> Values:
     }
 
 
-def txn_offset_commit(call: Call) -> Values:
+def txn_offset_commit(
+    call: Call, request: txn_offset_commit_request.TxnOffsetCommitRequest
+) -> txn_offset_commit_response.TxnOffsetCommitResponse:
     """Commit offsets in a transaction."""
-    values, broker = call.values, call.broker
+    values, broker = request, call.broker
     broker.make_offsets_topic()
     commits = {
         TopicPartition(topic["name"], each["partitionIndex"]): OffsetCommit(
@@ -179,20 +204,17 @@ def txn_offset_commit(call: Call) -> Values:
             offsets_partitions=broker.groups.service.partitions,
         )
         if code is not ErrorCode.NONE:
-            return error_response(call.request, as_leaders_see(code))
-    try:
-        codes = broker.groups.service.commit_transactional(
-            values["groupId"],
-            commits,
-            producer_id=values["producerId"],
-            producer_epoch=values["producerEpoch"],
-            transactional_id=values["transactionalId"],
-            member_id=values.get("memberId", ""),
-            generation=values.get("generationId", -1),
-            group_instance_id=values.get("groupInstanceId"),
-        )
-    except CoordinatorError as refused:
-        return error_response(call.request, ErrorCode(refused.code))
+            raise as_leaders_see(code).error()
+    codes = broker.groups.service.commit_transactional(
+        values["groupId"],
+        commits,
+        producer_id=values["producerId"],
+        producer_epoch=values["producerEpoch"],
+        transactional_id=values["transactionalId"],
+        member_id=values.get("memberId", ""),
+        generation=values.get("generationId", -1),
+        group_instance_id=values.get("groupInstanceId"),
+    )
     return {
         "topics": [
             {
@@ -210,10 +232,12 @@ def txn_offset_commit(call: Call) -> Values:
     }
 
 
-def write_txn_markers(call: Call) -> Values:
+def write_txn_markers(
+    call: Call, request: write_txn_markers_request.WriteTxnMarkersRequest
+) -> write_txn_markers_response.WriteTxnMarkersResponse:
     """Append transaction markers, as an admin who aborts a hanging transaction wants it."""
     codes: dict[int, dict[TopicPartition, ErrorCode]] = {}
-    for each in call.values["markers"]:
+    for each in request["markers"]:
         version = each.get("transactionVersion", _VERSION)
         marker = TxnMarker(
             each["producerId"],
@@ -235,11 +259,14 @@ def write_txn_markers(call: Call) -> Values:
     }
 
 
-def _by_topic(codes: Mapping[TopicPartition, ErrorCode]) -> list[Values]:
-    topics: dict[str, list[Values]] = {}
+def _by_topic(
+    codes: Mapping[TopicPartition, ErrorCode],
+) -> list[write_txn_markers_response.WritableTxnMarkerTopicResult]:
+    topics: dict[str, list[write_txn_markers_response.WritableTxnMarkerPartitionResult]] = {}
     for where, code in codes.items():
-        found = {"partitionIndex": where.partition, "errorCode": code}
-        topics.setdefault(where.topic, []).append(found)
+        topics.setdefault(where.topic, []).append(
+            {"partitionIndex": where.partition, "errorCode": code}
+        )
     return [{"name": name, "partitions": found} for name, found in topics.items()]
 
 

@@ -4,7 +4,7 @@ Kafka: KafkaApis, where an authorizer denies the operation (4.0)
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.handlers.error_responses import error_response
@@ -33,11 +33,11 @@ _CODES: Final[Mapping[int, ErrorCode]] = {
 _OF_RESOURCES: Final = frozenset({apis.ALTER_CONFIGS.key, apis.INCREMENTAL_ALTER_CONFIGS.key})
 
 
-def refuse(call: Call) -> Values:
+def refuse(call: Call, request: Any) -> Values:
     """Return the response of a broker that gives no right to write."""
     key = call.request.api.key
     code = _CODES[key]
-    if key == apis.INIT_PRODUCER_ID.key and call.values["transactionalId"] is not None:
+    if key == apis.INIT_PRODUCER_ID.key and request["transactionalId"] is not None:
         code = _OF_TRANSACTION
     response = error_response(call.request, code)
     if key in _OF_RESOURCES:

@@ -16,6 +16,15 @@ from workbench.inspection.cluster.image import (
     AclEntry,
     StoredCluster,
 )
+from workbench.server.protocol.messages import (
+    describe_acls_response,
+    describe_client_quotas_response,
+)
+from workbench.server.protocol.messages.describe_acls_request import DescribeAclsRequest
+from workbench.server.protocol.messages.describe_client_quotas_request import ComponentData
+from workbench.server.protocol.messages.describe_user_scram_credentials_response import (
+    CredentialInfo,
+)
 
 EXACT, DEFAULT, SPECIFIED = 0, 1, 2
 """How a component of a filter on quotas matches an entity's name."""
@@ -36,17 +45,19 @@ _PERMISSION_CODES: Final = _codes(PERMISSIONS)
 _MECHANISM_CODES: Final = _codes(SCRAM_MECHANISMS)
 
 
-def acl_resources(cluster: StoredCluster, wanted: Mapping[str, Any]) -> list[dict[str, Any]]:
+def acl_resources(
+    cluster: StoredCluster, wanted: DescribeAclsRequest
+) -> list[describe_acls_response.DescribeAclsResource]:
     """Return the ACLs that a DescribeAcls request wants, by resource.
 
     Args:
         cluster: the state.
         wanted: the request's fields.
     """
-    found: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    found: dict[tuple[str, str, str], list[describe_acls_response.AclDescription]] = {}
     for entry in sorted(cluster.acls.values()):
         if _matches_resource(entry, wanted) and _matches_entry(entry, wanted):
-            acl = {
+            acl: describe_acls_response.AclDescription = {
                 "principal": entry.principal,
                 "host": entry.host,
                 "operation": _OPERATION_CODES.get(entry.operation, 0),
@@ -64,7 +75,7 @@ def acl_resources(cluster: StoredCluster, wanted: Mapping[str, Any]) -> list[dic
     ]
 
 
-def _matches_resource(entry: AclEntry, wanted: Mapping[str, Any]) -> bool:
+def _matches_resource(entry: AclEntry, wanted: DescribeAclsRequest) -> bool:
     kind = RESOURCE_TYPES.get(wanted["resourceTypeFilter"])
     pattern = PATTERN_TYPES.get(wanted["patternTypeFilter"])
     name = wanted["resourceNameFilter"]
@@ -81,7 +92,7 @@ def _matches_resource(entry: AclEntry, wanted: Mapping[str, Any]) -> bool:
     return bool(name == entry.resource)
 
 
-def _matches_entry(entry: AclEntry, wanted: Mapping[str, Any]) -> bool:
+def _matches_entry(entry: AclEntry, wanted: DescribeAclsRequest) -> bool:
     return (
         wanted["principalFilter"] in {None, entry.principal}
         and wanted["hostFilter"] in {None, entry.host}
@@ -91,8 +102,8 @@ def _matches_entry(entry: AclEntry, wanted: Mapping[str, Any]) -> bool:
 
 
 def quota_entries(
-    cluster: StoredCluster, components: Iterable[Mapping[str, Any]], *, strict: bool
-) -> list[dict[str, Any]]:
+    cluster: StoredCluster, components: Iterable[ComponentData], *, strict: bool
+) -> list[describe_client_quotas_response.EntryData]:
     """Return the quotas that a DescribeClientQuotas request wants, by entity.
 
     Args:
@@ -101,7 +112,7 @@ def quota_entries(
         strict: whether an entity must have no other types than the components.
     """
     conditions = {each["entityType"]: each for each in components}
-    found: dict[Any, list[dict[str, Any]]] = {}
+    found: dict[Any, list[describe_client_quotas_response.ValueData]] = {}
     for (entity, name), value in sorted(cluster.quotas.items(), key=lambda each: repr(each[0])):
         named = dict(entity)
         is_meant = conditions.keys() <= named.keys() and all(
@@ -118,17 +129,18 @@ def quota_entries(
     ]
 
 
-def _matches_name(name: str | None, component: Mapping[str, Any]) -> bool:
+def _matches_name(name: str | None, component: ComponentData) -> bool:
     how = component["matchType"]
     return bool(
         how == SPECIFIED or (name is None if how == DEFAULT else name == component["match"])
     )
 
 
-def scram_credentials(cluster: StoredCluster) -> dict[str, list[dict[str, int]]]:
+def scram_credentials(cluster: StoredCluster) -> dict[str, list[CredentialInfo]]:
     """Return user → mechanisms and iterations, for a DescribeUserScramCredentials request."""
-    found: dict[str, list[dict[str, int]]] = {}
+    found: dict[str, list[CredentialInfo]] = {}
     for (user, mechanism), iterations in sorted(cluster.scram_users.items()):
-        known = {"mechanism": _MECHANISM_CODES.get(mechanism, 0), "iterations": iterations}
-        found.setdefault(user, []).append(known)
+        found.setdefault(user, []).append(
+            {"mechanism": _MECHANISM_CODES.get(mechanism, 0), "iterations": iterations}
+        )
     return found

@@ -3,36 +3,29 @@
 Kafka: TopicIdPartition, MetadataCache.getTopicName (4.2)
 """
 
-from collections.abc import Iterable
+from typing import NotRequired, TypedDict
 
 from workbench.record.message_schema import NULL_UUID
 from workbench.server.logs.catalog import TopicCatalog
-from workbench.server.serving import Values
 
 
-def name_of(catalog: TopicCatalog, topic: Values) -> str | None:
+class NamedTopic(TypedDict):
+    """What names a topic in a request, and in its response."""
+
+    name: NotRequired[str]
+    topicId: NotRequired[str]
+
+
+def name_of(catalog: TopicCatalog, topic: NamedTopic) -> str | None:
     """Return the name of a topic in a request; None if no topic has its id."""
-    if "topicId" not in topic:
-        name: str = topic["topic"] if "topic" in topic else topic["name"]
-        return name
-    if topic["topicId"] == NULL_UUID:
-        return None
-    return catalog.names_by_id.get(topic["topicId"])
+    return name_by_id(catalog, topic["topicId"]) if "topicId" in topic else topic["name"]
 
 
-def key_of(topic: Values) -> Values:
+def name_by_id(catalog: TopicCatalog, topic_id: str) -> str | None:
+    """Return the name of the topic that has an id."""
+    return None if topic_id == NULL_UUID else catalog.names_by_id.get(topic_id)
+
+
+def key_of(topic: NamedTopic) -> NamedTopic:
     """Return what names a topic of a request in the response."""
-    return {field: topic[field] for field in ("topicId", "topic", "name") if field in topic}
-
-
-def distinct_partitions(topics: Iterable[Values], field: str) -> list[Values]:
-    """Return topics with the numbers of their partitions, each topic and each number once.
-
-    Args:
-        topics: of a request.
-        field: of a topic, with the numbers.
-    """
-    found: dict[str, dict[int, None]] = {}
-    for topic in topics:
-        found.setdefault(topic["name"], {}).update(dict.fromkeys(topic[field]))
-    return [{"name": name, field: list(numbers)} for name, numbers in found.items()]
+    return {"topicId": topic["topicId"]} if "topicId" in topic else {"name": topic["name"]}

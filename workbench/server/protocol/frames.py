@@ -9,6 +9,7 @@ Kafka: RequestHeader, ResponseHeader, NetworkReceive (4.0)
 """
 
 import struct
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from workbench.errors import CorruptRecordError
@@ -109,7 +110,7 @@ def _skip_tagged_fields(frame: bytes, at: int) -> int:
 
 
 def response_frame(
-    api: Api, version: int, correlation_id: int, values: dict[str, Any]
+    api: Api, version: int, correlation_id: int, values: Mapping[str, Any]
 ) -> list[bytes]:
     """Return the parts of a response's frame, which are sent one after the other.
 

@@ -6,7 +6,7 @@ Kafka: RequestChannel, the request log of RequestConvertToJson (4.0)
 import itertools
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, overload
 
@@ -31,7 +31,7 @@ _PARTITION_LISTS: Final = ("partitions", "partitionResponses")
 _GROUPS: Final = ("groupId", "key", "transactionalId")
 _GROUP_LISTS: Final = ("groups", "coordinatorKeys", "transactionalIds")
 
-Values = dict[str, Any]
+Values = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

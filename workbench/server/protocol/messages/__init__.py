@@ -1,0 +1,1 @@
+"""Requests and responses as mypy sees them; `make messages` writes it."""

@@ -1,0 +1,9 @@
+"""UnregisterBrokerRequest in versions 0; `make messages` writes it."""
+
+from typing import TypedDict
+
+
+class UnregisterBrokerRequest(TypedDict):
+    """Kafka: UnregisterBrokerRequestData (4.3)."""
+
+    brokerId: int
