@@ -8,11 +8,16 @@ After SaslHandshake v0 the token is the next frame, without a header, and so is 
 Kafka: SaslServerAuthenticator, PlainSaslServer (4.2)
 """
 
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.protocol.api_keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from workbench.server.protocol.frames import SIZE, Request, read_request, response_frame
+from workbench.server.protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
+from workbench.server.protocol.messages.sasl_authenticate_response import SaslAuthenticateResponse
+from workbench.server.protocol.messages.sasl_handshake_request import SaslHandshakeRequest
+from workbench.server.protocol.messages.sasl_handshake_response import SaslHandshakeResponse
 from workbench.server.security import Passwords
 
 PLAIN: Final = "PLAIN"
@@ -63,22 +68,26 @@ class SaslAuthenticator:
         if request.api is SASL_HANDSHAKE and self._handshake_version is None:
             return self._handshake(request)
         if request.api is SASL_AUTHENTICATE and self._handshake_version is not None:
-            problem = self._authenticate(request.values["authBytes"])
-            values: dict[str, Any] = {"errorCode": ErrorCode.NONE, "errorMessage": None}
-            if problem is not None:
-                code = ErrorCode.SASL_AUTHENTICATION_FAILED
-                values = {"errorCode": code, "errorMessage": problem}
-            return Answer(_frame(request, {**values, "authBytes": b""}), problem)
+            token: SaslAuthenticateRequest = request.values
+            problem = self._authenticate(token["authBytes"])
+            is_right = problem is None
+            values: SaslAuthenticateResponse = {
+                "errorCode": ErrorCode.NONE if is_right else ErrorCode.SASL_AUTHENTICATION_FAILED,
+                "errorMessage": problem,
+                "authBytes": b"",
+            }
+            return Answer(_frame(request, values), problem)
         return Answer([], f"{request.api.name} before the client has said who it is")
 
     def _handshake(self, request: Request) -> Answer:
-        mechanism = request.values["mechanism"]
-        if mechanism == PLAIN:
+        asked: SaslHandshakeRequest = request.values
+        values: SaslHandshakeResponse = {"errorCode": ErrorCode.NONE, "mechanisms": [PLAIN]}
+        if asked["mechanism"] == PLAIN:
             self._handshake_version = request.version
-            return Answer(_frame(request, {"errorCode": ErrorCode.NONE, "mechanisms": [PLAIN]}))
-        code = ErrorCode.UNSUPPORTED_SASL_MECHANISM
-        parts = _frame(request, {"errorCode": code, "mechanisms": [PLAIN]})
-        return Answer(parts, f"SASL mechanism {mechanism!r} (expected {PLAIN})")
+            return Answer(_frame(request, values))
+        values["errorCode"] = ErrorCode.UNSUPPORTED_SASL_MECHANISM
+        problem = f"SASL mechanism {asked['mechanism']!r} (expected {PLAIN})"
+        return Answer(_frame(request, values), problem)
 
     def _authenticate(self, token: bytes) -> str | None:
         """Return why a token is refused; None if it is right.
@@ -105,5 +114,5 @@ class SaslAuthenticator:
         return None
 
 
-def _frame(request: Request, values: dict[str, Any]) -> list[bytes]:
+def _frame(request: Request, values: Mapping[str, Any]) -> list[bytes]:
     return response_frame(request.api, request.version, request.correlation_id, values)

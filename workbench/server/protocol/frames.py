@@ -32,7 +32,7 @@ class Request(NamedTuple):
         version: of its messages.
         correlation_id: repeated in the response.
         client_id: as the client names itself; None: it does not.
-        values: fields by Kafka's names.
+        values: fields by Kafka's names: a class of `server.protocol.messages`.
         items: how many elements its arrays have together.
     """
 
@@ -40,7 +40,7 @@ class Request(NamedTuple):
     version: int
     correlation_id: int
     client_id: str | None
-    values: dict[str, Any]
+    values: Any
     items: int
 
 
