@@ -20,6 +20,7 @@ from formats import FORMATS, Example, Format
 import workbench as wb
 from workbench.inspection.bytes.fields import Field, explain_batch
 from workbench.inspection.bytes.file_fields import file_window
+from workbench.inspection.entries import FileEntry
 from workbench.layout import attributes
 from workbench.layout.control_records import CONTROL_TYPE_NAMES
 from workbench.layout.structure import place, width
@@ -128,7 +129,7 @@ def example_text(example: Example) -> str:
 def fields(path: Path, example: Example) -> list[tuple[Field, bytes]]:
     """Return the fields of an example, each with its bytes; those of a compressed part last."""
     if example.stop is not None:
-        data, found = file_window(str(path), example.start, example.stop)
+        data, found = file_window(FileEntry(path.name, str(path)), example.start, example.stop)
         return [(each, data[each.position :][: each.size]) for each in found]
     partition = wb.open_log_directory(path.parents[1])[path.parent.name]
     (segment,) = [each for each in partition.segments if each.path == str(path)]

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from workbench.config.internal_topics import METADATA_TOPIC
 from workbench.errors import LogDirectoryError, WorkbenchError
-from workbench.file_system.mounts import absolute, files_at, is_uri, real
+from workbench.file_system.mounts import THIS_MACHINE, Files, absolute, is_uri, real
 from workbench.files.names import TopicPartition
 from workbench.inspection.brokers import NO_ID, listings_by_broker
 from workbench.inspection.facts.html import Cell, table_html
@@ -25,7 +25,7 @@ from workbench.inspection.listing import (
     require_logs,
 )
 from workbench.loaders.partition import Partition
-from workbench.loaders.remote import all_mounted, mounted
+from workbench.loaders.remote import all_opened, opened
 from workbench.loaders.scan.plan import choose_partitions
 from workbench.loaders.scan.scan_options import takes_scan_options
 from workbench.loaders.topic import Topic
@@ -88,8 +88,18 @@ def open_log_directory(
         MissingDependencyError: keys are given, and cryptography is not installed.
         OSError: a directory cannot be listed.
     """
-    given = all_mounted(os.fspath(each) for each in several(paths))
-    listing = list_log_directories(given, Partition)
+    return _opened(paths, remote, remote_keys, THIS_MACHINE)
+
+
+def _opened(
+    paths: StrPath | Iterable[StrPath],
+    remote: StrPath | None,
+    remote_keys: Mapping[str, StrPath] | None,
+    fs: Files,
+) -> "LogDirectory":
+    """See `open_log_directory`; ``fs`` is what was opened there before."""
+    given, fs = all_opened((os.fspath(each) for each in several(paths)), fs)
+    listing = list_log_directories(given, Partition, fs=fs)
     for root in listing.roots:
         if not root.is_log_directory and (reason := root.nothing_here) is not None:
             raise LogDirectoryError(opened_paths(Listing((root,), {}))[0], reason)
@@ -101,7 +111,7 @@ def open_log_directory(
     if remote is not None:
         from workbench.inspection.remote_tier.tier import attach_remote_tier
 
-        attach_remote_tier(listing, mounted(os.fspath(remote)), keys)
+        attach_remote_tier(listing, *opened(os.fspath(remote), fs), keys)
     return LogDirectory(listing, remote=remote, remote_keys=keys)
 
 
@@ -275,8 +285,9 @@ def serve(
     if not all(is_uri(root.path) or os.path.isabs(root.path) for root in opened.roots):
         # A server outlives a chdir.
         opened = opened.listed_again([absolute(root.path) for root in opened.roots])
-    far = [root.path for root in opened.roots if writable and files_at(root.path) is not None]
-    if far:
+    fs = opened.listing.fs
+    far = [root.path for root in opened.roots if fs.at(root.path) is not None]
+    if writable and far:
         raise LogDirectoryError(far[0], "nothing is written there; serve it without writable")
     if writable and opened.tier:
         where = os.fspath(opened.tier["remote"])
@@ -342,7 +353,7 @@ class LogDirectory(Mapping[str, Partition]):
         if is_tier_read_again and self._remote is not None:
             from workbench.inspection.remote_tier.tier import attach_remote_tier
 
-            attach_remote_tier(listing, mounted(os.fspath(self._remote)), self._keys())
+            attach_remote_tier(listing, *opened(os.fspath(self._remote), listing.fs), self._keys())
         return LogDirectory(listing, remote=self._remote, remote_keys=self._remote_keys)
 
     def _keys(self) -> dict[str, str]:
@@ -358,7 +369,7 @@ class LogDirectory(Mapping[str, Partition]):
             As `open_log_directory`.
         """
         again = opened_paths(self.listing) if paths is None else paths
-        return open_log_directory(again, **self.tier)
+        return _opened(again, self._remote, self._remote_keys, self.listing.fs)
 
     def __getitem__(self, name: str | tuple[str, int]) -> Partition:
         """Return a partition, ``logs["orders-0"]`` or ``logs["orders", 0]``; or a `Topic`.
@@ -627,7 +638,7 @@ class LogDirectory(Mapping[str, Partition]):
         chosen = [self[name] for name in several(partitions or self._served())]
         moment = time_or_now(now)
         found: dict[str, Explanation] = {}
-        with open_dry(self.listing.log_directories, config, moment, kafka) as dry:
+        with open_dry(self.listing.log_directories, config, moment, kafka, self.listing.fs) as dry:
             explainer = Explainer(dry, moment)
             for partition in chosen:
                 try:
@@ -774,6 +785,7 @@ class LogDirectory(Mapping[str, Partition]):
             self.listing.log_directories,
             config,
             topic_configs=topic_configs,
+            fs=self.listing.fs,
             node_id=node_id,
             cluster_id=cluster_id,
             now=ms_of(now),
@@ -830,6 +842,7 @@ class LogDirectory(Mapping[str, Partition]):
             self.listing.log_directories,
             settings.broker,
             topic_configs=settings.topic_configs,
+            fs=self.listing.fs,
             node_id=node_id,
             cluster_id=cluster_id,
             now=ms_of(now),

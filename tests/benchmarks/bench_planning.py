@@ -17,7 +17,9 @@ from typing import Any, Final
 
 from tests.benchmarks.measure import table
 from tests.spark.simulated_bucket import KINDS, PREFIX, Bucket
-from workbench.spark_source.source import KafkaLogSource
+from workbench.spark_source.options import parse_options
+from workbench.spark_source.plan.planning import Plan
+from workbench.spark_source.tasks.reading import TaskPartition
 
 PARTITION: Final = 250  # segments
 SEGMENT: Final = 400_000_000  # bytes
@@ -38,14 +40,10 @@ def measure(files: int, level: str) -> Measured:
     """Return what planning takes in this process, which has planned nothing before."""
     segments = files // len(KINDS)
     partitions = max(1, segments // PARTITION)
-    for place in ("workbench.spark_source.plan.planning", "workbench.spark_source.planning"):
-        if planning := sys.modules.get(place):  # an older one is elsewhere
-            vars(planning)["all_mounted"] = tuple  # the bucket is no real one
     bucket = Bucket(partitions, segments // partitions, SEGMENT)
-    source = KafkaLogSource({"path": PREFIX, "kafka.isolation.level": level})
-    reader = source.reader(source.schema())
+    options = parse_options({"path": PREFIX, "kafka.isolation.level": level})
     start, start_cpu = time.perf_counter(), time.process_time()
-    tasks = reader.partitions()
+    tasks = [TaskPartition(task) for task in Plan(options, fs=bucket.fs).batch_tasks()]
     seconds, cpu = time.perf_counter() - start, time.process_time() - start_cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
     return {

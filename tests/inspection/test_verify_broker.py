@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.kafka_broker import Broker, compile_java, run_java
+from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import worst
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.verify.segments.log_pass import read_log
@@ -50,7 +51,7 @@ def test_bytes_that_a_broker_leaves_behind_the_last_batch_bury_the_next_one(tmp_
     assert "writes the next batch after them, where no reader reaches it" in found.broker
     with broker:
         assert run_java(VERSION, "Send", broker.bootstrap, classes=classes).stdout == "1\n"
-    reading = read_log(str(log), 0)
+    reading = read_log(FileEntry(log.name, str(log)), 0)
     assert log.read_bytes().startswith(whole + bytes(11))
     # A rescue gets there; a reader that follows the sizes does not.
     assert [shown.problem.position for shown in reading.left_out] == [len(whole)]

@@ -24,6 +24,7 @@ from workbench.files.indexes.transaction_index import TransactionIndex
 from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.meta_properties import MetaProperties
 from workbench.files.partition_metadata import PartitionMetadata
+from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding
 from workbench.inspection.verify.segments.batches import verify_log
 from workbench.inspection.verify.segments.indexes import OffsetIndexCheck, TimeIndexCheck
@@ -54,7 +55,9 @@ def directory(golden: Golden, tmp_path: Path) -> Path:
 
 
 def place_of(path: Path, base_offset: int = BASE) -> Place:
-    return Place(str(path), base_offset, None, 0, PartitionSituation("clean", 64))
+    return Place(
+        FileEntry(path.name, str(path)), base_offset, None, 0, PartitionSituation("clean", 64)
+    )
 
 
 def of_log(path: Path, base_offset: int = BASE) -> list[Finding]:
@@ -130,7 +133,7 @@ def test_every_flipped_bit_of_an_offset_index_is_found_or_leads_to_the_same_batc
     for position, data in corrupt.every_flip(whole):
         index = OffsetIndex.decode(data, BASE, strict=False)
         check = OffsetIndexCheck(index)
-        reading = read_log(str(log), BASE, checks=[check])
+        reading = read_log(FileEntry(log.name, str(log)), BASE, checks=[check])
         if list(check.findings(str(path), reading, place_of(log), is_complete=True)):
             continue
         harmless += 1

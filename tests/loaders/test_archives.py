@@ -21,7 +21,6 @@ from tests.golden.cases import open_case
 from workbench.cli.main import main
 from workbench.errors import LogDirectoryError
 from workbench.file_system.archives import unpacking
-from workbench.file_system.source import FileSource
 
 _FOLDER = "orders-0"
 _LOG = f"{0:020}.log"
@@ -284,8 +283,8 @@ def test_a_sparse_member_is_read_run_by_run(tmp_path: Path) -> None:
     pairs = [(number * step, 8) for number in range(count)]
     data = b"".join(number.to_bytes(8, "big") for number in range(count))
     path = _with_a_map(tmp_path / "sparse.tar", pairs, data, count * step)
-    wb.open_log_directory(path)
-    with FileSource(f"{path}/{_FOLDER}/{_LOG}") as source:
+    (segment,) = wb.open_log_directory(path)[_FOLDER].segments
+    with segment.open() as source:
         assert source.size == count * step
         start = time.process_time()
         for number in range(0, count, 10):

@@ -210,8 +210,8 @@ def test_a_range_is_planned_without_reading(logs: list[Path], tmp_path: Path) ->
 
 
 def test_a_segment_in_a_bucket_stays_whole_without_an_index() -> None:
-    Bucket(partitions=1, segments=1, size=1_600_000)
-    (partition,) = list_log_directories([PREFIX]).partitions.values()
+    bucket = Bucket(partitions=1, segments=1, size=1_600_000)
+    (partition,) = list_log_directories([PREFIX], fs=bucket.fs).partitions.values()
     (read,) = segments_within(partition, LOWEST, HIGHEST)
     assert len(byte_ranges(read, 400_000)) == 4
     del read.segment.files["index"]

@@ -21,11 +21,10 @@ from tests.s3_server import S3Server, s3_server
 from widgets import LogExplorer
 from workbench.cli.main import main
 from workbench.errors import LogDirectoryError
-from workbench.file_system.mounts import files_at
-from workbench.file_system.read_cache import LARGE
+from workbench.file_system.read_cache import LARGE, CachedFiles
 from workbench.file_system.source import FileSource
-from workbench.inspection.listing import list_log_directories
-from workbench.loaders.remote import mounted
+from workbench.inspection.listing import Listing, list_log_directories
+from workbench.loaders.remote import opened
 from workbench.loaders.scan.plan import IsolationLevel
 from workbench.loaders.scan.scan import CorruptDataWarning
 
@@ -53,6 +52,11 @@ def uri(server: S3Server, logs: Path) -> str:
     """Return the URI of the same log directory."""
     server.put_folder("logs", "broker-1", logs)
     return server.uri("logs/broker-1")
+
+
+def _listed(uri: str) -> Listing:
+    path, fs = opened(uri)
+    return list_log_directories(path, fs=fs)
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +98,7 @@ def test_a_directory_of_1000_partitions_is_listed_by_the_thousand_files(
 
 
 def test_a_partition_that_is_listed_anew_asks_again(server: S3Server, thousand: str) -> None:
-    listing = list_log_directories(mounted(thousand))
+    listing = _listed(thousand)
     partition = listing.partitions["topic-7"]
     before = partition.names
     server.put("many", {f"broker-1/topic-7/{9:020}.log": b""})
@@ -105,8 +109,8 @@ def test_a_partition_that_is_listed_anew_asks_again(server: S3Server, thousand: 
 
 def test_a_tree_has_every_folder_even_an_empty_one(server: S3Server) -> None:
     server.put("tree", {"a/b/c": b"12", "a/d/": b"", "a/e": b"1", "a/b/f/g": b"", "ab/x": b""})
-    path = mounted(server.uri("tree/a"))
-    files = files_at(path)
+    path, fs = opened(server.uri("tree/a"))
+    files = fs.at(path)
     assert files is not None
     found = {
         folder: sorted((each.name, each.is_folder, each.size) for each in entries)
@@ -123,13 +127,13 @@ def test_a_tree_has_every_folder_even_an_empty_one(server: S3Server) -> None:
 def test_going_through_a_file_takes_one_request_per_8_mib(server: S3Server) -> None:
     data = np.random.default_rng(7).bytes(2 * LARGE + 12345)
     server.put("large", {"file": data})
-    path = mounted(server.uri("large/file"))
+    path, fs = opened(server.uri("large/file"))
     server.requests.clear()
-    with FileSource(path) as source:
+    with FileSource(path, fs) as source:
         got = [source.read(at, 4 << 20).tobytes() for at in range(0, source.size, 4 << 20)]
     assert b"".join(got) == data
     assert server.reads == 3
-    with FileSource(path) as source:  # what was read is kept
+    with FileSource(path, fs) as source:  # what was read is kept
         assert source.read(5, 100).tobytes() == data[5:105]
     assert server.reads == 3
 
@@ -137,7 +141,7 @@ def test_going_through_a_file_takes_one_request_per_8_mib(server: S3Server) -> N
 def test_small_reads_far_apart_do_not_fetch_what_is_between(server: S3Server) -> None:
     data = np.random.default_rng(8).bytes(LARGE)
     server.put("large", {"other": data})
-    with FileSource(mounted(server.uri("large/other"))) as source:
+    with FileSource(*opened(server.uri("large/other"))) as source:
         for at in (LARGE - 10, 5, LARGE // 2 - 50):
             assert source.read(at, 100).tobytes() == data[at : at + 100]
         cut = source.read((1 << 18) - 10, 20).tobytes()  # on two blocks
@@ -221,17 +225,17 @@ def test_a_file_that_vanishes_or_shrinks_after_the_listing_is_a_finding(
 ) -> None:
     for name in ("txn-a-0", "txn-a-1"):
         server.put_folder("logs", f"changing/{name}", logs / name)
-    opened = wb.open_log_directory(server.uri("logs/changing"))
-    whole = opened.scan(topics="txn-a").to_arrow().num_rows
+    first = wb.open_log_directory(server.uri("logs/changing"))
+    whole = first.scan(topics="txn-a").to_arrow().num_rows
     again = wb.open_log_directory(server.uri("logs/changing"))
     gone, cut = (f"changing/txn-a-{number}/{0:020}.log" for number in (0, 1))
     _ = [partition.segments for partition in again.values()]
     server.backend().delete_object("logs", gone)
     data = (logs / "txn-a-1" / f"{0:020}.log").read_bytes()
     server.put("logs", {cut: data[:-1]})
-    files = files_at("s3://logs")
-    assert files is not None
-    files.forget()  # type: ignore[attr-defined]  # as after a few seconds
+    files = again.listing.fs.at("s3://logs/changing")
+    assert isinstance(files, CachedFiles)
+    files.forget()  # as after a few seconds
     with pytest.warns(CorruptDataWarning):
         table = again.scan(topics="txn-a").to_arrow()
     assert 0 < table.num_rows < whole
@@ -261,7 +265,7 @@ def test_a_server_that_stops_answering_is_named_and_never_a_clean_result(logs: P
         ("s3://a/b?scheme=http&endpoint_override=127.0.0.1:1", "the server cannot be reached"),
         ("s3://me:top/secret@logs/b?SERVER", "a slash in a secret key must be written as %2F"),
         ("s3://logs/b?SERVER&retries=9", "unknown option retries"),
-        ("s3://logs/b?endpoint_override=127.0.0.1:1", "opened at another endpoint"),
+        ("s3://logs/b?scheme=http&endpoint_override=127.0.0.1:1", "the server cannot be reached"),
         ("s3:///logs", "no bucket is named"),
         ("gopher://logs/b", r"unknown scheme gopher:// \(expected s3://"),
         ("ftp://logs/b", "unknown scheme ftp"),
@@ -270,10 +274,10 @@ def test_a_server_that_stops_answering_is_named_and_never_a_clean_result(logs: P
         ("file:///nowhere/at/all", "there is no such file or directory"),
     ],
 )
+@pytest.mark.usefixtures("uri")
 def test_a_place_that_cannot_be_opened_is_named_with_the_reason(
-    server: S3Server, uri: str, place: str, words: str
+    server: S3Server, place: str, words: str
 ) -> None:
-    mounted(uri)
     with pytest.raises(LogDirectoryError, match=words) as caught:
         wb.open_log_directory(place.replace("SERVER", server.query))
     assert "secret@" not in str(caught.value)
@@ -287,7 +291,7 @@ def test_a_file_uri_is_a_path(logs: Path, tmp_path: Path) -> None:
 
 def test_the_next_8_mib_are_fetched_while_these_are_used(server: S3Server) -> None:
     server.put("large", {"ahead": bytes(3 * LARGE)})
-    with FileSource(mounted(server.uri("large/ahead"))) as source:
+    with FileSource(*opened(server.uri("large/ahead"))) as source:
         server.requests.clear()
         source.read(0, 4 << 20)
         deadline = time.monotonic() + 10
@@ -413,9 +417,9 @@ def test_a_body_that_is_shorter_than_asked_for_is_an_error_not_zeros(logs: Path)
     data = (logs / "txn-a-0" / name).read_bytes()
     names = (f"short/t-0/{name}",)
     with bucket(names=names, data=data, sent=len(data) // 2) as query:
-        path = mounted(f"s3://bodies/short?{query}")
+        path, fs = opened(f"s3://bodies/short?{query}")
         with (
-            FileSource(f"{path}/t-0/{name}") as source,
+            FileSource(f"{path}/t-0/{name}", fs) as source,
             pytest.raises(OSError, match="short/t-0"),
         ):
             source.read(0, len(data))

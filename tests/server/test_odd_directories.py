@@ -15,7 +15,7 @@ from tests.server.conftest import SHOP
 from tests.server.consumers import consuming, poll_until
 from tests.trees import snapshot
 from workbench.errors import ServerError
-from workbench.file_system.mounts import RemoteEntry, mount
+from workbench.file_system.mounts import THIS_MACHINE, RemoteEntry, with_mount
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.remote_tier.aiven_files import BytesFile
@@ -208,8 +208,8 @@ class FailingFiles:
 
 def test_a_client_waits_for_a_server_that_fails_instead_of_skipping_records() -> None:
     files = FailingFiles(DAMAGED)
-    mount("failing://logs", files)
-    listing = list_log_directories("failing://logs")
+    fs = with_mount(THIS_MACHINE, "failing://logs", files)
+    listing = list_log_directories("failing://logs", fs=fs)
     told: list[Finding | str] = []
     served = ServedLog(listing.partitions["healthy-0"], told.append)
     assert served.high_watermark == 72

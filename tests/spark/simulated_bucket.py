@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from tests import naive
-from workbench.file_system.mounts import RemoteEntry, RemoteFile, mount
+from workbench.file_system.mounts import THIS_MACHINE, RemoteEntry, RemoteFile, with_mount
 from workbench.layout.index_entries import OFFSET_ENTRY
 
 PREFIX: Final = "simulated://bucket/broker-1"
@@ -81,6 +81,7 @@ class Bucket:
         asked: requests by kind: "list", "head", "open" and "read".
         bytes_read: bytes that "read" returned.
         file_count: files in all.
+        fs: what reads it.
     """
 
     def __init__(self, partitions: int, segments: int, size: int) -> None:
@@ -90,7 +91,7 @@ class Bucket:
         self._folders = [f"events-{number}" for number in range(partitions)]
         self._segments = segments
         self._size = size
-        mount(PREFIX, self)
+        self.fs = with_mount(THIS_MACHINE, "simulated://bucket", self)
 
     def open(self, path: str) -> RemoteFile:
         """Open a `.log` or `.index`; the other files cannot be read."""

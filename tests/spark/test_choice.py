@@ -10,7 +10,7 @@ import pytest
 
 import workbench as wb
 from tests.comparison.replicas import run, write_replica
-from tests.spark.simulated_bucket import PREFIX, Bucket
+from tests.s3_server import s3_server
 from tests.spark.tasks import Load, rows
 from workbench.errors import LogDirectoryError
 from workbench.spark_source.options import parse_options
@@ -106,11 +106,13 @@ def test_a_folder_whose_name_looks_like_a_pattern_is_itself(tmp_path: Path) -> N
 
 
 def test_a_pattern_in_a_bucket_is_matched_by_listing_it() -> None:
-    bucket = Bucket(partitions=3, segments=2, size=1 << 20)
-    asked = bucket.asked.total()
-    found = parse_options({"path": f"{PREFIX}/events-[02]"}).paths
-    assert found == (f"{PREFIX}/events-0", f"{PREFIX}/events-2")
-    assert bucket.asked.total() <= asked + 3
+    with s3_server() as server:
+        server.put("bucket", {f"broker-1/events-{at}/{0:020}.log": b"" for at in range(3)})
+        place, _, query = server.uri("bucket/broker-1").partition("?")
+        server.requests.clear()
+        found = parse_options({"path": f"{place}/events-[02]?{query}"}).paths
+        assert found == (f"{place}/events-0?{query}", f"{place}/events-2?{query}")
+        assert len(server.requests) <= 5
     with pytest.raises(LogDirectoryError, match="a bucket or server cannot be a pattern"):
         parse_options({"path": "s3://backup-*/logs"})
 

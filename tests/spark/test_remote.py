@@ -12,7 +12,7 @@ from tests.golden.cases import open_case
 from tests.s3_server import s3_server
 from tests.spark.tasks import Load, rows
 from workbench.errors import LogDirectoryError
-from workbench.loaders.remote import mounted
+from workbench.loaders.remote import opened
 
 pytestmark = pytest.mark.spark
 
@@ -68,4 +68,4 @@ def test_spark_reads_from_s3(spark: Any, bucket: str, logs: Path) -> None:
 def test_credentials_are_no_part_of_a_path(bucket: str) -> None:
     path, _, query = bucket.partition("?")
     with_secret = path.replace("s3://", "s3://me:secret@")
-    assert mounted(f"{with_secret}?{query}") == path
+    assert opened(f"{with_secret}?{query}")[0] == path

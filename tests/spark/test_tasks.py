@@ -207,19 +207,20 @@ def test_tasks_find_the_markers_that_decide_their_own_batches(
 @pytest.mark.parametrize("level", ["read_uncommitted", "read_committed"])
 def test_a_job_over_a_bucket_is_planned_by_its_listing_alone(level: str) -> None:
     bucket = Bucket(partitions=10, segments=250, size=400 << 20)
-    load = Load(PREFIX, kafka__isolation__level=level)
+    options = parse_options({"path": PREFIX, "kafka.isolation.level": level})
+    tasks = Plan(options, fs=bucket.fs).batch_tasks()
     assert bucket.file_count == 10_000
     assert bucket.asked["open"] == 0
     assert bucket.asked.total() <= bucket.file_count / PAGE + 4
-    assert len(load.tasks) == 10 * 250 * 4
-    assert sum(size_of(read) for task in load.tasks for read in task.task) == 2500 * (400 << 20)
+    assert len(tasks) == 10 * 250 * 4
+    assert sum(size_of(read) for task in tasks for read in task) == 2500 * (400 << 20)
 
 
 def test_offsets_choose_segments_by_their_names() -> None:
     bucket = Bucket(partitions=1, segments=100, size=1 << 20)
-    options = {"startingOffsets": '{"events":{"0":97500000}}', "minPartitions": 8}
-    tasks = Load(PREFIX, **options).tasks
-    assert {read.segment.base_offset for task in tasks for read in task.task} == {
+    options = {"startingOffsets": '{"events":{"0":97500000}}', "minPartitions": "8"}
+    tasks = Plan(parse_options({"path": PREFIX, **options}), fs=bucket.fs).batch_tasks()
+    assert {read.segment.base_offset for task in tasks for read in task} == {
         97_000_000, 98_000_000, 99_000_000
     }  # fmt: skip
     assert len(tasks) >= 8

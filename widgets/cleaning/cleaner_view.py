@@ -73,7 +73,7 @@ class CleanerView(KafkaWidget):
         """Apply the rules again: at another time, or under another configuration."""
         moment, partition = time_or_now(now), self.partition
         self._config, self._kafka = config, kafka
-        with open_dry(directories_of(partition), config, moment, kafka) as dry:
+        with open_dry(directories_of(partition), config, moment, kafka, partition.fs) as dry:
             log = load_one(dry, partition)
             checkpoint = dry.cleaner_offsets.get(log.topic_partition)
             self.to_clean: LogToClean = log_to_clean(log, checkpoint, moment)

@@ -79,7 +79,7 @@ class CompactionPlayer(Player):
         place = self.partition = find_partition(partition)
         super().__init__(_title=f"Clean {place.name}", **options)
         times = round_times(now, passes)
-        with open_dry(directories_of(place), config, times[0], kafka) as dry:
+        with open_dry(directories_of(place), config, times[0], kafka, place.fs) as dry:
             log = load_one(dry, place)
             self.rehearsal = rehearse_cleaning(
                 log,

@@ -123,7 +123,7 @@ class FileView:
             return self._batches()
         if not is_small_file_name(self.entry.name):
             return _NOTHING
-        facts = small_file_facts(self.entry.path, MOST_ENTRIES)
+        facts = small_file_facts(self.entry.path, MOST_ENTRIES, self.entry.fs)
         entries: list[dict[str, Any]] = []
         shown: list[list[str]] = []
         total = 0
@@ -156,7 +156,7 @@ class FileView:
         return [[each.position, each.size] for each in groups[:count]]
 
     def _fields(self) -> list[Field]:
-        _, fields = file_window(self.entry.path, 0, MOST_ENTRIES * _LONGEST_ENTRY)
+        _, fields = file_window(self.entry, 0, MOST_ENTRIES * _LONGEST_ENTRY)
         return fields
 
     def _batches(self) -> dict[str, Any]:
@@ -176,7 +176,7 @@ class FileView:
 
     def window(self, start: int, stop: int, lens: Lens) -> tuple[dict[str, Any], list[bytes]]:
         """Return bytes [start, stop) and their fields; users' data as the lens allows."""
-        data, fields = file_window(self.entry.path, start, stop)
+        data, fields = file_window(self.entry, start, stop)
         content, buffers = byte_window(data, places(fields, 0), start, lens)
         return content | {"decompressed_size": None}, buffers
 

@@ -12,12 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-import workbench
 from widgets._written import Written
 from workbench.inspection.listing import Listing, Root, opened_paths
 from workbench.inspection.partition import Partition
 from workbench.inspection.remote_tier.metadata_topic import TOPIC as REMOTE_METADATA
 from workbench.inspection.segment import Segment
+from workbench.log_directory import LogDirectory
 
 LOOK_EVERY_S: Final = 1.0
 """Seconds between two looks; more if looking takes longer than a twentieth of that."""
@@ -184,7 +184,7 @@ class Follower:
         if all(_is_settled(now[path], self._roots[path]) for path in now):
             return
         self._roots = now
-        fresh = workbench.open_log_directory(opened_paths(self.listing)).listing
+        fresh = LogDirectory(self.listing).listed_again().listing
         known = self.listing.partitions
         seen.added = set(fresh.partitions) - set(known)
         seen.removed = set(known) - set(fresh.partitions)

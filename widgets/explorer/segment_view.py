@@ -138,7 +138,7 @@ class SegmentView:
 
     def _find_tail(self) -> Tail:
         segment, end = self.segment, self.segment.batches.stop.position
-        tail = read_tail(segment.path, segment.base_offset, segment.batches)
+        tail = read_tail(segment.files["log"], segment.base_offset, segment.batches)
         if tail is None:
             return Tail("end", end, end)
         stop = "zeros" if tail.is_zeros else "unfinished batch" if tail.is_torn else "bad size"

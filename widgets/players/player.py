@@ -184,7 +184,11 @@ class LookupPlayer(StepPlayer):
 
     def _rehearse(self, offset: int | None, timestamp: int | None) -> Rehearsal:
         return rehearse_lookup(
-            self.partition.path, offset=offset, timestamp=timestamp, config=self._config
+            self.partition.path,
+            offset=offset,
+            timestamp=timestamp,
+            config=self._config,
+            fs=self.partition.fs,
         )
 
     def _words(self, offset: int | None, timestamp: int | None) -> str:
@@ -219,7 +223,9 @@ class RecoveryPlayer(StepPlayer):
     ) -> None:
         """Let the engine recover the partition; see the class."""
         found = find_partition(partition)
-        self.rehearsal = rehearse_recovery(found.path, recovery_point=recovery_point, config=config)
+        self.rehearsal = rehearse_recovery(
+            found.path, recovery_point=recovery_point, config=config, fs=found.fs
+        )
         options.setdefault("at", 0)
         super().__init__(
             self.rehearsal.steps,

@@ -9,7 +9,7 @@ import click
 
 from workbench.cli.output import note
 from workbench.cli.progress import progress
-from workbench.file_system.mounts import files_at
+from workbench.file_system.mounts import Files
 from workbench.foresight.copies.copying import LeftOut
 from workbench.loaders import changes
 from workbench.log_manager.loading import LoadProgress, Progress
@@ -44,21 +44,21 @@ def chosen_target(path: str, target: str | None, *, in_place: bool) -> str:
 
 
 @contextmanager
-def copied(path: str, where: str) -> Iterator[list[LeftOut]]:
+def copied(path: str, fs: Files, where: str) -> Iterator[list[LeftOut]]:
     """Do what `changes.copied` does, and name on stderr what was left out."""
-    with changes.copied(path, where) as left_out:
+    with changes.copied(path, fs, where) as left_out:
         for each in left_out:
             note(str(each))
         yield left_out
 
 
-def folder_count(path: str) -> int:
+def folder_count(path: str, fs: Files) -> int:
     """Return how many folders a directory has, to show the progress of loading.
 
     Raises:
         OSError: it cannot be listed.
     """
-    files = files_at(path)
+    files = fs.at(path)
     if files is not None:
         return sum(entry.is_folder for entry in files.entries(path))
     with os.scandir(path) as entries:

@@ -14,7 +14,6 @@ from workbench.cli.output import note
 from workbench.errors import WorkbenchError
 from workbench.inspection.listing import Listing, require_logs
 from workbench.inspection.partition import Partition
-from workbench.loaders.remote import all_mounted
 from workbench.loaders.scan.not_searched import NotSearched, left_out
 from workbench.loaders.scan.plan import (
     HIGHEST,
@@ -87,20 +86,13 @@ def read_time(_ctx: click.Context, _param: click.Parameter, value: str | None) -
         raise click.BadParameter(str(error)) from None
 
 
-def mount_paths(
-    ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]
-) -> tuple[str, ...]:
-    """Make what lies outside this machine readable; return the paths to read it by."""
-    return value if ctx.resilient_parsing else all_mounted(value)
-
-
 def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
     """Keep an option's value in the context, under the option's name."""
     context.meta[f"{__name__}.{parameter.name}"] = value
 
 
 _PATHS: Final = click.argument(
-    "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(), callback=mount_paths
+    "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path()
 )
 
 

@@ -12,9 +12,9 @@ from workbench.cli.command import Selection
 from workbench.cli.output import note
 from workbench.cli.progress import progress
 from workbench.errors import LogDirectoryError
-from workbench.file_system.source import FileSource
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
+from workbench.inspection.segment import Segment
 from workbench.inspection.unreadable import findings_about_records
 from workbench.loaders.scan.newest import are_in, newest_offsets
 from workbench.loaders.scan.not_searched import NotSearched, summary, unread_by
@@ -132,7 +132,7 @@ class Reading:
         if self.batch_count or self.selection.offsets != (None, None):
             return
         segments = [s for partition in self.selection.partitions for s in partition.segments]
-        logs = [segment for segment in segments if not _begins_with_zeros(segment.path)]
+        logs = [segment for segment in segments if not _begins_with_zeros(segment)]
         if logs:
             size = sum(segment.size for segment in logs)
             more = f" and {plural(len(logs) - 1, 'more file')}" if len(logs) > 1 else ""
@@ -158,7 +158,7 @@ class Reading:
             note(text)
 
 
-def _begins_with_zeros(path: str) -> bool:
-    """Return whether a file is empty, or preallocated and not written yet."""
-    with FileSource(path) as source:
+def _begins_with_zeros(segment: Segment) -> bool:
+    """Return whether a segment is empty, or preallocated and not written yet."""
+    with segment.open() as source:
         return source.is_zero(0, min(_LOOK, source.size))

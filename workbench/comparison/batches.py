@@ -96,7 +96,7 @@ def parts_of(
 def _walk(segment: Segment) -> Iterator[Part]:
     """Yield the batches of a segment in file order, by their headers."""
     end, code = 0, problems.END
-    with FileSource(segment.path) as source:
+    with segment.open() as source:
         size = source.size
         for table in walk_batches(source, size):
             yield Part(segment, table.rows, np.ones(len(table), np.bool_), [])
@@ -108,7 +108,7 @@ def _walk(segment: Segment) -> Iterator[Part]:
 
 def _checked(segment: Segment) -> Iterator[Part]:
     """Yield the batches of a segment in file order, with the checks of their CRCs."""
-    with FileSource(segment.path) as source:
+    with segment.open() as source:
         yield from _windows(segment, source, 0)
 
 

@@ -163,7 +163,8 @@ def _largest_timestamp(segment: Segment) -> int | None:
     entry = segment.files.get("timeindex")
     last = None
     with suppress(OSError):  # it only saves time
-        last = None if entry is None else time_index.read_last(entry.path, segment.base_offset)
+        if entry is not None:
+            last = time_index.read_last(entry.path, segment.base_offset, entry.fs)
     return None if last is None or last.timestamp <= 0 else last.timestamp
 
 

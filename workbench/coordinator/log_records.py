@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from workbench.decoders.typed_records import Key, RecordType, read_key
 from workbench.errors import CorruptRecordError
-from workbench.file_system.source import FileSource
 from workbench.inspection.findings import Finding, finding_of
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment, is_preallocated
@@ -217,7 +216,7 @@ def _cut(columns: RecordColumns, first: int, last: int) -> RecordColumns:
 def _findings(chunk: Chunk, segment: Segment) -> Iterator[Finding]:
     if not chunk.problems:
         return
-    with FileSource(segment.path) as source:
+    with segment.open() as source:
         for problem in chunk.problems:
             if not is_preallocated(problem, source, segment):
                 yield finding_of(problem, segment.path, _LOADER)

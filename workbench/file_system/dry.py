@@ -25,7 +25,7 @@ from workbench.file_system.local import (
     FileSystem,
     Stat,
 )
-from workbench.file_system.mounts import RemoteEntry, RemoteFiles, absolute, files_at, is_uri
+from workbench.file_system.mounts import Files, RemoteEntry, RemoteFiles, absolute, is_uri
 from workbench.file_system.overlay import Overlay
 from workbench.file_system.source import follow_link
 
@@ -55,12 +55,14 @@ class _Folder:
     """A folder: names that were looked up or changed; others are looked up on the disk.
 
     Attributes:
+        fs: what reads the disk.
         base: path on the disk; None if it does not exist there.
         within: folder that links must not lead out of; None if they may lead anywhere.
         names: name → what it is now, None if nothing.
     """
 
-    def __init__(self, base: str | None, within: str | None = None) -> None:
+    def __init__(self, fs: Files, base: str | None, within: str | None = None) -> None:
+        self.fs = fs
         self.base = base
         self.within = within
         self.names: dict[str, _Folder | Overlay | None] = {}
@@ -82,13 +84,15 @@ class _Folder:
         entry = files.entry(path) if self._listed is None else self._listed.get(name)
         if entry is None:
             return None
-        return _Folder(path) if entry.is_folder else Overlay(path, mounted=entry)
+        if entry.is_folder:
+            return _Folder(self.fs, path)
+        return Overlay(path, mounted=entry, fs=self.fs)
 
     def _on_disk(self, name: str) -> "_Folder | Overlay | None":
         if self.base is None:
             return None
         path = name if is_uri(name) else os.path.join(self.base, name)
-        files = files_at(path)
+        files = self.fs.at(path)
         if files is not None:
             return self._mounted(path, name, files)
         is_bound = self.within is not None and os.path.islink(path)
@@ -106,7 +110,7 @@ class _Folder:
             except LinkError as error:
                 return Overlay(path, found, error)
         if stat.S_ISDIR(found.st_mode):
-            return _Folder(path, self.within)
+            return _Folder(self.fs, path, self.within)
         return Overlay(path, found)
 
 
@@ -175,20 +179,25 @@ class DryFileSystem(FileSystem):
     No lock is taken: the directory that is only read may be in use.
 
     Args:
-        base: the file system below the changes.
+        base: what reads the files below the changes.
         within: folders; links in them are not followed out of the one they are in.
     """
 
     is_dry = True
 
-    def __init__(self, base: FileSystem = LOCAL, within: Iterable[str] = ()) -> None:
+    def __init__(self, base: Files = LOCAL, within: Iterable[str] = ()) -> None:
         self._base = base
+        self._disk = base if isinstance(base, FileSystem) else LOCAL
         self._within = frozenset(map(absolute, within))
-        self._root = _Folder(os.path.abspath(os.sep))
+        self._root = _Folder(base, os.path.abspath(os.sep))
         self._folders: dict[str, _Folder] = {}  # path → a folder that was found there
         self._changes: list[Change] = []
         self._last: dict[str, int] = {}  # path → index of its newest change
         self._lock = threading.RLock()
+
+    def at(self, path: str) -> RemoteFiles | None:
+        """Return what the files below the changes are read through; see `Files.at`."""
+        return self._base.at(path)
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -250,8 +259,8 @@ class DryFileSystem(FileSystem):
                 if node.refusal is not None:
                     raise node.refusal
                 return Stat(node.size, node.modified_ms)
-            is_here = node.base is not None and files_at(node.base) is None
-            return self._base.stat(str(node.base)) if is_here else Stat(0, 0)
+            is_here = node.base is not None and self.at(node.base) is None
+            return self._disk.stat(str(node.base)) if is_here else Stat(0, 0)
 
     def rename(self, old: str, new: str) -> None:
         """Rename a file or folder; a file of the new name is replaced."""
@@ -294,7 +303,7 @@ class DryFileSystem(FileSystem):
             folder, name = self._parent(path)
             if folder.find(name) is not None:
                 raise _error(errno.EEXIST, path)
-            folder.names[name] = _Folder(None)
+            folder.names[name] = _Folder(self._base, None)
             self.note("make directory", path)
 
     def remove_directory(self, path: str) -> None:
@@ -396,8 +405,8 @@ class DryFileSystem(FileSystem):
 
     def _listed(self, folder: _Folder, path: str) -> "builtins.list[Entry]":
         """Return what is in a folder without the changes."""
-        files = files_at(path)
-        return self._base.list(path) if files is None else folder.mounted_entries(files)
+        files = self.at(path)
+        return self._disk.list(path) if files is None else folder.mounted_entries(files)
 
     def _folder(self, path: str) -> _Folder:
         node = self._find(path)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import LogDirectoryError, NotRegularFileError
-from workbench.file_system.mounts import files_at, looks_like_uri
+from workbench.file_system.mounts import Files, looks_like_uri
 from workbench.file_system.source import READ_ONLY, FileSource, kind_of_mode, open_regular
 
 Data = bytes | bytearray | memoryview | npt.NDArray[np.uint8]
@@ -151,7 +151,7 @@ class DirectoryLock:
                 self._descriptor = -1
 
 
-class FileSystem:
+class FileSystem(Files):
     """The file system of this machine. Paths are strings; every method may raise OSError.
 
     Attributes:
@@ -165,9 +165,11 @@ class FileSystem:
 
         Raises:
             LogDirectoryError: it is a URI, which would become a folder ``s3:`` here, or inside an
-                archive that was opened.
+                archive.
         """
-        if not self.is_dry and (looks_like_uri(path) or files_at(path) is not None):
+        from workbench.file_system.archives.opening import archive_of
+
+        if not self.is_dry and (looks_like_uri(path) or archive_of(path) is not None):
             raise LogDirectoryError(
                 path, "cannot be written to (expected a directory of this machine); change a copy"
             )

@@ -17,23 +17,24 @@ import numpy.typing as npt
 
 from workbench.errors import NotRegularFileError
 from workbench.file_system.local import File
-from workbench.file_system.mounts import RemoteEntry
+from workbench.file_system.mounts import THIS_MACHINE, Files, RemoteEntry
 from workbench.file_system.source import FileSource, kind_of_mode
 
 
 class MountedFile(FileSource):
     """A file of a mounted file system, opened when it is first read, and again after `close`."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, fs: Files) -> None:
         self.path = path
         self.descriptor = -1
+        self._fs = fs
         self._open: FileSource | None = None
 
     def read_into(self, buffer: npt.NDArray[np.uint8], position: int) -> int:
         """Fill ``buffer``, uint8[n], from ``position``; return how many bytes there were."""
         source = self._open
         if source is None:
-            source = self._open = FileSource(self.path)
+            source = self._open = FileSource(self.path, self._fs)
         return source.read_into(buffer, position)
 
     def close(self) -> None:
@@ -57,6 +58,7 @@ class Overlay:
         path: the file on the disk, or a mounted one; None for a new one, in memory only.
         found: the status of the file on the disk.
         mounted: what a mounted file system says about the file.
+        fs: what reads a mounted file.
 
     Attributes:
         size: bytes.
@@ -74,12 +76,14 @@ class Overlay:
         found: os.stat_result | None = None,
         refusal: OSError | None = None,
         mounted: RemoteEntry | None = None,
+        fs: Files = THIS_MACHINE,
     ) -> None:
         self.size = 0
         self.modified_ms = 0
         self._base: FileSource | None = None
         if path is not None:
-            self._base = File(path, read_only=True) if found is not None else MountedFile(path)
+            is_here = found is not None
+            self._base = File(path, read_only=True) if is_here else MountedFile(path, fs)
         self._limit = 0  # bytes of the file on the disk that count
         self._written_at = 0
         self._written = bytearray()

@@ -11,7 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Final
+from typing import Any, Final
 
 from workbench.file_system.mounts import RemoteEntry, RemoteFile, RemoteFiles
 
@@ -50,26 +50,33 @@ class CachedFiles:
 
     Args:
         files: the file system.
+
+    Attributes:
+        files: the file system.
     """
 
     def __init__(self, files: RemoteFiles) -> None:
-        self._files = files
+        self.files = files
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._blocks: OrderedDict[_Key, bytes] = OrderedDict()
         self._kept = 0
         self._lock = threading.Lock()
+        self._fetchers: tuple[int, ThreadPoolExecutor] | None = None  # and whose process's
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CachedFiles, (self.files,)
 
     def entry(self, path: str) -> RemoteEntry | None:
         """Return what is at a path; None when there is nothing."""
-        return self._files.entry(path)
+        return self.files.entry(path)
 
     def entries(self, path: str) -> list[RemoteEntry]:
         """Return what is in a folder."""
-        return self._files.entries(path)
+        return self.files.entries(path)
 
     def tree(self, path: str) -> dict[str, list[RemoteEntry]]:
         """Return what is in a folder and in every folder below it, by the folders' paths."""
-        return self._files.tree(path)
+        return self.files.tree(path)
 
     def forget(self) -> None:
         """Ask for the version of every file again when it is opened next."""
@@ -85,7 +92,7 @@ class CachedFiles:
         with self._lock:
             known = self._known.get(path)
         if known is None or time.monotonic() - known.opened > _FRESH:
-            known = _Known(self._files.open(path))
+            known = _Known(self.files.open(path))
             with self._lock:
                 self._known[path] = known
                 self._known.move_to_end(path)
@@ -105,6 +112,14 @@ class CachedFiles:
             found = file.read_at(size, position)
             self._keep(key, found)
         return found
+
+    def ahead(self, key: _Key, file: RemoteFile) -> Future[bytes]:
+        """Begin to fetch some bytes of a file; a forked process has threads of its own for that."""
+        with self._lock:
+            if self._fetchers is None or self._fetchers[0] != os.getpid():
+                pool = ThreadPoolExecutor(4, thread_name_prefix="fetch-ahead")
+                self._fetchers = os.getpid(), pool
+            return self._fetchers[1].submit(self.block, key, file)
 
     def kept(self, key: _Key) -> bytes | None:
         """Return some bytes of a file if they are kept."""
@@ -200,22 +215,9 @@ class CachedFile:
         key = self._key(behind, LARGE)
         goes_on = start in {0, self._large_at + LARGE}
         if goes_on and behind < self._known.size and self._files.kept(key) is None:
-            self._ahead = behind, _fetchers().submit(self._files.block, key, self._known.file)
+            self._ahead = behind, self._files.ahead(key, self._known.file)
         self._large_at = start
         return data
 
     def _key(self, start: int, size: int) -> _Key:
         return (*self._name, start, min(size, self._known.size - start))
-
-
-_FETCHERS: list[tuple[int, ThreadPoolExecutor]] = []
-_MAKING: Final = threading.Lock()
-
-
-def _fetchers() -> ThreadPoolExecutor:
-    """Return the threads that fetch ahead; a forked process has its own."""
-    with _MAKING:
-        if not _FETCHERS or _FETCHERS[-1][0] != os.getpid():
-            pool = ThreadPoolExecutor(4, thread_name_prefix="fetch-ahead")
-            _FETCHERS[:] = [(os.getpid(), pool)]
-        return _FETCHERS[-1][1]

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import LinkError, NotRegularFileError
-from workbench.file_system.mounts import RemoteFile, files_at
+from workbench.file_system.mounts import THIS_MACHINE, Files, RemoteFile
 
 READ_ONLY: Final = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 
@@ -124,6 +124,10 @@ class FileSource:
 
     Close it, or use it in a ``with`` statement. Threads may share one: no position is kept.
 
+    Args:
+        path: the file.
+        fs: what reads it.
+
     Raises:
         NotRegularFileError: a folder, FIFO, socket or device has this name.
         OSError: the file cannot be opened.
@@ -131,10 +135,10 @@ class FileSource:
 
     _remote: RemoteFile | None = None  # never set for the engine's files, which are local
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, fs: Files = THIS_MACHINE) -> None:
         self.path = path
         self.descriptor = -1
-        remote = files_at(path)
+        remote = fs.at(path)
         self._remote = None if remote is None else remote.open(path)
         if self._remote is None:
             self.descriptor = open_regular(path)

@@ -17,7 +17,7 @@ from workbench.errors import (
     CorruptSnapshotError,
     UnsupportedFormatError,
 )
-from workbench.file_system.mounts import read_whole
+from workbench.file_system.mounts import THIS_MACHINE, Files
 from workbench.file_system.source import open_regular
 
 ProblemKind = Literal[
@@ -128,13 +128,13 @@ class SmallFile:
         return contents
 
     @classmethod
-    def read(cls, path: str, *, strict: bool = True) -> Self:
-        """Read and parse the file; see `decode`.
+    def read(cls, path: str, *, strict: bool = True, fs: Files = THIS_MACHINE) -> Self:
+        """Read and parse the file; see `decode`, and `Files` for ``fs``.
 
         Raises:
             OSError: the file cannot be read, or is not a regular one (`NotRegularFileError`).
         """
-        remote = read_whole(path, cls.size_limit + 1)
+        remote = fs.read_remote(path, cls.size_limit + 1)
         if remote is not None:
             return cls.decode(remote[0], path, strict=strict)
         with open(open_regular(path), "rb") as file:

@@ -12,7 +12,7 @@ from typing import Any
 
 from workbench.config.broker_config import BROKER_NAMES
 from workbench.config.settings import Settings
-from workbench.file_system.mounts import absolute
+from workbench.file_system.mounts import THIS_MACHINE, Files, absolute
 from workbench.files.meta_properties import MetaProperties
 from workbench.files.names import META_PROPERTIES
 from workbench.foresight.dry_logs import DryLogs
@@ -53,7 +53,13 @@ def round_times(now: Time | Sequence[Time] | None, passes: int) -> list[int]:
     return times
 
 
-def open_dry(paths: Iterable[str], config: Config, now: int, kafka: str | None = None) -> DryLogs:
+def open_dry(
+    paths: Iterable[str],
+    config: Config,
+    now: int,
+    kafka: str | None = None,
+    fs: Files = THIS_MACHINE,
+) -> DryLogs:
     """Return the logs of log directories, none of them loaded yet.
 
     Args:
@@ -61,14 +67,15 @@ def open_dry(paths: Iterable[str], config: Config, now: int, kafka: str | None =
         config: the configuration of broker and topics.
         now: the time of their clock, ms.
         kafka: the broker's version; None: the newest that the directories show.
+        fs: what reads the directories.
 
     Raises:
         ConfigError: a configuration's name or value is wrong, or the version is unknown.
         LogDirectoryError: a directory does not exist.
     """
     directories = [absolute(path) for path in paths]
-    meant, settings = meant_settings(list_log_directories(directories), config, kafka)
-    return DryLogs(directories, settings, now, meant)
+    meant, settings = meant_settings(list_log_directories(directories, fs=fs), config, kafka)
+    return DryLogs(directories, settings, now, meant, fs)
 
 
 def meant_settings(
@@ -109,5 +116,5 @@ def _node_id(listing: Listing) -> int | None:
     for root in listing.roots:
         entry = root.file(META_PROPERTIES)
         if entry is not None:
-            return MetaProperties.read(entry.path, strict=False).node_id
+            return entry.read(MetaProperties).node_id
     return None

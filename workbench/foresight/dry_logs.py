@@ -11,6 +11,7 @@ from typing import Self
 from workbench.config.settings import Settings
 from workbench.errors import LogDirectoryError, StorageError, WorkbenchError
 from workbench.file_system.dry import DryFileSystem
+from workbench.file_system.mounts import Files
 from workbench.files.names import CLEANER_OFFSETS, HIGH_WATERMARKS, TopicPartition
 from workbench.inspection.broker_version import MeantBroker
 from workbench.log.log import Log
@@ -33,6 +34,7 @@ class DryLogs:
         settings: the configuration of the broker and its topics.
         now: the time of the clock, ms.
         meant: the broker that is meant, whose rules the settings have.
+        fs: what reads the directories.
 
     Attributes:
         settings: the given configuration.
@@ -50,13 +52,18 @@ class DryLogs:
     """
 
     def __init__(
-        self, directories: Iterable[str], settings: Settings, now: int, meant: MeantBroker
+        self,
+        directories: Iterable[str],
+        settings: Settings,
+        now: int,
+        meant: MeantBroker,
+        fs: Files,
     ) -> None:
         paths = list(directories)
         self.settings = settings
         self.meant = meant
         self.clock = ManualClock(now)
-        self._fs = DryFileSystem(within=paths)
+        self._fs = DryFileSystem(fs, within=paths)
         self._context = ManagerContext.of(
             paths,
             settings.broker,

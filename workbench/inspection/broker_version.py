@@ -104,7 +104,7 @@ def _whole(listing: Listing) -> Listing:
         is_part = names.parse_directory_name(os.path.basename(path)) is not None
         paths.append(os.path.dirname(path) if is_part and not root.is_log_directory else path)
     try:
-        return list_log_directories(dict.fromkeys(paths))
+        return list_log_directories(dict.fromkeys(paths), fs=listing.fs)
     except (LogDirectoryError, OSError):
         return listing
 
@@ -239,7 +239,7 @@ def _of_root(root: Root) -> Iterator[MeantBroker]:
     if root.file(names.LOG_START_OFFSETS) is not None:
         yield MeantBroker("0.11.0", f"{names.LOG_START_OFFSETS} is there, as since 0.11")
     marker = root.file(names.CLEAN_SHUTDOWN)
-    if marker is not None and CleanShutdown.read(marker.path, strict=False).version is not None:
+    if marker is not None and marker.read(CleanShutdown).version is not None:
         yield MeantBroker("3.7", f"{names.CLEAN_SHUTDOWN} has a broker epoch, as since 3.7")
 
 
@@ -253,7 +253,7 @@ def _of_names(partition: Partition) -> Iterator[MeantBroker]:
     if partition.file(names.PARTITION_METADATA) is not None:
         yield MeantBroker("2.8", f"{where} has {names.PARTITION_METADATA}, as since 2.8")
     state = partition.file(names.QUORUM_STATE)
-    if state is not None and QuorumState.read(state.path, strict=False).version == 1:
+    if state is not None and state.read(QuorumState).version == 1:
         yield MeantBroker("3.9", f"{names.QUORUM_STATE} has version 1, as since 3.9")
     if partition.file(names.LEADER_EPOCHS) is not None:
         yield MeantBroker("0.11.0", f"{where} has {names.LEADER_EPOCHS}, as since 0.11")

@@ -5,11 +5,14 @@ import os
 import stat
 from collections.abc import Collection, Iterable
 from functools import total_ordering
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from workbench.errors import LinkError, NotRegularFileError
-from workbench.file_system.mounts import RemoteEntry, files_at
-from workbench.file_system.source import follow_link, kind_of_mode
+from workbench.file_system.mounts import THIS_MACHINE, Files, RemoteEntry
+from workbench.file_system.source import FileSource, follow_link, kind_of_mode
+from workbench.files.reading import SmallFile
+
+S = TypeVar("S", bound=SmallFile)
 
 _EFFECTIVE: Final = os.access in os.supports_effective_ids
 _GONE = (0, 0, 0, 0)  # `_status` of a file that was deleted since it was listed
@@ -27,9 +30,10 @@ class FileEntry:
     Attributes:
         name: the name in its folder.
         path: the file.
+        fs: what reads it.
     """
 
-    __slots__ = ("_status", "name", "path")
+    __slots__ = ("_status", "fs", "name", "path")
 
     def __init__(
         self,
@@ -39,16 +43,19 @@ class FileEntry:
         modified_ms: int | None = None,
         occupied: int | None = None,
         inode: int = 0,
+        *,
+        fs: Files = THIS_MACHINE,
     ) -> None:
         self.name = name
         self.path = path
+        self.fs = fs
         self._status: tuple[int, int, int, int] | None = None
         if size is not None and modified_ms is not None:
             self._status = (size, modified_ms, size if occupied is None else occupied, inode)
 
     def _asked(self) -> tuple[int, int, int, int]:
         if self._status is None:
-            remote = files_at(self.path)
+            remote = self.fs.at(self.path)
             if remote is not None:
                 entry = remote.entry(self.path)
                 self._status = (
@@ -65,9 +72,39 @@ class FileEntry:
         return self._status
 
     @property
+    def is_here(self) -> bool:
+        """Whether the operating system reads it: it is no bucket's, no archive's."""
+        return self.fs.at(self.path) is None
+
+    def open(self) -> FileSource:
+        """Open the file.
+
+        Raises:
+            OSError: it cannot be opened.
+        """
+        return FileSource(self.path, self.fs)
+
+    def read(self, kind: type[S]) -> S:
+        """Return what a small file of a kind holds, with its problems.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        return kind.read(self.path, strict=False, fs=self.fs)
+
+    @property
     def size(self) -> int:
         """Bytes, including preallocated ones. 0 when the file was deleted since."""
         return self._asked()[0]
+
+    @property
+    def size_now(self) -> int:
+        """Bytes as of now.
+
+        Raises:
+            OSError: there is no such file any more.
+        """
+        return self.fs.size_of(self.path)
 
     @property
     def modified_ms(self) -> int:
@@ -108,7 +145,11 @@ class FileEntry:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle with what `os.stat` says, read now if it was not read before."""
-        return FileEntry, (self.name, self.path, *self._asked())
+        return _unpickled, (self.fs, self.name, self.path, *self._asked())
+
+
+def _unpickled(fs: Files, *fields: Any) -> FileEntry:
+    return FileEntry(*fields, fs=fs)
 
 
 def _occupied(status: os.stat_result) -> int:
@@ -161,20 +202,21 @@ class FolderContents(NamedTuple):
     unread: list[Unread]
 
 
-def list_folder(path: str, within: str | None = None) -> FolderContents:
+def list_folder(path: str, within: str | None = None, fs: Files = THIS_MACHINE) -> FolderContents:
     """Return what is in a folder.
 
     Args:
         path: the folder.
         within: links that lead out of this folder are not followed; default ``path``.
+        fs: what reads it.
 
     Raises:
         LinkError: ``path`` itself is a link that leads out of ``within``.
         OSError: the folder cannot be listed.
     """
-    remote = files_at(path)
+    remote = fs.at(path)
     if remote is not None:
-        return remote_contents(path, remote.entries(path))
+        return remote_contents(path, remote.entries(path), fs)
     if within is None:
         within = path
     elif within != path and os.path.islink(path):
@@ -194,11 +236,11 @@ def list_folder(path: str, within: str | None = None) -> FolderContents:
     unread = [_sort_other(name, start + name, within, files, folders) for name in others]
     files.sort()
     folders.sort()
-    listed = [FileEntry(name, start + name) for name in files]
+    listed = [FileEntry(name, start + name, fs=fs) for name in files]
     return FolderContents(listed, folders, sorted(each for each in unread if each is not None))
 
 
-def list_named(path: str, names: Collection[str]) -> FolderContents:
+def list_named(path: str, names: Collection[str], fs: Files) -> FolderContents:
     """Return what a folder has of some names; the folder may hold very many others.
 
     Links that lead out of the folder are not followed.
@@ -206,25 +248,25 @@ def list_named(path: str, names: Collection[str]) -> FolderContents:
     Raises:
         OSError: the folder cannot be listed.
     """
-    remote = files_at(path)
+    remote = fs.at(path)
     if remote is not None:
-        return remote_contents(path, [e for e in remote.entries(path) if e.name in names])
+        return remote_contents(path, [e for e in remote.entries(path) if e.name in names], fs)
     files: list[str] = []
     folders: list[str] = []
     unread = [
         _sort_other(name, os.path.join(path, name), path, files, folders) for name in sorted(names)
     ]
-    listed = [FileEntry(name, os.path.join(path, name)) for name in files]
+    listed = [FileEntry(name, os.path.join(path, name), fs=fs) for name in files]
     return FolderContents(listed, folders, [each for each in unread if each is not None])
 
 
-def remote_contents(path: str, entries: Iterable[RemoteEntry]) -> FolderContents:
-    """Return what is in a folder of a mounted file system, from what that says is there."""
+def remote_contents(path: str, entries: Iterable[RemoteEntry], fs: Files) -> FolderContents:
+    """Return what is in a folder that ``fs`` mounts, from what that says is there."""
     there = sorted(entries, key=lambda each: each.name)
     read = [each for each in there if each.refusal is None]
     return FolderContents(
         [
-            FileEntry(each.name, f"{path}/{each.name}", each.size, each.modified_ms)
+            FileEntry(each.name, f"{path}/{each.name}", each.size, each.modified_ms, fs=fs)
             for each in read
             if not each.is_folder
         ],
@@ -268,7 +310,7 @@ def without_unreadable(contents: FolderContents, names: Collection[str]) -> Fold
         file
         for file in contents.files
         if file.name in names
-        and files_at(file.path) is None
+        and file.is_here
         and not os.access(file.path, os.R_OK, effective_ids=_EFFECTIVE)
         and os.path.lexists(file.path)
     ]

@@ -17,7 +17,7 @@ from typing import Final, Literal
 
 from workbench.config.internal_topics import METADATA_LOG, METADATA_TOPIC
 from workbench.errors import LogDirectoryError
-from workbench.file_system.mounts import absolute, files_at, is_uri
+from workbench.file_system.mounts import THIS_MACHINE, Files, absolute, is_uri
 from workbench.file_system.source import kind_of_mode
 from workbench.files import names
 from workbench.files.checkpoints import OffsetCheckpoint
@@ -69,6 +69,7 @@ class Root:
         beside: of a partition or file that was opened alone, the broker's own files in the log
             directory that holds it.
         metadata_log: the cluster's metadata log in the log directory; None if it is not there.
+        fs: what reads it.
     """
 
     path: str
@@ -80,6 +81,7 @@ class Root:
     is_log_directory: bool = True
     beside: tuple[FileEntry, ...] = ()
     metadata_log: Partition | None = None
+    fs: Files = THIS_MACHINE
 
     @property
     def log_directory(self) -> str:
@@ -120,7 +122,7 @@ class Root:
         """Return an offset checkpoint with its problems; None when there is no such file."""
         entry = self.file(name)
         with suppress(FileNotFoundError):  # a broker deleted it since it was listed
-            return OffsetCheckpoint.read(entry.path, strict=False) if entry else None
+            return entry.read(OffsetCheckpoint) if entry else None
         return None
 
     @property
@@ -128,7 +130,7 @@ class Root:
         """`meta.properties` with its problems; None when there is no such file."""
         entry = self.file(names.META_PROPERTIES)
         with suppress(FileNotFoundError):
-            return MetaProperties.read(entry.path, strict=False) if entry else None
+            return entry.read(MetaProperties) if entry else None
         return None
 
 
@@ -144,6 +146,11 @@ class Listing:
 
     roots: tuple[Root, ...]
     partitions: dict[str, Partition]
+
+    @property
+    def fs(self) -> Files:
+        """What reads all of it."""
+        return self.roots[0].fs if self.roots else THIS_MACHINE
 
     @property
     def metadata_log(self) -> Partition | None:
@@ -191,9 +198,9 @@ def _order(partition: Partition) -> tuple[str, int, str]:
     return partition.topic, partition.partition, partition.name
 
 
-def _list_root(path: str, make: MakePartition, *, whole: bool) -> Root:
+def _list_root(path: str, make: MakePartition, fs: Files, *, whole: bool) -> Root:
     """List a log directory; ``whole``: outside this machine, its partitions' files with it."""
-    files, folders, unread = without_unreadable(list_folder(path), _READ_FILES)
+    files, folders, unread = without_unreadable(list_folder(path, fs=fs), _READ_FILES)
     # A link with the name of a partition directory is a partition that cannot be read.
     links = [
         each.name
@@ -202,7 +209,7 @@ def _list_root(path: str, make: MakePartition, *, whole: bool) -> Root:
     ]
     starts = _log_starts(files)
     found = [name for name in (*folders, *links) if names.parse_directory_name(name) is not None]
-    remote = files_at(path) if whole and len(found) > _FEW else None
+    remote = fs.at(path) if whole and len(found) > _FEW else None
     tree = {} if remote is None else remote.tree(path)
     partitions: list[Partition] = []
     unknown_folders: list[str] = []
@@ -222,6 +229,7 @@ def _list_root(path: str, make: MakePartition, *, whole: bool) -> Root:
                 kind=parsed.kind,
                 checkpoint_start=_start_of(parsed, starts, folders),
                 entries=tree.get(f"{path}/{name}"),
+                fs=fs,
             )
         )
     unknown = tuple(file for file in files if not _is_root_file(file.name))
@@ -233,6 +241,7 @@ def _list_root(path: str, make: MakePartition, *, whole: bool) -> Root:
         tuple(unknown_folders),
         tuple(each for each in unread if each.name not in links),
         metadata_log=next((each for each in partitions if each.name == METADATA_LOG), None),
+        fs=fs,
     )
 
 
@@ -241,7 +250,7 @@ def _log_starts(files: Iterable[FileEntry]) -> dict[TopicPartition, int]:
     for file in files:
         if file.name == names.LOG_START_OFFSETS:
             with suppress(OSError):  # `verify` says so where it cannot be read
-                return OffsetCheckpoint.read(file.path, strict=False).offsets
+                return file.read(OffsetCheckpoint).offsets
     return {}
 
 
@@ -263,7 +272,7 @@ def _is_root_file(name: str) -> bool:
     return name.removesuffix(names.TEMPORARY) in names.ROOT_FILES
 
 
-def _alone(folder: str, only: str | None, make: MakePartition) -> Root:
+def _alone(folder: str, only: str | None, make: MakePartition, fs: Files) -> Root:
     """List a partition directory, or one file in it, that was opened alone.
 
     It belongs to the log directory that holds it, so that the answers are those for the whole
@@ -272,11 +281,11 @@ def _alone(folder: str, only: str | None, make: MakePartition) -> Root:
     whole = absolute(folder)
     name = os.path.basename(whole)
     parsed = names.parse_directory_name(name)
-    parent = None if parsed is None else _parent_of(folder)
+    parent = None if parsed is None else _parent_of(folder, fs)
     files, folders, unread = FolderContents([], [], [])
     start = metadata = root = None
     if parsed is not None and parent is not None:
-        files, folders, unread = _own_contents(parent, parsed)
+        files, folders, unread = _own_contents(parent, parsed, fs)
         root = parent if files or unread else None
         if only is None or _is_in_use(only):
             start = _start_of(parsed, _log_starts(files), folders)
@@ -287,6 +296,7 @@ def _alone(folder: str, only: str | None, make: MakePartition) -> Root:
                 root=parent,
                 topic=METADATA_TOPIC,
                 partition=0,
+                fs=fs,
             )
     partition = make(
         name,
@@ -298,6 +308,7 @@ def _alone(folder: str, only: str | None, make: MakePartition) -> Root:
         only=only,
         checkpoint_start=start,
         is_alone=True,
+        fs=fs,
     )
     return Root(
         folder,
@@ -307,28 +318,29 @@ def _alone(folder: str, only: str | None, make: MakePartition) -> Root:
         is_log_directory=False,
         beside=tuple(files),
         metadata_log=metadata,
+        fs=fs,
     )
 
 
-def _parent_of(path: str) -> str | None:
+def _parent_of(path: str, fs: Files) -> str | None:
     """Return the directory that holds a partition directory; None at the root of what is read.
 
     A relative path that names the directory has a relative parent.
     """
     given, whole = path.rstrip("/"), absolute(path)
     parent = os.path.dirname(whole)
-    if is_uri(whole) != is_uri(parent) or (files_at(whole) is None) != (files_at(parent) is None):
+    if is_uri(whole) != is_uri(parent) or (fs.at(whole) is None) != (fs.at(parent) is None):
         return None
     if is_uri(whole) or os.path.basename(given) != os.path.basename(whole):  # such as "."
         return parent
     return os.path.dirname(given) or "."
 
 
-def _own_contents(directory: str, parsed: DirectoryName) -> FolderContents:
+def _own_contents(directory: str, parsed: DirectoryName, fs: Files) -> FolderContents:
     """Return what of a log directory concerns one of its partitions: a broker's own files."""
     in_use = str(TopicPartition(parsed.topic, parsed.partition))
     try:
-        found = list_named(directory, {*names.ROOT_FILES, METADATA_LOG, in_use})
+        found = list_named(directory, {*names.ROOT_FILES, METADATA_LOG, in_use}, fs)
     except OSError as error:
         return FolderContents([], [], [Unread.of_error("", directory, error)])
     files, folders, unread = without_unreadable(found, _READ_FILES)
@@ -342,9 +354,9 @@ def _is_in_use(name: str) -> bool:
     return parsed is not None and not parsed.suffix
 
 
-def _holds_segments(path: str) -> bool:
+def _holds_segments(path: str, fs: Files) -> bool:
     """Return whether a folder is a partition directory: it has a file named like a segment's."""
-    remote = files_at(path)
+    remote = fs.at(path)
     if remote is not None:
         return any(_is_segment_file(entry.name) for entry in remote.entries(path))
     with os.scandir(path) as entries:
@@ -356,8 +368,8 @@ def _is_segment_file(name: str) -> bool:
     return parsed is not None and parsed.kind in {"log", "index"}
 
 
-def _kind_of(path: str) -> Literal["file", "folder", "nothing"]:
-    remote = files_at(path)
+def _kind_of(path: str, fs: Files) -> Literal["file", "folder", "nothing"]:
+    remote = fs.at(path)
     if remote is None:
         try:
             mode = os.stat(path).st_mode
@@ -383,9 +395,9 @@ def _near(path: str) -> str:
     return ""
 
 
-def _list_path(path: str, make: MakePartition, *, whole: bool) -> Root:
+def _list_path(path: str, make: MakePartition, fs: Files, *, whole: bool) -> Root:
     try:
-        return _list_any(path, make, whole=whole)
+        return _list_any(path, make, fs, whole=whole)
     except LogDirectoryError:
         raise
     except OSError as error:
@@ -394,15 +406,15 @@ def _list_path(path: str, make: MakePartition, *, whole: bool) -> Root:
         raise LogDirectoryError(path, f"cannot be listed: {error.strerror}") from error
 
 
-def _list_any(path: str, make: MakePartition, *, whole: bool) -> Root:
-    kind = _kind_of(path)
+def _list_any(path: str, make: MakePartition, fs: Files, *, whole: bool) -> Root:
+    kind = _kind_of(path, fs)
     if kind == "file":
-        return _alone(os.path.dirname(path) or ".", os.path.basename(path), make)
+        return _alone(os.path.dirname(path) or ".", os.path.basename(path), make, fs)
     if kind == "nothing":
         raise LogDirectoryError(path, f"there is no such file or directory{_near(path)}")
-    if _holds_segments(path):
-        return _alone(path, None, make)
-    return _list_root(path, make, whole=whole)
+    if _holds_segments(path, fs):
+        return _alone(path, None, make, fs)
+    return _list_root(path, make, fs, whole=whole)
 
 
 def require_logs(listing: Listing) -> None:
@@ -421,7 +433,11 @@ def require_logs(listing: Listing) -> None:
 
 
 def list_log_directories(
-    paths: StrPath | Iterable[StrPath], make: MakePartition = Partition, *, whole: bool = True
+    paths: StrPath | Iterable[StrPath],
+    make: MakePartition = Partition,
+    *,
+    whole: bool = True,
+    fs: Files = THIS_MACHINE,
 ) -> Listing:
     """List one path, or several that belong together (the `log.dirs` of one broker).
 
@@ -430,6 +446,7 @@ def list_log_directories(
         make: creates the partitions, with the arguments of `Partition`.
         whole: outside this machine, list the files of all partitions now, in few requests;
             otherwise each partition is a request, when it is first asked for.
+        fs: what reads the paths.
 
     Raises:
         LogDirectoryError: a path does not exist, or none was given.
@@ -438,7 +455,7 @@ def list_log_directories(
     given: Sequence[StrPath] = several(paths)
     if not given:
         raise LogDirectoryError("open_log_directory", "no path was given")
-    roots = tuple(_list_path(os.fspath(path), make, whole=whole) for path in given)
+    roots = tuple(_list_path(os.fspath(path), make, fs, whole=whole) for path in given)
     partitions: dict[str, Partition] = {}
     for partition in sorted((p for root in roots for p in root.partitions), key=_order):
         key = partition.name if partition.name not in partitions else partition.path

@@ -45,7 +45,7 @@ def next_offset(segment: Segment) -> int:
     Raises:
         OSError: the file cannot be read.
     """
-    with FileSource(segment.path) as source:
+    with segment.open() as source:
         start, lowest = _start(segment, source.size)
         last = _last_offset(source, start, lowest)
     if last is None:
@@ -60,7 +60,7 @@ def _start(segment: Segment, size: int) -> tuple[int, int]:
         return 0, -1
     last = None
     with suppress(OSError):  # it only saves time
-        last = offset_index.read_last(entry.path, segment.base_offset)
+        last = offset_index.read_last(entry.path, segment.base_offset, entry.fs)
     if last is None or not 0 < last.position < size:
         return 0, -1
     return last.position, last.offset

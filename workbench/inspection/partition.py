@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from workbench.file_system.mounts import RemoteEntry, files_at
+from workbench.file_system.mounts import THIS_MACHINE, Files, RemoteEntry
 from workbench.files import names
 from workbench.files.leader_epochs import EpochEntry, LeaderEpochs
 from workbench.files.names import DirectoryKind, FileKind
@@ -142,6 +142,7 @@ class Partition:
         kind: "log" in use, or "delete", "stray", "future".
         only: name of the single file that was opened; None for a whole partition.
         is_alone: whether it was opened by its own path, and not with its log directory.
+        fs: what reads its files.
     """
 
     _remote: RemoteLog | None = None
@@ -159,6 +160,7 @@ class Partition:
         checkpoint_start: int | None = None,
         entries: Iterable[RemoteEntry] | None = None,
         is_alone: bool = False,
+        fs: Files = THIS_MACHINE,
     ) -> None:
         self.name = name
         self.path = path
@@ -168,6 +170,7 @@ class Partition:
         self.kind: DirectoryKind = kind
         self.only = only
         self.is_alone = is_alone
+        self.fs = fs
         self._checkpoint_start = checkpoint_start
         self.state: object = None  # what its records say together, kept by those who read them
         self._entries = entries  # as listed with the whole log directory; None: not listed yet
@@ -181,6 +184,11 @@ class Partition:
 
     def __repr__(self) -> str:
         return safe(f"<Partition {self.name} in {os.path.dirname(self.path) or '.'}>")
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the operating system reads it: it is no bucket's, no archive's."""
+        return self.fs.at(self.path) is None
 
     def listed_anew(self) -> "Partition":
         """Return the same partition, to list its directory again."""
@@ -210,13 +218,15 @@ class Partition:
         try:
             entries, self._entries = self._entries, None
             if entries is not None:
-                contents = remote_contents(self.path, entries)
+                contents = remote_contents(self.path, entries, self.fs)
             else:
                 # The caller named a link that was opened alone, so it may lead anywhere.
                 is_named_link = self.is_alone and os.path.islink(self.path)
                 within = None if is_named_link else self.root
-                is_local = files_at(self.path) is None
-                contents = (_at_one_time if is_local else list_folder)(self.path, within)
+                if self.is_here:
+                    contents = _at_one_time(self.path, within, self.fs)
+                else:
+                    contents = list_folder(self.path, within, self.fs)
         except FileNotFoundError:  # a broker deleted it since the log directory was opened
             return _sort_files(FolderContents([], [], []))
         except OSError as error:
@@ -231,8 +241,8 @@ class Partition:
         The caller named it, so a link is followed to any target.
         """
         path = os.path.join(self.path, only)
-        is_there = files_at(path) is not None or os.path.isfile(path)
-        files = [FileEntry(only, path)] if is_there else []
+        is_there = not self.is_here or os.path.isfile(path)
+        files = [FileEntry(only, path, fs=self.fs)] if is_there else []
         contents = _sort_files(FolderContents(files, [], []))
         stem = [file.name.removesuffix(names.TEMPORARY) for file in files]
         for suffix in (names.DELETED, names.CLEANED, names.SWAP, names.PART):
@@ -403,7 +413,7 @@ class Partition:
         """The leader epoch checkpoint with its problems; None when there is no such file."""
         entry = self.file(names.LEADER_EPOCHS)
         with suppress(FileNotFoundError):  # a broker deleted it since it was listed
-            return LeaderEpochs.read(entry.path, strict=False) if entry else None
+            return entry.read(LeaderEpochs) if entry else None
         return None
 
     @property
@@ -411,7 +421,7 @@ class Partition:
         """`partition.metadata` with its problems; None when there is no such file."""
         entry = self.file(names.PARTITION_METADATA)
         with suppress(FileNotFoundError):
-            return PartitionMetadata.read(entry.path, strict=False) if entry else None
+            return entry.read(PartitionMetadata) if entry else None
         return None
 
     @property
@@ -426,7 +436,7 @@ class Partition:
 
     def producer_snapshot(self, entry: FileEntry) -> ProducerSnapshot:
         """Return one of `snapshots` with its problems."""
-        return ProducerSnapshot.read(entry.path, strict=False)
+        return entry.read(ProducerSnapshot)
 
     def segment_of(self, offset: int) -> Segment | None:
         """Return the segment that would hold ``offset``: the last whose base is not above it."""
@@ -468,7 +478,7 @@ _BATCH_FILES = (".log", ".checkpoint")  # endings of files that hold batches
 _SHOWN = 20  # rows of a table in a notebook
 
 
-def _at_one_time(path: str, within: str | None) -> FolderContents:
+def _at_one_time(path: str, within: str | None, fs: Files) -> FolderContents:
     """List a directory of this machine while no name in it changes.
 
     A cleaning puts segments in place in several steps: for a moment the old ones have gone, and the
@@ -477,7 +487,7 @@ def _at_one_time(path: str, within: str | None) -> FolderContents:
     contents = None
     for _ in range(_WAITS):
         before = _changed_ns(path)
-        contents = list_folder(path, within)
+        contents = list_folder(path, within, fs)
         is_moving = any(each.name.endswith(".log.swap") for each in contents.files)
         is_moving &= 0 <= time.time_ns() - before < _MOVES_NS
         if not is_moving and _changed_ns(path) == before:

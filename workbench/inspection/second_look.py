@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from workbench.file_system.mounts import files_at
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
 from workbench.inspection.verify.partition import PartitionResult
@@ -50,7 +49,7 @@ def check_twice(
         now = partition.listed_anew()
         if not is_running and now.names == partition.names:
             break
-        if files_at(partition.path) is None and not os.path.lexists(partition.path):
+        if partition.is_here and not os.path.lexists(partition.path):
             return PartitionResult([], None)
         if is_running:
             time.sleep(wait)

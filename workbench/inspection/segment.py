@@ -9,10 +9,11 @@ Kafka: org.apache.kafka.storage.internals.log.LogSegment (4.2)
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from workbench.file_system.source import FileSource
 from workbench.files.indexes import offset_index
+from workbench.files.indexes.entry_run import IndexFile
 from workbench.files.indexes.offset_index import OffsetIndex
 from workbench.files.indexes.time_index import TimeIndex
 from workbench.files.indexes.transaction_index import TransactionIndex
@@ -25,6 +26,8 @@ from workbench.record.reading.batch_table import BatchTable, scan_batches, scan_
 from workbench.record.reading.reader import ALL_COLUMNS, Chunk, Problem, RecordReader, Select
 from workbench.record.reading.resync import batch_at
 from workbench.runtime.words import safe
+
+Index = TypeVar("Index", bound=IndexFile)
 
 
 class Segment:
@@ -57,6 +60,14 @@ class Segment:
         """Path of the `.log` file."""
         return self.files["log"].path
 
+    def open(self) -> FileSource:
+        """Open the `.log` file.
+
+        Raises:
+            OSError: it cannot be opened.
+        """
+        return self.files["log"].open()
+
     @property
     def size(self) -> int:
         """Bytes of the `.log` file when it was listed."""
@@ -76,7 +87,7 @@ class Segment:
         Raises:
             OSError: the file cannot be read.
         """
-        with FileSource(self.path) as source:
+        with self.open() as source:
             version = source.version
             if self._table is None:
                 self._table = (version, scan_batches(source))
@@ -100,7 +111,7 @@ class Segment:
         Raises:
             OSError: the file cannot be read.
         """
-        with FileSource(self.path) as source:
+        with self.open() as source:
             yield from walk_batches(source)
 
     @property
@@ -108,7 +119,7 @@ class Segment:
         """The offset index with its problems; None when there is no such file."""
         entry = self.files.get("index")
         with suppress(FileNotFoundError):  # a broker deleted it since it was listed
-            return OffsetIndex.read(entry.path, self.base_offset, strict=False) if entry else None
+            return self._index(OffsetIndex, entry) if entry else None
         return None
 
     @property
@@ -116,7 +127,7 @@ class Segment:
         """The time index with its problems; None when there is no such file."""
         entry = self.files.get("timeindex")
         with suppress(FileNotFoundError):  # a broker deleted it since it was listed
-            return TimeIndex.read(entry.path, self.base_offset, strict=False) if entry else None
+            return self._index(TimeIndex, entry) if entry else None
         return None
 
     @property
@@ -124,10 +135,11 @@ class Segment:
         """The transaction index with its problems; None when there is no such file."""
         entry = self.files.get("txnindex")
         with suppress(FileNotFoundError):  # a broker deleted it since it was listed
-            return (
-                TransactionIndex.read(entry.path, self.base_offset, strict=False) if entry else None
-            )
+            return self._index(TransactionIndex, entry) if entry else None
         return None
+
+    def _index(self, kind: type[Index], entry: FileEntry) -> Index:
+        return kind.read(entry.path, self.base_offset, strict=False, fs=entry.fs)
 
     @property
     def next_offset(self) -> int:
@@ -140,7 +152,7 @@ class Segment:
         """
         if self._table is not None:
             return self._end_of([self.batches])
-        with FileSource(self.path) as source:
+        with self.open() as source:
             return self._end_of(walk_batches(source, start=self._position_near_end(source)))
 
     def _end_of(self, tables: Iterable[BatchTable]) -> int:
@@ -159,7 +171,7 @@ class Segment:
             return 0
         last = None
         with suppress(OSError):  # it only saves time
-            last = offset_index.read_last(entry.path, self.base_offset)
+            last = offset_index.read_last(entry.path, self.base_offset, entry.fs)
         if last is None or not 0 < last.position < size:
             return 0
         sound, code = False, problems.BAD_SIZE
@@ -185,7 +197,7 @@ class Segment:
         if position == 0:
             return 0
         row = None
-        with suppress(OSError), FileSource(self.path) as source:  # reading it raises it again
+        with suppress(OSError), self.open() as source:  # reading it raises it again
             row = batch_at(source, position)
         if row is None:
             return 0
@@ -212,7 +224,7 @@ class Segment:
         Raises:
             OSError: the file cannot be read.
         """
-        with FileSource(self.path) as source:
+        with self.open() as source:
             yield from RecordReader(
                 source,
                 start,
@@ -230,7 +242,7 @@ class Segment:
         Raises:
             OSError: the file cannot be read.
         """
-        with FileSource(self.path) as source:
+        with self.open() as source:
             return source.read(position, size).tobytes()
 
     @property

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.file_system.source import FileSource
 from workbench.files.indexes import offset_index, time_index
 from workbench.inspection.segment import Segment
 from workbench.layout import problems
@@ -127,11 +126,11 @@ def _is_before(segment: Segment, time: int) -> bool:
     if segment.is_active or times is None or positions is None:
         return False
     with suppress(OSError):  # reading the segment raises it again
-        largest = time_index.read_last(times.path, segment.base_offset)
+        largest = time_index.read_last(times.path, segment.base_offset, times.fs)
         if largest is None or largest.timestamp >= time:
             return False
-        last = offset_index.read_last(positions.path, segment.base_offset)
-        with FileSource(segment.path) as source:
+        last = offset_index.read_last(positions.path, segment.base_offset, positions.fs)
+        with segment.open() as source:
             table = scan_batches(source, 0 if last is None else last.position)
         stamps = table.rows["max_timestamp"]
         return table.stop.is_end and len(stamps) > 0 and int(stamps.max()) <= largest.timestamp
@@ -169,7 +168,7 @@ def _look(segment: Segment, time: int, start: int, end: int | None = None) -> _L
 
 def _headers(segment: Segment, position: int) -> Iterator[Rows]:
     """Yield the batches of a segment by their headers, those after damage, too."""
-    with FileSource(segment.path) as source:
+    with segment.open() as source:
         for table in walk_batches(source, start=position):
             yield table.rows
             if table.stop.code == problems.BAD_SIZE:
@@ -195,7 +194,7 @@ def _position_before(segment: Segment, time: int) -> int:
         return 0
     entry = index.lookup(time - 1)
     position = segment.position_of(entry.offset) if entry.offset > segment.base_offset else 0
-    with suppress(OSError), FileSource(segment.path) as source:
+    with suppress(OSError), segment.open() as source:
         for table in walk_batches(source, start=position) if position else ():
             holds = np.flatnonzero(table.rows["last_offset"] >= entry.offset)
             if len(holds):

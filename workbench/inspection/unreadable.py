@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeVar
 
 from workbench.errors import RemoteStorageError
-from workbench.file_system.mounts import files_at
+from workbench.file_system.archives.opening import is_here
 from workbench.files import names
 from workbench.files.names import FileKind
 from workbench.inspection.entries import Unread, UnreadKind
@@ -46,7 +46,7 @@ def unreadable(path: str, error: OSError) -> list[Finding]:
 
     No broker deletes a file outside this machine: one that is missing there is a finding.
     """
-    if isinstance(error, FileNotFoundError) and files_at(path) is None:
+    if isinstance(error, FileNotFoundError) and is_here(path):
         return []
     if isinstance(error, RemoteStorageError):
         broker, wanted = _REMOTE, "a segment that its manifest describes, and its key"

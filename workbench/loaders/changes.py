@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from workbench.errors import OutputError
-from workbench.file_system.mounts import files_at
+from workbench.file_system.archives.opening import is_here
+from workbench.file_system.mounts import Files
 from workbench.file_system.outputs import refuse_inputs, remove_folder
 from workbench.foresight.copies.compacting import Compaction, compact_directory
 from workbench.foresight.copies.copying import LeftOut, copy_log_directory
@@ -19,7 +20,7 @@ from workbench.foresight.copies.retaining import Retention
 from workbench.foresight.copies.retaining import retain as retain_directory
 from workbench.foresight.dry_listing import meant_settings, round_times, time_or_now
 from workbench.inspection.listing import Listing, StrPath, list_log_directories, require_logs
-from workbench.loaders.remote import mounted
+from workbench.loaders.remote import opened
 from workbench.loaders.scan.plan import choose_partitions
 from workbench.runtime.several import several
 from workbench.runtime.times import Time
@@ -62,9 +63,9 @@ def recover(
 
     Kafka: LogManager.startup, shutdown (4.2)
     """
-    path, where = _chosen(path, to, in_place=in_place)
-    meant, settings = meant_settings(listed(path), config, kafka)
-    with _copied(path, where):
+    path, fs, where = _chosen(path, to, in_place=in_place)
+    meant, settings = meant_settings(listed(path, fs), config, kafka)
+    with _copied(path, fs, where):
         return recover_directory(
             where,
             settings.broker,
@@ -107,13 +108,13 @@ def compact(
 
     Kafka: LogCleaner.CleanerThread.cleanLog (4.2)
     """
-    path, where = _chosen(path, to, in_place=in_place)
+    path, fs, where = _chosen(path, to, in_place=in_place)
     times = round_times(now, passes)
-    listing = listed(path)
+    listing = listed(path, fs)
     names = several(topics)
     choose_partitions(listing, names, None)
     _, settings = meant_settings(listing, config, kafka)
-    with _copied(path, where):
+    with _copied(path, fs, where):
         return compact_directory(where, times, settings, topics=names or (), everything=everything)
 
 
@@ -141,9 +142,9 @@ def retain(
 
     Kafka: LogManager.cleanupLogs (4.2)
     """
-    path, where = _chosen(path, to, in_place=in_place)
-    meant, settings = meant_settings(listed(path), config, kafka)
-    with _copied(path, where):
+    path, fs, where = _chosen(path, to, in_place=in_place)
+    meant, settings = meant_settings(listed(path, fs), config, kafka)
+    with _copied(path, fs, where):
         return retain_directory(
             where,
             time_or_now(now),
@@ -153,12 +154,12 @@ def retain(
         )
 
 
-def _chosen(path: StrPath, to: StrPath | None, *, in_place: bool) -> tuple[str, str]:
-    """Return what is read, and what is changed."""
-    found = mounted(os.fspath(path))
+def _chosen(path: StrPath, to: StrPath | None, *, in_place: bool) -> tuple[str, Files, str]:
+    """Return what is read, what reads it, and what is changed."""
+    found, fs = opened(os.fspath(path))
     if (to is None) != in_place:
         raise OutputError(found, "give either to=OUT or in_place=True, to say what to change")
-    return found, chosen_target(found, None if to is None else os.fspath(to))
+    return found, fs, chosen_target(found, None if to is None else os.fspath(to))
 
 
 def chosen_target(path: str, target: str | None) -> str:
@@ -168,7 +169,7 @@ def chosen_target(path: str, target: str | None) -> str:
         OutputError: the copy would be inside the directory, or ``path`` is not on this machine.
     """
     if target is None:
-        if files_at(path) is not None:
+        if not is_here(path):
             raise OutputError(path, "nothing is written there; give --to OUT to change a copy")
         return path
     refuse_inputs(target, [path])
@@ -176,7 +177,7 @@ def chosen_target(path: str, target: str | None) -> str:
 
 
 @contextmanager
-def copied(path: str, where: str) -> Iterator[list[LeftOut]]:
+def copied(path: str, fs: Files, where: str) -> Iterator[list[LeftOut]]:
     """Copy a log directory to be changed; yield what was left out.
 
     If both paths are the same, nothing is copied. If the change fails, the copy is removed.
@@ -189,7 +190,7 @@ def copied(path: str, where: str) -> Iterator[list[LeftOut]]:
         yield []
         return
     was_there = os.path.isdir(where)
-    left_out = copy_log_directory(path, where)
+    left_out = copy_log_directory(path, where, fs)
     try:
         yield left_out
     except BaseException:
@@ -198,20 +199,20 @@ def copied(path: str, where: str) -> Iterator[list[LeftOut]]:
 
 
 @contextmanager
-def _copied(path: str, where: str) -> Iterator[None]:
-    with copied(path, where) as left_out:
+def _copied(path: str, fs: Files, where: str) -> Iterator[None]:
+    with copied(path, fs, where) as left_out:
         for each in left_out:
             warnings.warn(str(each), NotCopiedWarning, stacklevel=4)
         yield
 
 
-def listed(path: str) -> Listing:
+def listed(path: str, fs: Files) -> Listing:
     """List the directory that is to be changed or copied.
 
     Raises:
         LogDirectoryError: it does not exist, or nothing there looks like Kafka's.
         OSError: it cannot be listed.
     """
-    listing = list_log_directories(path)
+    listing = list_log_directories(path, fs=fs)
     require_logs(listing)
     return listing

@@ -130,7 +130,7 @@ class Partition(OfLogs, inspection.Partition):
         from workbench.loaders.tables.explain_partition import plan_partition
 
         times = round_times(now, passes)
-        with open_dry(self._directories, config, times[0], kafka) as dry:
+        with open_dry(self._directories, config, times[0], kafka, self.fs) as dry:
             return plan_partition(dry, self, times, everything=everything, workers=workers)
 
     def explain_cleaning(
@@ -152,7 +152,7 @@ class Partition(OfLogs, inspection.Partition):
         from workbench.loaders.tables.explain_partition import Explainer
 
         moment = time_or_now(now)
-        with open_dry(self._directories, config, moment, kafka) as dry:
+        with open_dry(self._directories, config, moment, kafka, self.fs) as dry:
             return Explainer(dry, moment).cleaning(self)
 
     def explain_retention(
@@ -169,7 +169,7 @@ class Partition(OfLogs, inspection.Partition):
         from workbench.loaders.tables.explain_partition import Explainer
 
         moment = time_or_now(now)
-        with open_dry(self._directories, config, moment, kafka) as dry:
+        with open_dry(self._directories, config, moment, kafka, self.fs) as dry:
             return Explainer(dry, moment).retention(self)
 
     def fate(self, offset: int) -> "OffsetExplanation":

@@ -9,7 +9,6 @@ import os
 import re
 import sys
 import threading
-import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -18,7 +17,15 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from workbench.errors import LogDirectoryError
 from workbench.file_system.archives.opening import opened_archive
-from workbench.file_system.mounts import RemoteEntry, files_at, is_uri, mount
+from workbench.file_system.mounts import (
+    THIS_MACHINE,
+    Files,
+    RemoteEntry,
+    RemoteFiles,
+    is_uri,
+    mounts_of,
+    with_mount,
+)
 from workbench.file_system.read_cache import CachedFiles
 
 SCHEMES: Final = ("s3", "gs", "abfs", "abfss", "hdfs", "viewfs", "file")
@@ -29,7 +36,6 @@ _FROM_WEB: Final = (
     "a directory of a web server is not read, because HTTP has no listing of files; copy it (wget "
     "-r -np -nH) or mount it (rclone mount), or download an archive of it, and open that"
 )
-_TRUSTED: Final = 60.0  # seconds in which a server that answered is not asked again
 _ATTEMPTS: Final = 3  # of a request to S3
 _SECONDS: Final = 10  # until a connection is given up
 _TIMES: Final = ("connect_timeout", "request_timeout")
@@ -56,6 +62,7 @@ _REASONS: Final = (
     ("libhdfs", "HDFS needs Java and Hadoop's libhdfs (JAVA_HOME, HADOOP_HOME)"),
 )
 _GONE: Final = ("NO_SUCH_KEY", "RESOURCE_NOT_FOUND", "HTTP status 404")
+_NO_ACCESS: Final = ("", "")
 _SHORTEST: Final = 3  # characters; a shorter word is not a secret
 _LONGEST: Final = 300  # characters of a server's own words
 _SHORTER: Final = ("HTTP status 416", "InvalidRange", "INVALID_RANGE")
@@ -77,14 +84,16 @@ def _reason(error: BaseException, uri: str = "") -> str:
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     known = next((words for mark, words in _REASONS if mark in text), None)
     detail = re.sub(r"\(Request ID: [^)]*\)|//\S*@", "", text.partition("\n")[0]).strip()
-    for secret in _secrets([uri, *(each.uri for each in _MOUNTED.values())]):
+    for secret in _secrets([uri]):
         detail = detail.replace(secret, "…") if len(secret) > _SHORTEST else detail
     return known or detail[:_LONGEST] or type(error).__name__
 
 
 @contextmanager
-def _named(path: str) -> Iterator[None]:
-    """Raise errors of pyarrow with the path, as the operating system's are.
+def _named(path: str, uri: str) -> Iterator[None]:
+    """Raise errors of pyarrow with the path, as the operating system's are, without secrets.
+
+    ``uri`` is as it was given.
 
     Raises:
         FileNotFoundError: there is no such file or folder.
@@ -99,7 +108,7 @@ def _named(path: str) -> Iterator[None]:
     except (OSError, ArrowException) as error:
         if any(mark in str(error) for mark in _GONE):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path) from None
-        raise OSError(errno.EIO, _reason(error), path) from None
+        raise OSError(errno.EIO, _reason(error, uri), path) from None
 
 
 class _ArrowFile:
@@ -107,11 +116,13 @@ class _ArrowFile:
 
     Args:
         file: as pyarrow opened it.
-        path: its path, for errors.
+        path: its path, and the URI of the file system as it was given, for errors.
         size_now: asks the server for its size.
     """
 
-    def __init__(self, file: Any, path: str, size_now: Callable[[], int | None]) -> None:
+    def __init__(
+        self, file: Any, path: tuple[str, str], size_now: Callable[[], int | None]
+    ) -> None:
         self._file = file
         self._path = path
         self._size_now = size_now
@@ -138,7 +149,7 @@ class _ArrowFile:
             OSError: they cannot be read, or fewer come than there are.
         """
         wanted = max(0, min(nbytes, self._size - offset))
-        with _named(self._path):
+        with _named(*self._path):
             try:
                 found = self._filled(wanted, offset, 0xA5)
                 # pyarrow does not say that a body ended early: then the last byte stays as it was.
@@ -174,14 +185,21 @@ class ArrowFiles:
 
     Args:
         files: a `pyarrow.fs.FileSystem`.
-        prefix: the start of every path.
+        uri: as it was given; pickling keeps it alone, as it may hold what is needed to open it.
         folder: the directory in ``files`` that the prefix stands for.
+
+    Attributes:
+        uri: as it was given.
     """
 
-    def __init__(self, files: Any, prefix: str, folder: str) -> None:
+    def __init__(self, files: Any, uri: str, folder: str) -> None:
         self._files = files
-        self._prefix = prefix
+        self.uri = uri
+        self._prefix = _place(uri).prefix
         self._folder = folder
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _answering, (self.uri,)
 
     def _inside(self, path: str) -> str:
         return (self._folder + path.removeprefix(self._prefix)).rstrip("/")
@@ -192,11 +210,11 @@ class ArrowFiles:
         Raises:
             OSError: it cannot be opened.
         """
-        with _named(path):
+        with _named(path, self.uri):
             inside = self._inside(path)
             return _ArrowFile(
                 self._files.open_input_file(inside),
-                path,
+                (path, self.uri),
                 lambda: self._files.get_file_info(inside).size,
             )
 
@@ -208,7 +226,7 @@ class ArrowFiles:
         """
         from pyarrow.fs import FileType
 
-        with _named(path):
+        with _named(path, self.uri):
             info = self._files.get_file_info(self._inside(path))
         return None if info.type == FileType.NotFound else _entry(info)
 
@@ -220,7 +238,7 @@ class ArrowFiles:
         """
         from pyarrow.fs import FileSelector
 
-        with _named(path):
+        with _named(path, self.uri):
             found = self._files.get_file_info(FileSelector(self._inside(path)))
         return [_entry(info) for info in found]
 
@@ -234,7 +252,7 @@ class ArrowFiles:
 
         inside = self._inside(path)
         found: dict[str, list[RemoteEntry]] = {path: []}
-        with _named(path):
+        with _named(path, self.uri):
             infos = self._files.get_file_info(FileSelector(inside, recursive=True))
         for info in infos:
             entry = _entry(info)
@@ -254,14 +272,12 @@ class _Place(NamedTuple):
     """What a URI names.
 
     Attributes:
-        prefix: scheme and bucket or server, without credentials: where it is mounted.
+        prefix: scheme and bucket or server, without credentials: the start of every path there.
         path: the directory, below the prefix.
-        server: what tells servers apart that have buckets of one name: the endpoint.
     """
 
     prefix: str
     path: str
-    server: str
 
 
 def _place(uri: str) -> _Place:
@@ -270,12 +286,11 @@ def _place(uri: str) -> _Place:
     if parts.scheme.startswith("abfs") and at:  # the container, perhaps with a password
         host = f"{user.partition(':')[0]}@{host}"
     prefix = f"{parts.scheme}://{host}"
-    endpoint = dict(parse_qsl(parts.query)).get("endpoint_override", "")
-    return _Place(prefix, prefix + unquote(parts.path).rstrip("/"), endpoint)
+    return _Place(prefix, prefix + unquote(parts.path).rstrip("/"))
 
 
-def _s3_files(uri: str) -> tuple[Any, str]:
-    """Return the file system of a URI of S3, and the bucket: with few retries."""
+def _s3_files(uri: str) -> tuple[Any, str, str]:
+    """Return the file system of a URI of S3, with few retries; the URI, and the bucket."""
     from pyarrow.fs import AwsStandardS3RetryStrategy, S3FileSystem, resolve_s3_region
 
     parts = urlsplit(uri, allow_fragments=False)
@@ -299,45 +314,32 @@ def _s3_files(uri: str) -> tuple[Any, str]:
     if not has_region and not options.get("endpoint_override"):
         options["region"] = resolve_s3_region(bucket)
     strategy = AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS)
-    return S3FileSystem(retry_strategy=strategy, **options), bucket
+    return S3FileSystem(retry_strategy=strategy, **options), uri, bucket
 
 
-def _arrow_files(uri: str, place: _Place) -> ArrowFiles:
+def _arrow_files(uri: str) -> ArrowFiles:
     """Return the file system of a URI."""
     from pyarrow.fs import FileSystem
 
     if uri.startswith("s3://"):
-        files, folder = _s3_files(uri)
-        return ArrowFiles(files, place.prefix, folder)
+        return ArrowFiles(*_s3_files(uri))
+    place, limited = _place(uri), uri
     if uri.startswith("gs://") and "retry_limit_seconds" not in uri:
-        uri += ("&" if "?" in uri else "?") + urlencode({"retry_limit_seconds": _SECONDS})
-    files, folder = FileSystem.from_uri(uri)
+        limited += ("&" if "?" in uri else "?") + urlencode({"retry_limit_seconds": _SECONDS})
+    files, folder = FileSystem.from_uri(limited)
     inside = place.path.removeprefix(place.prefix)
-    return ArrowFiles(files, place.prefix, folder.rstrip("/").removesuffix(inside))
+    return ArrowFiles(files, uri, folder.rstrip("/").removesuffix(inside))
 
 
-class _Mounted(NamedTuple):
-    """How a prefix was mounted.
+def opened(path: str, fs: Files = THIS_MACHINE) -> tuple[str, Files]:
+    """Return a path without its query and credentials, and what reads it.
 
-    Attributes:
-        uri: as it was given.
-        server: see `_Place`.
-        checked: when the server last answered, in seconds of the monotonic clock.
-    """
+    A path of this machine is returned as it is, unless it leads into an archive.
 
-    uri: str
-    server: str
-    checked: float
-
-
-_MOUNTED: Final[dict[str, _Mounted]] = {}  # by prefix
-
-
-def mounted(path: str) -> str:
-    """Make a path readable in this process, and return it without its query and credentials.
-
-    A path of this machine is returned as it is, unless it leads into an archive. A URI without a
-    query is read as the URI with one that was opened before in the same bucket.
+    Args:
+        path: a path of this machine, or a URI.
+        fs: what was opened before together with it: a URI without a query is read as the one with
+            a query in the same bucket.
 
     Raises:
         LogDirectoryError: the location cannot be reached, there is no such bucket, access is
@@ -346,31 +348,36 @@ def mounted(path: str) -> str:
     if path.startswith("file://"):
         path = unquote(urlsplit(path, allow_fragments=False).path)
     if not is_uri(path):
-        return opened_archive(path)
+        return opened_archive(path, fs)
     place = _checked_place(path)
-    before = _MOUNTED.get(place.prefix)
-    uri = path
-    if before is not None:
-        if path == place.path:
-            uri = before.uri
-        elif before.server != place.server and _answers(before):
-            problem = f"{place.prefix} was opened at another endpoint; use another process"
-            raise LogDirectoryError(place.path, problem)
-        if uri == before.uri and time.monotonic() - before.checked < _TRUSTED:
-            return place.path
-    mount(place.prefix, CachedFiles(_answering(uri, place)))
-    _MOUNTED[place.prefix] = _Mounted(uri, _place(uri).server, time.monotonic())
-    return place.path
+    before = mounts_of(fs).get(place.prefix)
+    if before is None:
+        return place.path, with_mount(fs, place.prefix, CachedFiles(_answering(path)))
+    if _access(path) not in {_NO_ACCESS, _access(_uri_of(before))}:
+        problem = f"{place.prefix} is given with two queries; open the two by themselves"
+        raise LogDirectoryError(place.path, problem)
+    return place.path, fs
 
 
-def _answers(before: _Mounted) -> bool:
-    """Return whether the server of something mounted still answers."""
-    place = _place(before.uri)
-    files = files_at(place.path)
-    try:
-        return files is not None and files.entry(place.path) is not None
-    except OSError:
-        return False
+def _access(uri: str) -> tuple[str, str]:
+    """Return the credentials and the query of a URI."""
+    parts = urlsplit(uri, allow_fragments=False)
+    return parts.netloc.rpartition("@")[0], parts.query
+
+
+def _uri_of(files: RemoteFiles) -> str:
+    """Return the URI that a file system was opened with."""
+    inside = files.files if isinstance(files, CachedFiles) else files
+    return inside.uri if isinstance(inside, ArrowFiles) else ""
+
+
+def all_opened(paths: Iterable[str], fs: Files = THIS_MACHINE) -> tuple[tuple[str, ...], Files]:
+    """Return several paths, and what reads them all; see `opened`."""
+    found = []
+    for each in paths:
+        path, fs = opened(each, fs)
+        found.append(path)
+    return tuple(found), fs
 
 
 def _checked_place(uri: str) -> _Place:
@@ -395,7 +402,7 @@ def _checked_place(uri: str) -> _Place:
     return place
 
 
-def _answering(uri: str, place: _Place) -> ArrowFiles:
+def _answering(uri: str) -> ArrowFiles:
     """Return the file system of a URI, once its server has answered.
 
     Raises:
@@ -403,8 +410,9 @@ def _answering(uri: str, place: _Place) -> ArrowFiles:
     """
     from pyarrow.lib import ArrowException
 
+    place = _place(uri)
     try:
-        files = _arrow_files(uri, place)
+        files = _arrow_files(uri)
         try:
             is_there = files.entry(place.path) is not None
         except OSError:  # its response has no body, so the reason is in that of a list
@@ -416,8 +424,3 @@ def _answering(uri: str, place: _Place) -> ArrowFiles:
     except (OSError, ValueError, ImportError, ArrowException) as error:
         raise LogDirectoryError(place.path, _reason(error, uri)) from None
     return files
-
-
-def all_mounted(paths: Iterable[str]) -> tuple[str, ...]:
-    """Make several paths readable, as `mounted` does."""
-    return tuple(map(mounted, paths))

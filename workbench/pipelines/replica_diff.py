@@ -19,14 +19,13 @@ from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
 
 from workbench.comparison.records import Effort, differences
 from workbench.inspection.partition import Partition
-from workbench.loaders.remote import all_mounted
 from workbench.loaders.scan.plan import HIGHEST
 from workbench.loaders.schemas import schema_of
 from workbench.pipelines.frames import LOG, source_options
 from workbench.spark_source.option_values import Paths
 from workbench.spark_source.options import parse_options
 from workbench.spark_source.plan.planning import Plan
-from workbench.spark_source.worker import spare_collections
+from workbench.spark_source.worker import keep_open, spare_collections
 from workbench.tables.records import RecordDifferenceRow
 
 MISSING: Final = "missing"
@@ -43,13 +42,11 @@ class DiffTask:
     """The part of a log that one task compares.
 
     Attributes:
-        paths: all directories of both copies, to be mounted where the task runs.
         topic, partition: the log.
         left, right: the two copies; None: that side lacks the log.
         low, high: the offsets [low, high).
     """
 
-    paths: tuple[str, ...]
     topic: str
     partition: int
     left: Partition | None
@@ -124,7 +121,6 @@ def diff_tasks(
     """Return the tasks of `replica_diff`; see there for the arguments."""
     options = [parse_options(source_options(paths, topics)) for paths in (left, right)]
     logs = [{(p.topic, p.partition): p for p in Plan(each).partitions} for each in options]
-    paths = (*options[0].paths, *options[1].paths)
     total = max(sum(copy.size for copy in side.values()) for side in logs)
     size = max(options[0].max_partition_bytes, total // _MOST_TASKS)
     tasks = []
@@ -136,7 +132,7 @@ def diff_tasks(
             low = max(copy.log_start_offset for copy in both)
             high = min(copy.log_end_offset for copy in both)
         for first, end in _ranges(both, low, high, size):
-            tasks.append(DiffTask(paths, topic, partition, one, other, first, end))
+            tasks.append(DiffTask(topic, partition, one, other, first, end))
     return tasks
 
 
@@ -156,7 +152,7 @@ def _compare(tasks: Sequence[bytes], batches: Iterator[pa.RecordBatch]) -> Itera
     for batch in batches:
         for number in batch.column("id").to_pylist():
             task: DiffTask = pickle.loads(tasks[number])  # noqa: S301 - the driver's own bytes
-            all_mounted(task.paths)
+            keep_open(each.fs for each in (task.left, task.right) if each is not None)
             yield from task.rows()
     spare_collections()
 

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
+from workbench.file_system.mounts import THIS_MACHINE
 from workbench.spark_source.options import SourceOptions
 from workbench.spark_source.plan.offsets import Offsets, flat, nested
 from workbench.spark_source.plan.planning import Plan
@@ -37,10 +38,16 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._options = options
         self._reader = TaskReader.of(options, columns)
         self._last: Offsets | None = None  # where Trigger.AvailableNow is to end
+        self._fs = THIS_MACHINE  # or what the last plan has opened
+
+    def _plan(self) -> Plan:
+        plan = Plan(self._options, is_stream=True, fs=self._fs)
+        self._fs = plan.listing.fs
+        return plan
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Return where a new query starts."""
-        return nested(Plan(self._options, is_stream=True).ends.resolve(self._options.starting))
+        return nested(self._plan().ends.resolve(self._options.starting))
 
     def getDefaultReadLimit(self) -> Any:  # noqa: N802 - Spark's name
         """Return the size of a micro-batch."""
@@ -49,11 +56,11 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
         """Read no further than the current end."""
-        self._last = Plan(self._options, is_stream=True).ends.ends()
+        self._last = self._plan().ends.ends()
 
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Return the current end, for the query's progress."""
-        return nested(Plan(self._options, is_stream=True).ends.ends())
+        return nested(self._plan().ends.ends())
 
     def latestOffset(  # noqa: N802 - Spark's name
         self, start: dict[str, Any] | None = None, limit: Any = None
@@ -64,7 +71,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             start: its first offset; Spark before 4.2 does not give it.
             limit: the most to read.
         """
-        plan = Plan(self._options, is_stream=True)
+        plan = self._plan()
         ends = plan.ends
         if start is None:
             return nested(ends.ends())
@@ -89,7 +96,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             OffsetOutOfRangeError: offsets no longer exist, with failOnDataLoss.
             CorruptRecordError: a `.log` is not a readable file, with onCorrupt=fail.
         """
-        plan = Plan(self._options, is_stream=True)
+        plan = self._plan()
         plan.left_out()  # not as rows: each micro-batch would repeat them
         before = flat(start)
         ends = {

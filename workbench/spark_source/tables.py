@@ -12,13 +12,14 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from workbench.file_system.mounts import Files
 from workbench.inspection.findings import without_info
 from workbench.inspection.listing import Root, list_log_directories
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.inspection.verify.verify import verify_partitions
 from workbench.loaders import schemas
-from workbench.loaders.remote import all_mounted
+from workbench.loaders.remote import all_opened
 from workbench.loaders.scan import arrow
 from workbench.loaders.scan.splits import OPEN_COST
 from workbench.loaders.schemas import schema_of
@@ -27,7 +28,7 @@ from workbench.loaders.tables.rows import finding_table
 from workbench.spark_source.option_values import flag, small_names
 from workbench.spark_source.options import SourceOptions, parse_options
 from workbench.spark_source.plan.planning import Plan
-from workbench.spark_source.worker import spare_collections
+from workbench.spark_source.worker import keep_open, spare_collections
 from workbench.tables.directories import FindingRow
 from workbench.tables.segments import BatchRow, IndexEntryRow, SegmentRow
 
@@ -69,10 +70,12 @@ class FindingsTask(InputPartition):
 
     Attributes:
         folders: paths of partition directories; None: the files outside them.
+        fs: what the driver has opened.
     """
 
-    def __init__(self, folders: frozenset[str] | None) -> None:
+    def __init__(self, folders: frozenset[str] | None, fs: Files) -> None:
         self.folders = folders
+        self.fs = fs
 
 
 def _grouped(sizes: Iterable[int], limit: int) -> Iterator[slice]:
@@ -114,7 +117,7 @@ class SegmentsReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield a task's rows."""
         assert isinstance(partition, SegmentsTask)
-        all_mounted(self._options.paths)
+        keep_open(each.fs for each, _ in partition.found)
         for one in partition.found:
             yield from self._make([one]).cast(self._schema).to_batches()
         spare_collections()
@@ -134,17 +137,21 @@ class FindingsReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """Return the tasks; files outside partitions are checked if no topic is chosen."""
-        found = Plan(self._options).replicas
+        plan = Plan(self._options)
+        found, fs = plan.replicas, plan.listing.fs
         groups = _grouped((each.size for each in found), self._options.max_partition_bytes)
-        tasks = [FindingsTask(frozenset(each.path for each in found[group])) for group in groups]
+        paths = (frozenset(each.path for each in found[group]) for group in groups)
+        tasks = [FindingsTask(each, fs) for each in paths]
         is_chosen = self._options.topics or self._options.partitions or self._options.pattern
-        return [*tasks, *([] if is_chosen else [FindingsTask(None)])]
+        return [*tasks, *([] if is_chosen else [FindingsTask(None, fs)])]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield a task's findings."""
         assert isinstance(partition, FindingsTask)
         folders = partition.folders
-        listing = list_log_directories(all_mounted(self._options.paths), whole=False)
+        keep_open([partition.fs])
+        paths, fs = all_opened(self._options.paths, partition.fs)
+        listing = list_log_directories(paths, whole=False, fs=fs)
         if self._options.tier is not None:
             self._options.tier.attach(listing)
         deep = self._deep and folders is not None

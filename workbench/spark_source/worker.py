@@ -1,9 +1,16 @@
 """Prepare a Python worker of Spark once, whatever it reads or writes."""
 
 import gc
+from collections import deque
+from collections.abc import Iterable
 from functools import cache
+from typing import Final
 
 from pyspark import TaskContext
+
+from workbench.file_system.mounts import Files, MountedFiles
+
+_OPEN: Final[deque[MountedFiles]] = deque(maxlen=4)
 
 
 @cache
@@ -17,3 +24,16 @@ def spare_collections() -> None:
     """
     if TaskContext.get() is not None:
         gc.freeze()
+
+
+def keep_open(files: Iterable[Files]) -> None:
+    """Keep what a task reads through, so that the next tasks of this worker find it opened.
+
+    It comes with each task. Kept are the four of which something was read last.
+    """
+    for each in dict.fromkeys(files):
+        if not isinstance(each, MountedFiles):
+            continue
+        if each in _OPEN:
+            _OPEN.remove(each)
+        _OPEN.append(each)

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from workbench.file_system.mounts import size_of
 from workbench.files import names
 from workbench.files.clean_shutdown import CleanShutdown
 from workbench.files.names import TopicPartition
@@ -149,7 +148,7 @@ def _root_facts(root: Root) -> Facts:
     stop = _readable(
         root,
         names.CLEAN_SHUTDOWN,
-        lambda: CleanShutdown.read(file.path, strict=False) if file else None,
+        lambda: file.read(CleanShutdown) if file else None,
         not_read,
     )
     kinds = [partition.kind for partition in root.partitions]
@@ -305,7 +304,7 @@ def segment_facts(partition: Partition, segment: Segment, most_batches: int | No
         segment.time_index,
         segment.transaction_index,
     )
-    unread = max(size_of(segment.path) - table.valid_size, 0)
+    unread = max(segment.files["log"].size_now - table.valid_size, 0)
     facts: Facts = {
         "path": segment.path,
         "base_offset": segment.base_offset,

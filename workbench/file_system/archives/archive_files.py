@@ -49,6 +49,14 @@ _MOST_REFUSED: Final = 1000  # members that are named as not read
 _ZIP_HEADER: Final = struct.Struct("<4s22xHH")  # of a member, before its name
 
 
+Version = tuple[int, ...]
+
+
+def version_of(found: os.stat_result) -> Version:
+    """Return what tells versions of an archive apart."""
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
 def _place_in_file(run: tuple[int, int, int]) -> int:
     return run[1]
 
@@ -97,6 +105,9 @@ class ArchiveFiles:
     Args:
         path: the archive, absolute; also the prefix of the paths of its members.
 
+    Attributes:
+        version: what tells the archive apart from another one in its place.
+
     Raises:
         LogDirectoryError: it is not an archive of its kind, ends early, or exceeds a limit.
         OSError: it cannot be read.
@@ -110,6 +121,7 @@ class ArchiveFiles:
         self._runs = 0
         self._refused = 0
         self._descriptor = open_regular(path)
+        self.version = version_of(os.fstat(self._descriptor))
         self._unpacked: Unpacked | None = None
         self._opened: dict[str, Member] = {}  # members of a zip that were decompressed
         self._zip: zipfile.ZipFile | None = None
@@ -129,6 +141,9 @@ class ArchiveFiles:
             if type(error) is not gzip.BadGzipFile and error.errno is not None:
                 raise
             raise LogDirectoryError(path, f"not read as an archive: {words_of(error)}") from None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ArchiveFiles, (self._path,)
 
     def __del__(self, _close: Callable[[int], None] = os.close) -> None:
         """Close the archive; at the interpreter's exit there is no `os` any more."""

@@ -1,39 +1,43 @@
 """Open a path that names an archive, or leads into one."""
 
 import os
-from typing import Final
 
 from workbench.file_system.archives.unpacking import ENDINGS
-from workbench.file_system.mounts import files_at, mount, mounted_at
-
-_VERSIONS: Final[dict[str, tuple[int, ...]]] = {}  # archive → what tells its versions apart
+from workbench.file_system.mounts import Files, is_uri, mounts_of, with_mount
 
 
-def opened_archive(path: str) -> str:
-    """Return a path that can be read; one of an archive, or into one, is mounted first.
+def opened_archive(path: str, fs: Files) -> tuple[str, Files]:
+    """Return a path that can be read, and what reads it; an archive that it leads into is opened.
 
     If an archive holds one folder and nothing else, as `tar -czf logs.tgz kafka-logs` makes it,
     that folder is meant.
+
+    Args:
+        path: a path of this machine.
+        fs: what was opened before; an archive in it is opened again only if it has changed.
 
     Raises:
         LogDirectoryError: it cannot be read as an archive, or exceeds a limit.
         OSError: it cannot be read.
     """
-    archive = _archive_of(path)
+    archive = archive_of(path)
     if archive is None:
-        return path
-    found = os.stat(archive)
-    version = (found.st_ino, found.st_size, found.st_mtime_ns)
-    if mounted_at(archive) is None or _VERSIONS.get(archive) != version:
-        from workbench.file_system.archives.archive_files import ArchiveFiles
+        return path, fs
+    from workbench.file_system.archives.archive_files import ArchiveFiles, version_of
 
-        mount(archive, ArchiveFiles(archive))
-        _VERSIONS[archive] = version
+    before = mounts_of(fs).get(archive)
+    if not isinstance(before, ArchiveFiles) or before.version != version_of(os.stat(archive)):
+        fs = with_mount(fs, archive, ArchiveFiles(archive))
     whole = os.path.abspath(path)
-    return _only_folder(archive) if whole == archive else whole
+    return _only_folder(archive, fs) if whole == archive else whole, fs
 
 
-def _archive_of(path: str) -> str | None:
+def is_here(path: str) -> bool:
+    """Return whether a path is a file's or folder's of this machine: no URI, not in an archive."""
+    return not is_uri(path) and archive_of(path) is None
+
+
+def archive_of(path: str) -> str | None:
     """Return the absolute path of the archive that a path names or leads into."""
     at = os.path.abspath(path)
     if not any(ending in at for ending in ENDINGS):
@@ -46,9 +50,9 @@ def _archive_of(path: str) -> str | None:
     return at
 
 
-def _only_folder(path: str) -> str:
+def _only_folder(path: str, fs: Files) -> str:
     """Return the folder that holds everything: ``path``, or one that is alone in it."""
-    files = files_at(path)
+    files = fs.at(path)
     assert files is not None
     while True:
         there = [each for each in files.entries(path) if each.refusal is None]

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import CorruptIndexError, OffsetOverflowError
-from workbench.file_system.mounts import files_at, read_whole
+from workbench.file_system.mounts import THIS_MACHINE, Files
 from workbench.file_system.source import FileSource, next_data, open_regular
 from workbench.files.reading import MIB, Problem, ProblemKind, ProblemList, raise_problem
 
@@ -82,14 +82,18 @@ class IndexFile:
         )
 
     @classmethod
-    def read(cls, path: str, base_offset: int, *, strict: bool = True) -> Self:
+    def read(
+        cls, path: str, base_offset: int, *, strict: bool = True, fs: Files = THIS_MACHINE
+    ) -> Self:
         """Return the index of a file; the zeros of an allocated one are not read. See `decode`.
+
+        ``fs`` is what reads it.
 
         Raises:
             OSError: the file cannot be read.
         """
         return cls._checked(
-            read_entries(path, cls.entry.itemsize, cls.most_bytes), base_offset, path, strict
+            read_entries(path, cls.entry.itemsize, cls.most_bytes, fs), base_offset, path, strict
         )
 
     @classmethod
@@ -169,18 +173,21 @@ def decode_entries(data: bytes, entry_size: int, most: int = sys.maxsize) -> Ent
     return EntryRun(data[:read], len(data), whole - used, len(data) - whole, used - read)
 
 
-def read_entries(path: str, entry_size: int, most: int = sys.maxsize) -> EntryRun:
+def read_entries(
+    path: str, entry_size: int, most: int = sys.maxsize, fs: Files = THIS_MACHINE
+) -> EntryRun:
     """Return the entries of a file; reads those in use, not the zeros after them.
 
     Args:
         path: the file.
         entry_size: in bytes.
         most: bytes of entries to read at most.
+        fs: what reads the file.
 
     Raises:
         OSError: the file cannot be read.
     """
-    remote = read_whole(path, min(most, _MOST_REMOTE))
+    remote = fs.read_remote(path, min(most, _MOST_REMOTE))
     if remote is not None:
         return _entries_of_remote(*remote, entry_size)
     descriptor = open_regular(path)
@@ -212,7 +219,7 @@ def _entries_of_remote(data: bytes, size: int, entry_size: int) -> EntryRun:
     return EntryRun(run.data, size, whole - len(run.data) - unread, size - whole, unread)
 
 
-def read_last_entry(path: str, entry_size: int) -> bytes:
+def read_last_entry(path: str, entry_size: int, fs: Files = THIS_MACHINE) -> bytes:
     r"""Return the last entry in use, in two to twenty small reads; b"" when there is none.
 
     Of a remote file only the last entry is read, unless that is zeros.
@@ -220,13 +227,13 @@ def read_last_entry(path: str, entry_size: int) -> bytes:
     Raises:
         OSError: the file cannot be read.
     """
-    if files_at(path) is not None:
-        with FileSource(path) as source:
+    if fs.at(path) is not None:
+        with FileSource(path, fs) as source:
             at = source.size // entry_size * entry_size - entry_size
             entry = source.read(at, entry_size).tobytes() if at >= 0 else b""
         if len(entry) == entry_size and entry.strip(b"\0"):
             return entry
-    remote = read_whole(path, _MOST_REMOTE)
+    remote = fs.read_remote(path, _MOST_REMOTE)
     if remote is not None:
         run = _entries_of_remote(*remote, entry_size)
         return b"" if run.unread else run.data[-entry_size:]

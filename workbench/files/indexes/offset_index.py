@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import CorruptIndexError, InvalidOffsetError
+from workbench.file_system.mounts import THIS_MACHINE, Files
 from workbench.files.indexes.entry_columns import EntryColumns
 from workbench.files.indexes.entry_file import MOST_BEHIND, EntryFile
 from workbench.files.indexes.entry_run import (
@@ -152,13 +153,13 @@ def encode_entry(base_offset: int, offset: int, position: int) -> bytes:
     return _ENTRY.pack(relative_offset(offset, base_offset), position)
 
 
-def read_last(path: str, base_offset: int) -> OffsetPosition | None:
+def read_last(path: str, base_offset: int, fs: Files = THIS_MACHINE) -> OffsetPosition | None:
     """Return the last entry of an index file without reading the rest; None if it has none.
 
     Raises:
         OSError: the file cannot be read.
     """
-    data = read_last_entry(path, OFFSET_ENTRY.itemsize)
+    data = read_last_entry(path, OFFSET_ENTRY.itemsize, fs)
     if not data:
         return None
     relative, position = _ENTRY.unpack(data)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import CorruptIndexError, InvalidOffsetError
-from workbench.file_system.mounts import size_of
+from workbench.file_system.mounts import THIS_MACHINE, Files
 from workbench.files.indexes.entry_columns import EntryColumns
 from workbench.files.indexes.entry_file import MOST_BEHIND, EntryFile
 from workbench.files.indexes.entry_run import (
@@ -147,16 +147,16 @@ def encode_entry(base_offset: int, timestamp: int, offset: int) -> bytes:
     return _ENTRY.pack(timestamp, relative_offset(offset, base_offset))
 
 
-def read_last(path: str, base_offset: int) -> TimestampOffset | None:
+def read_last(path: str, base_offset: int, fs: Files = THIS_MACHINE) -> TimestampOffset | None:
     """Return the last entry of an index file without reading the rest; None if it has none.
 
     Raises:
         OSError: the file cannot be read.
     """
-    data = read_last_entry(path, TIME_ENTRY.itemsize)
+    data = read_last_entry(path, TIME_ENTRY.itemsize, fs)
     if not data:
         # See TimeIndex: a single entry may be all zeros.
-        alone = size_of(path) == TIME_ENTRY.itemsize
+        alone = fs.size_of(path) == TIME_ENTRY.itemsize
         return TimestampOffset(0, base_offset) if alone else None
     timestamp, relative = _ENTRY.unpack(data)
     return TimestampOffset(timestamp, base_offset + relative)

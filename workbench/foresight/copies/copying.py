@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, Final, NamedTuple
 
 from workbench.errors import LogDirectoryError
-from workbench.file_system.mounts import RemoteFiles, absolute, files_at
+from workbench.file_system.mounts import THIS_MACHINE, Files, absolute
 from workbench.file_system.outputs import create_new, new_folder
 from workbench.file_system.source import READ_ONLY, FileSource, open_regular
 from workbench.files.names import LOCK, parse_directory_name
@@ -44,7 +44,7 @@ class LeftOut(NamedTuple):
         return f"{self.path}: not copied: {self.what}"
 
 
-def copy_log_directory(source: str, target: str) -> list[LeftOut]:
+def copy_log_directory(source: str, target: str, fs: Files = THIS_MACHINE) -> list[LeftOut]:
     """Copy a log directory, or one partition directory into a new log directory.
 
     The copy appears under its name when it is complete; after an error no copy exists.
@@ -52,6 +52,7 @@ def copy_log_directory(source: str, target: str) -> list[LeftOut]:
     Args:
         source: the log directory of a broker that does not run, or a partition directory.
         target: the copy, missing or empty; a partition directory becomes an entry of it
+        fs: what reads the log directory.
 
     Returns:
         What was not copied, sorted by path.
@@ -62,31 +63,33 @@ def copy_log_directory(source: str, target: str) -> list[LeftOut]:
         OSError: reading or writing failed.
     """
     source = absolute(source)
-    files = files_at(source)
+    files = fs.at(source)
     entry = None if files is None else files.entry(source)
     if not os.path.isdir(source) if files is None else entry is None or not entry.is_folder:
         raise LogDirectoryError(source, "no such directory")
     with new_folder(target, [source]) as unfinished:
         into = unfinished
-        if is_partition(source):
+        if is_partition(source, fs):
             into = os.path.join(unfinished, os.path.basename(source))
             os.mkdir(into)
         if files is not None:
-            return sorted(_copy_mounted(files, source, into))
+            return sorted(_copy_mounted(fs, source, into))
         return sorted(copy_folder_into(source, into))
 
 
-def is_partition(path: str) -> bool:
+def is_partition(path: str, fs: Files = THIS_MACHINE) -> bool:
     """Return whether a directory is a partition's, by its name and by the segments in it."""
     if parse_directory_name(os.path.basename(path)) is None:
         return False
-    files = files_at(path)
+    files = fs.at(path)
     found = os.listdir(path) if files is None else [each.name for each in files.entries(path)]
     return any(name.endswith((".log", ".log.swap")) for name in found)
 
 
-def _copy_mounted(files: RemoteFiles, source: str, target: str) -> Iterator[LeftOut]:
+def _copy_mounted(fs: Files, source: str, target: str) -> Iterator[LeftOut]:
     """Copy what is in a mounted directory into an existing one; yield what is left out."""
+    files = fs.at(source)
+    assert files is not None
     tree = files.tree(source)
     for folder in sorted(tree):
         to = target + folder.removeprefix(source)
@@ -96,12 +99,12 @@ def _copy_mounted(files: RemoteFiles, source: str, target: str) -> Iterator[Left
             if entry.refusal is not None:
                 yield LeftOut(path, entry.refusal)
             elif not entry.is_folder and entry.name != LOCK:
-                _copy_mounted_file(path, copy)
+                _copy_mounted_file(path, copy, fs)
                 os.utime(copy, ns=(entry.modified_ms * _NANOSECONDS,) * 2)
 
 
-def _copy_mounted_file(source: str, target: str) -> None:
-    with FileSource(source) as reading, create_new(target) as writing:
+def _copy_mounted_file(source: str, target: str, fs: Files) -> None:
+    with FileSource(source, fs) as reading, create_new(target) as writing:
         size = reading.size
         for start in range(0, size, _CHUNK):
             data = reading.read(start, _CHUNK)

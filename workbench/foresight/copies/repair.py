@@ -93,7 +93,7 @@ def recover_directory(
     """
     fs.require_writable(path)
     path = absolute(path)
-    meant = meant_broker(list_log_directories([path]), kafka)  # before anything is removed
+    meant = meant_broker(list_log_directories([path], fs=fs), kafka)  # before anything is removed
     steps = StepsByFolder()
     clock = ManualClock(SystemClock().now() if now is None else now)
     had_clean_shutdown = fs.exists(os.path.join(path, CLEAN_SHUTDOWN))

@@ -108,7 +108,7 @@ def retain(
     """
     fs.require_writable(path)
     path = absolute(path)
-    meant = meant_broker(list_log_directories([path]), kafka)
+    meant = meant_broker(list_log_directories([path], fs=fs), kafka)
     result = Retention(path, now, meant)
     clock = ManualClock(now)
     manager = LogManager(

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from workbench.config.log_config import LogConfig
 from workbench.errors import LogDirectoryError, WorkbenchError
 from workbench.file_system.dry import DryFileSystem
-from workbench.file_system.mounts import absolute, files_at, is_file
+from workbench.file_system.mounts import THIS_MACHINE, Files, absolute
 from workbench.file_system.source import FileSource
 from workbench.files.indexes.offset_index import OffsetIndex
 from workbench.files.names import file_name, parse_file_name
@@ -68,6 +68,7 @@ def rehearse_lookup(
     offset: int | None = None,
     timestamp: int | None = None,
     config: LogConfig | None = None,
+    fs: Files = THIS_MACHINE,
 ) -> Rehearsal:
     """Look up an offset or a time, as a fetch or ListOffsets request does.
 
@@ -76,6 +77,7 @@ def rehearse_lookup(
         offset: the offset to read from.
         timestamp: the time, ms; the first record with this or a later timestamp is wanted.
         config: the topic's configuration; Kafka's defaults when None.
+        fs: what reads the directory.
 
     Returns:
         ``result`` is the batch's base offset, or the record found with its timestamp.
@@ -96,7 +98,7 @@ def rehearse_lookup(
         assert offset is not None
         return log.read(offset, 1).offset_metadata
 
-    rehearsal = _rehearse(directory, config, act, is_clean=True)
+    rehearsal = _rehearse(directory, config, act, fs, is_clean=True)
     only = [step for step in rehearsal.steps if step.kind != "records sliced"]
     return rehearsal._replace(steps=only)
 
@@ -109,6 +111,7 @@ def rehearse_read(
     *,
     min_one_message: bool,
     config: LogConfig | None = None,
+    fs: Files = THIS_MACHINE,
 ) -> Rehearsal:
     """Read a log as a fetch does, with every record committed: nobody else replicates it.
 
@@ -119,6 +122,7 @@ def rehearse_read(
         isolation: the limit of the read; see `Log.read`.
         min_one_message: whether to return the first batch whole, even if it is larger.
         config: the topic's configuration; Kafka's defaults when None.
+        fs: what reads the directory.
 
     Returns:
         ``result`` is the `FetchData`, whose records can no longer be read.
@@ -133,11 +137,15 @@ def rehearse_read(
     def act(log: Log) -> Any:
         return log.read(offset, max_bytes, isolation, min_one_message=min_one_message)
 
-    return _rehearse(directory, config, act, is_clean=True)
+    return _rehearse(directory, config, act, fs, is_clean=True)
 
 
 def rehearse_recovery(
-    directory: str, *, recovery_point: int = 0, config: LogConfig | None = None
+    directory: str,
+    *,
+    recovery_point: int = 0,
+    config: LogConfig | None = None,
+    fs: Files = THIS_MACHINE,
 ) -> Rehearsal:
     """Load a log as after a crash.
 
@@ -145,6 +153,7 @@ def rehearse_recovery(
         directory: the partition directory.
         recovery_point: the offset below which everything reached the disk and is not read.
         config: the topic's configuration; Kafka's defaults when None.
+        fs: what reads the directory.
 
     Returns:
         ``result`` is the log end offset.
@@ -155,25 +164,26 @@ def rehearse_recovery(
 
     Kafka: LogLoader.load (4.2)
     """
-    return _rehearse(directory, config, None, is_clean=False, recovery_point=recovery_point)
+    return _rehearse(directory, config, None, fs, is_clean=False, recovery_point=recovery_point)
 
 
 def _rehearse(
     directory: str,
     config: LogConfig | None,
     act: Callable[[Log], Any] | None,
+    files: Files,
     *,
     is_clean: bool,
     recovery_point: int = 0,
 ) -> Rehearsal:
     """Open a log on a dry copy and act on it; steps of loading are kept only without ``act``."""
     directory = absolute(directory)
-    if files_at(directory) is None and not os.path.isdir(directory):
+    if files.at(directory) is None and not os.path.isdir(directory):
         raise LogDirectoryError(directory, "no such directory")
     steps: list[Step] = []
     clock = ManualClock(SystemClock().now())
     result, error = None, None
-    fs = DryFileSystem(within=[os.path.dirname(directory)])
+    fs = DryFileSystem(files, within=[os.path.dirname(directory)])
     try:
         log = Log.open(
             directory,
@@ -197,10 +207,10 @@ def _rehearse(
     finally:
         fs.close_files()
     name = os.path.basename(directory)
-    return Rehearsal(name, steps, _pictures(directory, steps), result, error)
+    return Rehearsal(name, steps, _pictures(directory, steps, files), result, error)
 
 
-def _pictures(directory: str, steps: list[Step]) -> dict[int, SegmentPicture]:
+def _pictures(directory: str, steps: list[Step], fs: Files) -> dict[int, SegmentPicture]:
     bases = set()
     for step in steps:
         name = parse_file_name(os.path.basename(step.where))
@@ -209,18 +219,18 @@ def _pictures(directory: str, steps: list[Step]) -> dict[int, SegmentPicture]:
     pictures = {}
     for base in sorted(bases):
         path = os.path.join(directory, file_name("log", base))
-        if is_file(path):
-            pictures[base] = _picture(directory, base, path)
+        if fs.is_file(path):
+            pictures[base] = _picture(directory, base, path, fs)
     return pictures
 
 
-def _picture(directory: str, base_offset: int, path: str) -> SegmentPicture:
-    with FileSource(path) as source:
+def _picture(directory: str, base_offset: int, path: str, fs: Files) -> SegmentPicture:
+    with FileSource(path, fs) as source:
         size = source.size
         batches = scan_batches(source)
     try:
         index_path = os.path.join(directory, file_name("index", base_offset))
-        positions = OffsetIndex.read(index_path, base_offset, strict=False).positions
+        positions = OffsetIndex.read(index_path, base_offset, strict=False, fs=fs).positions
     except FileNotFoundError:
         positions = np.empty(0, np.int64)
     return SegmentPicture(base_offset, size, batches, positions)

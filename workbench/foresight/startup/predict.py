@@ -21,7 +21,8 @@ from workbench.config.broker_rules import StrayRule
 from workbench.config.internal_topics import METADATA_LOG, with_internal_topics
 from workbench.errors import LogDirectoryError, StorageError
 from workbench.file_system.dry import DryFileSystem
-from workbench.file_system.local import LOCAL, FileSystem
+from workbench.file_system.local import LOCAL
+from workbench.file_system.mounts import Files
 from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.names import (
     CLEANER_OFFSETS,
@@ -69,7 +70,7 @@ def predict_startup(
     config: BrokerConfig | Mapping[str, Any] | None = None,
     *,
     topic_configs: Mapping[str, Mapping[str, Any]] | None = None,
-    fs: FileSystem = LOCAL,
+    fs: Files = LOCAL,
     now: int | None = None,
     node_id: int | None = None,
     cluster_id: str | None = None,
@@ -86,7 +87,7 @@ def predict_startup(
             unless `metadata.log.dir` names another.
         config: the broker's configuration.
         topic_configs: topic → its own configuration, by Kafka's names; see `internal_topics`.
-        fs: the file system that is read; nothing is written to it.
+        fs: what reads them; nothing is written to it.
         now: ms since the epoch; None takes the machine's time.
         node_id: the broker's id; None takes it from the first `meta.properties`.
         cluster_id: the cluster's id; None as for ``node_id``.
@@ -118,7 +119,7 @@ def predict_startup(
     for path in context.directories:
         if not context.fs.exists(path):
             raise LogDirectoryError(path, "no such directory")
-    listing = _listing(context)
+    listing = _listing(context, fs)
     meant, roots = meant_broker(listing, kafka), listing.roots
     told.begin(METADATA_LOG)
     context.rules = meant.rules
@@ -147,15 +148,15 @@ def predict_startup(
         release(context)
 
 
-def _listing(context: ManagerContext) -> Listing:
+def _listing(context: ManagerContext, fs: Files) -> Listing:
     """Return the listed directories; one that cannot be listed goes offline when it is loaded."""
     readable = []
     for path in context.directories:
         with suppress(OSError):
             context.fs.list(path)
-            list_log_directories(path, whole=False)
+            list_log_directories(path, whole=False, fs=fs)
             readable.append(path)
-    return list_log_directories(readable, whole=False) if readable else Listing((), {})
+    return list_log_directories(readable, whole=False, fs=fs) if readable else Listing((), {})
 
 
 class _Told:

@@ -5,7 +5,6 @@ Kafka: DefaultRecordBatch, LegacyRecord (4.2)
 
 from typing import NamedTuple
 
-from workbench.file_system.source import FileSource
 from workbench.inspection.segment import Segment
 from workbench.layout.attributes import CODEC_MASK, NONE
 from workbench.layout.batch_header import ATTRIBUTES_AT, BATCH_HEADER_SIZE, MAGIC_AT
@@ -35,7 +34,7 @@ def read_batch(segment: Segment, position: int, size: int) -> BatchBytes:
     Raises:
         OSError: the file cannot be read.
     """
-    with FileSource(segment.path) as source:
+    with segment.open() as source:
         data = source.read(position, size).tobytes()
     magic = data[MAGIC_AT] if len(data) > MAGIC_AT else -1
     if magic == 2 and len(data) > BATCH_HEADER_SIZE:

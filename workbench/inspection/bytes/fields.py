@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from workbench.file_system.source import FileSource
 from workbench.inspection.bytes.field_list import CUT_SHORT, Field, FieldList
 from workbench.inspection.bytes.record_fields import (
     add_inner_messages,
@@ -67,7 +66,7 @@ def explain_batch(segment: Segment, position: int, most_records: int = MOST_RECO
     Raises:
         OSError: the file cannot be read.
     """
-    with FileSource(segment.path) as source:
+    with segment.open() as source:
         head = source.read(position, ENTRY_HEADER_SIZE)
         size = int.from_bytes(head[8:LENGTH_END].tobytes(), signed=True) + LENGTH_END
         is_sane = SMALLEST_MESSAGE + LENGTH_END <= size <= LARGEST_BATCH

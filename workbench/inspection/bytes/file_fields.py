@@ -12,6 +12,7 @@ import numpy as np
 from workbench.file_system.source import FileSource
 from workbench.files import names
 from workbench.inspection.bytes.field_list import Field, FieldList
+from workbench.inspection.entries import FileEntry
 from workbench.inspection.facts.file_facts import in_use
 from workbench.layout.index_entries import ABORTED_TRANSACTION, OFFSET_ENTRY, TIME_ENTRY
 from workbench.layout.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER
@@ -34,16 +35,16 @@ _TEXTS: Final = frozenset(
 _MOST_TEXT: Final = 1 << 20  # bytes; of longer texts, no lines are told apart
 
 
-def file_window(path: str, start: int, stop: int) -> tuple[bytes, list[Field]]:
+def file_window(entry: FileEntry, start: int, stop: int) -> tuple[bytes, list[Field]]:
     """Return bytes [start, stop) of a file, as far as it has them, and the fields that they touch.
 
     Raises:
         NotRegularFileError: a folder, FIFO, socket or device has this name.
         OSError: the file cannot be read.
     """
-    name = os.path.basename(path)
+    name = os.path.basename(entry.path)
     parsed = names.parse_file_name(name)
-    with FileSource(path) as source:
+    with entry.open() as source:
         data = source.read(start, stop - start).tobytes()
         stop = start + len(data)
         if parsed is not None and parsed.kind in _ENTRIES:

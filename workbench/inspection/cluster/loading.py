@@ -15,8 +15,6 @@ from typing import Any, Final, NamedTuple
 
 from workbench.decoders.cluster_metadata import decode_value
 from workbench.errors import StateUnknownError
-from workbench.file_system.mounts import size_of
-from workbench.file_system.source import FileSource
 from workbench.files import names
 from workbench.inspection.cluster.fold import Changed, ClusterFold
 from workbench.inspection.cluster.image import QuorumLeader, StoredCluster, StoredConfigs
@@ -162,7 +160,7 @@ class _WholeState(NamedTuple):
 def _size_now(partition: Partition) -> int | None:
     """Return the size of the last segment, in bytes; None if that cannot be told."""
     try:
-        return size_of(partition.segments[-1].path)
+        return partition.segments[-1].files["log"].size_now
     except (IndexError, OSError):
         return None
 
@@ -475,7 +473,7 @@ class Reading:
             is_tail = problem.code == problems.UNFINISHED and segment.is_active
             if is_tail:  # a running broker is writing it
                 continue
-            with FileSource(segment.path) as source:
+            with segment.open() as source:
                 if is_preallocated(problem, source, segment):
                     continue
             self._keep(finding_of(problem, segment.path))

@@ -55,7 +55,7 @@ def quorum_state(partition: Partition) -> QuorumState | None:
     entry = partition.file(names.QUORUM_STATE)
     if entry is None:
         return None
-    return if_readable(lambda: QuorumState.read(entry.path, strict=False))
+    return if_readable(lambda: entry.read(QuorumState))
 
 
 def with_leader(state: ClusterAt, partition: Partition) -> ClusterAt:

@@ -238,7 +238,7 @@ def _partition(root: str, partition: Partition) -> PartitionCheckpoints:
     quorum = None
     if state is not None:
         with suppress(OSError):
-            quorum = QuorumState.read(state.path, strict=False)
+            quorum = state.read(QuorumState)
     metadata = if_readable(partial(getattr, partition, "metadata"))
     topic_id = metadata.topic_id if metadata else None
     return PartitionCheckpoints(

@@ -7,7 +7,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from workbench.errors import UnsupportedFormatError
-from workbench.file_system.mounts import is_file, size_of
+from workbench.file_system.mounts import THIS_MACHINE, Files
 from workbench.files import names
 from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.clean_shutdown import CleanShutdown
@@ -37,13 +37,6 @@ _BY_NAME: Final[dict[str, Callable[..., Any]]] = {
 _LOGS: Final = ("log", "checkpoint")
 
 
-def is_small_file(path: str) -> bool:
-    """Return whether a path is, by its name, a file for `small_file_facts`."""
-    if not is_file(path):
-        return False
-    return is_small_file_name(os.path.basename(path))
-
-
 def is_small_file_name(name: str) -> bool:
     """Return whether files of this name are for `small_file_facts`."""
     parsed = names.parse_file_name(name)
@@ -56,12 +49,15 @@ def in_use(name: str) -> str:
     return name.removesuffix(names.TEMPORARY)
 
 
-def small_file_facts(path: str, most_entries: int | None) -> dict[str, Any]:
+def small_file_facts(
+    path: str, most_entries: int | None, fs: Files = THIS_MACHINE
+) -> dict[str, Any]:
     """Return the content of a file, as far as it can be read, and what is wrong with it.
 
     Args:
         path: the file's path.
         most_entries: the most entries; None: all.
+        fs: what reads the file.
 
     Raises:
         UnsupportedFormatError: the name is not that of a known kind of file.
@@ -69,12 +65,12 @@ def small_file_facts(path: str, most_entries: int | None) -> dict[str, Any]:
     """
     name = os.path.basename(path)
     parsed = names.parse_file_name(name)
-    facts: dict[str, Any] = {"path": path, "size": size_of(path)}
+    facts: dict[str, Any] = {"path": path, "size": fs.size_of(path)}
     if in_use(name) in _BY_NAME:
-        content = _BY_NAME[in_use(name)](path, strict=False)
+        content = _BY_NAME[in_use(name)](path, strict=False, fs=fs)
         facts.update(_plain(content))
     elif parsed is not None and parsed.kind in _INDEXES:
-        content = _INDEXES[parsed.kind](path, parsed.offset, strict=False)
+        content = _INDEXES[parsed.kind](path, parsed.offset, strict=False, fs=fs)
         entries = list(content)[:most_entries]
         facts["kind"] = parsed.kind
         facts["base_offset"] = parsed.offset
@@ -83,7 +79,7 @@ def small_file_facts(path: str, most_entries: int | None) -> dict[str, Any]:
             facts["bytes_after_entries"] = content.slack
         facts["entries"] = [entry_facts(entry, parsed.offset) for entry in entries]
     elif parsed is not None and parsed.kind == "snapshot":
-        content = ProducerSnapshot.read(path, strict=False)
+        content = ProducerSnapshot.read(path, strict=False, fs=fs)
         facts["kind"] = "snapshot"
         facts["offset"] = parsed.offset
         facts["producer_count"] = len(content.entries)

@@ -10,7 +10,6 @@ RecordsSnapshotReader (4.2)
 from typing import Final
 
 from workbench.decoders.cluster_metadata import decode_value
-from workbench.file_system.source import FileSource
 from workbench.files import names
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding
@@ -89,7 +88,7 @@ def judge_contents(entry: FileEntry) -> Refusal | None:
 def _read_batches(entry: FileEntry) -> tuple[int, str]:
     """Return where the whole batches of a file end, and which damage follows there."""
     position, problem = 0, ""
-    with FileSource(entry.path) as source:
+    with entry.open() as source:
         for batches in whole_batches(source, source.size):
             if len(batches.rows):
                 last = batches.rows[-1]

@@ -43,7 +43,7 @@ def judge_metadata_log(
     ]
     state = partition.file(names.QUORUM_STATE)
     if state is not None:
-        contents = if_readable(lambda: QuorumState.read(state.path, strict=False))
+        contents = if_readable(lambda: state.read(QuorumState))
         if contents is not None:
             found.append(judge_quorum_state(state.path, contents, rules))
     yield from (refusal for refusal in found if refusal is not None)

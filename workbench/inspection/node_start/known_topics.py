@@ -12,6 +12,7 @@ from workbench.files.quorum_state import QuorumState
 from workbench.files.text import format_uuid
 from workbench.inspection.cluster.image import StoredCluster
 from workbench.inspection.cluster.loading import read_stored_cluster
+from workbench.inspection.entries import FileEntry
 from workbench.inspection.node_start.metadata_log import (
     LogRange,
     newest_snapshot,
@@ -112,7 +113,7 @@ def _others(
 ) -> frozenset[int] | None:
     """Return the ids of the other voters and controllers; None if no file names them."""
     state = partition.file(names.QUORUM_STATE)
-    found = None if state is None else if_readable(lambda: _voters(state.path))
+    found = None if state is None else if_readable(lambda: _voters(state))
     if found is None and cluster.voters is not None:
         found = {voter for voter, _ in cluster.voters}
     if found is None and cluster.supported:
@@ -120,6 +121,6 @@ def _others(
     return None if found is None else frozenset(found - {node_id})
 
 
-def _voters(path: str) -> set[int] | None:
-    voters = QuorumState.read(path, strict=False).current_voters
+def _voters(state: FileEntry) -> set[int] | None:
+    voters = state.read(QuorumState).current_voters
     return set(voters) if voters else None

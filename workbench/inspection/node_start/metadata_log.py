@@ -8,7 +8,6 @@ Kafka: KafkaMetadataLog.apply, recoverSnapshots, truncateToLatestSnapshot (4.2)
 
 from typing import NamedTuple
 
-from workbench.file_system.source import FileSource
 from workbench.files import names
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding
@@ -64,7 +63,7 @@ def recovered_range(partition: Partition) -> LogRange:
             continue
         end = max(end, segment.base_offset)
         reached = 0
-        with FileSource(segment.path) as source:
+        with segment.open() as source:
             size = source.size
             for batches in whole_batches(source, size):
                 if len(batches.rows):

@@ -1,4 +1,4 @@
-"""The files of Aiven's layout as the files that they were made of, read through a mount.
+"""The files of Aiven's layout as the files that they were made of.
 
 Below ``aiven+<URL of the tier>`` (``aiven-<keys>+…`` if it was opened with keys), a segment has a
 `.log`, an `.index`, a `.timeindex`, a `.txnindex`, a `.snapshot` and a `.leader_epoch_checkpoint`.
@@ -10,10 +10,11 @@ Aiven: FetchChunkEnumeration, DefaultChunkManager (1.2)
 
 import threading
 from collections import OrderedDict
+from functools import cached_property
 from typing import Any, Final, TypeVar
 
 from workbench.errors import CorruptFileError, RemoteStorageError
-from workbench.file_system.mounts import RemoteEntry, mount
+from workbench.file_system.mounts import THIS_MACHINE, Files, MountedFiles, RemoteEntry, with_mount
 from workbench.file_system.source import FileSource
 from workbench.files.names import FileKind
 from workbench.inspection.entries import FileEntry
@@ -64,28 +65,32 @@ class AivenFiles:
     """A tier of Aiven's plugin.
 
     Args:
-        tier: its folder, perhaps below a mounted prefix.
+        tier: its folder.
         keys: what decrypts it.
+        stored_by: what reads the folder.
 
     Attributes:
         prefix: what the paths of its files begin with.
+        stored_by: what reads the files as they are stored.
     """
 
-    def __init__(self, tier: str, keys: KeyRing) -> None:
+    def __init__(self, tier: str, keys: KeyRing, stored_by: Files) -> None:
         self._tier = tier
         self._keys = keys
+        self.stored_by = stored_by
         self.prefix = mount_prefix(tier, keys)
         self._ciphers: OrderedDict[str, Cipher] = OrderedDict()
         self._manifests: OrderedDict[str, Manifest] = OrderedDict()
         self._lock = threading.Lock()
-        mount(self.prefix, self)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Leave out what was read: another process reads it again."""
-        return {"tier": self._tier, "keys": self._keys}
+        return AivenFiles, (self._tier, self._keys, self.stored_by)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["tier"], state["keys"])  # type: ignore[misc]
+    @cached_property
+    def fs(self) -> MountedFiles:
+        """What reads the tier's files, by their paths."""
+        return with_mount(THIS_MACHINE, self.prefix, self)
 
     def files(self, stem: str) -> dict[FileKind, FileEntry]:
         """Return the files of a segment.
@@ -95,14 +100,14 @@ class AivenFiles:
         """
         name = stem.rpartition("/")[2]
         return {
-            kind: FileEntry(f"{name}{suffix}", self._path(f"{stem}{suffix}"))
+            kind: FileEntry(f"{name}{suffix}", self._path(f"{stem}{suffix}"), fs=self.fs)
             for kind, suffix in _KINDS.items()
         }
 
     def leader_epochs(self, stem: str) -> FileEntry:
         """Return the file of a segment's leader epochs."""
         name = f"{stem.rpartition('/')[2]}{tier_names.LEADER_EPOCHS}"
-        return FileEntry(name, self._path(f"{stem}{tier_names.LEADER_EPOCHS}"))
+        return FileEntry(name, self._path(f"{stem}{tier_names.LEADER_EPOCHS}"), fs=self.fs)
 
     def manifest(self, stem: str) -> Manifest:
         """Return the manifest of a segment; it is never encrypted.
@@ -113,7 +118,7 @@ class AivenFiles:
         found = _kept(self._lock, self._manifests, stem)
         if found is None:
             path = f"{stem}{tier_names.MANIFEST}"
-            with FileSource(path) as source:
+            with FileSource(path, self.stored_by) as source:
                 data = source.read(0, MOST_MANIFEST_BYTES + 1).tobytes()
             try:
                 found = parse_manifest(data)
@@ -153,7 +158,8 @@ class AivenFiles:
         stem, suffix = self._stem(path)
         manifest, cipher = self._opened(stem)
         if suffix == tier_names.LOG:
-            return ChunkedFile(FileSource(f"{stem}{tier_names.LOG}"), manifest, cipher)
+            source = FileSource(f"{stem}{tier_names.LOG}", self.stored_by)
+            return ChunkedFile(source, manifest, cipher)
         section = manifest.indexes.get(_SECTIONS.get(suffix, ""))
         if section is None:
             raise FileNotFoundError(path)
@@ -164,7 +170,7 @@ class AivenFiles:
         if size > MOST_CHUNK_BYTES:
             found = f"an index of {size:,} bytes, expected at most {MOST_CHUNK_BYTES:,}"
             raise RemoteStorageError(stored, found)
-        with FileSource(stored) as source:
+        with FileSource(stored, self.stored_by) as source:
             data = source.read(position, size).tobytes()
         if len(data) != size:
             found = f"ends at byte {position + len(data):,}, inside its {_SECTIONS[suffix]} index"

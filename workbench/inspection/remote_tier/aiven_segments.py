@@ -47,7 +47,7 @@ def list_aiven_segments(path: str, tier: str, files: AivenFiles) -> StoredPartit
         tier: the tier's folder; links that lead out of it are not followed.
         files: what opens the files.
     """
-    stored, unknown, unread = files_by_segment(path, tier)
+    stored, unknown, unread = files_by_segment(path, tier, files.stored_by)
     segments: dict[str, StoredSegment] = {}
     for (start, segment_id), found in stored.items():
         stem = f"{path}/{start:020d}-{segment_id}"

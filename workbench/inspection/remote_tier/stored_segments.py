@@ -9,6 +9,7 @@ Kafka: RemoteLogSegmentFileset (4.2)
 from dataclasses import dataclass, field
 from typing import Final
 
+from workbench.file_system.mounts import Files
 from workbench.files.leader_epochs import LeaderEpochs, cut_end, cut_start
 from workbench.files.names import FileKind
 from workbench.inspection.entries import FileEntry, Unread, list_folder
@@ -70,7 +71,7 @@ class StoredSegment:
         end = -1 if segment is None else segment.next_offset - 1
         if self.leader_epochs is None or end < self.start_offset:
             return None
-        epochs = LeaderEpochs.read(self.leader_epochs.path, strict=False)
+        epochs = self.leader_epochs.read(LeaderEpochs)
         entries = cut_end(cut_start(epochs.entries, self.start_offset), end + 1)
         if epochs.problems or not entries:
             return None
@@ -94,14 +95,15 @@ class StoredPartition:
     unread: tuple[Unread, ...] = ()
 
 
-def list_local_segments(path: str, tier: str) -> StoredPartition:
+def list_local_segments(path: str, tier: str, fs: Files) -> StoredPartition:
     """Return the segments in a partition's folder of `LocalTieredStorage`.
 
     Args:
         path: the folder.
         tier: the tier's folder; links that lead out of it are not followed.
+        fs: what reads it.
     """
-    files, unknown, unread = files_by_segment(path, tier)
+    files, unknown, unread = files_by_segment(path, tier, fs)
     segments = {}
     for (start, segment_id), found in files.items():
         segments[segment_id] = StoredSegment(
@@ -119,11 +121,11 @@ Found = dict[tuple[int, str], dict[str, FileEntry]]
 
 
 def files_by_segment(
-    path: str, tier: str
+    path: str, tier: str, fs: Files
 ) -> tuple[Found, tuple[FileEntry, ...], tuple[Unread, ...]]:
     """Return (start offset, segment id) → suffix → file; other files; what cannot be read."""
     try:
-        contents = list_folder(path, tier)
+        contents = list_folder(path, tier, fs)
     except FileNotFoundError:
         return {}, (), ()
     except OSError as error:

@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from workbench.errors import LogDirectoryError
-from workbench.file_system.mounts import mounted_at
+from workbench.file_system.mounts import Files
 from workbench.inspection.entries import list_folder
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
-from workbench.inspection.remote_tier.aiven_files import AivenFiles, mount_prefix
+from workbench.inspection.remote_tier.aiven_files import AivenFiles
 from workbench.inspection.remote_tier.aiven_keys import KeyRing
 from workbench.inspection.remote_tier.aiven_segments import list_aiven_segments
 from workbench.inspection.remote_tier.metadata_cache import MetadataCache
@@ -43,11 +43,14 @@ class RemoteTier:
         path: the folder.
     """
 
-    def __init__(self, path: str, partitions: Iterable[Partition], keys: KeyRing) -> None:
+    def __init__(
+        self, path: str, fs: Files, partitions: Iterable[Partition], keys: KeyRing
+    ) -> None:
         """Open a tier.
 
         Args:
             path: the folder.
+            fs: what reads it.
             partitions: those that were opened together, with those of `__remote_log_metadata`.
             keys: what decrypts segments.
 
@@ -55,6 +58,7 @@ class RemoteTier:
             LogDirectoryError: the folder does not exist.
         """
         self.path = path
+        self._fs = fs
         self._keys = keys
         in_use = [each for each in partitions if each.kind == "log"]
         self._metadata_partitions = [each for each in in_use if each.topic == TOPIC]
@@ -67,7 +71,7 @@ class RemoteTier:
 
     @cached_property
     def _aiven(self) -> AivenFiles:
-        return AivenFiles(self.path, self._keys)
+        return AivenFiles(self.path, self._keys, self._fs)
 
     def _list_folders(self) -> dict[str, list[_Folder]]:
         """Return topic id → folders, each with what its name can mean.
@@ -76,7 +80,7 @@ class RemoteTier:
             LogDirectoryError: there is no such folder.
         """
         try:
-            names = list_folder(self.path).folders
+            names = list_folder(self.path, fs=self._fs).folders
         except (FileNotFoundError, NotADirectoryError):
             raise LogDirectoryError(self.path, "there is no such folder of a remote tier") from None
         found: dict[str, list[_Folder]] = {}
@@ -135,7 +139,7 @@ class RemoteTier:
     def _list(self, folder: _Folder, partition: int) -> StoredPartition:
         path = f"{self.path}/{folder.name}"
         if folder.parsed.partition is not None:
-            return list_local_segments(path, self.path)
+            return list_local_segments(path, self.path, self._fs)
         return list_aiven_segments(f"{path}/{partition}", self.path, self._aiven)
 
 
@@ -165,35 +169,19 @@ class _Loader:
         return self.tier.contents_of(self.partition)
 
 
-def mount_remote_tier(path: str, keys: Mapping[str, str] | None = None) -> None:
-    """Make the segments of a tier readable in this process, where another one has listed them.
-
-    Args:
-        path: the tier's folder, mounted if it is a URL.
-        keys: see `attach_remote_tier`.
-
-    Raises:
-        ConfigError: a file holds no private key.
-        MissingDependencyError: keys are given, and cryptography is not installed.
-    """
-    tier = _tier_path(path)
-    ring = KeyRing(keys or {})
-    if mounted_at(mount_prefix(tier, ring)) is None:
-        AivenFiles(tier, ring)
-
-
 def _tier_path(path: str) -> str:
     return (path if "://" in path else os.path.abspath(path)).rstrip("/")
 
 
 def attach_remote_tier(
-    listing: Listing, path: str, keys: Mapping[str, str] | None = None
+    listing: Listing, path: str, fs: Files, keys: Mapping[str, str] | None = None
 ) -> RemoteTier:
     """Give every partition in use its remote log.
 
     Args:
         listing: what was opened; its partitions are changed.
-        path: the tier's folder, mounted if it is a URL.
+        path: the tier's folder.
+        fs: what reads it.
         keys: key id → path of the RSA private key of an encrypted tier.
 
     Raises:
@@ -202,7 +190,7 @@ def attach_remote_tier(
         MissingDependencyError: keys are given, and cryptography is not installed.
         OSError: the folder cannot be listed.
     """
-    tier = RemoteTier(_tier_path(path), listing.partitions.values(), KeyRing(keys or {}))
+    tier = RemoteTier(_tier_path(path), fs, listing.partitions.values(), KeyRing(keys or {}))
     for partition in listing.partitions.values():
         if partition.kind == "log" and partition.only is None and partition.topic != TOPIC:
             partition.remote = RemoteLog(_Loader(tier, partition))

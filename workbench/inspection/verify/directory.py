@@ -55,7 +55,7 @@ def _clean_shutdown(root: Root) -> Iterator[Finding]:
     flag = root.file(names.CLEAN_SHUTDOWN)
     if flag is not None:
         try:
-            contents = CleanShutdown.read(flag.path, strict=False)
+            contents = flag.read(CleanShutdown)
         except OSError as error:
             yield from unreadable(flag.path, error)
             return

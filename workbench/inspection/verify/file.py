@@ -62,7 +62,7 @@ def verify_single_file(
         is_running = situation.stop == "running"  # only then the other files matter
         later = _later_bases(partition.path, segment.base_offset) if is_running else []
         next_base = min(later, default=None)
-        place = Place(segment.path, segment.base_offset, next_base, len(later), here)
+        place = Place(segment.files["log"], segment.base_offset, next_base, len(later), here)
         yield from verify_log(place, deep=deep, workers=workers)[0]
     entry = partition.file(name)
     parsed = names.parse_file_name(name)
@@ -70,13 +70,13 @@ def verify_single_file(
         return
     if name in _READERS:
         reader, kind = _READERS[name]
-        contents = reader.read(entry.path, strict=False)
+        contents = entry.read(reader)
     elif parsed is not None and parsed.kind == "snapshot":
         kind = "snapshot-damaged"
-        contents = ProducerSnapshot.read(entry.path, strict=False)
+        contents = entry.read(ProducerSnapshot)
     elif parsed is not None and parsed.kind in _INDEXES:
         reader, kind = _INDEXES[parsed.kind]
-        contents = reader.read(entry.path, parsed.offset, strict=False)
+        contents = reader.read(entry.path, parsed.offset, strict=False, fs=entry.fs)
     else:
         return
     for problem in contents.problems:

@@ -71,7 +71,7 @@ def _verify_snapshot(entry: FileEntry, *, deep: bool, is_read: bool) -> Iterator
 
 
 def _batches_of(entry: FileEntry, *, deep: bool) -> list[Finding]:
-    place = Place(entry.path, 0, None, 0, Situation().of(names.TopicPartition(METADATA_TOPIC, 0)))
+    place = Place(entry, 0, None, 0, Situation().of(names.TopicPartition(METADATA_TOPIC, 0)))
     try:
         return verify_log(place, deep=deep)[0]
     except OSError as error:

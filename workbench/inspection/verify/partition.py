@@ -108,7 +108,7 @@ def verify_partition(
         behind = bisect_right(bases, base)
         next_base = bases[behind] if behind < len(bases) else None
         place = Place(
-            segment.path, base, next_base, len(bases) - behind, here,
+            segment.files["log"], base, next_base, len(bases) - behind, here,
             swaps=frozenset(swapped.get(base, ())), unread=frozenset(unread.get(base, ())),
         )  # fmt: skip
         summary = verify_segment(
@@ -233,7 +233,7 @@ def _odd_timestamps(logs: Sequence[SegmentSummary]) -> Iterator[Finding]:
 def _swapped(partition: Partition, here: PartitionSituation, *, deep: bool) -> Iterator[Finding]:
     """Check the batches of the `.log.swap` files that a broker would rename to segments."""
     for base_offset, entry in swap_ranges(partition):
-        place = Place(entry.path, base_offset, base_offset, 0, here)
+        place = Place(entry, base_offset, base_offset, 0, here)
         try:
             found, _, _ = verify_log(place, deep=deep, order_place=replace(place, next_base=None))
         except OSError as error:

@@ -158,7 +158,7 @@ def _contents(
         starts = np.sort(np.array([e.start_offset for e in metadata.leader_epochs], np.int64))
         next_base = metadata.end_offset + 1
     situation = PartitionSituation("clean", 0)
-    place = Place(readable.path, readable.base_offset, next_base, 0, situation)
+    place = Place(readable.files["log"], readable.base_offset, next_base, 0, situation)
     findings: list[Finding] = []
     summary = verify_segment(
         readable, place, findings, epoch_starts=starts, has_time_indexes=True, deep=deep
@@ -179,7 +179,7 @@ def _small_files(stored: StoredSegment, metadata: RemoteSegmentMetadata) -> Iter
     snapshots = [entry] if (entry := stored.files.get("snapshot")) is not None else []
     for entry in snapshots:
         try:
-            problems = ProducerSnapshot.read(entry.path, strict=False).problems
+            problems = entry.read(ProducerSnapshot).problems
         except OSError as error:
             yield from unreadable(entry.path, error)
         else:
@@ -188,7 +188,7 @@ def _small_files(stored: StoredSegment, metadata: RemoteSegmentMetadata) -> Iter
     if entry is None:
         return
     try:
-        epochs = LeaderEpochs.read(entry.path, strict=False)
+        epochs = entry.read(LeaderEpochs)
     except OSError as error:
         yield from unreadable(entry.path, error)
         return

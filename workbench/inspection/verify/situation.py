@@ -15,6 +15,7 @@ from typing import Final, Literal
 from workbench.config.broker_rules import MODELED_RULES, BrokerRules, IndexCheck
 from workbench.files import names
 from workbench.files.names import FileKind, TopicPartition
+from workbench.inspection.entries import FileEntry
 from workbench.inspection.listing import Root
 from workbench.inspection.unreadable import if_readable
 
@@ -71,7 +72,7 @@ class Place:
     """A segment's position in its log, and what a broker would do to the segment when it starts.
 
     Attributes:
-        path: the `.log` file.
+        log: the `.log` file.
         base_offset: the segment's base offset.
         next_base: base offset of the next segment; None for the last one.
         later: how many segments come after it.
@@ -81,7 +82,7 @@ class Place:
         is_implausible: whether its offset or time index fails the check of a version that has one.
     """
 
-    path: str
+    log: FileEntry
     base_offset: int
     next_base: int | None
     later: int
@@ -89,6 +90,11 @@ class Place:
     swaps: frozenset[FileKind] = frozenset()
     unread: frozenset[FileKind] = frozenset()
     is_implausible: bool = False
+
+    @property
+    def path(self) -> str:
+        """Path of the `.log` file."""
+        return self.log.path
 
     @property
     def rules(self) -> BrokerRules:

@@ -50,7 +50,7 @@ def stuck_rows(
         OSError: a file cannot be read.
     """
     moment = time_or_now(now)
-    with open_dry(listing.log_directories, config, moment, kafka) as dry:
+    with open_dry(listing.log_directories, config, moment, kafka, listing.fs) as dry:
         dry.load(lambda _folder: True)
         for name, log in sorted(dry.logs.items()):
             with suppress(WorkbenchError, OSError):  # `predict` and `verify` say what is wrong

@@ -349,7 +349,7 @@ class _Walk:
         if partition.root is not None:
             path = os.path.join(partition.root, names.CLEANER_OFFSETS)
             with suppress(OSError):
-                offsets = OffsetCheckpoint.read(path, strict=False).offsets
+                offsets = OffsetCheckpoint.read(path, strict=False, fs=partition.fs).offsets
                 if TopicPartition(partition.topic, partition.partition) in offsets:
                     return f"{names.CLEANER_OFFSETS} names the partition: its log was compacted"
         for segment in partition.segments_of_log:

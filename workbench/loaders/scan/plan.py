@@ -14,7 +14,6 @@ from typing import Any, Final, Literal, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from workbench.file_system.mounts import files_at
 from workbench.files.names import parse_file_name
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.listing import Listing
@@ -306,7 +305,7 @@ def as_now(read: SegmentRead) -> list[SegmentRead]:
     Kafka: LocalLog.replaceSegments (4.2)
     """
     is_whole = read.stop is None and read.span is None and read.partition.only is None
-    if not is_whole or read.is_remote or files_at(read.segment.path) is not None:
+    if not is_whole or not read.segment.files["log"].is_here:
         return [read]
     if read.segment.files["log"].is_there or read.segment not in read.partition.segments:
         return [read]

@@ -206,7 +206,7 @@ class _SegmentReading(Generic[T]):
         """Read the segment; the last part is its end. See `RecordReader` for ``apart``."""
         read, choice = self._read, self._choice
         try:
-            self._source = source = FileSource(read.segment.path)
+            self._source = source = read.segment.open()
             reader = RecordReader(
                 source,
                 read.start,

@@ -19,7 +19,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from workbench.errors import LinkError, NotRegularFileError
-from workbench.file_system.mounts import files_at
 from workbench.file_system.source import FileSource
 from workbench.files.indexes.offset_index import OffsetIndex
 from workbench.inspection.segment import Segment
@@ -70,7 +69,7 @@ def byte_ranges(read: SegmentRead, size: int) -> list[SegmentRead]:
     count = min(-(-total // size), MOST_PIECES)
     index = read.segment.files.get("index")
     is_cheap = index is not None and index.size
-    if count < 2 or not (is_cheap or files_at(read.segment.path) is None):
+    if count < 2 or not (is_cheap or read.segment.files["log"].is_here):
         return [read]
     step = -(-total // count)
     return [replace(read, span=ByteRange(begin, step)) for begin in range(0, total, step)]
@@ -162,7 +161,7 @@ class _Cuts:
         It depends on the batches and the byte alone, not on the index, which grows while a broker
         appends. So two neighboring ranges find the same one.
         """
-        with FileSource(self._read.segment.path) as source:
+        with self._read.segment.open() as source:
             before = -1
             start = self._start_for(source, boundary)
             for table in walk_batches(source, boundary, start=start):
@@ -313,7 +312,7 @@ def _bounded(read: SegmentRead) -> SegmentRead:
         return read
     position = int(index.positions[slot])
     try:
-        with FileSource(read.segment.path) as source:
+        with read.segment.open() as source:
             row = batch_at(source, position)
     except OSError:  # reading the segment reports it
         return read

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from workbench.file_system.source import FileSource
 from workbench.layout.attributes import NO_TIMESTAMP
 from workbench.loaders.scan.plan import SegmentRead
 from workbench.loaders.scan.scan import Scan
@@ -65,7 +64,7 @@ def _split(read: SegmentRead, size: int) -> Iterator[SegmentRead]:
 def _time_at(read: SegmentRead) -> int:
     """Return the time of the first batch that is read; -1: it has none, or cannot be read."""
     try:
-        with FileSource(read.segment.path) as source:
+        with read.segment.open() as source:
             row = batch_at(source, read.start)
     except OSError:  # reading the segment reports it
         return NO_TIMESTAMP

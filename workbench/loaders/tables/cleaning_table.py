@@ -30,7 +30,7 @@ def cleaning_rows(
         LogDirectoryError: a single file was opened.
     """
     moment = time_or_now(now)
-    with open_dry(listing.log_directories, config, moment, kafka) as dry:
+    with open_dry(listing.log_directories, config, moment, kafka, listing.fs) as dry:
         served = [one for one in partitions if one.kind == "log" and one.only is None]
         names = {absolute(one.path) for one in served if one.is_alone}
         is_whole = all(root.is_log_directory for root in listing.roots)

@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.file_system.source import FileSource
 from workbench.files import names
 from workbench.files.names import FileKind
 from workbench.inspection.entries import FileEntry
@@ -154,7 +153,7 @@ class LogFileParts:
     def parts(self, segment: Segment, size: int, most: int | None) -> list[FilePart]:
         """Read on, and return the parts; of more than ``most`` bytes the rest is estimated."""
         preallocated = 0
-        with suppress(OSError), FileSource(segment.path) as source:
+        with suppress(OSError), segment.open() as source:
             for chunk in self._new_chunks(segment, most):
                 own, before = _chunk_parts(chunk)
                 self._stored += own

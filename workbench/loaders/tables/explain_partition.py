@@ -12,7 +12,7 @@ from workbench.cleaner.cleaner import plan_cleaning
 from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.schedule.log_to_clean import LogToClean, log_to_clean
 from workbench.errors import LogDirectoryError, WorkbenchError
-from workbench.file_system.mounts import absolute, files_at
+from workbench.file_system.mounts import absolute
 from workbench.files.names import CLEANER_OFFSETS, TopicPartition
 from workbench.foresight.dry_logs import DryLogs
 from workbench.foresight.explain.cleaning import (
@@ -143,7 +143,7 @@ def load_one(dry: DryLogs, partition: Partition) -> Log:
     dry.load(lambda folder: folder.path == path)
     name = TopicPartition(partition.topic, partition.partition)
     problem, log = dry.problems.get(name), dry.logs.get(name)
-    if log is None and files_at(path) is None and not os.path.lexists(path):
+    if log is None and partition.is_here and not os.path.lexists(path):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     if problem is not None:
         raise problem

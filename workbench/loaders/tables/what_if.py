@@ -316,7 +316,7 @@ def _outcome(
     listing: Listing, config: Config, now: int, folders: Collection[str], kafka: str | None
 ) -> _Outcome:
     """Let retention and cleaning work on the logs in some folders."""
-    with open_dry(listing.log_directories, config, now, kafka) as dry:
+    with open_dry(listing.log_directories, config, now, kafka, listing.fs) as dry:
         dry.load(lambda folder: folder.path in folders)
         fates = [_failed(dry, name, error) for name, error in dry.problems.items()]
         verdicts = {}

@@ -5,6 +5,7 @@ Kafka: Partition, UnifiedLog (4.2)
 
 import numpy as np
 
+from workbench.file_system.mounts import THIS_MACHINE, Files
 from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.time_lookup import TimestampAndOffset
@@ -58,6 +59,11 @@ class LiveLog:
     def path(self) -> str:
         """Path of the log's own directory."""
         return self.log.directory
+
+    @property
+    def fs(self) -> Files:
+        """What reads that directory."""
+        return THIS_MACHINE
 
     @property
     def size(self) -> int:

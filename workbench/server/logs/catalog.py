@@ -13,6 +13,7 @@ from workbench.config.broker_config import BROKER_NAMES
 from workbench.config.internal_topics import HIDDEN_TOPICS, METADATA_TOPIC
 from workbench.config.settings import Settings
 from workbench.errors import LogDirectoryError, ServerError
+from workbench.file_system.mounts import Files
 from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.names import TopicPartition, topic_name_problem
 from workbench.files.producer_snapshot import ProducerEntry
@@ -45,6 +46,10 @@ class PartitionLog(Protocol):
     @property
     def path(self) -> str:
         """Path of the log's own directory."""
+
+    @property
+    def fs(self) -> Files:
+        """What reads that directory."""
 
     @property
     def size(self) -> int:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, TypeVar
 
-from workbench.file_system.mounts import files_at
 from workbench.inspection.findings import Finding
 from workbench.inspection.log_parts import LogPart
 from workbench.inspection.partition import Partition
@@ -80,7 +79,7 @@ class ChangingPartition:
     def __init__(self, partition: Partition, note: Callable[[list[Finding]], None]) -> None:
         self._note = note
         self._lock = threading.Lock()
-        self._is_local = files_at(partition.path) is None and partition.only is None
+        self._is_local = partition.is_here and partition.only is None
         self.now = Listed(partition)
         self._know(self.now)
 

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from workbench.file_system.mounts import is_uri
+from workbench.file_system.mounts import Files, is_uri
 from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.findings import Finding
@@ -173,6 +173,11 @@ class ServedLog:
     def path(self) -> str:
         """Path of the log's own directory."""
         return self.partition.path
+
+    @property
+    def fs(self) -> Files:
+        """What reads that directory."""
+        return self.partition.fs
 
     @property
     def size(self) -> int:

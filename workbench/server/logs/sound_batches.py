@@ -11,7 +11,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.file_system.source import FileSource
 from workbench.inspection.findings import Finding, finding_of, torn_tail
 from workbench.inspection.segment import Segment, is_preallocated
 from workbench.inspection.time_lookup import first_offsets
@@ -63,7 +62,7 @@ def sound_batches(
         OSError: the file cannot be read.
     """
     low, end = offsets
-    with FileSource(segment.path) as source:
+    with segment.open() as source:
         size = min(most + _NEXT, WINDOW)
         windows = BatchWindows(source, position, source.size, pool, segment.base_offset, size=size)
         for window in windows:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from workbench.errors import CorruptRecordError, WorkbenchError
+from workbench.file_system.mounts import Files
 from workbench.foresight.rehearse.log import Rehearsal, rehearse_lookup, rehearse_read
 from workbench.log.log import Isolation
 from workbench.record.message_spans import Path
@@ -275,7 +276,7 @@ class _Teller:
         each: _Asked,
         limit: int,
         is_first: bool,  # noqa: FBT001  # minOneMessage
-    ) -> Callable[[str], Rehearsal] | None:
+    ) -> Callable[[str, Files], Rehearsal] | None:
         """Return what reads the log as the fetch did; None if the log was not read."""
         assert self._values is not None
         offset = each.asked["fetchOffset"]
@@ -285,9 +286,11 @@ class _Teller:
         if each.answer.get("errorCode", 0) or not (limit or is_first) or offset >= end:
             return None
         isolation: Isolation = "read_committed" if committed else "high_watermark"
-        return lambda path: rehearse_read(path, offset, limit, isolation, min_one_message=is_first)
+        return lambda path, fs: rehearse_read(
+            path, offset, limit, isolation, min_one_message=is_first, fs=fs
+        )
 
-    def _tell_lookup(self, each: _Asked) -> Callable[[str], Rehearsal] | None:
+    def _tell_lookup(self, each: _Asked) -> Callable[[str, Files], Rehearsal] | None:
         """Tell what a request for offsets wants of a partition; return what looks it up."""
         timestamp = each.asked["timestamp"]
         special = SPECIAL_TIMES.get(timestamp)
@@ -299,7 +302,7 @@ class _Teller:
         self._tell("partition asked", reason, ("request", each.path), timestamp=timestamp)
         if special is not None or each.answer.get("errorCode", 0):
             return None
-        return lambda path: rehearse_lookup(path, timestamp=timestamp)
+        return lambda path, fs: rehearse_lookup(path, timestamp=timestamp, fs=fs)
 
     def _is_remote(self, each: _Asked) -> bool:
         """Return whether the answer comes from a remote segment, which the engine does not read."""
@@ -308,13 +311,13 @@ class _Teller:
         offset = {"fetchOffset": each.answer.get("offset", -1), **each.asked}["fetchOffset"]
         return log is not None and 0 <= int(offset) < log.local_log_start_offset
 
-    def _tell_log(self, each: _Asked, read: Callable[[str], Rehearsal]) -> None:
+    def _tell_log(self, each: _Asked, read: Callable[[str, Files], Rehearsal]) -> None:
         topic, _, number = each.name.rpartition("-")
         log = self._watched.catalog.log(topic, int(number))
         if log is None:
             return
         try:
-            found = read(log.path)
+            found = read(log.path, log.fs)
         except (OSError, WorkbenchError) as error:
             self._tell("log failed", str(error))
             return

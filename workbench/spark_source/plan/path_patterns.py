@@ -9,28 +9,14 @@ import glob
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import Final
 
 from workbench.errors import LogDirectoryError
-from workbench.file_system.mounts import files_at, is_uri
-from workbench.loaders.remote import mounted
+from workbench.file_system.mounts import RemoteFiles, is_uri
+from workbench.loaders.remote import opened
 
 _MOST: Final = 10_000  # paths that braces may stand for
-
-
-def readable(path: str) -> str:
-    """Return a path that can be read here; a URI is mounted, unless its prefix is.
-
-    Raises:
-        LogDirectoryError: the location cannot be reached.
-    """
-    if "?" not in path:
-        with suppress(FileNotFoundError):
-            if files_at(path) is not None:
-                return path
-    return mounted(path)
 
 
 def expanded(path: str) -> list[str]:
@@ -86,19 +72,19 @@ def _found_at(uri: str) -> list[str]:
     if first == 0:
         raise LogDirectoryError(place, "the name of a bucket or server cannot be a pattern")
     base = f"{scheme}://{'/'.join(parts[:first])}"
-    opened = readable(f"{base}{mark}{query}")
-    found = sorted(_matching(opened, parts[first:]))
-    return [f"{base}{each.removeprefix(opened)}{mark}{query}" for each in found]
-
-
-def _matching(folder: str, parts: Sequence[str]) -> Iterator[str]:
-    """Yield the folders below a mounted one whose names match the parts of a pattern."""
-    files = files_at(folder)
+    folder, fs = opened(f"{base}{mark}{query}")
+    files = fs.at(folder)
     assert files is not None
+    found = sorted(_matching(files, folder, parts[first:]))
+    return [f"{base}{each.removeprefix(folder)}{mark}{query}" for each in found]
+
+
+def _matching(files: RemoteFiles, folder: str, parts: Sequence[str]) -> Iterator[str]:
+    """Yield the folders below one whose names match the parts of a pattern."""
     for entry in files.entries(folder):
         if entry.is_folder and fnmatchcase(entry.name, parts[0]):
             here = f"{folder}/{entry.name}"
             if len(parts) > 1:
-                yield from _matching(here, parts[1:])
+                yield from _matching(files, here, parts[1:])
             else:
                 yield here

@@ -14,12 +14,13 @@ from typing import Final, NamedTuple
 from workbench.comparison.ahead import Replicas
 from workbench.config.internal_topics import HIDDEN_TOPICS
 from workbench.errors import CorruptRecordError, OffsetOutOfRangeError
-from workbench.file_system.mounts import files_at
+from workbench.file_system.mounts import THIS_MACHINE, Files
 from workbench.files.names import TopicPartition
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.partition import Partition
 from workbench.inspection.unreadable import findings_about_records, unreadable
+from workbench.loaders.remote import all_opened
 from workbench.loaders.scan.plan import (
     HIGHEST,
     SegmentRead,
@@ -30,7 +31,6 @@ from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.loaders.scan.splits import by_offsets, byte_ranges, pack, size_of, split
 from workbench.spark_source.options import SourceOptions
 from workbench.spark_source.plan.offsets import LogEnds, Offsets
-from workbench.spark_source.plan.path_patterns import readable
 from workbench.spark_source.plan.reads import planned_reads, settled
 from workbench.spark_source.tasks.committed import stable_end
 
@@ -70,6 +70,7 @@ class Plan:
         options: the options of the ``load``.
         is_stream: what is past the last stable offset is read later, not left out: with
             read_committed, ends are last stable offsets, for which some headers are read here.
+        fs: what an earlier plan of these options has opened.
 
     Raises:
         ConfigError: a file of the remote tier's keys holds no private key.
@@ -83,10 +84,13 @@ class Plan:
         replicas: the partitions that are chosen, of several brokers all copies.
     """
 
-    def __init__(self, options: SourceOptions, *, is_stream: bool = False) -> None:
+    def __init__(
+        self, options: SourceOptions, *, is_stream: bool = False, fs: Files = THIS_MACHINE
+    ) -> None:
         self._options = options
         self._is_stream = is_stream
-        self.listing = list_log_directories(map(readable, options.paths))
+        paths, fs = all_opened(options.paths, fs)
+        self.listing = list_log_directories(paths, fs=fs)
         if options.tier is not None:
             options.tier.attach(self.listing)
         chosen = choose_partitions(self.listing, options.topics, options.partitions)
@@ -263,7 +267,7 @@ class Plan:
         ):
             if most is not None:
                 pieces += by_offsets(read, most, size, self._log_end(partition))
-            elif files_at(read.segment.path) is None:
+            elif read.segment.files["log"].is_here:
                 # Cleanings replace the files of this machine: the pieces get offsets of their own.
                 pieces += split(read, max(size, _SMALLEST_RANGE))
             else:

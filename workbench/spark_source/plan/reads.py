@@ -13,8 +13,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from workbench.file_system.mounts import files_at
-from workbench.file_system.source import FileSource
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
@@ -69,7 +67,7 @@ def settled(partitions: Iterable[Partition]) -> list[Partition]:
 
 
 def _is_moving(partition: Partition) -> bool:
-    return files_at(partition.path) is None and any(
+    return partition.is_here and any(
         each.name.endswith(".log.swap") for each in partition.leftovers
     )
 
@@ -83,9 +81,9 @@ def require_as_planned(segment: Segment) -> None:
         FileNotFoundError: it is gone, or another file has its name.
     """
     entry = segment.files["log"]
-    if files_at(entry.path) is not None:
+    if not entry.is_here:
         try:
-            with FileSource(entry.path) as source:
+            with entry.open() as source:
                 size = source.size
         except FileNotFoundError:
             raise

@@ -1,4 +1,4 @@
-"""The remote tier of a load (KIP-405): attached on the driver, mounted in tasks.
+"""The remote tier of a load (KIP-405), attached on the driver.
 
 Tasks get the remote segments that they read, and nothing else of the tier. Only a task of
 read_committed that reads a remote segment lists the tier itself, because the marker that ends a
@@ -14,9 +14,9 @@ from functools import lru_cache
 from workbench.inspection.listing import Listing, list_log_directories
 from workbench.inspection.partition import Partition
 from workbench.inspection.remote_tier.remote_log import RemoteRead
-from workbench.inspection.remote_tier.tier import attach_remote_tier, mount_remote_tier
+from workbench.inspection.remote_tier.tier import attach_remote_tier
 from workbench.inspection.segment import Segment
-from workbench.loaders.remote import all_mounted, mounted
+from workbench.loaders.remote import all_opened, opened
 from workbench.loaders.scan.plan import SegmentRead
 from workbench.spark_source.option_values import Given, plain_path
 
@@ -42,15 +42,7 @@ class TierOptions:
             MissingDependencyError: keys are given, and cryptography is not installed.
             OSError: the tier cannot be listed.
         """
-        attach_remote_tier(listing, mounted(self.path), dict(self.keys))
-
-    def mount(self) -> None:
-        """Make the segments of the tier readable in this process.
-
-        Raises:
-            As `attach`.
-        """
-        mount_remote_tier(mounted(self.path), dict(self.keys))
+        attach_remote_tier(listing, *opened(self.path, listing.fs), dict(self.keys))
 
 
 def parse_tier(given: Given) -> TierOptions | None:
@@ -120,7 +112,8 @@ def listed_again(paths: tuple[str, ...], tier: TierOptions) -> Listing:
 
 @lru_cache(1)
 def _listed(paths: tuple[str, ...], tier: TierOptions) -> Listing:
-    listing = list_log_directories(all_mounted(paths))
+    given, fs = all_opened(paths)
+    listing = list_log_directories(given, fs=fs)
     tier.attach(listing)
     return listing
 

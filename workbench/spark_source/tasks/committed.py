@@ -18,7 +18,6 @@ from typing import Final, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from workbench.file_system.source import FileSource
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.inspection.transaction_markers import Rows, is_transaction_data
@@ -102,7 +101,7 @@ class _Part(Segment):
         Raises:
             OSError: the file cannot be read.
         """
-        with FileSource(self.path) as source:
+        with self.open() as source:
             yield from walk_batches(source, self.stop, start=self._start)
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.partition import Partition
-from workbench.loaders.remote import all_mounted
+from workbench.loaders.remote import all_opened
 from workbench.loaders.scan.plan import HIGHEST, SegmentRead
 from workbench.spark_source.plan.reads import is_same, planned_reads, settled
 from workbench.spark_source.plan.remote_tier import TierOptions, listed_again
@@ -58,7 +58,8 @@ def _partition_now(
         (again,) = settled([planned.listed_anew()])
         if again.segments:
             return again
-        listing = list_log_directories(all_mounted(paths))
+        given, fs = all_opened(paths, planned.fs)
+        listing = list_log_directories(given, fs=fs)
     else:
         listing = listed_again(paths, tier)
     found = [each for each in listing.partitions.values() if each.name == planned.name]

@@ -9,10 +9,8 @@ import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
 
 from workbench.errors import LogDirectoryError
-from workbench.file_system.mounts import files_at
 from workbench.inspection.findings import Finding
 from workbench.inspection.segment import Segment
-from workbench.loaders.remote import all_mounted
 from workbench.loaders.scan.plan import SegmentRead
 from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.loaders.scan.segment_batches import ReadOptions, SegmentBatch, read_segment
@@ -34,7 +32,7 @@ from workbench.spark_source.plan.remote_tier import TierOptions, segments_from
 from workbench.spark_source.tasks.committed import with_markers
 from workbench.spark_source.tasks.following import found_again
 from workbench.spark_source.tasks.values import SparkValues
-from workbench.spark_source.worker import spare_collections
+from workbench.spark_source.worker import keep_open, spare_collections
 
 _MOST_LISTINGS: Final = 100  # of one piece
 
@@ -115,7 +113,7 @@ class TaskReader:
             CorruptRecordError: a batch is damaged or a file cannot be read, with onCorrupt=fail.
             LogDirectoryError: offsets were deleted since the job was planned, with failOnDataLoss.
         """
-        self._mount()
+        keep_open(each.partition.fs for each in task)
         wanted = [ALL_COLUMNS[name].scan_name for name in self.columns if name != DAMAGE_COLUMN]
         names = tuple(dict.fromkeys(wanted)) or ("offset",)
         if self.values is not None:
@@ -141,11 +139,6 @@ class TaskReader:
             words.append(f"{left_out} damaged batches were left out by this task")
         for each in words:
             warnings.warn(f"kafka-log: {each}", CorruptDataWarning, stacklevel=2)
-
-    def _mount(self) -> None:
-        all_mounted(self.paths)
-        if self.tier is not None:
-            self.tier.mount()
 
     def _parts(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Yield a batch in parts that can be decoded at once; none of an empty one."""
@@ -199,7 +192,7 @@ class TaskReader:
         wanted = self._located(read)
         batches = iter(()) if wanted is None else read_segment(wanted, options, thread_pool())
         first = next(batches, None)
-        if files_at(read.segment.path) is None:  # what has been opened by now stays open
+        if read.segment.files["log"].is_here:  # what has been opened by now stays open
             require_as_planned(read.segment)
         if first is not None:
             yield first

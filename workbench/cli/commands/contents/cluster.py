@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 import click
 
-from workbench.cli.command import Command, as_json, mount_paths, open_logs
+from workbench.cli.command import Command, as_json, open_logs
 from workbench.cli.output import note, print_json, print_table, say, time_of
 from workbench.inspection.cluster import rows
 from workbench.inspection.cluster.history import ClusterHistory
@@ -99,9 +99,7 @@ def _moment(_ctx: click.Context, _param: click.Parameter, value: str | None) -> 
 
 
 @click.command("cluster", cls=Command, fields={"--json --history": tables.ClusterChangeRow})
-@click.argument(
-    "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(), callback=mount_paths
-)
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @click.option(
     "--at", metavar="OFFSET|TIME", callback=_moment,
     help="The state after the record at an offset of __cluster_metadata, or at a time: ISO 8601, "

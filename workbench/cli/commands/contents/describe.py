@@ -1,5 +1,6 @@
 """`kafka-workbench describe`: one directory, partition, segment, batch or small file in detail."""
 
+import os
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, Final
@@ -9,7 +10,6 @@ import click
 from workbench.cli.command import (
     Command,
     as_json,
-    mount_paths,
     open_logs,
     pick_partitions,
     reads_remote_tier,
@@ -27,6 +27,7 @@ from workbench.cli.output import (
 )
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
+from workbench.loaders.remote import opened
 from workbench.runtime.words import plural
 
 _SHOWN: Final = 40  # rows of a table by default
@@ -53,9 +54,7 @@ _TIMES_IN_TABLES: Final = _TIMES | {"timestamp", "event_time"}
 
 
 @click.command("describe", cls=Command)
-@click.argument(
-    "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(), callback=mount_paths
-)
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @click.option(
     "--topic", "-t", "topics", multiple=True, metavar="NAME", help="Only this topic; repeatable."
 )
@@ -104,11 +103,13 @@ def command(
     fields.
     """  # noqa: D301 - click's mark for lines to keep is a backspace
     from workbench.cli.show import facts
-    from workbench.inspection.facts.file_facts import is_small_file, small_file_facts
+    from workbench.inspection.facts.file_facts import is_small_file_name, small_file_facts
 
     most = None if everything or as_json else rows
-    if len(paths) == 1 and is_small_file(paths[0]):
-        return _show(small_file_facts(paths[0], most), rows=most, as_json=as_json)
+    if len(paths) == 1 and is_small_file_name(os.path.basename(paths[0].partition("?")[0])):
+        path, fs = opened(paths[0])
+        if fs.is_file(path):
+            return _show(small_file_facts(path, most, fs), rows=most, as_json=as_json)
     logs = open_logs(paths)
     is_file = any(partition.only is not None for partition in logs.values())
     one = segment is not None or batch is not None or is_file

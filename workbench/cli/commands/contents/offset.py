@@ -7,7 +7,6 @@ import click
 from workbench.cli.command import (
     Command,
     as_json,
-    mount_paths,
     open_logs,
     pick_partitions,
     reads_remote_tier,
@@ -23,9 +22,7 @@ _SHOWN: Final = ("first_offset", "last_offset", "offsets", "fate", "reason")
 @click.command("offset", cls=Command)
 @click.argument("name", metavar="PARTITION")
 @click.argument("offsets", metavar="OFFSET|A:B")
-@click.argument(
-    "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(), callback=mount_paths
-)
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @click.option("--gaps", is_flag=True, help="Only offsets that no batch has, and why.")
 @reads_remote_tier
 @as_json

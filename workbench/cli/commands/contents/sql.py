@@ -15,7 +15,7 @@ from typing import IO, Any, Final
 
 import click
 
-from workbench.cli.command import Command, mount_paths, open_logs, reads_remote_tier
+from workbench.cli.command import Command, open_logs, reads_remote_tier
 from workbench.cli.output import is_terminal, note, print_table, size_text
 from workbench.cli.show.decoded_text import key_format, value_format
 from workbench.cli.show.value_text import AUTO, plain_text
@@ -75,7 +75,7 @@ def command(
         raise click.UsageError("parquet needs --output FILE")
     if form == "table" and output != _STDOUT:
         raise click.UsageError("a table is for people; --output takes csv, json, jsonl or parquet")
-    logs = open_logs(mount_paths(click.get_current_context(), command.params[0], tuple(given)))
+    logs = open_logs(tuple(given))
     formats = {"key": key_format, "value": value_format}
     decode = {column: name for column, name in formats.items() if name != AUTO}
     relation = logs.sql(query, decode=decode, mask=Path(mask) if mask else None)

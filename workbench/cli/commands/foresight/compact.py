@@ -17,7 +17,7 @@ from workbench.cli.output import Size, print_json, print_table, say
 from workbench.cli.settings import meant_for, say_meant, takes_kafka, takes_settings
 from workbench.foresight.copies.compacting import Compaction, compact_directory
 from workbench.loaders.changes import listed
-from workbench.loaders.remote import mounted
+from workbench.loaders.remote import opened
 from workbench.loaders.scan.plan import choose_partitions
 from workbench.runtime.words import plural
 
@@ -65,13 +65,13 @@ def command(
     With --json: an object with broker, path, logs and left_out (links and others that were not
     copied).
     """
-    path = mounted(path)
+    path, fs = opened(path)
     where = chosen_target(path, target, in_place=in_place)
     moments = chosen_times(times, passes)
-    listing = listed(path)
+    listing = listed(path, fs)
     choose_partitions(listing, topics or None, None)
     meant, found = meant_for(listing, settings, kafka)
-    with copied(path, where) as left_out, loading("loading", folder_count(path)) as advance:
+    with copied(path, fs, where) as left_out, loading("loading", folder_count(path, fs)) as advance:
         done = compact_directory(
             where, moments, found, topics=topics, everything=everything, progress=advance
         )

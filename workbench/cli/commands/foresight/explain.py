@@ -87,7 +87,9 @@ def command(
     moment = time_or_now(now)
     answers = []
     with (
-        open_dry(logs.listing.log_directories, named_values(settings), moment, kafka) as dry,
+        open_dry(
+            logs.listing.log_directories, named_values(settings), moment, kafka, logs.listing.fs
+        ) as dry,
         progress("explaining", len(chosen), unit="logs") as meter,
     ):
         explainer = Explainer(dry, moment)

@@ -78,7 +78,9 @@ def command(
     told: list[dict[str, Any]] = []
     code = 0
     with (
-        open_dry(logs.listing.log_directories, named_values(settings), moments[0], kafka) as dry,
+        open_dry(
+            logs.listing.log_directories, named_values(settings), moments[0], kafka, logs.listing.fs
+        ) as dry,
         progress("planning", len(chosen), unit="logs") as meter,
     ):
         if not as_json:

@@ -17,7 +17,7 @@ from workbench.cli.settings import meant_for, say_meant, takes_kafka, takes_sett
 from workbench.foresight.copies.copying import LeftOut
 from workbench.foresight.copies.repair import Recovery, recover_directory
 from workbench.loaders.changes import listed
-from workbench.loaders.remote import mounted
+from workbench.loaders.remote import opened
 from workbench.runtime.words import plural
 
 
@@ -63,10 +63,13 @@ def command(
     With --json: an object with broker, path, had_clean_shutdown, partitions and left_out (links and
     others that were not copied).
     """
-    path = mounted(path)
+    path, fs = opened(path)
     where = chosen_target(path, target, in_place=in_place)
-    meant, found = meant_for(listed(path), settings, kafka)
-    with copied(path, where) as left_out, loading("recovering", folder_count(path)) as advance:
+    meant, found = meant_for(listed(path, fs), settings, kafka)
+    with (
+        copied(path, fs, where) as left_out,
+        loading("recovering", folder_count(path, fs)) as advance,
+    ):
         recovery = recover_directory(
             where,
             found.broker,

@@ -20,7 +20,7 @@ from workbench.file_system.local import LOCAL
 from workbench.foresight.copies.copying import LeftOut
 from workbench.foresight.copies.retaining import Retention, retain
 from workbench.loaders.changes import listed
-from workbench.loaders.remote import mounted
+from workbench.loaders.remote import opened
 from workbench.runtime.words import plural
 
 
@@ -63,16 +63,16 @@ def command(
     With --json: an object with broker, path, now, dry_run, segments, log_start_offsets,
     high_watermarks and left_out (links and others that were not copied).
     """
-    path = mounted(path)
-    meant, found = meant_for(listed(path), settings, kafka)
+    path, fs = opened(path)
+    meant, found = meant_for(listed(path, fs), settings, kafka)
     where = path if dry_run else chosen_target(path, target, in_place=in_place)
-    with copied(path, where) as left_out, loading("loading", folder_count(path)) as advance:
+    with copied(path, fs, where) as left_out, loading("loading", folder_count(path, fs)) as advance:
         result = retain(
             where,
             now,
             found.broker,
             topic_configs=found.topic_configs,
-            fs=DryFileSystem(within=[where]) if dry_run else LOCAL,
+            fs=DryFileSystem(fs, within=[where]) if dry_run else LOCAL,
             progress=advance,
             kafka=meant.version,
         )

@@ -68,7 +68,7 @@ def verify_log(
     """
     order = OffsetCheck(order_place or place, trusted)
     reading = read_log(
-        place.path, place.base_offset, deep=deep, checks=(*checks, order), workers=workers
+        place.log, place.base_offset, deep=deep, checks=(*checks, order), workers=workers
     )
     return [*verify_batches(reading, place), *order.findings()], reading, order
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.file_system.source import FileSource
+from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import kind_of
 from workbench.layout import problems
 from workbench.layout.batch_header import LENGTH_END, MAGIC_AT
@@ -139,7 +140,7 @@ class LogReading:
 
 
 def read_log(
-    path: str,
+    log: FileEntry,
     base_offset: int,
     *,
     deep: bool = True,
@@ -149,7 +150,7 @@ def read_log(
     """Read a whole `.log` file.
 
     Args:
-        path: the file.
+        log: the file.
         base_offset: the segment's base offset.
         deep: check CRCs and decode every record; otherwise walk over the headers alone.
         checks: what is given each part of the file.
@@ -159,9 +160,9 @@ def read_log(
         OSError: the file cannot be read.
     """
     reading = LogReading(
-        path, base_offset, is_deep=deep, first_offset=base_offset, next_offset=base_offset
+        log.path, base_offset, is_deep=deep, first_offset=base_offset, next_offset=base_offset
     )
-    with FileSource(path) as source:
+    with log.open() as source:
         reading.size = source.size
         if not reading.size:
             return reading
@@ -176,11 +177,11 @@ def read_log(
     return reading
 
 
-def read_tail(path: str, base_offset: int, table: BatchTable) -> Tail | None:
+def read_tail(log: FileEntry, base_offset: int, table: BatchTable) -> Tail | None:
     """Return what follows the last batch of a `.log` file; None if nothing does.
 
     Args:
-        path: the file.
+        log: the file.
         base_offset: the segment's base offset.
         table: the file's batches.
 
@@ -189,8 +190,8 @@ def read_tail(path: str, base_offset: int, table: BatchTable) -> Tail | None:
     """
     position, code = table.stop.position, table.stop.code
     next_offset = int(table.rows["last_offset"][-1]) + 1 if len(table) else base_offset
-    with FileSource(path) as source:
-        reading = LogReading(path, base_offset, size=source.size, next_offset=next_offset)
+    with log.open() as source:
+        reading = LogReading(log.path, base_offset, size=source.size, next_offset=next_offset)
         if position >= reading.size:
             return None
         return _tail(source, position, code, reading)
