@@ -471,7 +471,7 @@ def roots_listed_anew(roots: Iterable[Root]) -> tuple[Root, ...]:
     found: list[Root] = []
     for root in roots:
         with suppress(OSError, LogDirectoryError):
-            found += list_log_directories(_opened_path(root)).roots
+            found += list_log_directories(_opened_path(root), fs=root.fs).roots
     return tuple(found)
 
 
