@@ -75,7 +75,7 @@ def test_a_running_check_says_how_far_it_is_and_can_be_canceled(page: Page, show
     asked = "model.sent.map((each) => each.kind)"
     page.get_by_role("button", name="Cancel").click()
     assert "cancel" in page.evaluate(asked)
-    explorer.set_trait("_verification", check | {"state": "cancelled"})
+    explorer.set_trait("_verification", check | {"state": "canceled"})
     bridge.push()
     expect(bar).to_contain_text("Canceled after 4 of 32 partitions")
     page.get_by_role("button", name="Dismiss").click()

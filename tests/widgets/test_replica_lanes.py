@@ -167,7 +167,7 @@ def test_what_was_compared_before_a_cancellation_stays(
     check = Comparing(brokers, stop, deep=True)
     check.start()
     check.wait()
-    assert check.state == "cancelled"
+    assert check.status == "canceled"
     assert list(check.kept) == ["orders-0"]
 
 

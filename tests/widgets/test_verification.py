@@ -51,7 +51,7 @@ def test_what_was_found_before_a_cancellation_stays(monkeypatch: pytest.MonkeyPa
     seen: list[str] = []
 
     def tell(check: Verification) -> None:
-        seen.append(check.state)
+        seen.append(check.status)
         if len(check.book.verified) == 12:
             check.cancel()
 
@@ -59,7 +59,7 @@ def test_what_was_found_before_a_cancellation_stays(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(_background, "TOLD_EVERY", 0.0)
     check.start()
     check.wait()
-    assert check.state == seen[-1] == "cancelled"
+    assert check.status == seen[-1] == "canceled"
     assert 12 <= len(check.book.verified) < len(logs.listing.partitions)
     assert check.book.rows
     assert check.progress()["checked"] == len(check.book.verified)
@@ -72,8 +72,8 @@ def test_a_second_check_is_the_one_that_runs_and_cancel_is_a_message() -> None:
     explorer.send = lambda *_args, **_options: None
     explorer.receive(explorer, {"kind": "cancel", "id": 1}, [])
     first.wait()
-    assert first.state in {"cancelled", "done"}  # it may have been quicker
-    assert explorer.get_state()["_verification"]["state"] == first.state
+    assert first.status in {"canceled", "done"}  # it may have been quicker
+    assert explorer.get_state()["_verification"]["state"] == first.status
 
 
 def test_reading_again_keeps_findings_and_says_what_changed_since(tmp_path: Path) -> None:

@@ -205,7 +205,7 @@ class ReplicaLanes(KafkaWidget):
             self._kept = {name: kept[name] for name in sorted(kept, key=ranks.__getitem__)}
             self._list()
             self._progress = check.progress()
-            if not self.partition and check.state != "running":
+            if not self.partition and check.status != "running":
                 self.partition = next(iter(self._kept), "")
             elif self._kept.get(self.partition, self._compared) is not self._compared:
                 self._show_partition()
@@ -275,12 +275,12 @@ class ReplicaLanes(KafkaWidget):
         """Compare the partition that is shown, unless the comparison of all is going to."""
         if self._alone is not None:
             self._alone.cancel()
-        is_coming = self.running is not None and self.running.state == "running"
+        is_coming = self.running is not None and self.running.status == "running"
         if not self.partition or self.logs is None or (is_coming and self._is_quick()):
             return
 
         def tell(check: Comparing) -> None:
-            if check is self._alone and check.state == "done":
+            if check is self._alone and check.status == "done":
                 self._show_partition()
             elif check is self._alone and check.error is not None:
                 self.show_error(check.error)
@@ -302,7 +302,7 @@ class ReplicaLanes(KafkaWidget):
         self._differing.wait(PATIENCE)
 
     def _show_ranges(self, check: Differing) -> None:
-        if check is self._differing and check.state in {"done", "failed"}:
+        if check is self._differing and check.status in {"done", "failed"}:
             self._send_lanes(check)
 
     def _send_lanes(self, check: Differing | None) -> None:

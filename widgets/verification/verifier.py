@@ -37,7 +37,7 @@ class Verifier:
     @property
     def is_running(self) -> bool:
         """Whether a check of all partitions runs."""
-        return self.running is not None and self.running.state == "running"
+        return self.running is not None and self.running.status == "running"
 
     def verify(self, name: str) -> list[Finding]:
         """Verify one partition and return its findings."""

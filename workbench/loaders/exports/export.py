@@ -4,14 +4,13 @@ The file appears under its name only when it is complete; after an error, or whe
 nothing is left behind.
 """
 
-import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, Final, Literal
 
-from workbench.errors import OutputError, WorkbenchError
+from workbench.errors import OutputError
 from workbench.file_system.outputs import new_file
 from workbench.layout.rows import runs_of
 from workbench.loaders.exports import json_lines
@@ -23,6 +22,7 @@ from workbench.loaders.scan.scan import Scan
 from workbench.loaders.scan.segment_batches import matching_chunks
 from workbench.loaders.schemas import RECORD_FIELDS
 from workbench.record.buffers import BufferPool
+from workbench.runtime.job import Job
 
 Format = Literal["parquet", "csv", "jsonl"]
 FORMATS: Final[tuple[Format, ...]] = ("parquet", "csv", "jsonl")
@@ -34,22 +34,17 @@ SUFFIXES: Final[dict[str, Format]] = {
 }
 """The format of a file by the ending of its name."""
 
-Status = Literal["ready", "running", "done", "canceled", "failed"]
 
+class Export(Job):
+    """One export; it runs once. Canceled, it leaves no file behind.
 
-class _CanceledError(Exception):
-    """Somebody called `cancel`."""
-
-
-class Export:
-    """One export; it runs once, in this thread (`run`) or in its own (`start`).
+    `run` raises OutputError if there is a file of that name, or it would be where records are read,
+    and OSError if it cannot be written.
 
     Attributes:
         path: the file.
         form: its format.
         records: how many records are written.
-        status: "ready", "running", "done", "canceled" or "failed".
-        error: why it failed.
 
     Args:
         scan: what is written; its columns do not matter to JSON lines.
@@ -68,58 +63,20 @@ class Export:
             raise OutputError(
                 path, "JSON lines hold the bytes of records: a mask needs Parquet or CSV"
             )
+        super().__init__("export")
         self.path = path
         self.form: Format = form
         self.records = 0
-        self.status: Status = "ready"
-        self.error: BaseException | None = None
         self._scan = scan
-        self._stop = False
-        self._over = threading.Event()
 
     @property
     def not_searched(self) -> list[NotSearched]:
         """What is in the directories and not in the file; see `Scan.not_searched`."""
         return self._scan.not_searched
 
-    def start(self) -> None:
-        """Run in a thread of its own."""
-        self.status = "running"
-        threading.Thread(target=self._run_quietly, name="export", daemon=True).start()
-
-    def cancel(self) -> None:
-        """Stop soon, and leave no file behind."""
-        self._stop = True
-
-    def wait(self, seconds: float | None = None) -> bool:
-        """Wait until it is over; return whether it is."""
-        return self._over.wait(seconds)
-
-    def run(self) -> None:
-        """Write the file.
-
-        Raises:
-            OutputError: there is a file of that name, or it would be where records are read.
-            OSError: it cannot be written.
-        """
-        self.status = "running"
-        over: Status = "failed"
-        try:
-            with new_file(self.path, input_paths(self._scan.partitions)) as file:
-                self._write(file)
-            over = "done"
-        except _CanceledError:
-            over = "canceled"
-        except BaseException as error:
-            self.error = error
-            raise
-        finally:
-            self.status = over
-            self._over.set()
-
-    def _run_quietly(self) -> None:
-        with suppress(WorkbenchError, OSError, MemoryError):  # `error` has it
-            self.run()
+    def _work(self) -> None:
+        with new_file(self.path, input_paths(self._scan.partitions)) as file:
+            self._write(file)
 
     def _write(self, file: IO[bytes]) -> None:
         if self.form == "parquet":
@@ -133,8 +90,7 @@ class Export:
                 file.write(text.encode())
 
     def _count(self, records: int) -> None:
-        if self._stop:
-            raise _CanceledError
+        self._go_on()
         self.records += records
 
     def _batches(self, scan: Scan) -> Iterator[Any]:

@@ -10,10 +10,8 @@ import copy
 import dataclasses
 import threading
 import time
-from contextlib import suppress
-from typing import Final, Literal
+from typing import Final
 
-from workbench.errors import WorkbenchError
 from workbench.inspection.findings import Finding
 from workbench.inspection.unreadable import findings_about_records, removed
 from workbench.loaders.scan.not_searched import NotSearched, unread_by
@@ -24,22 +22,21 @@ from workbench.loaders.search.pieces import Piece, pieces_by_time
 from workbench.loaders.search.time_histogram import TimeHistogram
 from workbench.record.buffers import BufferPool
 from workbench.record.reading.reader import Chunk
+from workbench.runtime.job import Job
 
 MOST_FINDINGS: Final = 1000
 """Findings that a search keeps; further ones are counted."""
 
-Status = Literal["ready", "running", "done", "canceled", "failed"]
 
+class Search(Job):
+    """One search. Canceled, it ends after the chunk that is being read; what was found remains.
 
-class Search:
-    """One search; it runs once, in this thread (`run`) or in its own (`start`).
+    `run` raises WorkbenchError or OSError if what is searched cannot be read at all.
 
     Attributes:
         scan: what is searched; its query says what for.
         matches: what was found so far.
         histogram: the matches over time.
-        status: "ready", "running", "done", "canceled" or "failed".
-        error: why it failed.
         bytes_read, bytes_total: how far it is; the total is known once it runs.
         records_read: how many records were looked at.
         reached: path of a partition → the offset after the last batch that was looked at.
@@ -62,20 +59,18 @@ class Search:
         most: int = MOST_LISTED,
         order: Order = "time",
     ) -> None:
+        super().__init__("search")
         self._order = order
         self.scan = self._prepared(scan)
         self.newest_first = newest_first
         self.matches = Matches(most, order)
         self.histogram = TimeHistogram()
-        self.status: Status = "ready"
-        self.error: BaseException | None = None
         self.bytes_read = self.bytes_total = self.records_read = 0
         self.reached: dict[str, int] = {}
         self.findings: list[Finding] = []
         self.finding_count = 0
         self._begun = self._ended = 0.0
         self._unread = 0
-        self._stop = False
         self._moved = threading.Condition()
 
     def _prepared(self, scan: Scan) -> Scan:
@@ -95,16 +90,6 @@ class Search:
         """How long it has run so far, or ran."""
         return (self._ended or time.monotonic()) - self._begun if self._begun else 0.0
 
-    @property
-    def is_over(self) -> bool:
-        """Whether it will find nothing more."""
-        return self.status not in {"ready", "running"}
-
-    def start(self) -> None:
-        """Run in a thread of its own."""
-        self.status = "running"
-        threading.Thread(target=self._run_quietly, name="search", daemon=True).start()
-
     def extend(self, scan: Scan) -> None:
         """Search more, in a thread of its own: what a scan of other records finds is added.
 
@@ -120,27 +105,22 @@ class Search:
         self.bytes_read = self.bytes_total = 0
         self.start()
 
-    def cancel(self) -> None:
-        """Stop soon: after the chunk that is being read. What was found remains."""
-        self._stop = True
+    def wait(self, seconds: float | None = None, *, matches: int | None = None) -> bool:
+        """Wait until it is over, has found so many matches, or so much time has passed.
 
-    def wait(self, *, matches: int | None = None, seconds: float | None = None) -> None:
-        """Wait until it is over, has found so many matches, or so much time has passed."""
+        Returns:
+            Whether it is over.
+        """
 
         def enough() -> bool:
             return self.is_over or (matches is not None and self.matches.count >= matches)
 
         with self._moved:
             self._moved.wait_for(enough, seconds)
+        return self.is_over
 
-    def run(self) -> None:
-        """Run to the end, or until `cancel`.
-
-        Raises:
-            WorkbenchError, OSError: what is searched cannot be read at all.
-        """
-        self.status, self._begun = "running", time.monotonic()
-        over: Status = "failed"
+    def _work(self) -> None:
+        self._begun = time.monotonic()
         try:
             pieces = pieces_by_time(self.scan, newest_first=self.newest_first)
             self.bytes_total = sum(piece.size for piece in pieces)
@@ -149,21 +129,13 @@ class Search:
             pool = BufferPool()
             for piece in pieces:
                 self._read(piece, pool)
-                if self._stop:
-                    break
-            over = "canceled" if self._stop else "done"
-        except BaseException as error:
-            self.error = error
-            raise
+                self._go_on()
         finally:
             self._ended = time.monotonic()
-            with self._moved:
-                self.status = over
-                self._moved.notify_all()
 
-    def _run_quietly(self) -> None:
-        with suppress(WorkbenchError, OSError, MemoryError):  # `error` has it
-            self.run()
+    def _end(self) -> None:
+        with self._moved:
+            self._moved.notify_all()
 
     def _read(self, piece: Piece, pool: BufferPool) -> None:
         """Look through a piece."""
@@ -183,8 +155,7 @@ class Search:
                 with self._moved:
                     self.histogram.add(times)
                     self._moved.notify_all()
-                if self._stop:
-                    return
+                self._go_on()
         except FileNotFoundError:
             self._note([removed(piece.read.segment.path)])
         self.bytes_read = before + piece.size
