@@ -607,7 +607,9 @@ class LogDirectory(Mapping[str, Partition]):
         from workbench.foresight.dry_listing import open_dry, round_times
 
         times = round_times(now, passes)
-        with open_dry(self.listing.log_directories, config, times[0], kafka) as dry:
+        with open_dry(
+            self.listing.log_directories, config, times[0], kafka, self.listing.fs
+        ) as dry:
             compacted = (
                 name
                 for name in self._served()

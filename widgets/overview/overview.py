@@ -49,7 +49,7 @@ class _Making(Background):
         self._total = len(names)
 
     def check(self, *_progress: Any) -> None:
-        """End if it was cancelled; called from inside a section."""
+        """End if it was canceled; called from inside a section."""
         self._advance(0)
 
     def _work(self) -> None:
@@ -193,7 +193,7 @@ class Overview(KafkaWidget):
             return
         if making.error is not None:
             self.show_error(making.error)
-        if making.state != "running":
+        if making.status != "running":
             with self._lock:
                 self._sections = {
                     name: {"state": "asks"} if each["state"] in {"waits", "running"} else each
@@ -212,7 +212,7 @@ class Overview(KafkaWidget):
         """Make a section that waits for a button, and those that read the same."""
         if section not in SECTIONS:
             raise LookupError(f"no section {section}")
-        if self._making is None or self._making.state != "running":
+        if self._making is None or self._making.status != "running":
             asked = [name for name in ORDER if self._sections[name]["state"] == "asks"]
             self._sections = self._sections | {name: {"state": "waits"} for name in asked}
             self._start(asked)

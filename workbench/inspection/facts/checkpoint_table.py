@@ -190,7 +190,7 @@ def _directory(root: Root) -> DirectoryCheckpoints:
     flag = root.file(names.CLEAN_SHUTDOWN)
     shutdown = None
     if flag is not None:
-        shutdown = if_readable(partial(CleanShutdown.read, flag.path, strict=False))
+        shutdown = if_readable(partial(flag.read, CleanShutdown))
     checkpoints, _ = checkpoints_of(root)
     return DirectoryCheckpoints(
         path=root.path,

@@ -160,7 +160,9 @@ class Facts:
             each for each in self.listing.partitions.values()
             if each.kind == "log" and each.only is None
         ]  # fmt: skip
-        with open_dry(self.listing.log_directories, None, moment, self.kafka) as dry:
+        with open_dry(
+            self.listing.log_directories, None, moment, self.kafka, self.listing.fs
+        ) as dry:
             explainer = Explainer(dry, moment, tries=False)
             rows = [_verdict(dry, explainer, partition) for partition in served]
         return sorted(rows, key=lambda row: (-row.size, row.partition))
