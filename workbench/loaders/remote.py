@@ -349,9 +349,10 @@ def opened(path: str, fs: Files = THIS_MACHINE) -> tuple[str, Files]:
         path = unquote(urlsplit(path, allow_fragments=False).path)
     if not is_uri(path):
         return opened_archive(path, fs)
-    place = _checked_place(path)
+    place = _place(path)
     before = mounts_of(fs).get(place.prefix)
     if before is None:
+        place = _checked_place(path)
         return place.path, with_mount(fs, place.prefix, CachedFiles(_answering(path)))
     if _access(path) not in {_NO_ACCESS, _access(_uri_of(before))}:
         problem = f"{place.prefix} is given with two queries; open the two by themselves"
