@@ -2,6 +2,7 @@
 
 import io
 import os
+import shutil
 import tarfile
 import time
 import tracemalloc
@@ -22,6 +23,7 @@ from workbench.cli.main import main
 from workbench.errors import LogDirectoryError
 from workbench.file_system.archives import unpacking
 
+SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 _FOLDER = "orders-0"
 _LOG = f"{0:020}.log"
 
@@ -93,12 +95,43 @@ def test_an_archive_is_read_as_the_directory_in_it(
     assert sorted(os.listdir(tmp_path)) == before
 
 
-@pytest.mark.parametrize("command", ["ls", "describe", "plan", "explain", "predict"])
-def test_commands_read_an_archive(logs: Path, tmp_path: Path, command: str) -> None:
-    _tar(logs, tmp_path / "logs.tar")
-    result = CliRunner().invoke(main, [command, str(tmp_path / "logs.tar")])
-    assert result.exit_code == 0, result.output
-    assert "__consumer_offsets" in result.output
+_NOW = "--now=1800000000000"
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Return a log directory, whose files have whole seconds as in a tar, and an archive of it."""
+    place = tmp_path_factory.mktemp("shop")
+    folder = Path(shutil.copytree(SHOP, place / "kafka"))
+    for path in folder.rglob("*"):
+        os.utime(path, (int(path.stat().st_mtime),) * 2)
+    with tarfile.open(place / "logs.tar.gz", "w:gz") as tar:
+        tar.add(folder, "kafka")
+    return folder, place / "logs.tar.gz"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ls DIR", "describe DIR", "describe DIR/orders-0", "describe DIR -p orders-0 --segment 0",
+        "describe DIR/orders-0/leader-epoch-checkpoint", "verify DIR", "cluster DIR",
+        "cluster DIR --history", "groups DIR", "offsets DIR", "transactions DIR",
+        f"stuck DIR {_NOW}", f"preflight DIR {_NOW} --rate=1000000", f"predict DIR {_NOW}",
+        f"explain DIR {_NOW}", f"plan DIR {_NOW}", f"what-if DIR {_NOW}", "repairs DIR",
+        "offset orders-0 3 DIR",
+    ],
+)  # fmt: skip
+def test_a_command_says_of_an_archive_what_it_says_of_the_directory(
+    shop: tuple[Path, Path], command: str
+) -> None:
+    said = []
+    for place, shown in ((shop[0], shop[0]), (shop[1], shop[1] / "kafka")):
+        given = shown if "DIR/" in command else place
+        words = [word.replace("DIR", str(given)) for word in command.split()]
+        result = CliRunner().invoke(main, [*words, "--json"])
+        said.append((result.exit_code, result.output.replace(str(shown), "DIR")))
+    assert said[0] == said[1]
+    assert len(said[0][1]) > 1
 
 
 def test_a_file_in_an_archive_is_opened_by_its_path(
