@@ -49,9 +49,9 @@ def pairs(draw: Any) -> Pair:
 
 def _write(log: CoordinatorLog, batches: list[tuple[int, list[Pair]]]) -> None:
     for kind, chosen in batches:
-        log.append(*chosen, producer=7 if kind == 0 else None)
-        if kind == 1:
-            log.marker(7, commit=True)
+        log.append(*chosen, producer={0: 7, 1: 8, 2: 7}.get(kind))
+        if kind in {1, 2, 3, 4}:
+            log.marker(7 if kind < 4 else 8, commit=kind != 3)
 
 
 def _shown(groups: dict[str, Group]) -> dict[str, object]:
@@ -61,24 +61,32 @@ def _shown(groups: dict[str, Group]) -> dict[str, object]:
     }
 
 
+@pytest.mark.parametrize("shortest", [2, 16])
 @pytest.mark.parametrize("era", list(Era))
 @examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     batches=st.lists(
         st.tuples(st.integers(0, 6), st.lists(pairs(), min_size=1, max_size=60)),
         min_size=1,
-        max_size=4,
+        max_size=6,
     )
 )
 def test_both_ways_load_the_same(
-    era: Era, batches: list[tuple[int, list[Pair]]], tmp_path: Path
+    era: Era,
+    shortest: int,
+    batches: list[tuple[int, list[Pair]]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(group_load, "_SHORTEST_RUN", shortest)
     log = CoordinatorLog(tmp_path)
     _write(log, batches)
     steps: list[Step] = []
     quick, slow = log.load(era), log.load(era, steps.append)
     assert quick.table.offsets == slow.table.offsets
     assert quick.table.pending == slow.table.pending
+    assert list(quick.table.offsets) == list(slow.table.offsets)
+    assert list(quick.groups) == list(slow.groups)
     assert _shown(quick.groups) == _shown(slow.groups)
     assert (quick.failure, quick.unreadable) == (slow.failure, slow.unreadable)
     assert (quick.records, quick.end_offset) == (slow.records, slow.end_offset)

@@ -21,12 +21,17 @@ from workbench.inspection.segment import Segment, is_preallocated
 from workbench.layout.control_records import ABORT, COMMIT
 from workbench.record.buffers import BufferPool
 from workbench.record.columns import BinaryColumn, RecordColumns
-from workbench.record.control import decode_control_type
+from workbench.record.control import decode_control_type, encode_control_key
 from workbench.record.reading.reader import KEYS, VALUES, Chunk
 
 Rows = npt.NDArray[Any]
 
 NO_PRODUCER: Final = -1
+
+_USUAL_MARKERS: Final[dict[bytes | None, bool]] = {
+    encode_control_key(ABORT): False,
+    encode_control_key(COMMIT): True,
+}
 
 _LOADER: Final = (
     "A coordinator that loads the partition does not check CRCs: it loads the records as they are, "
@@ -110,7 +115,7 @@ class LogChunk:
 
     @cached_property
     def _records(self) -> list[LogRecord | Marker | None]:
-        is_control = self.rows["is_control"].tolist()
+        is_control, marked = self.rows["is_control"].tolist(), self.rows["producer_id"].tolist()
         producers = np.where(
             self.rows["is_transactional"], self.rows["producer_id"], NO_PRODUCER
         ).tolist()
@@ -129,7 +134,11 @@ class LogChunk:
                 time = None if stamp < 0 else stamp
                 found.append(LogRecord(offset, time, key, value, producers[row]))
             elif is_first:  # the type of the first control record decides about the batch
-                found.append(_marker(offset, int(self.rows[row]["producer_id"]), key))
+                is_commit = _USUAL_MARKERS.get(key)
+                if is_commit is None:
+                    found.append(_marker(offset, marked[row], key))
+                else:
+                    found.append(Marker(offset, marked[row], is_commit))
             else:
                 found.append(None)
         return found

@@ -265,16 +265,15 @@ class DryFileSystem(FileSystem):
     def rename(self, old: str, new: str) -> None:
         """Rename a file or folder; a file of the new name is replaced."""
         with self._lock:
-            folder, name = self._parent(old)
-            new_folder, new_name = self._parent(new)
+            (folder, name), (new_folder, new_name) = self._parent(old), self._parent(new)
             node, there = folder.find(name), new_folder.find(new_name)
             if node is None:
                 raise _error(errno.ENOENT, old)
-            if _is_below(new, old):
+            if isinstance(node, _Folder) and _is_below(new, old):
                 raise _error(errno.EINVAL, new)
-            if _is_below(old, new):
-                raise _error(errno.ENOTEMPTY, new)
             if isinstance(there, _Folder):
+                if _is_below(old, new):
+                    raise _error(errno.ENOTEMPTY, new)
                 if not isinstance(node, _Folder):
                     raise _error(errno.EISDIR, new)
                 if there is not node and self.list(new):
@@ -417,7 +416,8 @@ class DryFileSystem(FileSystem):
     def _parent(self, path: str) -> tuple[_Folder, str]:
         """Return the folder that a path is in, and its name there."""
         head, name = os.path.split(absolute(path))
-        return self._folder(head), name
+        folder = self._folders.get(head)
+        return self._folder(head) if folder is None else folder, name
 
 
 def _is_below(path: str, folder: str) -> bool:

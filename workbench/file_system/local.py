@@ -190,7 +190,14 @@ class FileSystem(Files):
     def list(self, path: str) -> list[Entry]:
         """Return what is in a folder, sorted by name."""
         with os.scandir(path) as found:
-            return sorted(Entry(entry.name, _is_directory(entry)) for entry in found)
+            return sorted(
+                [
+                    Entry(
+                        entry.name, _is_directory(entry) if entry.is_symlink() else entry.is_dir()
+                    )
+                    for entry in found
+                ]
+            )
 
     def exists(self, path: str) -> bool:
         """Return whether a file or folder of this name exists."""

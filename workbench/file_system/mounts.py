@@ -81,7 +81,7 @@ def looks_like_uri(path: str) -> bool:
 
 def absolute(path: str) -> str:
     """Return a path that does not depend on the working directory; a URI as it is."""
-    return path if is_uri(path) else os.path.abspath(path)
+    return path if "://" in path else os.path.abspath(path)
 
 
 def real(path: str) -> str:

@@ -59,6 +59,7 @@ def open_dry(
     now: int,
     kafka: str | None = None,
     fs: Files = THIS_MACHINE,
+    listing: Listing | None = None,
 ) -> DryLogs:
     """Return the logs of log directories, none of them loaded yet.
 
@@ -68,13 +69,15 @@ def open_dry(
         now: the time of their clock, ms.
         kafka: the broker's version; None: the newest that the directories show.
         fs: what reads the directories.
+        listing: the same log directories, if they were just listed.
 
     Raises:
         ConfigError: a configuration's name or value is wrong, or the version is unknown.
         LogDirectoryError: a directory does not exist.
     """
     directories = [absolute(path) for path in paths]
-    meant, settings = meant_settings(list_log_directories(directories, fs=fs), config, kafka)
+    listing = list_log_directories(directories, fs=fs) if listing is None else listing
+    meant, settings = meant_settings(listing, config, kafka)
     return DryLogs(directories, settings, now, meant, fs)
 
 

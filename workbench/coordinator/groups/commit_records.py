@@ -164,17 +164,25 @@ def _read_quickly(data: bytes, record_offset: int) -> OffsetAndMetadata | None:
     )
 
 
-def usual_commits(chunk: LogChunk) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int16]]:
+def usual_commits(
+    chunk: LogChunk, *, in_transactions: bool = False
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int16]]:
     """Return which records of a chunk are commits of the usual kind, and the values' versions.
 
-    Those outside transactions, for which `read_commit` reads the value by two structs. Of a run of
-    them only the last of each key needs to be read.
+    Those for which `read_commit` reads the value by two structs. Of a run of them only the last of
+    each key needs to be read.
+
+    Args:
+        chunk: the records.
+        in_transactions: also those in transactions.
 
     Returns:
         bool[n] and int16[n], -1 where it is not known.
     """
     keys, values, rows = chunk.keys, chunk.values, chunk.rows
-    is_plain = ~(rows["is_control"] | rows["is_transactional"])
+    is_plain = ~rows["is_control"]
+    if not in_transactions:
+        is_plain &= ~rows["is_transactional"]
     large = (keys.sizes() >= _SMALLEST_KEY) & (values.sizes() >= _HEAD_3.size)
     at = np.flatnonzero(is_plain[chunk.columns.batch] & large)
     usual, versions = np.zeros(len(chunk), np.bool_), np.full(len(chunk), -1, np.int16)

@@ -7,6 +7,7 @@ Kafka: GroupMetadataManager.loadGroupsAndOffsets (once loadGroupsForPartition), 
 GroupCoordinatorShard.replay, OffsetMetadataManager.replay, CoordinatorLoaderImpl.load (4.2)
 """
 
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -155,6 +156,15 @@ def _about(record: LogRecord, group: str, where: TopicPartition) -> dict[str, An
     }
 
 
+def _each_commit(
+    commits: dict[int, dict[CommitKey, LogRecord]],
+) -> Iterator[tuple[int, str, TopicPartition, LogRecord]]:
+    """Yield producer, group, partition and record of each commit."""
+    for producer, found in commits.items():
+        for (group, where), record in found.items():
+            yield producer, group, where, record
+
+
 class GroupReplay:
     """Process the records of a partition one after the other.
 
@@ -189,7 +199,10 @@ class GroupReplay:
         """
         done = 0
         if self._takes_runs:
-            usual, versions = usual_commits(chunk)
+            is_quiet = self._observer is None
+            usual, versions = usual_commits(chunk, in_transactions=is_quiet)
+            if is_quiet:
+                usual |= chunk.rows["is_control"][chunk.columns.batch]
             for first, end in runs_of(usual):
                 if end - first >= _SHORTEST_RUN:
                     self._take_each(chunk, done, first)
@@ -203,29 +216,75 @@ class GroupReplay:
                 self.take(record)
 
     def _take_run(self, chunk: LogChunk, first: int, end: int, version: int) -> None:
-        keys = chunk.all_keys[first:end]
-        newest = dict(zip(keys, range(first, end), strict=True))
+        records = chunk.records(first, end)
+        commits = [each for each in records if isinstance(each, LogRecord)]
         try:
-            read = [
-                (self._commits.keys.get(key) or self._commits.key(key or b""), at)
-                for key, at in newest.items()
-            ]
+            keys = {
+                key: self._commits.keys.get(key) or self._commits.key(key or b"")
+                for key in dict.fromkeys(each.key for each in commits)
+            }
         except CorruptRecordError:
             self._take_each(chunk, first, end)
             return
         self._note_era(_COMMIT_TYPE, version)
-        offsets = chunk.columns.offsets
-        for (group, where), at in read:
-            value = read_commit(chunk.values.item(at) or b"", int(offsets[at]))
-            self._table.put(group, where, value)
-            if self._is_new and group not in self.load.groups:
-                self.load.groups[group] = ClassicGroup(group)
-        self.load.records += end - first
-        self.load.end_offset = int(offsets[end - 1]) + 1
+        if self._is_new:
+            for group, _ in keys.values():
+                if group not in self.load.groups:
+                    self.load.groups[group] = ClassicGroup(group)
+        newest = self._newest_of(records, keys)
+        for producer, group, where, record in newest:
+            value = read_commit(record.value or b"", record.offset)
+            if producer == NO_PRODUCER:
+                self._table.put(group, where, value)
+            else:
+                self._table.put_pending(producer, group, where, value)
+        self.load.records += len(records)
+        self.load.end_offset = records[-1].offset + 1 if records else self.load.end_offset
         if self._observer is not None:
-            at, last, count = int(offsets[first]), int(offsets[end - 1]), end - first
+            at, last, count = records[0].offset, records[-1].offset, len(records)
             reason = f"{count} plain commits, of which the last for each partition counts"
             self.step("commits loaded", reason, at=at, last=last, count=count)
+
+    def _newest_of(
+        self, records: list[LogRecord | Marker], keys: dict[bytes | None, CommitKey]
+    ) -> Iterator[tuple[int, str, TopicPartition, LogRecord]]:
+        """Yield the commits that count after a run, as producer, group, partition and record.
+
+        The producer is `NO_PRODUCER` for those in force; of the others the transaction is open.
+        """
+        newest: dict[CommitKey, LogRecord] = {}
+        pending: dict[int, dict[CommitKey, LogRecord]] = {}
+        for record in records:
+            if isinstance(record, LogRecord):
+                if record.producer_id == NO_PRODUCER:
+                    newest[keys[record.key]] = record
+                else:
+                    pending.setdefault(record.producer_id, {})[keys[record.key]] = record
+                continue
+            if record.producer_id in self._table.pending:  # of an earlier run
+                theirs = pending.pop(record.producer_id, {})
+                yield from _each_commit({NO_PRODUCER: newest, record.producer_id: theirs})
+                newest.clear()
+                self._complete(record)
+            elif record.is_commit:
+                self._put_newer(newest, pending.pop(record.producer_id, {}))
+            else:
+                pending.pop(record.producer_id, None)
+        yield from _each_commit({NO_PRODUCER: newest, **pending})
+
+    def _put_newer(
+        self, newest: dict[CommitKey, LogRecord], commits: dict[CommitKey, LogRecord]
+    ) -> None:
+        """Put a transaction's commits into those in force, unless a plain one comes after them."""
+        for key, commit in commits.items():
+            known = newest.get(key)
+            if known is None:
+                stored = self._table.offsets.get(key.group, {}).get(key.where)
+                last = -1 if stored is None else stored.record_offset
+            else:
+                last = known.offset
+            if last < commit.offset:
+                newest[key] = commit
 
     def take(self, record: LogRecord | Marker) -> None:
         """Process the next record or transaction marker of the log."""

@@ -27,7 +27,7 @@ from workbench.foresight.explain.retention import explain_retention
 from workbench.foresight.explain.rule_verdict import RuleVerdict
 from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.facts.html import Cell, table_html
-from workbench.inspection.listing import Listing
+from workbench.inspection.listing import Listing, list_log_directories
 from workbench.loaders.tables.explain_partition import (
     cleaning_conclusion,
     dirt_of,
@@ -280,13 +280,16 @@ def what_would_be(
         for partition in listing.partitions.values()
         if partition.kind == "log" and (wanted is None or partition.topic in wanted)
     }
-    outcome = _outcome(listing, config, moment, folders, kafka)
-    before = _outcome(listing, None, moment, folders, kafka) if config else outcome
+    whole = list_log_directories(map(absolute, listing.log_directories), fs=listing.fs)
+    outcome = _outcome(whole, config, moment, folders, kafka)
+    before = _outcome(whole, None, moment, folders, kafka) if config else outcome
     sizes = {fate.name: fate.size_after for fate in before.fates}
     fates = (
         replace(fate, size_as_configured=sizes.get(fate.name, fate.size)) for fate in outcome.fates
     )
     offsets: tuple[OffsetFateRow, ...] = ()
+    if all(root.is_log_directory for root in listing.roots):
+        listing = whole  # of which the metadata log was read
     if wanted is None or GROUPS_TOPIC in wanted:
         era = None if kafka is None else era_of(kafka)
         if kafka is not None:
@@ -316,7 +319,7 @@ def _outcome(
     listing: Listing, config: Config, now: int, folders: Collection[str], kafka: str | None
 ) -> _Outcome:
     """Let retention and cleaning work on the logs in some folders."""
-    with open_dry(listing.log_directories, config, now, kafka, listing.fs) as dry:
+    with open_dry(listing.log_directories, config, now, kafka, listing.fs, listing) as dry:
         dry.load(lambda folder: folder.path in folders)
         fates = [_failed(dry, name, error) for name, error in dry.problems.items()]
         verdicts = {}
