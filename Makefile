@@ -90,7 +90,7 @@ map: ## write the drawing of the layers, from the docstrings and contracts
 
 messages: env ## write the classes of requests and responses, from Kafka's JSON files
 	@PYTHONPATH=. $(BIN)/python .ci/message_classes.py
-	@$(BIN)/ruff format --quiet workbench/server/protocol/messages
+	@$(BIN)/ruff format --quiet workbench/server/protocol/messages workbench/decoders/records
 
 env: ## make or renew the virtual environment .venv from requirements.lock
 	@$(PYTHON) .ci/environment.py

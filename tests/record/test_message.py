@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from workbench.record.message_schema import (
     NULL_UUID,
     UNKNOWN_TAGS,
     Field,
+    Message,
     Struct,
     message,
     uuid_text,
@@ -214,6 +216,26 @@ def test_a_field_is_in_its_versions_with_its_tag_and_default() -> None:
         [("a", 8, None), ("b", None, 0x7FFFFFFF)],
         [("a", 8, None)],
     ]
+
+
+def test_the_newest_kafka_that_has_a_version_declares_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workbench.record.message_schema._FOLDER", str(tmp_path))
+    for kafka, versions, name in (
+        ("9.1.0", "0-2", "Old"), ("10.0.1", "1-3", "New"), ("trunk", "4", "Newest"),
+    ):  # fmt: skip
+        (tmp_path / kafka).mkdir()
+        declared = {
+            "validVersions": versions, "flexibleVersions": "2+", "fields": [field(name, "int8")],
+        }  # fmt: skip
+        text = f"// a comment\n{json.dumps(declared, indent=1)}"
+        (tmp_path / kafka / "Some.json").write_text(text)
+    some = Message("Some")
+    assert (some.lowest, some.highest) == (0, 4)
+    names = [some.struct(version).fields[0].name for version in range(5)]
+    assert names == ["old", "new", "new", "new", "newest"]
+    assert [some.is_flexible(version) for version in range(5)] == [False, False, True, True, True]
 
 
 def test_a_version_that_a_newer_kafka_has_removed_is_that_of_the_older_one() -> None:

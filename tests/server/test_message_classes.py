@@ -34,7 +34,8 @@ def maker() -> Any:
 def test_the_classes_are_those_of_the_json_files() -> None:
     """`make messages` writes them."""
     made = maker()
-    found = {path.name: path.read_text() for path in made.FOLDER.glob("*.py")}
+    folders = (made.REQUESTS, made.RECORDS)
+    found = {path: path.read_text() for folder in folders for path in folder.glob("*.py")}
     assert found == made.modules()
 
 

@@ -60,11 +60,11 @@ class Value(NamedTuple):
 
     Attributes:
         version: the number at its start.
-        fields: the message's fields; bytes remain bytes.
+        fields: the message's fields: a class of `decoders.records`; bytes remain bytes.
     """
 
     version: int
-    fields: dict[str, Any]
+    fields: Any
 
 
 def read_key(types: dict[int, RecordType], data: Bytes) -> Key:

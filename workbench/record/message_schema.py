@@ -221,7 +221,6 @@ def message(name: str) -> Message:
     return Message(name)
 
 
-@cache
 def _kafkas() -> list[str]:
     """Return the folders, the newest version of Kafka first."""
     folders = [each for each in os.listdir(_FOLDER) if each == _TRUNK or each[0].isdigit()]

@@ -8,7 +8,7 @@ Kafka: OffsetCommitKey, OffsetCommitValue (4.2)
 """
 
 import struct
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
 from workbench.coordinator.log_records import LogChunk
 from workbench.decoders.consumer_offsets import TYPES
+from workbench.decoders.records.offset_commit_value import OffsetCommitValue
 from workbench.decoders.typed_records import RecordType, read_key, read_value
 from workbench.files.names import TopicPartition
 from workbench.record.message_schema import NULL_UUID, uuid_text
@@ -228,7 +229,7 @@ def _has_topic_id(
     return found
 
 
-def _of_fields(fields: dict[str, Any], version: int, record_offset: int) -> OffsetAndMetadata:
+def _of_fields(fields: OffsetCommitValue, version: int, record_offset: int) -> OffsetAndMetadata:
     epoch = fields.get("leaderEpoch", _ABSENT)
     expires = fields.get("expireTimestamp", _ABSENT)
     topic_id = fields.get("topicId", NULL_UUID)

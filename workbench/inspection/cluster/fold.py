@@ -7,6 +7,38 @@ DelegationTokenDelta, MetadataBatchLoader (4.2)
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, ClassVar, Final
 
+from workbench.decoders.records.access_control_entry_record import AccessControlEntryRecord
+from workbench.decoders.records.broker_registration_change_record import (
+    BrokerRegistrationChangeRecord,
+)
+from workbench.decoders.records.clear_elr_record import ClearElrRecord
+from workbench.decoders.records.client_quota_record import ClientQuotaRecord
+from workbench.decoders.records.config_record import ConfigRecord
+from workbench.decoders.records.delegation_token_record import DelegationTokenRecord
+from workbench.decoders.records.feature_level_record import FeatureLevelRecord
+from workbench.decoders.records.fence_broker_record import FenceBrokerRecord
+from workbench.decoders.records.k_raft_version_record import KRaftVersionRecord
+from workbench.decoders.records.leader_change_message import LeaderChangeMessage
+from workbench.decoders.records.partition_change_record import PartitionChangeRecord
+from workbench.decoders.records.partition_record import PartitionRecord
+from workbench.decoders.records.producer_ids_record import ProducerIdsRecord
+from workbench.decoders.records.register_broker_record import RegisterBrokerRecord
+from workbench.decoders.records.register_controller_record import RegisterControllerRecord
+from workbench.decoders.records.remove_access_control_entry_record import (
+    RemoveAccessControlEntryRecord,
+)
+from workbench.decoders.records.remove_delegation_token_record import RemoveDelegationTokenRecord
+from workbench.decoders.records.remove_topic_record import RemoveTopicRecord
+from workbench.decoders.records.remove_user_scram_credential_record import (
+    RemoveUserScramCredentialRecord,
+)
+from workbench.decoders.records.snapshot_footer_record import SnapshotFooterRecord
+from workbench.decoders.records.topic_record import TopicRecord
+from workbench.decoders.records.unfence_broker_record import UnfenceBrokerRecord
+from workbench.decoders.records.unregister_broker_record import UnregisterBrokerRecord
+from workbench.decoders.records.user_scram_credential_record import UserScramCredentialRecord
+from workbench.decoders.records.voters_record import VotersRecord
+from workbench.decoders.records.zk_migration_state_record import ZkMigrationStateRecord
 from workbench.inspection.cluster.image import (
     CONFIG_TYPES,
     OPERATIONS,
@@ -116,13 +148,13 @@ class ClusterFold:
 
     # topics and partitions
 
-    def _topic(self, data: Mapping[str, Any]) -> None:
+    def _topic(self, data: TopicRecord) -> None:
         name, topic_id = data["name"], data["topicId"]
         self._names[topic_id] = name
         self.cluster.configs.topics.setdefault(name, {})
         self._set("topic", self.cluster.topic_ids, name, topic_id)
 
-    def _remove_topic(self, data: Mapping[str, Any]) -> None:
+    def _remove_topic(self, data: RemoveTopicRecord) -> None:
         topic_id = data["topicId"]
         name = self._names.pop(topic_id, None)
         if name is None:
@@ -135,7 +167,7 @@ class ClusterFold:
             self._tell("config", ("topic", name, config), value, None)
         self._set("topic", self.cluster.topic_ids, name, None)
 
-    def _partition(self, data: Mapping[str, Any]) -> None:
+    def _partition(self, data: PartitionRecord) -> None:
         topic_id, number = data["topicId"], data["partitionId"]
         numbers = self._numbers.setdefault(topic_id, set())
         numbers.add(number)
@@ -146,7 +178,7 @@ class ClusterFold:
             self.cluster.partition_counts[name] = len(numbers)
         self._set("partition", self.cluster.partitions, (topic_id, number), _created(data))
 
-    def _change_partition(self, data: Mapping[str, Any]) -> None:
+    def _change_partition(self, data: PartitionChangeRecord) -> None:
         key = data["topicId"], data["partitionId"]
         before = self.cluster.partitions.get(key)
         if data["topicId"] not in self._names:
@@ -154,7 +186,7 @@ class ClusterFold:
         if before is not None:
             self._set("partition", self.cluster.partitions, key, _merged(before, data))
 
-    def _clear_elr(self, data: Mapping[str, Any]) -> None:
+    def _clear_elr(self, data: ClearElrRecord) -> None:
         """Clear the eligible leader replicas of a topic; an empty name is every topic.
 
         Kafka: TopicsDelta.replay(ClearElrRecord) (4.2)
@@ -164,12 +196,17 @@ class ClusterFold:
             if data["topicName"] and key[0] != wanted:
                 continue
             if before.elr or before.last_known_elr:
-                cleared: dict[str, list[int]] = {"eligibleLeaderReplicas": [], "lastKnownElr": []}
+                cleared: PartitionChangeRecord = {
+                    "topicId": key[0],
+                    "partitionId": key[1],
+                    "eligibleLeaderReplicas": [],
+                    "lastKnownElr": [],
+                }
                 self._set("partition", self.cluster.partitions, key, _merged(before, cleared))
 
     # configurations, quotas, features, users
 
-    def _config(self, data: Mapping[str, Any]) -> None:
+    def _config(self, data: ConfigRecord) -> None:
         configs = self._configs.get(data["resourceType"])
         if configs is None:
             return
@@ -182,36 +219,36 @@ class ClusterFold:
         key = CONFIG_TYPES[data["resourceType"]], data["resourceName"], data["name"]
         self._tell("config", key, before, value)
 
-    def _quota(self, data: Mapping[str, Any]) -> None:
+    def _quota(self, data: ClientQuotaRecord) -> None:
         entity = tuple(sorted((e["entityType"], e["entityName"]) for e in data["entity"]))
         value = None if data["remove"] else data["value"]
         self._set("quota", self.cluster.quotas, (entity, data["key"]), value)
 
-    def _feature(self, data: Mapping[str, Any]) -> None:
+    def _feature(self, data: FeatureLevelRecord) -> None:
         self._set("feature", self.cluster.features, data["name"], data["featureLevel"] or None)
 
-    def _scram(self, data: Mapping[str, Any]) -> None:
+    def _scram(self, data: UserScramCredentialRecord) -> None:
         key = data["name"], _name(SCRAM_MECHANISMS, data["mechanism"])
         before = self.cluster.scram_users.get(key)
         self._set("scram", self.cluster.scram_users, key, data["iterations"])
         if before == data["iterations"] and self.changed is not None:  # of a new password
             self.changed("scram", key, before, before)
 
-    def _remove_scram(self, data: Mapping[str, Any]) -> None:
+    def _remove_scram(self, data: RemoveUserScramCredentialRecord) -> None:
         key = data["name"], _name(SCRAM_MECHANISMS, data["mechanism"])
         self._set("scram", self.cluster.scram_users, key, None)
 
-    def _token(self, data: Mapping[str, Any]) -> None:
+    def _token(self, data: DelegationTokenRecord) -> None:
         token = DelegationToken(
             data["owner"], data["requester"], tuple(data["renewers"]), data["issueTimestamp"],
             data["expirationTimestamp"], data["maxTimestamp"],
         )  # fmt: skip
         self._set("token", self.cluster.delegation_tokens, data["tokenId"], token)
 
-    def _remove_token(self, data: Mapping[str, Any]) -> None:
+    def _remove_token(self, data: RemoveDelegationTokenRecord) -> None:
         self._set("token", self.cluster.delegation_tokens, data["tokenId"], None)
 
-    def _acl(self, data: Mapping[str, Any]) -> None:
+    def _acl(self, data: AccessControlEntryRecord) -> None:
         entry = AclEntry(
             _name(RESOURCE_TYPES, data["resourceType"]), data["resourceName"],
             _name(PATTERN_TYPES, data["patternType"]), data["principal"], data["host"],
@@ -219,20 +256,20 @@ class ClusterFold:
         )  # fmt: skip
         self._set("acl", self.cluster.acls, data["id"], entry)
 
-    def _remove_acl(self, data: Mapping[str, Any]) -> None:
+    def _remove_acl(self, data: RemoveAccessControlEntryRecord) -> None:
         if data["id"] not in self.cluster.acls:
             self._contradict(f"RemoveAccessControlEntryRecord of ACL {data['id']}, unknown")
         self._set("acl", self.cluster.acls, data["id"], None)
 
-    def _producer_ids(self, data: Mapping[str, Any]) -> None:
+    def _producer_ids(self, data: ProducerIdsRecord) -> None:
         self.cluster.next_producer_id = data["nextProducerId"]
 
-    def _zk_migration(self, data: Mapping[str, Any]) -> None:
+    def _zk_migration(self, data: ZkMigrationStateRecord) -> None:
         self.cluster.zk_migration = data["zkMigrationState"]
 
     # nodes
 
-    def _register_broker(self, data: Mapping[str, Any]) -> None:
+    def _register_broker(self, data: RegisterBrokerRecord) -> None:
         registration = BrokerRegistration(
             epoch=data["brokerEpoch"],
             incarnation_id=data["incarnationId"],
@@ -259,18 +296,18 @@ class ClusterFold:
             self._contradict(f"{kind} of node {node} with epoch {epoch}, registered {found.epoch}")
         return found
 
-    def _unregister_broker(self, data: Mapping[str, Any]) -> None:
+    def _unregister_broker(self, data: UnregisterBrokerRecord) -> None:
         self._registered("UnregisterBrokerRecord", data["brokerId"], data["brokerEpoch"])
         self._set("broker", self.cluster.brokers, data["brokerId"], None)
 
-    def _fence(self, data: Mapping[str, Any], *, is_fenced: bool = True) -> None:
+    def _fence(self, data: FenceBrokerRecord, *, is_fenced: bool = True) -> None:
         kind = "FenceBrokerRecord" if is_fenced else "UnfenceBrokerRecord"
         found = self._registered(kind, data["id"], data["epoch"])
         if found is not None:
             row = found._replace(is_fenced=is_fenced)
             self._set("broker", self.cluster.brokers, data["id"], row)
 
-    def _change_broker(self, data: Mapping[str, Any]) -> None:
+    def _change_broker(self, data: BrokerRegistrationChangeRecord) -> None:
         """Apply a BrokerRegistrationChangeRecord: 1 fences, -1 unfences, 0 changes nothing."""
         node = data["brokerId"]
         found = self._registered("BrokerRegistrationChangeRecord", node, data["brokerEpoch"])
@@ -287,35 +324,35 @@ class ClusterFold:
         )
         self._set("broker", self.cluster.brokers, node, row)
 
-    def _register_controller(self, data: Mapping[str, Any]) -> None:
+    def _register_controller(self, data: RegisterControllerRecord) -> None:
         registration = ControllerRegistration(
             data["incarnationId"], data["zkMigrationReady"], _endpoints(data), _features(data)
         )
         self._set("controller", self.cluster.controllers, data["controllerId"], registration)
 
-    def _unfence(self, data: Mapping[str, Any]) -> None:
+    def _unfence(self, data: UnfenceBrokerRecord) -> None:
         self._fence(data, is_fenced=False)
 
     # the quorum
 
-    def _voters(self, data: Mapping[str, Any]) -> None:
+    def _voters(self, data: VotersRecord) -> None:
         before = self.cluster.voters
         voters = tuple((v["voterId"], v["voterDirectoryId"]) for v in data.get("voters", ()))
         self.cluster.voters = voters
         self._tell("voters", "", before, voters)
 
-    def _leader(self, data: Mapping[str, Any]) -> None:
+    def _leader(self, data: LeaderChangeMessage) -> None:
         before = self.cluster.leader
         self.cluster.leader = QuorumLeader(data["leaderId"], self.epoch)
         self._tell("leader", "", before, self.cluster.leader)
 
-    def _kraft_version(self, data: Mapping[str, Any]) -> None:
+    def _kraft_version(self, data: KRaftVersionRecord) -> None:
         self.cluster.kraft_version = data["kRaftVersion"]
 
-    def _footer(self, _data: Mapping[str, Any]) -> None:
+    def _footer(self, _data: SnapshotFooterRecord) -> None:
         self.ends += 1
 
-    _APPLY: ClassVar[dict[str, Callable[[Any, Mapping[str, Any]], None]]] = {
+    _APPLY: ClassVar[dict[str, Callable[[Any, Any], None]]] = {
         "TopicRecord": _topic,
         "RemoveTopicRecord": _remove_topic,
         "PartitionRecord": _partition,
@@ -345,20 +382,20 @@ class ClusterFold:
     }
 
 
-def _endpoints(data: Mapping[str, Any]) -> tuple[Endpoint, ...]:
+def _endpoints(data: RegisterBrokerRecord | RegisterControllerRecord) -> tuple[Endpoint, ...]:
     return tuple(
         Endpoint(e["name"], e["host"], e["port"], _name(SECURITY_PROTOCOLS, e["securityProtocol"]))
         for e in data["endPoints"]
     )
 
 
-def _features(data: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+def _features(data: RegisterBrokerRecord | RegisterControllerRecord) -> dict[str, tuple[int, int]]:
     return {
         e["name"]: (e["minSupportedVersion"], e["maxSupportedVersion"]) for e in data["features"]
     }
 
 
-def _created(data: Mapping[str, Any]) -> PartitionRegistration:
+def _created(data: PartitionRecord) -> PartitionRegistration:
     """Return the state that a PartitionRecord gives.
 
     Kafka: PartitionRegistration (4.2)
@@ -378,36 +415,35 @@ def _created(data: Mapping[str, Any]) -> PartitionRegistration:
     )
 
 
-def _merged(before: PartitionRegistration, data: Mapping[str, Any]) -> PartitionRegistration:
+def _merged(before: PartitionRegistration, data: PartitionChangeRecord) -> PartitionRegistration:
     """Return the state after a PartitionChangeRecord, in which what does not change is left out.
 
     Kafka: PartitionRegistration.merge (4.2)
     """
 
-    def changed(name: str, old: tuple[Any, ...]) -> tuple[Any, ...]:
-        new = data.get(name)
+    def changed(new: list[Any] | None, old: tuple[Any, ...]) -> tuple[Any, ...]:
         return old if new is None else tuple(new)
 
     leader = data.get("leader", _NO_LEADER_CHANGE)
     has_new = leader != _NO_LEADER_CHANGE
     recovery = data.get("leaderRecoveryState", -1)
     is_unclean = has_new and leader >= 0 and leader not in {*before.isr, *before.elr}
-    replicas = changed("replicas", before.replicas)
+    replicas = changed(data.get("replicas"), before.replicas)
     directories = tuple(data.get("directories") or ())
     if not directories and replicas != before.replicas and before.directories:
         known = dict(zip(before.replicas, before.directories, strict=False))
         directories = tuple(known.get(replica, NULL_UUID) for replica in replicas)
     return PartitionRegistration(
         replicas=replicas,
-        isr=changed("isr", before.isr),
-        elr=changed("eligibleLeaderReplicas", before.elr),
+        isr=changed(data.get("isr"), before.isr),
+        elr=changed(data.get("eligibleLeaderReplicas"), before.elr),
         leader=leader if has_new else before.leader,
         leader_epoch=before.leader_epoch + has_new,
         is_recovering=before.is_recovering if recovery < 0 else recovery == _RECOVERING,
         unclean_leaders=before.unclean_leaders + is_unclean,
         directories=directories or before.directories,
         partition_epoch=before.partition_epoch + 1,
-        adding_replicas=changed("addingReplicas", before.adding_replicas),
-        removing_replicas=changed("removingReplicas", before.removing_replicas),
-        last_known_elr=changed("lastKnownElr", before.last_known_elr),
+        adding_replicas=changed(data.get("addingReplicas"), before.adding_replicas),
+        removing_replicas=changed(data.get("removingReplicas"), before.removing_replicas),
+        last_known_elr=changed(data.get("lastKnownElr"), before.last_known_elr),
     )

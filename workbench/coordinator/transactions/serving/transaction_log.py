@@ -10,6 +10,10 @@ from workbench.coordinator.runtime.records import encode_record
 from workbench.coordinator.transactions.serving.scala_order import order_of_map, order_of_set
 from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
 from workbench.coordinator.transactions.serving.transaction_metadata import TxnTransitMetadata
+from workbench.decoders.records.transaction_log_value import (
+    PartitionsSchema,
+    TransactionLogValue,
+)
 from workbench.decoders.transaction_state import TYPES
 from workbench.errors import InvalidTransitionError, UnsupportedFormatError
 
@@ -41,7 +45,7 @@ def value_to_bytes(transit: TxnTransitMetadata, version: TransactionVersion) -> 
 
     Kafka: TransactionLog.valueToBytes (4.2)
     """
-    partitions: list[dict[str, object]] | None = None
+    partitions: list[PartitionsSchema] | None = None
     if transit.state is not TransactionState.EMPTY:
         numbers: dict[str, list[int]] = {}
         for topic, number in transit.partitions:
@@ -57,7 +61,7 @@ def value_to_bytes(transit: TxnTransitMetadata, version: TransactionVersion) -> 
         raise UnsupportedFormatError(
             None, None, f"values of version 0 do not hold a client's transaction version: {transit}"
         )
-    fields = {
+    fields: TransactionLogValue = {
         "producerId": transit.producer_id,
         "producerEpoch": transit.producer_epoch,
         "transactionTimeoutMs": transit.timeout_ms,

@@ -7,11 +7,12 @@ everything the next state will hold. The coordinator appends that to the log. On
 Kafka: TransactionMetadata, TxnTransitMetadata (4.2)
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
+from workbench.decoders.records.transaction_log_value import TransactionLogValue
 from workbench.errors import CorruptRecordError, InvalidTransitionError
 from workbench.files.names import TopicPartition
 from workbench.files.text import INT64_MAX
@@ -113,7 +114,7 @@ class TransactionMetadata:
     def of_record(
         cls,
         transactional_id: str,
-        fields: Mapping[str, Any],
+        fields: TransactionLogValue,
         version: int,
         log_partition: int,
         offset: int,

@@ -1,4 +1,4 @@
-"""DescribeProducersRequest in versions 0; `make messages` writes it."""
+"""DescribeProducersRequest in version 0; `make messages` writes it."""
 
 from typing import TypedDict
 

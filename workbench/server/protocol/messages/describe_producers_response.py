@@ -1,4 +1,4 @@
-"""DescribeProducersResponse in versions 0; `make messages` writes it."""
+"""DescribeProducersResponse in version 0; `make messages` writes it."""
 
 from collections.abc import Sequence
 from typing import TypedDict

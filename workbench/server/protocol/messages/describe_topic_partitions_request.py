@@ -1,4 +1,4 @@
-"""DescribeTopicPartitionsRequest in versions 0; `make messages` writes it."""
+"""DescribeTopicPartitionsRequest in version 0; `make messages` writes it."""
 
 from typing import TypedDict
 

@@ -1,4 +1,4 @@
-"""DescribeTopicPartitionsResponse in versions 0; `make messages` writes it."""
+"""DescribeTopicPartitionsResponse in version 0; `make messages` writes it."""
 
 from collections.abc import Sequence
 from typing import TypedDict

@@ -1,4 +1,4 @@
-"""DescribeTransactionsRequest in versions 0; `make messages` writes it."""
+"""DescribeTransactionsRequest in version 0; `make messages` writes it."""
 
 from typing import TypedDict
 

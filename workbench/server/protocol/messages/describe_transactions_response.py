@@ -1,4 +1,4 @@
-"""DescribeTransactionsResponse in versions 0; `make messages` writes it."""
+"""DescribeTransactionsResponse in version 0; `make messages` writes it."""
 
 from collections.abc import Sequence
 from typing import TypedDict

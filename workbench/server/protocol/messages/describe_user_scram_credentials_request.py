@@ -1,4 +1,4 @@
-"""DescribeUserScramCredentialsRequest in versions 0; `make messages` writes it."""
+"""DescribeUserScramCredentialsRequest in version 0; `make messages` writes it."""
 
 from typing import TypedDict
 

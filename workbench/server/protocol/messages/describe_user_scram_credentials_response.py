@@ -1,4 +1,4 @@
-"""DescribeUserScramCredentialsResponse in versions 0; `make messages` writes it."""
+"""DescribeUserScramCredentialsResponse in version 0; `make messages` writes it."""
 
 from collections.abc import Sequence
 from typing import TypedDict

@@ -1,4 +1,4 @@
-"""ListPartitionReassignmentsRequest in versions 0; `make messages` writes it."""
+"""ListPartitionReassignmentsRequest in version 0; `make messages` writes it."""
 
 from typing import TypedDict
 

@@ -1,4 +1,4 @@
-"""ListPartitionReassignmentsResponse in versions 0; `make messages` writes it."""
+"""ListPartitionReassignmentsResponse in version 0; `make messages` writes it."""
 
 from collections.abc import Sequence
 from typing import TypedDict

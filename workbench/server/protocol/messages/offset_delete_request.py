@@ -1,4 +1,4 @@
-"""OffsetDeleteRequest in versions 0; `make messages` writes it."""
+"""OffsetDeleteRequest in version 0; `make messages` writes it."""
 
 from typing import TypedDict
 

@@ -1,4 +1,4 @@
-"""OffsetDeleteResponse in versions 0; `make messages` writes it."""
+"""OffsetDeleteResponse in version 0; `make messages` writes it."""
 
 from collections.abc import Sequence
 from typing import TypedDict

@@ -1,4 +1,4 @@
-"""RemoveRaftVoterRequest in versions 0; `make messages` writes it."""
+"""RemoveRaftVoterRequest in version 0; `make messages` writes it."""
 
 from typing import TypedDict
 

@@ -1,4 +1,4 @@
-"""RemoveRaftVoterResponse in versions 0; `make messages` writes it."""
+"""RemoveRaftVoterResponse in version 0; `make messages` writes it."""
 
 from typing import TypedDict
 

@@ -1,4 +1,4 @@
-"""UnregisterBrokerRequest in versions 0; `make messages` writes it."""
+"""UnregisterBrokerRequest in version 0; `make messages` writes it."""
 
 from typing import TypedDict
 

@@ -1,4 +1,4 @@
-"""UnregisterBrokerResponse in versions 0; `make messages` writes it."""
+"""UnregisterBrokerResponse in version 0; `make messages` writes it."""
 
 from typing import TypedDict
 
