@@ -19,6 +19,7 @@ from widgets.disk.cluster_view import ClusterView
 from widgets.disk.disk_usage import DiskUsage
 from widgets.explorer.explorer import LogExplorer
 from widgets.explorer.file_view import find_file
+from widgets.frame.place_bar import PlaceBar
 from widgets.overview.overview import Overview
 from widgets.records.record_browser import RecordBrowser
 from widgets.replication.replica_lanes import ReplicaLanes
@@ -45,19 +46,22 @@ _LEADS_TO: Final = {
     "transactions": TRANSACTIONS, "cluster": CLUSTER,
 }  # fmt: skip
 """Section of the overview → the tab that shows more of its rows."""
+_MOST_VISITED: Final = 200  # places that the way back leads through
 _TIMES: Final = {RECORDS: "brush", GROUPS: "window"}  # [from, to) in ms; empty: all
 
 
-class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no types
-    """Every view as a tab.
+class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
+    """Every view as a tab, below one line with the place that all of them show.
 
     Overview · Explore · Records · Disk · Cleaning · Groups · Transactions · Replicas · Files ·
     Cluster · Findings.
 
     A view of the same directories is made when its tab is first opened. All follow the same
     selection (partition, segment, batch, record), and the time chosen in Records and in Groups is
-    the same. Cleaning shows the selected partition. Records searches the selected partition's topic
-    while its tab is open. Findings are those of the explorer.
+    the same. The line above has the place (topic, partition, segment, offset) as fields to choose
+    by, the way back and forward, and the switch for values. Cleaning shows the selected partition.
+    Records searches the selected partition's topic while its tab is open. Findings are those of the
+    explorer.
 
     While the explorer follows what a broker writes (its button, or F), the open tab does, too; the
     others read what is new when they are opened. Only what is new is read where that is possible.
@@ -69,6 +73,8 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         logs: the log directories shown.
         explorer: the explorer, whose selection all views share.
         views: name of a tab → its widget, of those that were opened.
+        tabs: the tabs.
+        bar: the line above them.
 
     Args:
         logs: the result of `workbench.open_log_directory`, or a path or list of paths to open; of
@@ -78,7 +84,7 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
             bytes to show.
         decode: how keys and values are shown, as in `LogDirectory.scan`.
         static: whether a saved notebook gets a picture.
-        options: of `ipywidgets.Tab`.
+        options: of `ipywidgets.VBox`.
 
     Raises:
         LogDirectoryError: the path is not a log directory.
@@ -99,9 +105,10 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
             logs = workbench.open_log_directory(logs)
         self.logs = logs
         self._static = static
-        shown = {"show_values": show_values, "mask": mask}
-        records = shown | {"decode": decode}
-        self.explorer = LogExplorer(logs, **records)
+        self._shown = shown = {"show_values": show_values, "mask": mask}
+        self._visited: list[tuple[str, dict[str, Any]]] = []
+        self._at, self._is_moving = 0, False
+        self.explorer = LogExplorer(logs, decode=decode, **shown)
         self.views: dict[str, Any] = {}
         self._links: dict[str, Any] = {}
         self._cleaned: str | None = None
@@ -110,7 +117,7 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
             OVERVIEW: lambda: Overview(self.explorer.logs, lead=self._lead),
             EXPLORE: lambda: self.explorer,
             RECORDS: lambda: RecordBrowser(
-                self.explorer.logs, selected=self.explorer.selected, **records
+                self.explorer.logs, selected=self.explorer.selected, decode=decode, **shown
             ),
             DISK: lambda: DiskUsage(self.explorer.logs),
             CLEANING: self._cleaner,
@@ -126,12 +133,25 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         if len(listings_by_broker(logs.listing)) < 2:
             del self._make[REPLICAS]
         places = [ipywidgets.VBox() for _ in self._make]
-        super().__init__(places, titles=tuple(self._make), selected_index=0, **options)
+        self.tabs = ipywidgets.Tab(places, titles=tuple(self._make), selected_index=0)
+        self.bar = PlaceBar(
+            self.explorer.logs, move=self._move, selected=self.explorer.selected, tab=self.tab,
+            show_values=show_values, static=False,
+        )  # fmt: skip
+        super().__init__((self.bar, self.tabs), **options)
         self.add_class("klw-workbench")
-        self.observe(self._open, "selected_index")
+        traitlets.dlink((self.explorer, "selected"), (self.bar, "selected"))
+        self.bar.observe(self._choose, "selected")
+        traitlets.link((self.explorer, "show_values"), (self.bar, "show_values"))
+        self.bar.observe(self._open_by_name, "tab")
+        self.bar.observe(self._show_values, "show_values")
+        self.tabs.observe(self._open, "selected_index")
         self.explorer.observe(self._clean_another, "selected")
         self.explorer.show_by(self._follow)
         self._open()
+        self._visit()
+        self.explorer.observe(self._visit, "selected")
+        self.tabs.observe(self._visit, "selected_index")
 
     @property
     def tab(self) -> str:
@@ -140,13 +160,63 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         Raises:
             LookupError: there is no such tab.
         """
-        return list(self._make)[self.selected_index or 0]
+        return self.titles[self.tabs.selected_index or 0]
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The names of the tabs."""
+        return tuple(self._make)
 
     @tab.setter
     def tab(self, name: str) -> None:
         if name not in self._make:
             raise LookupError(f"no tab {name}; tabs: {', '.join(self._make)}")
-        self.selected_index = list(self._make).index(name)
+        self.tabs.selected_index = self.titles.index(name)
+
+    def _choose(self, change: Any) -> None:
+        """Select what the line above names; it then shows the whole of it, or what was before."""
+        try:
+            self.explorer.selected = change["new"]
+        finally:
+            self.bar.selected = self.explorer.selected
+
+    def _open_by_name(self, change: Any) -> None:
+        if change["new"] in self._make:
+            self.tab = change["new"]
+
+    # Back and forward.
+
+    def _visit(self, _change: Any = None) -> None:
+        """Keep where the reader is, unless this is where the way back leads."""
+        here = self.tab, dict(self.explorer.selected)
+        self.bar.tab = self.tab
+        if not self._is_moving and (not self._visited or self._visited[self._at] != here):
+            self._visited = [*self._visited[: self._at + 1], here][-_MOST_VISITED:]
+            self._at = len(self._visited) - 1
+        self.bar.show_moves(back=self._at > 0, forward=self._at < len(self._visited) - 1)
+
+    def _move(self, by: int) -> None:
+        """Go back (-1) or forward (1) to where the reader was."""
+        at = self._at + by
+        if not 0 <= at < len(self._visited):
+            return
+        self._at, self._is_moving = at, True
+        tab, selected = self._visited[at]
+        try:
+            self.explorer.selected = selected
+            self.tab = tab
+        finally:
+            self._is_moving = False
+        self._visit()
+
+    def _show_values(self, _change: Any = None) -> None:
+        """Show values, or hide them, in every view."""
+        self._shown["show_values"] = self.bar.show_values
+        group = self.views.pop(GROUPS, None)  # it is made again with the metadata of commits
+        if group is not None:
+            self._links.pop(GROUPS).unlink()
+            if self.tab == GROUPS:
+                self._open()
 
     def _open(self, _change: Any = None) -> None:
         """Make the view of the open tab, unless it is there; say why if it cannot be made."""
@@ -161,7 +231,7 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
             self._link_selection(name)
             self._catch_up()
             return
-        place = self.children[self.selected_index or 0]
+        place = self.tabs.children[self.tabs.selected_index or 0]
         for each in place.children:
             if each is not self.explorer:
                 each.close()
@@ -180,6 +250,7 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         for name, view in self.views.items():
             if hasattr(view, "relist"):
                 self._owed[name] = self._owed.get(name, Written()) | written
+        self.bar.relist(self.explorer.logs)
         self._catch_up()
 
     def _catch_up(self) -> None:
@@ -202,6 +273,8 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
 
     def _share(self, name: str) -> None:
         self._link_selection(name)
+        if name == RECORDS:
+            traitlets.link((self.bar, "show_values"), (self.views[name], "show_values"))
         if name in _TIMES and _TIMES.keys() <= self.views.keys():
             traitlets.link(*((self.views[each], trait) for each, trait in _TIMES.items()))
 

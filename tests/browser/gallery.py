@@ -34,6 +34,7 @@ from widgets import (
     Workbench,
 )
 from widgets._widget import KafkaWidget
+from widgets.frame.place_bar import PlaceBar
 from workbench.foresight.rehearse.log import Rehearsal, rehearse_recovery
 from workbench.server.watching.watch import RequestWatch, WatchedRequest
 
@@ -54,6 +55,7 @@ ENTRIES: Final[dict[type[KafkaWidget], str]] = {
     LogExplorer: "explorer/explorer.js",
     OffsetsPlayer: "coordinators/offsets_player.js",
     Overview: "overview/overview.js",
+    PlaceBar: "frame/place_bar.js",
     RecordBrowser: "records/record_browser.js",
     ReplicaLanes: "replication/replica_lanes.js",
     ReplicationPlayer: "replication/replication_player.js",
@@ -163,6 +165,11 @@ MORE: Final[dict[str, Callable[[], KafkaWidget]]] = {
     "overview": lambda: made(Overview(SHOP)),
     "overview-damage": lambda: made(Overview(SAMPLES / "damaged")),
     "offsets": lambda: OffsetsPlayer.of_load(SAMPLES / "era-0.11.0.3"),
+    "place": lambda: PlaceBar(
+        wb.open_log_directory(SHOP),
+        move=lambda _by: None,
+        selected={"partition": "orders-0", "segment": 442, "position": 0, "offset": 903},
+    ),
     "recovery": lambda: recovery(RecoveryPlayer),
     "replica-disks": lambda: ReplicaLanes([BROKERS / "broker1", BROKERS / "broker2"]),
     "requests": lambda: RequestView(requests(), selected=requests()[-3].number),

@@ -162,6 +162,20 @@ def test_a_row_of_the_overview_leads_to_the_view_that_shows_more(page: Page) -> 
     expect(page.locator(".klw-item[data-kind=partition][aria-selected=true]")).to_be_visible()
 
 
+def test_the_place_is_chosen_above_and_the_address_keeps_it(page: Page) -> None:
+    topic = page.get_by_label("Topic", exact=True).first
+    topic.fill("payments")
+    topic.press("Enter")
+    expect(page.get_by_label("Partition", exact=True).first).to_have_value("payments-0")
+    page.wait_for_function("location.hash.includes('tab=Explore&partition=payments-0')")
+    page.get_by_role("button", name="Show keys, values and headers").first.click()
+    expect(page.get_by_role("button", name="Hide keys, values and headers").first).to_be_visible()
+    expect(page.locator(".klw-lower .klw-grid:visible").first).not_to_contain_text("26 bytes")
+    page.screenshot(path=str(SHOTS / "app-place.png"))
+    page.get_by_role("button", name="Back (Alt ←)").click()
+    expect(page.get_by_label("Partition", exact=True).first).to_have_value("orders-0")
+
+
 def test_a_partition_is_selected_and_tabs_open_by_keys(page: Page) -> None:
     row = page.locator(".klw-item[data-kind=partition]").last
     row.click()
@@ -179,7 +193,7 @@ def test_an_export_goes_to_where_the_command_was_started(page: Page, app: App) -
     home = Path(psutil.Process(app.process.pid).cwd())
     expect(page.locator(".klw-told")).to_contain_text(str(home / "mine.csv"))
     listed = wb.open_log_directory(SAMPLE)
-    topic = page.get_by_label("Topic", exact=True).input_value()
+    topic = page.locator(".klw-browser").get_by_label("Topic", exact=True).input_value()
     lines = (home / "mine.csv").read_text().splitlines()
     assert len(lines) == 1 + listed.scan(topics=topic).count()
     page.keyboard.press("Escape")

@@ -13,7 +13,7 @@ SHOP = SAMPLES / "shop-4.3.1"
 
 
 def texts_of(screen: Workbench) -> list[str]:
-    place = screen.children[screen.selected_index]
+    place = screen.tabs.children[screen.tabs.selected_index]
     return [each.value for each in place.children if hasattr(each, "value")]
 
 
@@ -24,7 +24,7 @@ def test_a_view_is_made_when_its_tab_is_opened_and_only_once() -> None:
     for name in screen.titles:
         screen.tab = name
         made[name] = screen.views[name]
-        assert screen.children[screen.selected_index].children == (made[name],)
+        assert screen.tabs.children[screen.tabs.selected_index].children == (made[name],)
     assert list(made) == list(screen.views)
     for name in screen.titles:
         screen.tab = name

@@ -42,6 +42,8 @@ class LogExplorer(Following):
         view: the range of the segment's bytes that the map shows: [from, to).
         file: the path of a listed file that is shown instead of the partition; None without one.
         colour_by: "codec", "producer" or "epoch".
+        show_values: whether keys, values and headers are shown; otherwise their bytes do not leave
+            the kernel.
         query: name of a view → Python code that gives what it shows. Read-only.
         follow: whether new batches, segments and partitions appear as a broker writes them.
         logs: the log directories shown.
@@ -50,8 +52,7 @@ class LogExplorer(Following):
 
     Args:
         logs: the result of `workbench.open_log_directory`, or a path to open.
-        show_values: whether to show keys, values and headers. Otherwise their bytes do not leave
-            the kernel.
+        show_values: see the attribute.
         mask: a function of "key", "value" or "header" and the bytes; it returns the bytes to show.
         decode: how key and value are shown, as in `LogDirectory.scan`. Kafka's own topics are
             decoded anyway. With a mask, nothing is.
@@ -71,6 +72,7 @@ class LogExplorer(Following):
     view = traitlets.List(traitlets.Float()).tag(sync=True)
     colour_by = traitlets.Enum(("codec", "producer", "epoch"), "codec").tag(sync=True)
     query = traitlets.Dict(read_only=True).tag(sync=True)
+    show_values = traitlets.Bool(default_value=False).tag(sync=True)
     _directory = traitlets.Dict().tag(sync=True)
     _strip: Any = traitlets.Dict(allow_none=True).tag(sync=True)
     _segment: Any = traitlets.Dict(allow_none=True).tag(sync=True)
@@ -97,7 +99,7 @@ class LogExplorer(Following):
         self._file_view: FileView | None = None
         wanted, file = options.pop("selected", None), options.pop("file", None)
         follow = options.pop("follow", False)
-        super().__init__(**options)
+        super().__init__(show_values=show_values, **options)
         self.follow_verifier(verifier or Verifier(self.logs.listing))
         self.send_tree()
         self.selected = wanted if wanted is not None else self._first_choice()
@@ -128,6 +130,14 @@ class LogExplorer(Following):
                 self._show_fresh()
             self.file = None
             self.set_trait("query", self._queries())
+
+    @traitlets.observe("show_values")
+    def _look_again(self, _change: Any) -> None:
+        """Read the segment with values, or without."""
+        self.lens = Lens(show_values=self.show_values, mask=self.lens.mask)
+        self._picture = None
+        if self.shown is not None:
+            self._read_segment(*self._place)
 
     @traitlets.validate("file")
     def _listed(self, proposal: Any) -> str | None:

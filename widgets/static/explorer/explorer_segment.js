@@ -13,7 +13,7 @@ const NO_ROWS = { base: "0", dtype: "same", length: 0, data: null };
 
 // What is known of the selected segment: its data, each batch's first row, and what the views show of them.
 export function noSegment() {
-  return { data: null, firstRows: new Column(NO_ROWS), place: "", source: "", offset: null };
+  return { data: null, firstRows: new Column(NO_ROWS), place: "", source: "", offset: null, hasValues: false };
 }
 
 // The selected batch in the data; -1 for none.
@@ -26,8 +26,10 @@ export function showSegment(view) {
   const { model, held, selection, segment: panel, store, stats } = view, sent = selection.segment();
   const start = performance.now(), old = held.data, place = sent ? `${sent.partition}/${sent.segment}` : "";
   const data = held.data = sent ? new SegmentData(sent) : null;
-  const isSame = old !== null && data !== null && place === held.place, isGrown = isSame && isGrowth(old, data);
+  const isSame = old !== null && data !== null && place === held.place, hasValues = model.get("show_values");
+  const isGrown = isSame && hasValues === held.hasValues && isGrowth(old, data);
   held.place = place;
+  held.hasValues = hasValues;
   if (isSame && !isGrown) held.source = ""; // other bytes at the same place
   if (data) data.newFrom = model.get("_fresh").segments?.[sent.segment] ?? Infinity;
   data?.colourBy(model.get("colour_by"));

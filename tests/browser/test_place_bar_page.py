@@ -1,0 +1,38 @@
+"""PlaceBar in a real browser: a place is typed or picked, and refusals are told."""
+
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+import workbench as wb
+from tests.browser.bridge import Show
+from tests.browser.pages import until
+from widgets.frame.place_bar import PlaceBar
+
+SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
+
+
+def test_a_place_is_picked_by_keys(page: Page, show: Show) -> None:
+    moves: list[int] = []
+    bar = PlaceBar(wb.open_log_directory(SHOP), move=moves.append)
+    show(bar)
+    segment = page.get_by_label("Segment, by its base offset")
+    expect(segment).to_be_disabled()
+    topic = page.get_by_label("Topic")
+    topic.fill("payments")
+    topic.press("Enter")
+    until(page, lambda: bar.selected["partition"] == "payments-0")
+    expect(page.get_by_label("Partition")).to_have_value("payments-0")
+    expect(topic).to_have_value("payments")
+    offset = page.get_by_label("Offset", exact=True)
+    offset.fill("4736")
+    offset.press("Enter")
+    until(page, lambda: bar.selected["offset"] == 4736)
+    offset.fill("many")
+    offset.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("expected a number, found 'many'")
+    offset.press("Escape")
+    expect(offset).to_have_value("4736")
+    page.get_by_role("button", name="Show keys, values and headers").click()
+    until(page, lambda: bar.show_values)
+    expect(page.get_by_role("button", name="Back")).to_be_disabled()

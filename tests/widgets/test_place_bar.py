@@ -1,0 +1,102 @@
+"""The line above all views: a place is picked by its parts, and the way back leads through them."""
+
+from pathlib import Path
+
+import pytest
+
+from widgets import Workbench
+from widgets.workbench import EXPLORE, GROUPS, OVERVIEW, RECORDS
+
+SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
+
+
+@pytest.fixture(scope="module")
+def screen() -> Workbench:
+    return Workbench(SHOP)
+
+
+def test_each_part_of_a_place_is_picked(screen: Workbench) -> None:
+    bar = screen.bar
+    bar.answer_pick("topic", "payments")
+    assert screen.explorer.selected["partition"] == "payments-0"
+    bar.answer_pick("partition", "1")
+    assert screen.explorer.selected["partition"] == "payments-1"
+    bar.answer_pick("partition", "orders-0")
+    bar.answer_pick("segment", " 442 ")
+    assert screen.explorer.selected["segment"] == 442
+    bar.answer_pick("offset", "902")
+    assert screen.explorer.selected["offset"] == 902
+    assert bar.selected == screen.explorer.selected
+    state = bar.get_state()
+    assert state["_topic"] == "orders"
+    assert state["_partitions"] == ["orders-0", "orders-1", "orders-2"]
+    assert "442" in state["_segments"]
+    assert bar.describe() == "PlaceBar: shop-4.3.1 > orders-0 > 442 > 902"
+
+
+@pytest.mark.parametrize(
+    ("part", "text", "said"),
+    [
+        ("topic", "nope", "no topic nope"),
+        ("partition", "99", "no partition 99"),
+        ("segment", "443", "has no segment 443"),
+        ("offset", "x", "expected a number, found 'x'"),
+        ("offset", "99999999", "99999999"),
+    ],
+)
+def test_what_is_not_there_is_refused_and_nothing_changes(
+    screen: Workbench, part: str, text: str, said: str
+) -> None:
+    screen.bar.answer_pick("topic", "orders")
+    before = dict(screen.explorer.selected)
+    screen.bar.receive(screen.bar, {"kind": "pick", "id": 1, "part": part, "text": text}, [])
+    assert said in screen.bar.get_state("_error")["_error"]
+    assert screen.explorer.selected == screen.bar.selected == before
+
+
+def test_the_way_back_leads_through_places_and_tabs() -> None:
+    screen = Workbench(SHOP)
+    assert screen.bar.get_state("_moves")["_moves"] == {"back": False, "forward": False}
+    first = dict(screen.explorer.selected)
+    screen.tab = EXPLORE
+    screen.bar.answer_pick("topic", "payments")
+    screen.bar.answer_move(-1)
+    assert (screen.tab, screen.explorer.selected) == (EXPLORE, first)
+    screen.bar.answer_move(-1)
+    assert screen.tab == OVERVIEW
+    screen.bar.answer_move(-1)  # there is nothing before
+    assert screen.bar.get_state("_moves")["_moves"] == {"back": False, "forward": True}
+    screen.bar.answer_move(1)
+    screen.bar.answer_move(1)
+    assert (screen.tab, screen.explorer.selected["partition"]) == (EXPLORE, "payments-0")
+    screen.bar.answer_move(-1)
+    screen.bar.answer_pick("topic", "customers")  # what was forward is gone
+    assert screen.bar.get_state("_moves")["_moves"] == {"back": True, "forward": False}
+
+
+def test_the_tab_of_an_address_opens(screen: Workbench) -> None:
+    screen.bar.tab = GROUPS
+    assert screen.tab == GROUPS
+    screen.bar.tab = "Nowhere"
+    assert screen.tab == GROUPS
+
+
+def test_values_are_shown_in_every_view_or_in_none() -> None:
+    screen = Workbench(SHOP)
+    screen.tab = EXPLORE
+    screen.bar.answer_pick("partition", "orders-0")
+    hidden = str(screen.explorer.get_state("_segment"))
+    screen.tab = RECORDS
+    screen.tab = GROUPS
+    group = screen.views[GROUPS]
+    screen.bar.show_values = True
+    assert screen.explorer.lens.show_values
+    assert screen.views[RECORDS].show_values
+    assert screen.views[GROUPS] is not group
+    assert screen.views[GROUPS].lens.show_values
+    shown = str(screen.explorer.get_state("_segment"))
+    assert "customer" in shown
+    assert "customer" not in hidden
+    screen.views[RECORDS].show_values = False
+    assert not screen.bar.show_values
+    assert str(screen.explorer.get_state("_segment")) == hidden

@@ -1,0 +1,162 @@
+// PlaceBar: directory › topic › partition › segment › offset, each a field that searches; back, forward, and values.
+import { button, disable, h, icon } from "../shared/dom.js";
+import { errorBar } from "../shared/error_bar.js";
+import { NOTHING, onKeys, widgetFrame } from "../shared/frame.js";
+import { withKernel } from "../shared/kernel.js";
+import { requests } from "../shared/requests.js";
+
+let lists = 0;
+
+function render(given) {
+  const { model } = given, frame = widgetFrame(given, "klw-place", { "aria-label": "Place" }), error = errorBar();
+  const ask = requests(model, { signal: frame.signal, onError: error.show, onSilence: () => {} });
+  const pick = (part) => (text) => ask("pick", { part, text });
+  const title = h("span", { class: "klw-title" });
+  const fields = {
+    topic: picker("Topic", "topic", pick("topic")),
+    partition: picker("Partition", "partition", pick("partition")),
+    segment: picker("Segment, by its base offset", "segment", pick("segment")),
+    offset: picker("Offset", "offset", pick("offset")),
+  };
+  const back = button("Back (Alt ←)", { glyph: "back", isLive: true, onclick: () => ask("move", { by: -1 }) });
+  const forward = button("Forward (Alt →)", { glyph: "next", isLive: true, onclick: () => ask("move", { by: 1 }) });
+  const eye = button("Show keys, values and headers", {
+    glyph: "eye",
+    text: "Values",
+    kind: "klw-framed klw-eye",
+    isLive: true,
+    onclick: () => model.choose({ show_values: !model.get("show_values") }),
+  });
+  frame.fill(
+    h(
+      "header",
+      { class: "klw-top" },
+      h("span", { class: "klw-moves" }, back, forward),
+      title,
+      ...Object.values(fields).flatMap((field) => [h("i", { "aria-hidden": "true" }, icon("chevron")), field.el]),
+      h("span", { class: "klw-sum" }),
+      eye,
+    ),
+    error.el,
+  );
+  const view = { model, frame, title, fields, back, forward, eye };
+  onKeys(frame.root, (event) => {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!event.altKey || !by) return false;
+    ask("move", { by });
+  });
+  const address = addressOf(given.el, model);
+  const show = () => {
+    showPlace(view);
+    address.write();
+  };
+  const end = frame.follow({
+    selected: show,
+    tab: show,
+    show_values: show,
+    _title: show,
+    _topics: show,
+    _topic: show,
+    _partitions: show,
+    _segments: show,
+    _moves: show,
+    _error: () => error.show(model.get("_error")),
+  });
+  showPlace(view);
+  address.read();
+  return end;
+}
+
+// A field that shows a name; when it has the focus, it searches among those that can be picked.
+function picker(label, hint, onPick) {
+  const id = `klw-picks-${++lists}`, options = h("datalist", { id });
+  const input = h("input", {
+    class: "klw-input",
+    type: "text",
+    list: id,
+    "aria-label": label,
+    placeholder: hint,
+    spellcheck: "false",
+    autocomplete: "off",
+  });
+  let shown = "";
+  input.addEventListener("focus", () => {
+    input.placeholder = shown || hint;
+    input.value = "";
+  });
+  input.addEventListener("blur", () => {
+    input.placeholder = hint;
+    input.value = shown;
+  });
+  const take = () => {
+    const text = input.value.trim();
+    if (!text || text === shown) return;
+    onPick(text);
+    input.blur();
+  };
+  input.addEventListener("change", take);
+  input.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" && event.key !== "Escape") return;
+    event.stopPropagation();
+    if (event.key === "Enter") take();
+    else input.blur();
+  });
+  return {
+    el: h("span", { class: "klw-picker" }, input, options),
+    set(value, names) {
+      shown = value ?? "";
+      if (input.ownerDocument.activeElement !== input) input.value = shown;
+      else input.placeholder = shown || hint;
+      input.style.width = `calc(${Math.min(32, Math.max(6, shown.length))}ch + 22px)`;
+      input.disabled = names !== null && !names.length;
+      if (names && names !== options.__names) {
+        options.replaceChildren(...names.map((name) => h("option", { value: name })));
+        options.__names = names;
+      }
+    },
+  };
+}
+
+function showPlace({ model, title, fields, back, forward, eye, frame }) {
+  const selected = { ...NOTHING, ...model.get("selected") }, moves = model.get("_moves");
+  const { title: name, path } = model.get("_title");
+  title.textContent = name;
+  title.title = path;
+  fields.topic.set(model.get("_topic"), model.get("_topics"));
+  fields.partition.set(selected.partition ?? "", model.get("_partitions"));
+  fields.segment.set(selected.segment ?? "", model.get("_segments"));
+  fields.offset.set(selected.offset ?? "", selected.partition === null ? [] : null);
+  disable(back, !moves.back);
+  disable(forward, !moves.forward);
+  const isOpen = model.get("show_values");
+  eye.setAttribute("aria-pressed", String(isOpen));
+  eye.title = isOpen ? "Hide keys, values and headers" : "Show keys, values and headers";
+  eye.setAttribute("aria-label", eye.title);
+  frame.stats.draws++;
+}
+
+// In the app, the address names the open view and the place, so that it can be kept and sent.
+function addressOf(el, model) {
+  const page = el.ownerDocument, isApp = page.body.classList.contains("klw-app");
+  const names = ["partition", "segment", "offset"];
+  return {
+    read() {
+      const wanted = new URLSearchParams(isApp ? page.location.hash.slice(1) : "");
+      const changes = {};
+      if (wanted.get("partition")) {
+        changes.selected = { ...NOTHING, ...Object.fromEntries(names.map((name) => [name, wanted.get(name)])) };
+      }
+      if (wanted.get("tab")) changes.tab = wanted.get("tab");
+      if (Object.keys(changes).length) model.choose(changes);
+    },
+    write() {
+      if (!isApp) return;
+      const selected = { ...NOTHING, ...model.get("selected") };
+      const parts = [["tab", model.get("tab")], ...names.map((name) => [name, selected[name]])];
+      const text = new URLSearchParams(parts.filter(([, value]) => value)).toString();
+      page.defaultView.history.replaceState(null, "", `#${text}`);
+    },
+  };
+}
+
+export default { render: withKernel(render, { isWhole: true }) };
