@@ -162,16 +162,16 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         """
         return self.titles[self.tabs.selected_index or 0]
 
-    @property
-    def titles(self) -> tuple[str, ...]:
-        """The names of the tabs."""
-        return tuple(self._make)
-
     @tab.setter
     def tab(self, name: str) -> None:
         if name not in self._make:
             raise LookupError(f"no tab {name}; tabs: {', '.join(self._make)}")
         self.tabs.selected_index = self.titles.index(name)
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The names of the tabs."""
+        return tuple(self._make)
 
     def _choose(self, change: Any) -> None:
         """Select what the line above names; it then shows the whole of it, or what was before."""
