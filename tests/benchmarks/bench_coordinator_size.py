@@ -22,10 +22,10 @@ import numpy as np
 
 import workbench
 from tests.memory import in_memory, start_over
-from workbench.coordinator.era import Era
 from workbench.coordinator.groups.commit_records import commit_key, commit_value
 from workbench.coordinator.groups.group_load import load_group_partition
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
+from workbench.coordinator.runtime.era import Era
 from workbench.files.names import TopicPartition
 from workbench.record.memory_records import MemoryRecords
 

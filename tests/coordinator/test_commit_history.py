@@ -7,7 +7,7 @@ import pytest
 import workbench
 from tests.coordinator.writing import CoordinatorLog, commit, group_tombstone
 from workbench.coordinator.groups.commit_history import FATES
-from workbench.coordinator.partitioning import partition_for
+from workbench.coordinator.runtime.partitioning import partition_for
 from workbench.loaders.schemas import schema_of
 from workbench.runtime.steps import Step
 from workbench.tables.groups import CommitRow

@@ -15,7 +15,7 @@ from tests.coordinator.writing import TIME, CoordinatorLog, commit
 from tests.examples import examples
 from tests.golden.cases import Case, names
 from tests.naive import Record, batch
-from workbench.coordinator.commit_lag import (
+from workbench.coordinator.offsets.commit_lag import (
     ADVANCED,
     BY_CREATE_TIME,
     NO_TIME,

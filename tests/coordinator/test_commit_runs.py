@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from tests.coordinator.writing import CoordinatorLog, Pair, commit, group, record, table_of
 from tests.examples import examples
-from workbench.coordinator.era import Era
 from workbench.coordinator.groups import commit_records, group_load
 from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.commit_records import read_commit, usual_commits
 from workbench.coordinator.groups.groups import Group
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
-from workbench.coordinator.log_records import read_log_chunks
+from workbench.coordinator.runtime.era import Era
+from workbench.coordinator.runtime.log_records import read_log_chunks
 from workbench.inspection.listing import list_log_directories
 from workbench.runtime.steps import Step
 

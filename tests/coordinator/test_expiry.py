@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from tests.coordinator.writing import TIME, CoordinatorLog, commit, group, member, record
-from workbench.coordinator.era import Era
 from workbench.coordinator.groups import expiry
 from workbench.coordinator.groups.stored_groups import CommittedOffset
+from workbench.coordinator.runtime.era import Era
 
 DAY = 86_400_000
 NEW = [Era.CLASSIC, Era.KIP_848]

@@ -20,12 +20,12 @@ from tests.coordinator.writing import (
     table_of,
 )
 from tests.naive import batch
-from workbench.coordinator.era import Era
 from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.group_load import load_group_partition
 from workbench.coordinator.groups.groups import ModernGroup
 from workbench.coordinator.groups.stored_groups import StoredGroups
-from workbench.coordinator.load_steps import KINDS
+from workbench.coordinator.runtime.era import Era
+from workbench.coordinator.runtime.load_steps import KINDS
 from workbench.inspection.listing import list_log_directories
 from workbench.runtime.collector import without_collector
 from workbench.runtime.steps import Step
@@ -572,3 +572,16 @@ def test_a_load_leaves_the_collector_as_it_was(
         assert gc.isenabled() == before
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("era", list(Era))
+def test_a_group_whose_members_contradict_each_other_ends_a_load(
+    log: CoordinatorLog, era: Era
+) -> None:
+    """Two members have one instance id, which the group of a broker cannot hold."""
+    twice = [member(name, "t", groupInstanceId="i") for name in ("m", "n")]
+    log.append(group("g", protocol="range", leader="m", members=twice))
+    load = log.load(era)
+    assert load.failure == "offset 0: group g: instance id i is taken"
+    (finding,) = load.findings
+    assert (finding.kind, finding.severity) == ("group-record", "error")

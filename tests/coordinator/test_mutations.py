@@ -17,15 +17,15 @@ from hypothesis import strategies as st
 from tests.coordinator.repairing import plan, repair
 from tests.coordinator.writing import TIME, CoordinatorLog, Pair
 from tests.examples import examples
-from workbench.coordinator.commit_lag import lags_of
-from workbench.coordinator.era import Era
 from workbench.coordinator.groups.commit_history import CommitHistory
 from workbench.coordinator.groups.commit_records import commit_key
 from workbench.coordinator.groups.rebalance_history import RebalanceHistory
 from workbench.coordinator.groups.stored_groups import StoredGroups
-from workbench.coordinator.log_records import LogRecord, read_log_records
+from workbench.coordinator.offsets.commit_lag import lags_of
 from workbench.coordinator.repair.plan import plan_repairs
 from workbench.coordinator.repair.repair import REPAIR
+from workbench.coordinator.runtime.era import Era
+from workbench.coordinator.runtime.log_records import LogRecord, read_log_records
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.inspection.listing import list_log_directories
 from workbench.loaders.tables.coordinator_explanation import explain_transaction, explained

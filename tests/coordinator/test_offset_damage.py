@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.engine.file_systems import FailingFileSystem, Operation
-from workbench.coordinator.era import Era
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.offsets.offset_manager import OffsetManager
 from workbench.coordinator.runtime.coordinator_runtime import PartitionState
+from workbench.coordinator.runtime.era import Era
 from workbench.errors import CoordinatorError, CorruptFileError
 from workbench.log_manager.manager import LogManager
 from workbench.runtime.error_codes import ErrorCode

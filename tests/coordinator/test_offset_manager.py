@@ -12,7 +12,6 @@ import pytest
 from tests.coordinator.writing import commit as commit_record
 from tests.coordinator.writing import group as group_record
 from tests.coordinator.writing import member, record
-from workbench.coordinator.era import Era
 from workbench.coordinator.groups.commit_records import commit_key, commit_value, read_commit
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
@@ -26,6 +25,7 @@ from workbench.coordinator.offsets.offset_metadata_manager import (
     OffsetMetadataManager,
 )
 from workbench.coordinator.offsets.steps import KINDS
+from workbench.coordinator.runtime.era import Era
 from workbench.decoders.consumer_offsets import decode_key, decode_value
 from workbench.errors import CoordinatorError
 from workbench.files.names import TopicPartition

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workbench.coordinator.partitioning import java_hash, partition_count, partition_for
+from workbench.coordinator.runtime.partitioning import java_hash, partition_count, partition_for
 
 CHECKED = [
     ("", 0, 0),

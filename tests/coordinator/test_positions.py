@@ -8,9 +8,9 @@ import pytest
 import workbench
 from tests.coordinator.writing import TIME, CoordinatorLog, commit, group
 from tests.naive import Record, batch
-from workbench.coordinator import positions
 from workbench.coordinator.groups import expiry
-from workbench.coordinator.partitioning import partition_for
+from workbench.coordinator.offsets import positions
+from workbench.coordinator.runtime.partitioning import partition_for
 from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.names import TopicPartition
 from workbench.loaders.schemas import schema_of

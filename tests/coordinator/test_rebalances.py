@@ -17,7 +17,7 @@ from tests.coordinator.writing import (
     record,
 )
 from workbench.coordinator.groups.rebalance_history import EVENTS, RebalanceHistory
-from workbench.coordinator.load_steps import KINDS
+from workbench.coordinator.runtime.load_steps import KINDS
 from workbench.loaders.schemas import schema_of
 from workbench.runtime.steps import Step
 from workbench.tables.groups import RebalanceRow

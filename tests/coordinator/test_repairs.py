@@ -22,9 +22,9 @@ from tests.coordinator.writing import (
 from tests.golden.cases import open_case
 from workbench.coordinator.groups.commit_records import commit_key
 from workbench.coordinator.groups.stored_groups import StoredGroups
-from workbench.coordinator.log_records import LogRecord, read_log_records
-from workbench.coordinator.partitioning import partition_for
 from workbench.coordinator.repair.repair import ACTIONS, Repair
+from workbench.coordinator.runtime.log_records import LogRecord, read_log_records
+from workbench.coordinator.runtime.partitioning import partition_for
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.files.names import TopicPartition
 from workbench.inspection.findings import KINDS

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from workbench import errors
-from workbench.coordinator.log_records import LogChunk, LogRecord, Marker
 from workbench.coordinator.runtime.append_errors import answer_of_old_to_commit, answer_to
 from workbench.coordinator.runtime.coordinator_runtime import CoordinatorRuntime, PartitionState
+from workbench.coordinator.runtime.log_records import LogChunk, LogRecord, Marker
 from workbench.coordinator.runtime.records import CoordinatorRecord, CoordinatorResult
 from workbench.errors import CoordinatorError, CorruptRecordError
 from workbench.files.names import TopicPartition

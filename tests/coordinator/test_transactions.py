@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.coordinator.writing import TIME, CoordinatorLog, Pair, record, transaction
 from tests.naive import Record, batch
-from workbench.coordinator.log_records import LogRecord
+from workbench.coordinator.runtime.log_records import LogRecord
 from workbench.coordinator.transactions.stored_transactions import (
     HANGS,
     WAITS,

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.naive import Record, batch
-from workbench.coordinator.era import Era
 from workbench.coordinator.groups.group_load import GroupLoad, load_group_partition
 from workbench.coordinator.groups.stored_groups import StoredGroups
+from workbench.coordinator.runtime.era import Era
 from workbench.coordinator.transactions.transaction_load import (
     TransactionLoad,
     load_transaction_partition,

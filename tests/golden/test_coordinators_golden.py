@@ -16,8 +16,8 @@ import pytest
 import workbench
 from tests.cli.program import run
 from tests.golden.cases import CASES, Case, names
-from workbench.coordinator.era import Era
 from workbench.coordinator.groups.stored_groups import StoredGroups
+from workbench.coordinator.runtime.era import Era
 from workbench.coordinator.transactions.stored_transactions import (
     HANGS,
     WAITS,

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from widgets.view.packing import pack
-from workbench.coordinator.commit_lag import end_offsets
+from workbench.coordinator.offsets.commit_lag import end_offsets
 from workbench.inspection.partition import Partition
 
 Integers = npt.NDArray[np.int64]

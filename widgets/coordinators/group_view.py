@@ -22,11 +22,11 @@ from widgets.coordinators.group_rows import partition_rows, rebalance_rows, summ
 from widgets.selection import NOTHING, from_front, to_front
 from widgets.view.records import Lens, Mask
 from widgets.view.text import time_text
-from workbench.coordinator.era import era_of
 from workbench.coordinator.groups.commit_history import CommitHistory
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.groups.rebalance_history import RebalanceHistory
 from workbench.coordinator.groups.stored_groups import StoredGroups
+from workbench.coordinator.runtime.era import era_of
 from workbench.loaders.tables import coordinator_rows
 from workbench.loaders.tables.coordinator_explanation import GroupExplanation, explained
 from workbench.loaders.tables.rows import table_of

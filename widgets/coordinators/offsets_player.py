@@ -13,8 +13,8 @@ from widgets.players._player import Player, steps_in
 from widgets.selection import NOTHING
 from widgets.view.players.steps import MOST_STEPS
 from widgets.view.records import Lens, Mask
-from workbench.coordinator.era import era_of
 from workbench.coordinator.groups.stored_groups import StoredGroups
+from workbench.coordinator.runtime.era import era_of
 from workbench.runtime.steps import Step
 from workbench.runtime.words import plural
 

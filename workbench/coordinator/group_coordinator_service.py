@@ -35,7 +35,6 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Any, ClassVar, Final, TypeVar
 
-from workbench.coordinator.era import Era
 from workbench.coordinator.group_coordinator_shard import GroupCoordinatorShard
 from workbench.coordinator.group_partitions import GroupPartitions
 from workbench.coordinator.groups.classic.config import ClassicGroupConfig
@@ -66,9 +65,10 @@ from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.groups.groups import ModernGroup, as_consumer_group
 from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.offsets.offset_metadata_manager import FetchedOffset, OffsetCommit
-from workbench.coordinator.partitioning import partition_for
 from workbench.coordinator.runtime.append_errors import answer_of_old_to_commit, answer_to
 from workbench.coordinator.runtime.coordinator_runtime import CoordinatorRuntime
+from workbench.coordinator.runtime.era import Era
+from workbench.coordinator.runtime.partitioning import partition_for
 from workbench.coordinator.runtime.records import CoordinatorResult
 from workbench.coordinator.runtime.shard import Append
 from workbench.errors import CoordinatorError

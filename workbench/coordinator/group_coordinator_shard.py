@@ -9,7 +9,6 @@ Kafka: GroupCoordinatorShard (4.2)
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 
-from workbench.coordinator.era import Era
 from workbench.coordinator.groups.classic.config import ClassicGroupConfig
 from workbench.coordinator.groups.classic.group_metadata_manager import (
     GroupMetadataManager,
@@ -32,6 +31,7 @@ from workbench.coordinator.groups.consumer.topics import AssignableTopics
 from workbench.coordinator.groups.groups import ModernGroup
 from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.offsets.offset_metadata_manager import OffsetMetadataManager
+from workbench.coordinator.runtime.era import Era
 from workbench.coordinator.runtime.records import CoordinatorResult, nothing_to_write
 from workbench.files.names import TopicPartition
 from workbench.runtime.clock import Clock

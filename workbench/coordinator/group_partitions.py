@@ -12,13 +12,13 @@ from workbench.coordinator.group_coordinator_shard import GroupCoordinatorShard
 from workbench.coordinator.groups.classic.timer import Operation
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.offsets.offset_config import OffsetConfig
-from workbench.coordinator.partitioning import (
+from workbench.coordinator.runtime.coordinator_runtime import CoordinatorRuntime, PartitionState
+from workbench.coordinator.runtime.partitioning import (
     DEFAULT_PARTITIONS,
     partition_count,
     partition_for,
     stored_partition_count,
 )
-from workbench.coordinator.runtime.coordinator_runtime import CoordinatorRuntime, PartitionState
 from workbench.coordinator.runtime.records import CoordinatorResult
 from workbench.errors import CoordinatorError, GroupStateError, InvalidTransitionError
 from workbench.files.names import TopicPartition

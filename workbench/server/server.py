@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Final, Self
 
+from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
 from workbench.coordinator.transactions.serving.transaction_coordinator import (
     TransactionCoordinator,
 )
@@ -27,7 +28,6 @@ from workbench.errors import ServerError
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
 from workbench.server.broker.broker import Broker
-from workbench.server.broker.live_groups import LiveGroups
 from workbench.server.budget import Room
 from workbench.server.changes import Changes
 from workbench.server.connections import Connections, Observer
@@ -119,7 +119,7 @@ class Server:
         self._changes = Changes()
         self._broker: Broker | None = None
         self.catalog: TopicCatalog
-        self._groups: SessionGroups | LiveGroups
+        self._groups: SessionGroups | GroupCoordinatorService
         self._transactions: ServedTransactions | TransactionCoordinator
         if not writable:
             catalog = Catalog(listing, self._tell, topics, strict=strict)

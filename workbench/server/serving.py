@@ -4,12 +4,12 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
 from workbench.coordinator.groups.classic.messages import RequestContext
 from workbench.coordinator.transactions.serving.transaction_coordinator import (
     TransactionCoordinator,
 )
 from workbench.server.broker.broker import Broker
-from workbench.server.broker.live_groups import LiveGroups
 from workbench.server.budget import Budget, Room, Taken
 from workbench.server.changes import Changes
 from workbench.server.fetch_sessions import FetchSessions
@@ -27,7 +27,7 @@ class Serving:
 
     Attributes:
         catalog: the topics.
-        groups: groups of this session, and those on the disk.
+        groups: groups of this session and those on the disk, or the engine's.
         transactions: the transactional ids.
         limits: the limits.
         room: what requests and responses take.
@@ -38,7 +38,7 @@ class Serving:
     """
 
     catalog: TopicCatalog
-    groups: SessionGroups | LiveGroups
+    groups: SessionGroups | GroupCoordinatorService
     transactions: ServedTransactions | TransactionCoordinator
     limits: ServerLimits
     room: Room
@@ -46,6 +46,12 @@ class Serving:
     fetch_sessions: FetchSessions
     broker: Broker | None = None
     has_users: bool = False
+
+    def coordinator(self) -> SessionGroups | GroupCoordinatorService:
+        """Return the groups; the engine has made the topic for them, if it was not there."""
+        if self.broker is not None:
+            self.broker.make_offsets_topic()
+        return self.groups
 
 
 @dataclass(frozen=True, slots=True)

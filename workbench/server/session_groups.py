@@ -63,7 +63,9 @@ _GROUP_BYTES: Final = 6 << 10
 
 
 class SessionGroups:
-    """The groups of one server; threads may share it. Use it in a ``with`` statement.
+    """The groups of one server; threads may share it.
+
+    Handlers ask it as they ask a `GroupCoordinatorService`, whose methods these are.
 
     Args:
         listing: returns the directories, for what is stored in `__consumer_offsets`.
@@ -175,7 +177,7 @@ class SessionGroups:
 
     # members
 
-    def join(
+    def join_group(
         self, client: RequestContext, request: JoinGroupRequest
     ) -> "Future[JoinGroupResponse]":
         """Let a client join a group; see `GroupCoordinatorService.join_group`.
@@ -187,7 +189,7 @@ class SessionGroups:
         self._write(_MEMBER_BYTES + len(request.group_id) + 4 * sum(texts))
         return self._use(request.group_id).join_group(client, request)
 
-    def sync(self, request: SyncGroupRequest) -> "Future[SyncGroupResponse]":
+    def sync_group(self, request: SyncGroupRequest) -> "Future[SyncGroupResponse]":
         """Give a member its assignment.
 
         Raises:
@@ -200,7 +202,7 @@ class SessionGroups:
         """Extend the session of a member."""
         return self.service.heartbeat(request)
 
-    def leave(self, group_id: str, members: Iterable[MemberIdentity]) -> LeaveGroupResponse:
+    def leave_group(self, group_id: str, members: Iterable[MemberIdentity]) -> LeaveGroupResponse:
         """Remove members that leave."""
         return self.service.leave_group(group_id, members)
 
@@ -261,17 +263,18 @@ class SessionGroups:
     ) -> dict[TopicPartition, FetchedOffset]:
         """Return the committed offsets of this session, or those on the disk.
 
-        No transaction commits offsets here, so all of them are stable.
-
         Raises:
             CoordinatorError: the group cannot be served.
         """
-        del require_stable
         with self._lock:
             is_used = group_id in self._used
         if is_used:
             return self.service.fetch(
-                group_id, partitions, member_id=member_id, member_epoch=member_epoch
+                group_id,
+                partitions,
+                require_stable=require_stable,
+                member_id=member_id,
+                member_epoch=member_epoch,
             )
         stored = self._stored_offsets(group_id)
         wanted = list(stored) if partitions is None else partitions
@@ -279,8 +282,11 @@ class SessionGroups:
 
     # descriptions
 
-    def describe(self, group_id: str, version: int) -> DescribedGroup:
-        """Return what an admin client sees of a group."""
+    def describe_groups(self, group_ids: Iterable[str], version: int) -> list[DescribedGroup]:
+        """Return what an admin client sees of groups."""
+        return [self._describe(group_id, version) for group_id in group_ids]
+
+    def _describe(self, group_id: str, version: int) -> DescribedGroup:
         with self._lock:
             is_used = group_id in self._used
         if is_used:
@@ -304,7 +310,7 @@ class SessionGroups:
         loaded = self._stored_groups().get(group_id)
         return as_consumer_group(group_id, None if loaded is None else loaded.group)
 
-    def list(self) -> "list[ListedGroup]":
+    def list_groups(self) -> list[ListedGroup]:
         """Return the groups: those of this session, and those on the disk."""
         with self._lock:
             used = set(self._used)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.coordinator.serving.house import NOW, ORDERS, PAYMENTS
-from workbench.coordinator.log_records import LogRecord
+from workbench.coordinator.runtime.log_records import LogRecord
 from workbench.coordinator.transactions.serving.scala_order import order_of_map, order_of_set
 from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
 from workbench.coordinator.transactions.serving.transaction_log import (

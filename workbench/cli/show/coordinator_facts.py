@@ -11,9 +11,9 @@ import click
 from workbench.cli.command import open_logs, read_time
 from workbench.cli.output import note
 from workbench.config.changed_defaults import CHANGED_DEFAULTS
-from workbench.coordinator.era import Era, era_of
 from workbench.coordinator.groups.members import members_of
 from workbench.coordinator.groups.stored_groups import StoredGroups
+from workbench.coordinator.runtime.era import Era, era_of
 from workbench.inspection.findings import Finding
 from workbench.runtime.words import plural
 from workbench.tables.columns import json_of

@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
-from workbench.coordinator.log_records import NO_PRODUCER
+from workbench.coordinator.runtime.log_records import NO_PRODUCER
 from workbench.files.names import TopicPartition
 from workbench.runtime.steps import Step
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
-from workbench.coordinator.log_records import LogChunk
+from workbench.coordinator.runtime.log_records import LogChunk
 from workbench.decoders.consumer_offsets import TYPES
 from workbench.decoders.records.offset_commit_value import OffsetCommitValue
 from workbench.decoders.typed_records import RecordType, read_key, read_value

@@ -6,10 +6,10 @@ ConsumerGroup.offsetExpirationCondition (4.2); OffsetManager.deleteExpiredOffset
 
 from typing import Final, NamedTuple
 
-from workbench.coordinator.era import Era
 from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.groups import Group
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
+from workbench.coordinator.runtime.era import Era
 
 EXPLICIT: Final = "the commit carries its own expire time"
 SINCE_COMMIT: Final = "retention since the commit"

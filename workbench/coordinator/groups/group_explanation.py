@@ -8,7 +8,6 @@ group, is there an offset, does the topic still exist, does the log hold the off
 from collections.abc import Iterator
 from typing import Final
 
-from workbench.coordinator import positions
 from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.commit_history import (
     ABORTED,
@@ -23,10 +22,10 @@ from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.groups.groups import ModernGroup
 from workbench.coordinator.groups.reconciliation import progress_of
 from workbench.coordinator.groups.stored_groups import CommittedOffset, StoredGroups
-from workbench.coordinator.partitioning import partition_for
-from workbench.coordinator.verdict import CoordinatorVerdict
+from workbench.coordinator.offsets import positions
+from workbench.coordinator.runtime.partitioning import partition_for
 from workbench.files.names import TopicPartition
-from workbench.foresight.explain.rule_verdict import Word
+from workbench.foresight.explain.rule_verdict import CoordinatorVerdict, Word
 from workbench.runtime.times import time_text, with_hours
 from workbench.runtime.words import plural
 from workbench.tables.groups import ShareRow

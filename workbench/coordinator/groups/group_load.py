@@ -12,7 +12,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from workbench.coordinator.era import Era, era_of_record
 from workbench.coordinator.groups.classic.group import GROUP_METADATA, ClassicGroup
 from workbench.coordinator.groups.classic.records import group_of_record
 from workbench.coordinator.groups.commit_records import (
@@ -25,7 +24,8 @@ from workbench.coordinator.groups.commit_records import (
 from workbench.coordinator.groups.group_records import apply_modern
 from workbench.coordinator.groups.groups import Group
 from workbench.coordinator.groups.offset_metadata import OffsetTable
-from workbench.coordinator.log_records import (
+from workbench.coordinator.runtime.era import Era, era_of_record
+from workbench.coordinator.runtime.log_records import (
     NO_PRODUCER,
     LogChunk,
     LogRecord,
@@ -123,7 +123,7 @@ def load_group_partition(
         partition: a partition of `__consumer_offsets`.
         era: the era of the rules.
         end: offset at which to stop, such as the high watermark; None: the log end offset.
-        observer: receives a `Step` for each record, of `load_steps.KINDS`.
+        observer: receives a `Step` for each record, of `runtime.load_steps.KINDS`.
         stop_at_newer: stop at the first record that a newer coordinator must have written.
         each_commit: report a step for each commit; otherwise runs of plain commits are one step,
             which saves most of the time.
@@ -170,7 +170,7 @@ class GroupReplay:
 
     Args:
         load: the state that the records change.
-        observer: receives a `Step` for each record, of `load_steps.KINDS`.
+        observer: receives a `Step` for each record, of `runtime.load_steps.KINDS`.
         each_commit: see `load_group_partition`.
 
     Kafka: GroupCoordinatorShard.replay (4.2)

@@ -10,8 +10,8 @@ Kafka: ShareCoordinatorShard.replay, PersisterStateBatchCombiner (4.2)
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from workbench.coordinator.log_records import Marker, read_log_records
-from workbench.coordinator.positions import LogPositions
+from workbench.coordinator.offsets.positions import LogPositions
+from workbench.coordinator.runtime.log_records import Marker, read_log_records
 from workbench.decoders.share_group_state import decode_key, decode_value
 from workbench.errors import CorruptRecordError
 from workbench.files.names import TopicPartition

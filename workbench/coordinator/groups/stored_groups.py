@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from workbench.coordinator.era import Era, era_of_cluster
 from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.expiry import Expiry, expiry_of
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC, GroupLoad, load_group_partition
 from workbench.coordinator.groups.groups import Group
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
 from workbench.coordinator.groups.share_state import load_share_partitions
-from workbench.coordinator.partitioning import partition_count, partition_for
-from workbench.coordinator.positions import LogPositions, Position
+from workbench.coordinator.offsets.positions import LogPositions, Position
+from workbench.coordinator.runtime.era import Era, era_of_cluster
+from workbench.coordinator.runtime.partitioning import partition_count, partition_for
 from workbench.files.names import TopicPartition
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
@@ -104,7 +104,7 @@ class StoredGroups:
         """Load again, step by step.
 
         Args:
-            observer: receives a `Step` for each record, of `load_steps.KINDS`.
+            observer: receives a `Step` for each record, of `runtime.load_steps.KINDS`.
             group: load only the partitions that hold the group, or where a broker looks for it.
             each_commit: see `load_group_partition`.
 

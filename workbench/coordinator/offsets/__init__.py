@@ -1,1 +1,1 @@
-"""The offset manager: offsets are committed, fetched, expire, and are deleted with their groups."""
+"""Committed offsets: commit, fetch, expire, delete; their place in their logs, and the lag."""

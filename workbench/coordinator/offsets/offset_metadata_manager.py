@@ -10,7 +10,6 @@ GroupMetadataManager (0.9 to 3.9)
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from workbench.coordinator.era import Era
 from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.classic.messages import Committer, group_not_found
 from workbench.coordinator.groups.commit_records import commit_key, commit_value
@@ -18,8 +17,9 @@ from workbench.coordinator.groups.expiry import expiry_of
 from workbench.coordinator.groups.group_load import GroupReplay, GroupState
 from workbench.coordinator.groups.groups import Group
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata, Offsets
-from workbench.coordinator.log_records import LogChunk, LogRecord, Marker
 from workbench.coordinator.offsets.offset_config import OffsetConfig
+from workbench.coordinator.runtime.era import Era
+from workbench.coordinator.runtime.log_records import LogChunk, LogRecord, Marker
 from workbench.coordinator.runtime.records import CoordinatorRecord, CoordinatorResult
 from workbench.errors import CoordinatorError, CorruptRecordError
 from workbench.files.names import TopicPartition

@@ -1,14 +1,13 @@
 """The steps that the offset manager reports, each with its reason.
 
-Those of the records themselves are the load's (`load_steps`), because what was written is replayed
-like what is loaded; those of the log are the runtime's (`runtime.coordinator_runtime`). A commit is
-"commit validated", "records appended", "offset loaded".
+Those of the records themselves are the load's (`runtime.load_steps`), because what was written is
+replayed like what is loaded; those of the log are the runtime's (`runtime.coordinator_runtime`). A
+commit is "commit validated", "records appended", "offset loaded".
 """
 
 from typing import Final
 
-from workbench.coordinator import load_steps
-from workbench.coordinator.runtime import coordinator_runtime
+from workbench.coordinator.runtime import coordinator_runtime, load_steps
 
 KINDS: Final = {
     **coordinator_runtime.KINDS,

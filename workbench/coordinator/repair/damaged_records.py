@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC, GroupLoad, load_group_partition
-from workbench.coordinator.log_records import LogRecord, read_log_records
 from workbench.coordinator.repair.newest_records import (
     Types,
     describe,
@@ -21,6 +20,7 @@ from workbench.coordinator.repair.newest_records import (
     subject_of,
 )
 from workbench.coordinator.repair.repair import APPEND, CLEAN, REMOVE, Repair
+from workbench.coordinator.runtime.log_records import LogRecord, read_log_records
 from workbench.coordinator.transactions.serving.transaction_metadata import (
     TransactionMetadata,
 )

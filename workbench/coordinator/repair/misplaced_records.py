@@ -13,7 +13,6 @@ from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.commit_records import commit_key
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC, GroupLoad
 from workbench.coordinator.groups.stored_groups import StoredGroups
-from workbench.coordinator.partitioning import partition_for
 from workbench.coordinator.repair.newest_records import (
     Types,
     describe,
@@ -22,6 +21,7 @@ from workbench.coordinator.repair.newest_records import (
     subject_of,
 )
 from workbench.coordinator.repair.repair import APPEND, Repair
+from workbench.coordinator.runtime.partitioning import partition_for
 from workbench.coordinator.transactions.serving.transaction_log import key_to_bytes
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.coordinator.transactions.transaction_load import TRANSACTIONS_TOPIC

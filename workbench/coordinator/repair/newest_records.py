@@ -6,7 +6,12 @@ A record in a transaction is valid once the transaction has committed.
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-from workbench.coordinator.log_records import NO_PRODUCER, LogRecord, Marker, read_log_records
+from workbench.coordinator.runtime.log_records import (
+    NO_PRODUCER,
+    LogRecord,
+    Marker,
+    read_log_records,
+)
 from workbench.decoders.typed_records import Key, RecordType, read_key
 from workbench.errors import WorkbenchError
 from workbench.inspection.partition import Partition

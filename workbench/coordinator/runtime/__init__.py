@@ -1,1 +1,1 @@
-"""What every coordinator runs on: the log that it writes, records, error codes, loading."""
+"""What every coordinator runs on: its records and log, partitions, eras, error codes, loading."""

@@ -24,10 +24,10 @@ from contextlib import contextmanager
 from enum import Enum
 from typing import Any, Final, Generic, Never, TypeVar
 
-from workbench.coordinator.log_records import NO_PRODUCER, LogRecord, Marker
 from workbench.coordinator.runtime.append_errors import answer_to
 from workbench.coordinator.runtime.deferred import DeferredEvent, DeferredEventQueue
 from workbench.coordinator.runtime.log_loading import read_log
+from workbench.coordinator.runtime.log_records import NO_PRODUCER, LogRecord, Marker
 from workbench.coordinator.runtime.records import CoordinatorRecord, CoordinatorResult
 from workbench.coordinator.runtime.shard import Append, CoordinatorShard
 from workbench.errors import CoordinatorError, WorkbenchError

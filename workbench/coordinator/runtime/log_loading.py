@@ -5,7 +5,7 @@ Kafka: CoordinatorLoaderImpl.load (4.2)
 
 from collections.abc import Iterator
 
-from workbench.coordinator.log_records import LogChunk, cut_chunk
+from workbench.coordinator.runtime.log_records import LogChunk, cut_chunk
 from workbench.errors import CorruptRecordError
 from workbench.layout import problems
 from workbench.log.log import Log

@@ -6,7 +6,7 @@ Kafka: CoordinatorShard, CoordinatorPlayback, PartitionWriter (4.2)
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from workbench.coordinator.log_records import LogChunk, LogRecord, Marker
+from workbench.coordinator.runtime.log_records import LogChunk, LogRecord, Marker
 from workbench.log.log import Log
 from workbench.record.memory_records import MemoryRecords
 

@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.coordinator.log_records import LogRecord, read_log_records
+from workbench.coordinator.runtime.log_records import LogRecord, read_log_records
 from workbench.coordinator.transactions.serving.transaction_metadata import (
     TransactionMetadata,
 )

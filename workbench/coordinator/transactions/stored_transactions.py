@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from workbench.coordinator.partitioning import partition_count, partition_for
-from workbench.coordinator.positions import LogPositions
+from workbench.coordinator.offsets.positions import LogPositions
+from workbench.coordinator.runtime.partitioning import partition_count, partition_for
 from workbench.coordinator.transactions.serving.transaction_metadata import (
     TransactionMetadata,
 )
@@ -75,7 +75,7 @@ class StoredTransactions:
 
     Args:
         listing: the directories.
-        observer: receives a `Step` for each record, of `load_steps.KINDS`.
+        observer: receives a `Step` for each record, of `runtime.load_steps.KINDS`.
 
     Raises:
         OSError: a file cannot be read.

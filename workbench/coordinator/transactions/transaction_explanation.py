@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from workbench.config.broker_config import BrokerConfig
-from workbench.coordinator.era import era_of_cluster
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC, load_group_partition
-from workbench.coordinator.partitioning import partition_for
+from workbench.coordinator.runtime.era import era_of_cluster
+from workbench.coordinator.runtime.partitioning import partition_for
 from workbench.coordinator.transactions.serving.transaction_metadata import (
     TransactionMetadata,
 )
@@ -25,9 +25,8 @@ from workbench.coordinator.transactions.stored_transactions import (
 from workbench.coordinator.transactions.transaction_load import (
     TRANSACTIONS_TOPIC,
 )
-from workbench.coordinator.verdict import CoordinatorVerdict
 from workbench.files.names import TopicPartition
-from workbench.foresight.explain.rule_verdict import Word
+from workbench.foresight.explain.rule_verdict import CoordinatorVerdict, Word
 from workbench.runtime.times import time_text, with_hours
 from workbench.runtime.words import plural
 

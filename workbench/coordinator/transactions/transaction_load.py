@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from workbench.coordinator.log_records import (
+from workbench.coordinator.runtime.log_records import (
     LogChunk,
     LogRecord,
     Marker,
@@ -68,7 +68,7 @@ def load_transaction_partition(
 
     Args:
         partition: a partition of `__transaction_state`.
-        observer: receives a `Step` for each record, of `load_steps.KINDS`.
+        observer: receives a `Step` for each record, of `runtime.load_steps.KINDS`.
 
     Raises:
         OSError: a file cannot be read.

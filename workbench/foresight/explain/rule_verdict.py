@@ -1,9 +1,10 @@
-"""The verdict of one of Kafka's rules on a log or a segment: a row of an explanation."""
+"""The verdict of one of Kafka's rules: on a log or a segment, on a group or a transaction."""
 
 from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
 from workbench.errors import WorkbenchError
+from workbench.files.names import TopicPartition
 from workbench.files.text import INT64_MAX
 from workbench.log.segments.segment import LogSegment
 from workbench.runtime.times import LONGEST_TIME, likely_unit
@@ -48,6 +49,32 @@ class RuleVerdict(NamedTuple):
     def as_dict(self) -> dict[str, Any]:
         """Return the attributes by name, for JSON."""
         return self._asdict()
+
+
+class CoordinatorVerdict(NamedTuple):
+    """What a rule says of a group or transaction, or of one of its partitions.
+
+    Attributes:
+        rule: its name.
+        where: the partition; None: the whole group or transaction.
+        verdict: a `Word`: "allows" (a group resumes; nothing is open), "blocks"
+            (a group starts over; the last stable offset is held back), "limits" (a group resumes
+            elsewhere than one might think; something is open), or "unknown".
+        value: what was looked at.
+        threshold: the value that it was compared with.
+        reason: in words, with the figures.
+        kafka: where Kafka has the rule.
+        due: when at the earliest the verdict changes if nothing more happens, ms; None: never.
+    """
+
+    rule: str
+    where: TopicPartition | None
+    verdict: Word
+    value: Value
+    threshold: Value
+    reason: str
+    kafka: str
+    due: int | None = None
 
 
 def time_or_never(moment: int) -> int | None:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from workbench.coordinator.group_lag import group_lags
 from workbench.coordinator.groups.stored_groups import StoredGroups
+from workbench.coordinator.offsets.group_lag import group_lags
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.errors import WorkbenchError
 from workbench.foresight.dry_listing import open_dry, time_or_now

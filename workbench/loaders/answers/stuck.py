@@ -9,8 +9,14 @@ from contextlib import suppress
 from typing import Final
 
 from workbench.cleaner.schedule.log_to_clean import LogToClean
-from workbench.coordinator.group_lag import BEHIND, STALLED, STARTS_OVER, WINDOW_MS, group_lags
 from workbench.coordinator.groups.stored_groups import StoredGroups
+from workbench.coordinator.offsets.group_lag import (
+    BEHIND,
+    STALLED,
+    STARTS_OVER,
+    WINDOW_MS,
+    group_lags,
+)
 from workbench.coordinator.transactions.stored_transactions import HANGS, StoredTransactions
 from workbench.coordinator.transactions.transaction_explanation import abort_command
 from workbench.errors import WorkbenchError

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Final
 
 import pyarrow as pa
 
-from workbench.coordinator.era import era_of
 from workbench.coordinator.groups.commit_history import CommitHistory
 from workbench.coordinator.groups.group_explanation import (
     START_OFFSET,
@@ -14,11 +13,12 @@ from workbench.coordinator.groups.group_explanation import (
     waits_for_transaction,
 )
 from workbench.coordinator.groups.stored_groups import StoredGroups
+from workbench.coordinator.runtime.era import era_of
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.coordinator.transactions.transaction_explanation import TransactionExplainer
-from workbench.coordinator.verdict import CoordinatorVerdict
 from workbench.files.names import TopicPartition
 from workbench.foresight.dry_listing import meant_settings
+from workbench.foresight.explain.rule_verdict import CoordinatorVerdict
 from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.facts.text_table import text_table
 from workbench.inspection.listing import Listing

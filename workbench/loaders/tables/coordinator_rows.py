@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 from itertools import repeat
 
-from workbench.coordinator.commit_lag import CommitLag
 from workbench.coordinator.groups.commit_history import Commit
 from workbench.coordinator.groups.members import members_of
 from workbench.coordinator.groups.stored_groups import CommittedOffset, LoadedGroup, StoredGroups
+from workbench.coordinator.offsets.commit_lag import CommitLag
 from workbench.coordinator.repair.repair import Repair
 from workbench.coordinator.transactions.marker_data import MarkerData
 from workbench.coordinator.transactions.serving.transaction_metadata import (

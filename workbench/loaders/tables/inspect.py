@@ -362,8 +362,8 @@ class Inspect(ClusterTables):
         Raises:
             ValueError: ``version`` is not a version.
         """
-        from workbench.coordinator.commit_lag import lags_of
         from workbench.coordinator.groups.commit_history import CommitHistory
+        from workbench.coordinator.offsets.commit_lag import lags_of
         from workbench.loaders.tables.coordinator_rows import commit_rows
 
         history = CommitHistory(group)
@@ -389,7 +389,7 @@ class Inspect(ClusterTables):
         Raises:
             ValueError: ``version`` is not a version.
         """
-        from workbench.coordinator.group_lag import group_lags
+        from workbench.coordinator.offsets.group_lag import group_lags
         from workbench.tables.stuck import GroupLagRow
 
         return table_of(GroupLagRow, group_lags(self._coordinator(version), now, window_ms))
@@ -473,8 +473,8 @@ class Inspect(ClusterTables):
         return table_of(RepairRow, repair_rows(found, values=values))
 
     def _coordinator(self, version: str | None, **options: Any) -> "StoredGroups":
-        from workbench.coordinator.era import era_of
         from workbench.coordinator.groups.stored_groups import StoredGroups
+        from workbench.coordinator.runtime.era import era_of
 
         era = None if version is None else era_of(version)
         return StoredGroups(self._listing, era=era, **options)

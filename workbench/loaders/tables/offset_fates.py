@@ -9,8 +9,8 @@ from typing import Any, Final
 from workbench.config.definitions import Definition
 from workbench.config.log_config import check
 from workbench.config.values import at_least
-from workbench.coordinator.era import Era
 from workbench.coordinator.groups.stored_groups import CommittedOffset, StoredGroups
+from workbench.coordinator.runtime.era import Era
 from workbench.inspection.listing import Listing
 from workbench.runtime.times import time_text
 from workbench.tables.groups import OffsetFateRow

@@ -15,8 +15,8 @@ from workbench.cleaner.cleaner import plan_cleaning
 from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.schedule.log_to_clean import cleaning_order
 from workbench.config.definitions import MINUTE
-from workbench.coordinator.era import era_of
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
+from workbench.coordinator.runtime.era import era_of
 from workbench.errors import WorkbenchError
 from workbench.file_system.mounts import absolute
 from workbench.files.names import TopicPartition

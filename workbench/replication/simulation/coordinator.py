@@ -12,11 +12,11 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Final, NamedTuple
 
-from workbench.coordinator.era import Era
 from workbench.coordinator.group_coordinator_service import ResultsByPartition
 from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.offsets.offset_manager import OffsetManager
-from workbench.coordinator.partitioning import DEFAULT_PARTITIONS
+from workbench.coordinator.runtime.era import Era
+from workbench.coordinator.runtime.partitioning import DEFAULT_PARTITIONS
 from workbench.errors import CoordinatorError, ReplicationError
 from workbench.files.names import TopicPartition, parse_directory_name
 from workbench.log.append.append_origin import AppendOrigin

@@ -29,7 +29,6 @@ from workbench.inspection.cluster.loading import read_stored_cluster
 from workbench.inspection.listing import Listing
 from workbench.log_manager.manager import LogManager
 from workbench.runtime.error_codes import ErrorCode
-from workbench.server.broker.live_groups import LiveGroups
 from workbench.server.broker.metadata_log import MetadataLog
 from workbench.server.broker.producer_id_blocks import ProducerIdBlocks
 from workbench.server.broker.topics import Topic, Topics
@@ -115,7 +114,7 @@ class Broker:
                 level = features.get("transaction.version", TransactionVersion.TV_0)
                 known = TransactionVersion(min(level, TransactionVersion.TV_2))
                 config_of_transactions = replace(config_of_transactions, transaction_version=known)
-            service = GroupCoordinatorService(
+            self.groups = GroupCoordinatorService(
                 self.manager,
                 creates_topic=False,
                 partition_exists=self.topics.has,
@@ -123,8 +122,7 @@ class Broker:
                 topics=AssignedTopics(self.topics),
                 group_configs=lambda name: self.topics.stored_configs.groups.get(name, {}),
             )
-            stack.enter_context(service)
-            self.groups = LiveGroups(service, self.make_offsets_topic)
+            stack.enter_context(self.groups)
             next_id = 0 if cluster is None else cluster.next_producer_id
             self._producer_ids = ProducerIdBlocks(
                 self.manager.logs.values, next_id, metadata, self.topics.node_id
@@ -132,7 +130,7 @@ class Broker:
             self.transactions = TransactionCoordinator(
                 self.manager,
                 config_of_transactions,
-                offsets=service,
+                offsets=self.groups,
                 creates_topic=False,
                 request_block=self._request_producer_ids,
             )
@@ -183,10 +181,9 @@ class Broker:
         """Make `__consumer_offsets` if it is not there."""
         with self._lock:
             if self._make(OFFSETS_TOPIC, self.manager.config.offsets_topic_num_partitions):
-                service = self.groups.service
-                service.partitions = self.manager.config.offsets_topic_num_partitions
-                for number in range(service.partitions):
-                    service.load(number)
+                self.groups.partitions = self.manager.config.offsets_topic_num_partitions
+                for number in range(self.groups.partitions):
+                    self.groups.load(number)
 
     def make_transactions_topic(self) -> None:
         """Make `__transaction_state` if it is not there."""
@@ -238,7 +235,7 @@ class Broker:
         """
         with self._lock:  # a coordinator that begins to lead a topic would make its logs again
             gone = self.topics.delete(name)
-        self.groups.service.on_partitions_deleted(gone)
+        self.groups.on_partitions_deleted(gone)
 
 
 def as_leaders_see(code: ErrorCode) -> ErrorCode:

@@ -6,6 +6,7 @@ handleConsumerGroupDescribe, handleFindCoordinatorRequest (4.2)
 
 import asyncio
 from collections.abc import Mapping
+from concurrent.futures import Future
 from typing import Final
 
 from workbench.coordinator.groups.classic.messages import (
@@ -103,6 +104,10 @@ def _coordinators(
 # members
 
 
+def _joining(call: Call, request: JoinGroupRequest) -> Future[JoinGroupResponse]:
+    return call.serving.coordinator().join_group(call.client, request)
+
+
 async def join_group(
     call: Call, request: join_group_request.JoinGroupRequest, in_thread: InThread
 ) -> join_group_response.JoinGroupResponse:
@@ -120,7 +125,7 @@ async def join_group(
         tuple(Protocol(each["name"], each["metadata"]) for each in values["protocols"]),
         values.get("reason"),
     )
-    future = await in_thread(call.serving.groups.join, call.client, joining)
+    future = await in_thread(_joining, call, joining)
     answer: JoinGroupResponse = await call.trace.remote(asyncio.wrap_future(future))
     name = answer.protocol_name
     call.budget.charge(len(answer.members), sum(len(each.metadata) for each in answer.members))
@@ -157,7 +162,7 @@ async def sync_group(
         values.get("protocolName"),
         tuple((each["memberId"], each["assignment"]) for each in values["assignments"]),
     )
-    future = await in_thread(call.serving.groups.sync, syncing)
+    future = await in_thread(call.serving.groups.sync_group, syncing)
     answer: SyncGroupResponse = await call.trace.remote(asyncio.wrap_future(future))
     return {
         "errorCode": answer.error,
@@ -193,7 +198,7 @@ def leave_group(
             MemberIdentity(each["memberId"], each["groupInstanceId"], each.get("reason"))
             for each in values["members"]
         ]
-    answer = call.serving.groups.leave(values["groupId"], leaving)
+    answer = call.serving.groups.leave_group(values["groupId"], leaving)
     code = answer.error
     if call.version < 3 and code is ErrorCode.NONE and answer.members:
         code = answer.members[0].error
@@ -235,7 +240,7 @@ def consumer_group_heartbeat(
         None if owned is None else assignment_of(owned),
     )
     try:
-        answer = call.serving.groups.consumer_group_heartbeat(call.client, beat)
+        answer = call.serving.coordinator().consumer_group_heartbeat(call.client, beat)
     except CoordinatorError as error:
         return {"errorCode": error.code, "errorMessage": error.problem}
     assigned = answer.assignment
@@ -265,7 +270,7 @@ def describe_groups(
     """Return groups with their members."""
     found = []
     for name in dict.fromkeys(request["groups"]):
-        group = call.serving.groups.describe(name, call.version)
+        (group,) = call.serving.coordinator().describe_groups([name], call.version)
         texts = (len(each.metadata) + len(each.assignment) for each in group.members)
         call.budget.charge(1 + len(group.members), sum(texts))
         found.append(group)
@@ -307,7 +312,7 @@ def consumer_group_describe(
     groups: list[consumer_group_describe_response.DescribedGroup] = []
     for group_id in dict.fromkeys(request["groupIds"]):
         try:
-            found = call.serving.groups.consumer_group(group_id)
+            found = call.serving.coordinator().consumer_group(group_id)
             call.budget.charge(1 + sum(map(_items_of, found.members.values())))
         except CoordinatorError as error:
             groups.append(
@@ -332,7 +337,7 @@ def list_groups(
     call: Call, request: list_groups_request.ListGroupsRequest
 ) -> list_groups_response.ListGroupsResponse:
     """Return the groups of this session, and those on the disk."""
-    listed = call.serving.groups.list()
+    listed = call.serving.groups.list_groups()
     call.budget.charge(len(listed))
     states = {state.lower() for state in request.get("statesFilter", ())}
     types = {kind.lower() for kind in request.get("typesFilter", ())}
@@ -358,7 +363,7 @@ def delete_groups(
     call: Call, request: delete_groups_request.DeleteGroupsRequest
 ) -> delete_groups_response.DeleteGroupsResponse:
     """Delete groups with their offsets."""
-    codes = call.broker.groups.service.delete_groups(request["groupsNames"])
+    codes = call.broker.groups.delete_groups(request["groupsNames"])
     return {"results": [{"groupId": name, "errorCode": code} for name, code in codes.items()]}
 
 

@@ -52,7 +52,7 @@ def offset_commit(
         if name is not None
         for each in topic["partitions"]
     }
-    codes = call.serving.groups.commit(
+    codes = call.serving.coordinator().commit(
         values["groupId"],
         commits,
         member_id=values["memberId"],
@@ -130,7 +130,7 @@ def _fetch_group(
         ]
         call.budget.charge(len(wanted))
     try:
-        found = call.serving.groups.fetch(
+        found = call.serving.coordinator().fetch(
             group_id,
             wanted,
             require_stable=require_stable,
@@ -185,7 +185,7 @@ def offset_delete(
         for topic in topics
         for each in topic["partitions"]
     ]
-    codes = call.broker.groups.service.delete_offsets(request["groupId"], wanted)
+    codes = call.broker.groups.delete_offsets(request["groupId"], wanted)
     return {
         "errorCode": ErrorCode.NONE,
         "topics": [

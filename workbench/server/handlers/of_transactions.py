@@ -157,7 +157,7 @@ def add_offsets_to_txn(
         values["producerEpoch"],
         values["groupId"],
         _VERSION,
-        offsets_partitions=broker.groups.service.partitions,
+        offsets_partitions=broker.groups.partitions,
     )
     return {"errorCode": _told(call, code)}
 
@@ -201,11 +201,11 @@ def txn_offset_commit(
             values["producerEpoch"],
             values["groupId"],
             TransactionVersion.TV_2,
-            offsets_partitions=broker.groups.service.partitions,
+            offsets_partitions=broker.groups.partitions,
         )
         if code is not ErrorCode.NONE:
             raise as_leaders_see(code).error()
-    codes = broker.groups.service.commit_transactional(
+    codes = broker.groups.commit_transactional(
         values["groupId"],
         commits,
         producer_id=values["producerId"],

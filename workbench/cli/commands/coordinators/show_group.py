@@ -14,8 +14,8 @@ from workbench.cli.show.coordinator_facts import (
     loads_groups,
     report,
 )
-from workbench.coordinator.era import Era
 from workbench.coordinator.groups.rebalance_history import RebalanceHistory
+from workbench.coordinator.runtime.era import Era
 from workbench.loaders.tables.coordinator_explanation import explained
 from workbench.loaders.tables.coordinator_rows import group_row, offset_rows
 from workbench.runtime.words import did_you_mean

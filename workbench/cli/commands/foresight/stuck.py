@@ -5,8 +5,8 @@ import click
 from workbench.cli.command import Command, as_json, open_logs, read_time
 from workbench.cli.output import Size, console, print_json, print_table, rich_text, time_of
 from workbench.cli.settings import named_values, takes_kafka, takes_settings
-from workbench.coordinator.group_lag import WINDOW_MS, group_lags
 from workbench.coordinator.groups.stored_groups import StoredGroups
+from workbench.coordinator.offsets.group_lag import WINDOW_MS, group_lags
 from workbench.loaders.answers.stuck import stuck_rows
 from workbench.runtime.words import plural
 from workbench.tables.columns import json_of

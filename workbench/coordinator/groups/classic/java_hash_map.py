@@ -10,7 +10,7 @@ import base64
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from typing import Final, TypeVar
 
-from workbench.coordinator.partitioning import java_hash
+from workbench.coordinator.runtime.partitioning import java_hash
 
 K = TypeVar("K")
 V = TypeVar("V")

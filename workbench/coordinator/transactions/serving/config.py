@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from workbench.config.broker_config import BrokerConfig
-from workbench.coordinator.partitioning import DEFAULT_PARTITIONS
+from workbench.coordinator.runtime.partitioning import DEFAULT_PARTITIONS
 from workbench.coordinator.transactions.serving.states import TransactionVersion
 
 _SECOND: Final = 1000

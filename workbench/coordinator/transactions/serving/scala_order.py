@@ -8,7 +8,7 @@ Kafka: TransactionLog.valueToBytes (4.2)
 
 from collections.abc import Iterable
 
-from workbench.coordinator.partitioning import java_hash
+from workbench.coordinator.runtime.partitioning import java_hash
 
 _BITS = 5  # of the hash, for each level of an immutable map
 _WORD = 0xFFFFFFFF

@@ -13,9 +13,9 @@ from threading import RLock
 from typing import Any, Final, NamedTuple
 
 from workbench.config.internal_topics import TRANSACTIONS_TOPIC
-from workbench.coordinator.log_records import NO_PRODUCER, LogChunk, LogRecord
-from workbench.coordinator.partitioning import partition_for
 from workbench.coordinator.runtime.log_loading import read_log
+from workbench.coordinator.runtime.log_records import NO_PRODUCER, LogChunk, LogRecord
+from workbench.coordinator.runtime.partitioning import partition_for
 from workbench.coordinator.transactions.serving.config import TransactionConfig
 from workbench.coordinator.transactions.serving.listing import (
     ListedTransactions,
@@ -103,7 +103,7 @@ class TransactionStateManager:
         config: the configuration.
         clock: the time.
         scheduler: runs loads and the expiry of transactional ids.
-        observer: receives each step, of `steps.KINDS` and for loads of `load_steps.KINDS`.
+        observer: receives each step, of `steps.KINDS` and for loads of `runtime.load_steps.KINDS`.
 
     Attributes:
         lock: guards every state. Not held while records are appended.
@@ -192,13 +192,6 @@ class TransactionStateManager:
         if entry is None:
             raise ErrorCode.NOT_COORDINATOR.error(f"{TRANSACTIONS_TOPIC}-{number} is not led here")
         return entry
-
-    def is_valid_timeout(self, timeout_ms: int) -> bool:
-        """Return whether a producer may ask for a timeout.
-
-        Kafka: TransactionStateManager.validateTransactionTimeoutMs (4.2)
-        """
-        return 0 < timeout_ms <= self._config.transaction_max_timeout_ms
 
     def timed_out(self) -> list[TransactionMetadata]:
         """Return the states whose transaction is open for longer than its timeout.

@@ -12,13 +12,18 @@ from threading import Lock
 from typing import Final, NamedTuple, Self
 
 from workbench.config.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from workbench.coordinator.partitioning import (
+from workbench.coordinator.runtime.partitioning import (
     DEFAULT_PARTITIONS,
     partition_count,
     partition_for,
 )
 from workbench.coordinator.transactions.serving.config import TransactionConfig
 from workbench.coordinator.transactions.serving.ending import EndTxn, decide_end
+from workbench.coordinator.transactions.serving.initializing import (
+    InitProducerId,
+    check_init,
+    prepare_init,
+)
 from workbench.coordinator.transactions.serving.listing import (
     EVERY_TRANSACTION,
     ListedTransactions,
@@ -40,7 +45,6 @@ from workbench.coordinator.transactions.serving.request_checks import (
     check_not_pending,
     check_producer,
     concurrent,
-    is_valid_producer,
 )
 from workbench.coordinator.transactions.serving.state_manager import (
     EpochAndMetadata,
@@ -50,11 +54,10 @@ from workbench.coordinator.transactions.serving.states import TransactionState, 
 from workbench.coordinator.transactions.serving.transaction_metadata import (
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
-    NO_TIMEOUT_MS,
     TransactionMetadata,
     TxnTransitMetadata,
 )
-from workbench.errors import CoordinatorError, InvalidTransitionError
+from workbench.errors import CoordinatorError
 from workbench.files.names import TopicPartition
 from workbench.log_manager.manager import LogManager
 from workbench.log_manager.registry import PartitionName, partition_of
@@ -311,13 +314,13 @@ class TransactionCoordinator:
         try:
             if transactional_id is None:
                 return ProducerIdAndEpoch(self.producer_ids.generate_producer_id(), 0)
-            self._check_init(
-                transactional_id, timeout_ms, is_2pc=enable_two_phase_commit, keeps=keep_prepared
-            )
-            timeout = NO_TIMEOUT_MS if enable_two_phase_commit else timeout_ms
-            found = self._get_or_create(transactional_id, timeout)
+            asked = InitProducerId(timeout_ms, expected, enable_two_phase_commit, keep_prepared)
+            check_init(transactional_id, asked, self._config)
+            found = self._get_or_create(transactional_id, asked.timeout)
             with self.states.lock:
-                transit = self._prepare_init(found.metadata, timeout, expected)
+                transit = prepare_init(
+                    found.metadata, asked, self._clock.now(), self.producer_ids.generate_producer_id
+                )
         except CoordinatorError as refused:
             return self._refuse(transactional_id, "InitProducerId", refused)
         self._tell_prepared(transactional_id, found.metadata, transit, "InitProducerId")
@@ -340,23 +343,6 @@ class TransactionCoordinator:
         )  # fmt: skip
         return ProducerIdAndEpoch(transit.producer_id, transit.producer_epoch)
 
-    def _check_init(
-        self, transactional_id: str, timeout_ms: int, *, is_2pc: bool, keeps: bool
-    ) -> None:
-        if not transactional_id:
-            raise ErrorCode.INVALID_REQUEST.error("the transactional id is empty")
-        if is_2pc and not self._config.two_phase_commit_enable:
-            raise ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED.error(
-                "transaction.two.phase.commit.enable is false",
-            )
-        if keeps:
-            raise ErrorCode.UNSUPPORTED_VERSION.error("a prepared transaction cannot be kept")
-        if not is_2pc and not self.states.is_valid_timeout(timeout_ms):
-            raise ErrorCode.INVALID_TRANSACTION_TIMEOUT.error(
-                f"the timeout is {timeout_ms} ms, transaction.max.timeout.ms is "
-                f"{self._config.transaction_max_timeout_ms}",
-            )
-
     def _get_or_create(self, transactional_id: str, timeout_ms: int) -> EpochAndMetadata:
         where = self.states.log_partition(transactional_id)
         if self._creates_topic and not self.states.is_owned(where.partition):
@@ -369,34 +355,6 @@ class TransactionCoordinator:
         producer_id = self.producer_ids.generate_producer_id()
         created = TransactionMetadata(transactional_id, producer_id, timeout_ms, self._clock.now())
         return self.states.put_if_not_exists(created)
-
-    def _prepare_init(
-        self, metadata: TransactionMetadata, timeout_ms: int, expected: ProducerIdAndEpoch | None
-    ) -> TxnTransitMetadata:
-        """Kafka: TransactionCoordinator.prepareInitProducerIdTransit (4.2)."""
-        check_not_pending(metadata)
-        if expected is not None and not is_valid_producer(metadata, expected):
-            raise ErrorCode.PRODUCER_FENCED.error(
-                f"the producer has producer id {expected.producer_id}, the transactional id has "
-                f"{metadata.producer_id} and before that {metadata.previous_producer_id}",
-            )
-        if metadata.state.is_prepared:
-            raise concurrent(metadata)
-        if metadata.state is TransactionState.ONGOING:
-            return metadata.prepare_fence_producer_epoch()
-        epoch = None if expected is None else expected.producer_epoch
-        now = self._clock.now()
-        if metadata.is_epoch_exhausted and epoch in (None, metadata.producer_epoch):
-            return metadata.prepare_producer_id_rotation(
-                self.producer_ids.generate_producer_id(),
-                timeout_ms,
-                now,
-                records_last_epoch=expected is not None,
-            )
-        try:
-            return metadata.prepare_increment_producer_epoch(timeout_ms, epoch, now)
-        except InvalidTransitionError as error:  # exhausted, and not the epoch that it has
-            raise ErrorCode.UNKNOWN_SERVER_ERROR.error(str(error)) from error
 
     # Partitions
 

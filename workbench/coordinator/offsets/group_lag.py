@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from workbench.coordinator.commit_lag import CommitLag, lags_of
 from workbench.coordinator.groups.commit_history import (
     IN_FORCE,
     OVERTAKEN,
@@ -20,7 +19,8 @@ from workbench.coordinator.groups.commit_history import (
     CommitHistory,
 )
 from workbench.coordinator.groups.stored_groups import CommittedOffset, StoredGroups
-from workbench.coordinator.positions import BELOW_START, BEYOND_END
+from workbench.coordinator.offsets.commit_lag import CommitLag, lags_of
+from workbench.coordinator.offsets.positions import BELOW_START, BEYOND_END
 from workbench.files.names import TopicPartition
 from workbench.inspection.unread_part import UnreadPart, unread_part
 from workbench.runtime.times import age_text, time_text, with_hours

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.coordinator.groups.commit_history import Commit
-from workbench.coordinator.positions import BEYOND_END, RECREATED, LogPositions
+from workbench.coordinator.offsets.positions import BEYOND_END, RECREATED, LogPositions
 from workbench.files.indexes import time_index
 from workbench.files.names import TopicPartition
 from workbench.inspection.log_tail import next_offset
