@@ -128,7 +128,7 @@ class House:
         """Keep why the process would end."""
         self.halted.append(reason)
 
-    def tell(self, kind: str, where: object, reason: str = "", **numbers: Any) -> None:
+    def tell(self, kind: str, where: object = "", reason: str = "", **numbers: Any) -> None:
         """Keep a step."""
         self.steps.append(Step(kind, str(where), reason, numbers))
 

@@ -167,14 +167,14 @@ class MapBuilder:
                 reason, numbers = "the record's key is new", {"offset": offset}
                 if before != NOT_FOUND:
                     reason, numbers["previous"] = f"the record supersedes offset {before}", before
-                self._context.tell("key mapped", reason, path, **numbers)
+                self._context.tell("key mapped", path, reason, **numbers)
         if passed < len(located.places) and self._context.observer is not None:
             offset = int(located.places["offset"][passed])
             self._context.tell(
                 "map full",
+                path,
                 f"the offset map is full with {self._map.size} keys; the round ends before offset "
                 f"{offset}, where the next one begins",
-                path,
                 offset=offset,
                 entries=self._map.size,
                 slots=self._map.slots,
@@ -192,7 +192,7 @@ class MapBuilder:
             )
             numbers = {"offset": int(row["base_offset"]), "size": int(row["size"])}
             position = chunk.position + int(row["position"])
-            self._context.tell("batch not mapped", reason, chunk.path, position=position, **numbers)
+            self._context.tell("batch not mapped", chunk.path, reason, position=position, **numbers)
 
     def _tell_segment(self, path: str, end: int) -> None:
         """Report that all keys of a segment, up to the offset ``end``, are in the map."""
@@ -200,8 +200,8 @@ class MapBuilder:
             entries, most = self._map.size, self._map.most
             self._context.tell(
                 "segment mapped",
-                f"up to offset {end} the offset map has {entries} keys, of at most {most}",
                 path,
+                f"up to offset {end} the offset map has {entries} keys, of at most {most}",
                 end_offset=end,
                 entries=entries,
                 most=most,

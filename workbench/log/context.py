@@ -9,7 +9,6 @@ Kafka: the fields that LocalLog and LogLoader hand on (4.2)
 import os
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
 
 from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.config.log_config import LogConfig
@@ -21,11 +20,11 @@ from workbench.runtime.clock import Clock
 from workbench.runtime.failures import FailureGuard, LogDirFailures
 from workbench.runtime.metrics import LogMetrics
 from workbench.runtime.scheduler import Scheduler
-from workbench.runtime.steps import Observer, Step
+from workbench.runtime.steps import Observer, Reporter
 
 
 @dataclass(slots=True)
-class LogContext:
+class LogContext(Reporter):
     """The shared context of one log.
 
     Attributes:
@@ -100,13 +99,10 @@ class LogContext:
                 self.names_changed = True
                 raise
 
-    def tell(self, kind: str, reason: str = "", where: str = "", **numbers: Any) -> None:
-        """Report a step to the observer; ``where`` is the partition unless a file is named.
-
-        Call it only if its arguments cost nothing; otherwise check `observer` first.
-        """
-        if self.observer is not None:
-            self.observer(Step(kind, where or str(self.topic_partition), reason, numbers))
+    @property
+    def subject(self) -> object:
+        """The partition."""
+        return self.topic_partition
 
     def guard(self, doing: str) -> FailureGuard:
         """Take the log directory offline on an error of the operating system.

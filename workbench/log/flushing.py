@@ -151,4 +151,4 @@ def _flush(log: BaseLog, offset: int, flush_offset: int) -> None:
                 state = log.local.flush(flush_offset)
         with log.lock:
             log.local.mark_flushed(offset, state)
-        log.context.tell("flushed", "", recovery_point=offset, before=before)
+        log.context.tell("flushed", recovery_point=offset, before=before)

@@ -203,7 +203,7 @@ class LeaderEpochCache:
                 if removed
                 else ""
             )
-            self._context.tell("leader epoch assigned", reason, **entry._asdict())
+            self._context.tell("leader epoch assigned", reason=reason, **entry._asdict())
         return True
 
     def _truncate(self, kept: tuple[EpochEntry, ...], reason: str) -> None:
@@ -216,7 +216,9 @@ class LeaderEpochCache:
         self._context.scheduler.schedule(name, self._write_later)
         if self._context.observer is not None and kept != before:
             removed = [entry for entry in before if entry not in kept]
-            self._context.tell("leader epochs truncated", reason, removed=removed, kept=len(kept))
+            self._context.tell(
+                "leader epochs truncated", reason=reason, removed=removed, kept=len(kept)
+            )
 
     def _read(self) -> Iterable[EpochEntry]:
         with self._context.guard("read the leader epochs of"):

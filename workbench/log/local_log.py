@@ -270,8 +270,8 @@ class LocalLog:
             if self.context.observer is not None:
                 self.context.tell(
                     "rolled",
-                    reason,
                     segment.log.path,
+                    reason,
                     base_offset=base,
                     previous_base_offset=active.base_offset,
                     previous_size=active.size,
@@ -283,7 +283,7 @@ class LocalLog:
             path = self.context.path(file_name(kind, base_offset))
             if self.context.fs.exists(path):
                 self.context.tell(
-                    "left over file removed", "a new segment needs the file's name", path
+                    "left over file removed", path, "a new segment needs the file's name"
                 )
                 self.context.fs.remove(path)
         last = self.segments.last
@@ -362,7 +362,7 @@ class LocalLog:
         active.log.flush()
         self.update_end_offset(offset)
         if self.context.observer is not None:
-            self.context.tell("truncated", reason, active.log.path, offset=offset, bytes_cut=cut)
+            self.context.tell("truncated", active.log.path, reason, offset=offset, bytes_cut=cut)
         return doomed
 
     def truncate_fully_and_start_at(self, offset: int) -> list[LogSegment]:
@@ -424,6 +424,6 @@ class LocalLog:
         if renamed == before:
             return False
         self.context.tell(
-            "folder renamed", f"the directory's name was {os.path.basename(before)}", renamed
+            "folder renamed", renamed, f"the directory's name was {os.path.basename(before)}"
         )
         return True

@@ -62,7 +62,7 @@ def maybe_increment_log_start_offset(log: BaseLog, offset: int, reason: str) -> 
         log.leader_epochs.truncate_from_start_async_flush(offset)
         log.producer_state.on_log_start_offset_incremented(offset)
         log.watermarks.update_first_unstable()
-        log.context.tell("log start offset raised", reason, before=before, after=offset)
+        log.context.tell("log start offset raised", reason=reason, before=before, after=offset)
         return True
 
 
@@ -135,8 +135,8 @@ def _tell_verdict(log: BaseLog, verdict: RetentionVerdict) -> None:
     if log.context.observer is not None:
         log.context.tell(
             "segment deletable" if verdict.is_deleted else "segment kept",
-            verdict.reason,
             verdict.segment.log.path,
+            verdict.reason,
             rule=verdict.rule,
             base_offset=verdict.segment.base_offset,
             value=verdict.value,

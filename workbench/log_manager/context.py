@@ -27,11 +27,11 @@ from workbench.runtime.failures import LogDirFailures
 from workbench.runtime.metrics import LogMetrics
 from workbench.runtime.scheduler import Scheduler
 from workbench.runtime.several import several
-from workbench.runtime.steps import Observer, Step
+from workbench.runtime.steps import Observer, Reporter
 
 
 @dataclass(slots=True)
-class ManagerContext:
+class ManagerContext(Reporter):
     """The shared context of one log manager; the manager owns it.
 
     Attributes:
@@ -150,11 +150,6 @@ class ManagerContext:
         """
         own = self.topic_configs.get(topic)
         return LogConfig.of(own, defaults=self.defaults) if own else self.defaults
-
-    def tell(self, kind: str, where: object, reason: str = "", **numbers: Any) -> None:
-        """Report a step to the observer."""
-        if self.observer is not None:
-            self.observer(Step(kind, str(where), reason, numbers))
 
     def checkpoint_recovery_points(
         self, path: str, logs: Mapping[TopicPartition, Log] | None = None

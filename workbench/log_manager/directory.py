@@ -22,7 +22,7 @@ from workbench.files.names import (
 )
 from workbench.runtime.failures import LogDirFailures
 from workbench.runtime.offset_checkpoint_file import OffsetCheckpointFile
-from workbench.runtime.steps import Observer, Step
+from workbench.runtime.steps import Observer, Reporter
 
 METADATA_TOPIC: Final = "__cluster_metadata"
 """The topic of a KRaft controller: the log manager does not load it."""
@@ -45,7 +45,7 @@ class Folder(NamedTuple):
     topic_partition: TopicPartition | None
 
 
-class ManagedDirectory:
+class ManagedDirectory(Reporter):
     """A log directory that a log manager works in. Threads may share it.
 
     Attributes:
@@ -61,7 +61,7 @@ class ManagedDirectory:
         self.had_clean_shutdown = False
         self.loaded = False
         self._fs = fs
-        self._observer = observer
+        self.observer = observer
         self._lock: DirectoryLock | None = None
         self._checkpoints = {
             name: OffsetCheckpointFile(path, name, fs, failures, observer)
@@ -84,7 +84,7 @@ class ManagedDirectory:
         for each in reversed(missing):
             self._fs.make_directory(each)
             self._fs.sync_directory(os.path.dirname(each))
-            self._tell("directory made", each)
+            self.tell("directory made", each)
         self._fs.list(self.path)
 
     def lock(self) -> None:
@@ -97,7 +97,7 @@ class ManagedDirectory:
         Kafka: LogManager.lockLogDirs (4.2)
         """
         self._lock = self._fs.lock(self._at(LOCK))
-        self._tell("directory locked", self._at(LOCK))
+        self.tell("directory locked", self._at(LOCK))
 
     def unlock(self) -> None:
         """Release the lock; a second call does nothing."""
@@ -116,9 +116,9 @@ class ManagedDirectory:
         if self.had_clean_shutdown:
             self._fs.remove(path)
             self._fs.sync_directory(self.path)
-            self._tell("marker removed", path, "the next start can detect a crash from now on")
+            self.tell("marker removed", path, "the next start can detect a crash from now on")
         else:
-            self._tell("marker missing", path, "the broker was not shut down cleanly")
+            self.tell("marker missing", path, "the broker was not shut down cleanly")
         return self.had_clean_shutdown
 
     def write_marker(self, broker_epoch: int | None) -> None:
@@ -138,7 +138,7 @@ class ManagedDirectory:
         finally:
             file.close()
         self._fs.sync_directory(self.path)
-        self._tell("marker written", path, "every log was closed", broker_epoch=broker_epoch)
+        self.tell("marker written", path, "every log was closed", broker_epoch=broker_epoch)
 
     def read_broker_epoch(self) -> int | None:
         """Return the broker epoch in the clean shutdown file; None if it or the file is missing.
@@ -185,7 +185,3 @@ class ManagedDirectory:
 
     def _at(self, name: str) -> str:
         return os.path.join(self.path, name)
-
-    def _tell(self, kind: str, where: str, reason: str = "", **numbers: object) -> None:
-        if self._observer is not None:
-            self._observer(Step(kind, where, reason, numbers))

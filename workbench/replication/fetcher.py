@@ -27,6 +27,7 @@ from workbench.replication.partition import EARLIEST, LATEST, Partition
 from workbench.replication.rules import Rules, Truncation
 from workbench.replication.truncation import OffsetTruncationState, offset_truncation_state
 from workbench.runtime.error_codes import ErrorCode
+from workbench.runtime.steps import Reports
 
 
 class FetchState(Enum):
@@ -93,7 +94,7 @@ class OffsetRequest(NamedTuple):
 Request = FetchRequest | EpochRequest | OffsetRequest
 
 
-class FetcherHost(Protocol):
+class FetcherHost(Reports, Protocol):
     """What a fetcher needs of its broker."""
 
     broker_id: int
@@ -123,10 +124,6 @@ class FetcherHost(Protocol):
 
     def halt(self, reason: str) -> None:
         """End the broker's process."""
-        ...
-
-    def tell(self, kind: str, where: object, reason: str = "", **numbers: Any) -> None:
-        """Report a step to the observer."""
         ...
 
 

@@ -26,6 +26,7 @@ from workbench.replication.replica_log import Appended, ReplicaLog
 from workbench.replication.rules import Rules
 from workbench.replication.truncation import end_offset_for
 from workbench.runtime.error_codes import ErrorCode
+from workbench.runtime.steps import Reports
 
 ALL_REPLICAS: Final = -1
 """`acks=all`."""
@@ -81,7 +82,7 @@ class IsrState(NamedTuple):
         return self.pending is not None
 
 
-class PartitionHost(Protocol):
+class PartitionHost(Reports, Protocol):
     """What a partition needs of its broker."""
 
     broker_id: int
@@ -119,10 +120,6 @@ class PartitionHost(Protocol):
 
     def complete_delayed_requests(self, partition: TopicPartition) -> None:
         """Try the requests that wait for the partition, as its high watermark rose."""
-        ...
-
-    def tell(self, kind: str, where: object, reason: str = "", **numbers: Any) -> None:
-        """Report a step to the observer."""
         ...
 
 

@@ -32,6 +32,7 @@ from workbench.replication.purgatory import DelayedFetch, DelayedProduce, Purgat
 from workbench.replication.replica_log import ReplicaLog
 from workbench.replication.rules import Rules, Truncation
 from workbench.runtime.error_codes import ErrorCode, code_of
+from workbench.runtime.steps import Reports
 
 KINDS: Final = {
     "leader made": "a broker became the leader of an epoch",
@@ -51,7 +52,7 @@ KINDS: Final = {
 """Every kind of step of replication and its meaning."""
 
 
-class Broker(Protocol):
+class Broker(Reports, Protocol):
     """What a replica manager needs of the broker that it is a part of."""
 
     def now(self) -> int:
@@ -84,10 +85,6 @@ class Broker(Protocol):
 
     def halt(self, reason: str) -> None:
         """End the broker's process."""
-        ...
-
-    def tell(self, kind: str, where: object, reason: str = "", **numbers: Any) -> None:
-        """Report a step to the observer."""
         ...
 
 

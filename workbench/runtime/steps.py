@@ -7,7 +7,7 @@ step is made.
 
 import os
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 KINDS: Final = {
     # appending
@@ -125,6 +125,37 @@ class Step(NamedTuple):
 
 
 Observer = Callable[[Step], None]
+
+
+class Reports(Protocol):
+    """What a part of the engine tells its steps to."""
+
+    def tell(self, kind: str, where: object = "", reason: str = "", **numbers: Any) -> None:
+        """Report a step; see `Step` for the arguments."""
+
+
+class Reporter:
+    """A part of the engine that reports its steps.
+
+    Attributes:
+        observer: receives each step; None for no observer.
+    """
+
+    __slots__ = ()
+    observer: Observer | None
+
+    @property
+    def subject(self) -> object:
+        """What a step is about that names no file and no partition."""
+        return ""
+
+    def tell(self, kind: str, where: object = "", reason: str = "", **numbers: Any) -> None:
+        """Report a step to the observer; see `Step` for the arguments.
+
+        Call it only if its arguments cost nothing; otherwise check `observer` first.
+        """
+        if self.observer is not None:
+            self.observer(Step(kind, str(where or self.subject), reason, numbers))
 
 
 class Outline:

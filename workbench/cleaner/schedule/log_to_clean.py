@@ -239,12 +239,14 @@ def tell_choice(context: LogContext, to_clean: LogToClean) -> None:
     }
     measured = f"the log's dirty ratio {ratio:.2f} is {{}} min.cleanable.dirty.ratio {threshold:g}"
     if to_clean.first_dirty_offset >= to_clean.first_uncleanable_offset:
-        context.tell("log not due", f"nothing may be cleaned: {least.name} is the bound", **numbers)
+        context.tell(
+            "log not due", reason=f"nothing may be cleaned: {least.name} is the bound", **numbers
+        )
     elif to_clean.needs_compaction_now and to_clean.cleanable_bytes:
         delay = with_hours(to_clean.compaction_delay_ms, " ms")
         late = f"max.compaction.lag.ms made the log due {delay} ago"
-        context.tell("log chosen", late, **numbers)
+        context.tell("log chosen", reason=late, **numbers)
     elif to_clean.is_cleanable:
-        context.tell("log chosen", measured.format("above"), **numbers)
+        context.tell("log chosen", reason=measured.format("above"), **numbers)
     else:
-        context.tell("log not due", measured.format("not above"), **numbers)
+        context.tell("log not due", reason=measured.format("not above"), **numbers)

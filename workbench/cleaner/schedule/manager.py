@@ -294,7 +294,7 @@ class LogCleanerManager:
         with self._lock:
             self._uncleanable.setdefault(directory, {})[partition] = error
         _LOG.warning("%s in %s is no longer cleaned", partition, directory, exc_info=error)
-        log.context.tell("log uncleanable", f"{type(error).__name__}: {error}")
+        log.context.tell("log uncleanable", reason=f"{type(error).__name__}: {error}")
 
     def maintain_uncleanable_partitions(self) -> None:
         """Forget partitions that no longer exist.

@@ -25,7 +25,7 @@ from workbench.errors import CoordinatorError, CorruptRecordError
 from workbench.files.names import TopicPartition
 from workbench.runtime.clock import Clock
 from workbench.runtime.error_codes import ErrorCode
-from workbench.runtime.steps import Observer, Step
+from workbench.runtime.steps import Observer, Reporter
 from workbench.runtime.words import plural
 
 NO_OFFSET: Final = -1
@@ -79,7 +79,7 @@ Commits = Mapping[TopicPartition, OffsetCommit]
 Codes = dict[TopicPartition, ErrorCode]
 
 
-class OffsetMetadataManager:
+class OffsetMetadataManager(Reporter):
     """The state of one partition and what requests do with it. Not thread-safe.
 
     Args:
@@ -108,7 +108,7 @@ class OffsetMetadataManager:
         self._config = config
         self._era = era
         self._is_new = era is Era.KIP_848
-        self._observer = observer
+        self.observer = observer
         self._replay = GroupReplay(self.state, observer)
 
     # Replay
@@ -146,7 +146,7 @@ class OffsetMetadataManager:
         groups = self.state.groups
         groups.clear()
         self.state = GroupState(self.state.name, self.state.path, self._era, groups)
-        self._replay = GroupReplay(self.state, self._observer)
+        self._replay = GroupReplay(self.state, self.observer)
 
     def group(self, group_id: str) -> Group | None:
         """Return a group as it is now; None: there is none."""
@@ -182,7 +182,7 @@ class OffsetMetadataManager:
         try:
             self._check_commit(group_id, committer)
         except CoordinatorError as error:
-            self._tell("commit refused", str(error), group=group_id)
+            self.tell("commit refused", reason=str(error), group=group_id)
             raise
         now = self._clock.now()
         records: list[CoordinatorRecord] = []
@@ -196,9 +196,9 @@ class OffsetMetadataManager:
             codes[where] = ErrorCode.NONE
             value = self._value(commit, metadata, now, retention_ms)
             records.append(CoordinatorRecord(commit_key(group_id, where), commit_value(value)))
-        if self._observer is not None:
+        if self.observer is not None:
             reason = self._why_accepted(group_id, committer)
-            self._tell("commit validated", reason, group=group_id, offsets=len(records))
+            self.tell("commit validated", reason=reason, group=group_id, offsets=len(records))
         if not records or not self._is_new:  # otherwise replaying a record makes the group
             self.state.groups.setdefault(group_id, ClassicGroup(group_id))
         if committer.member_id and not committer.is_transactional:
@@ -240,10 +240,10 @@ class OffsetMetadataManager:
         return size + sum(each >= _FIRST_OUTSIDE_BMP for each in metadata) > limit
 
     def _tell_too_long(self, group_id: str, where: TopicPartition, metadata: str) -> None:
-        self._tell(
+        self.tell(
             "commit refused",
-            f"the metadata has {len(metadata)} characters, more than offset.metadata.max.bytes "
-            f"= {self._config.metadata_max_bytes}",
+            reason=f"the metadata has {len(metadata)} characters, more than "
+            f"offset.metadata.max.bytes = {self._config.metadata_max_bytes}",
             **_about(group_id, where),
         )
 
@@ -367,7 +367,9 @@ class OffsetMetadataManager:
             if group.is_subscribed_to(where.topic):
                 codes[where] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
             elif where in known or where in pending:
-                self._tell("offset deleted", "a client asked for it", **_about(group_id, where))
+                self.tell(
+                    "offset deleted", reason="a client asked for it", **_about(group_id, where)
+                )
                 records.append(CoordinatorRecord(commit_key(group_id, where), None))
         return CoordinatorResult(records, codes)
 
@@ -391,7 +393,7 @@ class OffsetMetadataManager:
             codes[name] = ErrorCode.NONE
             doomed = list(self.state.table.offsets.get(name, {}))
             doomed += sorted(self._pending_for(name) - set(doomed))
-            self._tell("group deleted", f"with {plural(len(doomed), 'offset')}", group=name)
+            self.tell("group deleted", reason=f"with {plural(len(doomed), 'offset')}", group=name)
             records += [CoordinatorRecord(commit_key(name, where), None) for where in doomed]
             records += self._group_tombstones(group)
         return CoordinatorResult(records, codes)
@@ -407,7 +409,9 @@ class OffsetMetadataManager:
         for table in tables:
             for name, offsets in table.items():
                 for where in [where for where in offsets if where in gone]:
-                    self._tell("offset deleted", "its topic is deleted", **_about(name, where))
+                    self.tell(
+                        "offset deleted", reason="its topic is deleted", **_about(name, where)
+                    )
                     records.append(CoordinatorRecord(commit_key(name, where), None))
         return CoordinatorResult(records, len(records), is_atomic=False)
 
@@ -431,7 +435,7 @@ class OffsetMetadataManager:
             count += len(expired)
             records += [CoordinatorRecord(commit_key(name, where), None) for where in expired]
             if len(expired) == len(offsets) and not pending and group.state == "Empty":
-                self._tell("group expired", "it is empty and has no offsets left", group=name)
+                self.tell("group expired", reason="it is empty and has no offsets left", group=name)
                 records += self._group_tombstones(group)
         return CoordinatorResult(records, count, is_atomic=False)
 
@@ -453,12 +457,17 @@ class OffsetMetadataManager:
             is_pending=is_pending,
         )
         is_over = expiry.is_over(now, self._era)
-        if self._observer is not None:
+        if self.observer is not None:
             when = "" if expiry.at is None else f", at {expiry.at} ms; now {now} ms"
             kind = "offset expired" if is_over else "offset kept"
             about = _about(group.group_id, where)
-            self._tell(kind, f"{expiry.rule}{when}", **about, expires=expiry.at, value=value)
+            self.tell(kind, reason=f"{expiry.rule}{when}", **about, expires=expiry.at, value=value)
         return is_over
+
+    @property
+    def subject(self) -> object:
+        """The partition of the offsets."""
+        return self.state.name
 
     def _group_tombstones(self, group: Group) -> list[CoordinatorRecord]:
         """Return what removes a group; before KIP-848 a simple group has no record to remove."""
@@ -466,10 +475,6 @@ class OffsetMetadataManager:
             return list(group.tombstones())
         del self.state.groups[group.group_id]
         return []
-
-    def _tell(self, kind: str, reason: str, **numbers: Any) -> None:
-        if self._observer is not None:
-            self._observer(Step(kind, self.state.name, reason, numbers))
 
 
 def _about(group_id: str, where: TopicPartition) -> dict[str, Any]:

@@ -37,7 +37,7 @@ from workbench.log.log import Log
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.writing.builder import RecordsBuilder, end_transaction_marker
 from workbench.runtime.error_codes import ErrorCode, code_of
-from workbench.runtime.steps import Observer, Step
+from workbench.runtime.steps import Observer, Reporter
 
 KINDS: Final = {
     "partition loading": "the coordinator became responsible for a partition and loads it",
@@ -91,7 +91,7 @@ class _Context(Generic[S]):
         self.deferred = DeferredEventQueue()
 
 
-class CoordinatorRuntime(Generic[S]):
+class CoordinatorRuntime(Reporter, Generic[S]):
     """The partitions of one coordinator. Threads may share it.
 
     Args:
@@ -211,7 +211,7 @@ class CoordinatorRuntime(Generic[S]):
                 if is_newer and served is not None
                 else f"leader epoch {epoch} is not newer than {seen}, the newest known one"
             )
-            self._tell("load ignored", where, reason, leader_epoch=epoch)
+            self.tell("load ignored", where, reason, leader_epoch=epoch)
         else:
             self._load(context, where)
         return self.state_of(partition) is PartitionState.ACTIVE
@@ -228,7 +228,7 @@ class CoordinatorRuntime(Generic[S]):
             end = log.high_watermark
         shown = min(end, log.high_watermark) if self._shows_committed else end
         context.unread = (shown, end)
-        self._tell(
+        self.tell(
             "partition loading",
             where,
             f"from offset {start} up to offset {end}",
@@ -246,13 +246,13 @@ class CoordinatorRuntime(Generic[S]):
                     context.state = PartitionState.ACTIVE
         except (WorkbenchError, OSError) as error:
             context.failure, context.state = str(error), PartitionState.FAILED
-            self._tell("load failed", where, str(error))
+            self.tell("load failed", where, str(error))
             return
         if is_stopped:
-            self._tell("load stopped", where, "the partition was unloaded meanwhile")
+            self.tell("load stopped", where, "the partition was unloaded meanwhile")
             return
         rest = f"; those up to offset {end} wait for the high watermark" if shown < end else ""
-        self._tell("partition loaded", where, f"records up to offset {shown} are replayed{rest}")
+        self.tell("partition loaded", where, f"records up to offset {shown} are replayed{rest}")
 
     def unload(self, partition: int, leader_epoch: int | None = None) -> bool:
         """Drop a partition that this broker no longer leads; return whether it had it.
@@ -274,7 +274,7 @@ class CoordinatorRuntime(Generic[S]):
             context = None if is_old else self._contexts.pop(partition, None)
         if is_old:
             reason = f"leader epoch {leader_epoch}; the newest known one is {seen}"
-            self._tell("unload ignored", where, reason)
+            self.tell("unload ignored", where, reason)
         if context is None:
             return False
         with context.lock:
@@ -283,7 +283,7 @@ class CoordinatorRuntime(Generic[S]):
             if was_active:
                 context.shard.on_unloaded()
         context.deferred.fail_all(ErrorCode.NOT_COORDINATOR)
-        self._tell("partition unloaded", where, "", leader_epoch=leader_epoch)
+        self.tell("partition unloaded", where, "", leader_epoch=leader_epoch)
         return True
 
     def close(self) -> None:
@@ -414,7 +414,7 @@ class CoordinatorRuntime(Generic[S]):
         where = context.log.topic_partition
         answer = self._translate(error)
         problem = f"{error.name}: the high watermark of {where} did not pass the records"
-        self._tell("commit failed", where, f"{problem}, answered as {answer.name}")
+        self.tell("commit failed", where, f"{problem}, answered as {answer.name}")
         return answer.error(problem)
 
     def _when_committed(
@@ -555,7 +555,7 @@ class CoordinatorRuntime(Generic[S]):
                 return
             if self._waits:
                 reason = f"the high watermark is {context.log.high_watermark}"
-                self._tell("records committed", context.log.topic_partition, reason, at=first)
+                self.tell("records committed", context.log.topic_partition, reason, at=first)
             for offset, (key, value) in enumerate(records, first):
                 context.shard.replay(LogRecord(offset, now, key, value, producer_id))
 
@@ -591,11 +591,11 @@ class CoordinatorRuntime(Generic[S]):
             code = code_of(error)
             answer = self._translate(code)
             reason = f"{code.name} ({code.value}) is answered as {answer.name} ({answer.value})"
-            self._tell("append failed", where, f"{reason}: {error}", records=records)
+            self.tell("append failed", where, f"{reason}: {error}", records=records)
             raise answer.error(str(error)) from error
         first: int = info.first_offset
         if self.observer is not None:
-            self._tell(
+            self.tell(
                 "records appended",
                 where,
                 f"offset {first} of {where}",
@@ -619,10 +619,6 @@ class CoordinatorRuntime(Generic[S]):
         problem = f"{where}: records at {context.next_offset} to {offset - 1} are not its own"
         self._load(context, where)
         raise ErrorCode.NOT_COORDINATOR.error(f"{problem}; the partition was loaded again")
-
-    def _tell(self, kind: str, where: TopicPartition, reason: str, **numbers: Any) -> None:
-        if self.observer is not None:
-            self.observer(Step(kind, str(where), reason, numbers))
 
 
 def _next_epoch(log: Log, seen: int | None) -> int:

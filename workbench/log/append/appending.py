@@ -111,7 +111,7 @@ def _assign_epochs(log: BaseLog, batches: Sequence[CheckedBatch]) -> None:
         if batch.magic < 2:
             if epochs.non_empty:
                 reason = f"a batch of magic {batch.magic} was appended"
-                log.context.tell("leader epochs cleared", reason)
+                log.context.tell("leader epochs cleared", reason=reason)
                 epochs.clear_and_flush()
         elif latest is None or batch.partition_leader_epoch != latest.epoch:
             if batch.partition_leader_epoch < 0:
@@ -139,7 +139,7 @@ def _answer_duplicate(log: BaseLog, info: LogAppendInfo, duplicate: BatchMetadat
     info.is_duplicate = True
     log.context.tell(
         "duplicate found",
-        "the producer sent these sequence numbers before",
+        reason="the producer sent these sequence numbers before",
         first_offset=info.first_offset,
         last_offset=info.last_offset,
     )

@@ -127,7 +127,7 @@ def _remove_replaced(context: LogContext, swaps: list[str]) -> None:
         if context.observer is not None:
             numbers = {"base_offset": segment.base_offset, "next_offset": next_offset}
             path = context.path(name)
-            context.tell("swap found", "a replacement of segments was interrupted", path, **numbers)
+            context.tell("swap found", path, "a replacement of segments was interrupted", **numbers)
     if first is None:
         return
     removed = False
@@ -231,4 +231,4 @@ def implausible_index(segment: LogSegment) -> str | None:
 def tell_file(context: LogContext, kind: str, name: str, reason: str) -> None:
     """Report to the observer what is done with a file, and why."""
     if context.observer is not None:
-        context.tell(kind, reason, context.path(name))
+        context.tell(kind, context.path(name), reason)

@@ -130,7 +130,7 @@ class LogLoader:
             segment.log.close_handler()  # opens again at the next use: there may be thousands
         loaded = LoadedOffsets(log_start, offsets.recovery_point, offsets.next_offset)
         if context.observer is not None:
-            context.tell("log loaded", "", segments=len(segments), **loaded._asdict())
+            context.tell("log loaded", segments=len(segments), **loaded._asdict())
         return loaded
 
     def _bring_in_line(self, next_offset: int) -> int:

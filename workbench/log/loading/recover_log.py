@@ -128,7 +128,7 @@ class LogRecovery:
         state.take_snapshot()  # so that the recovery of the next segment need not read this one
         if context.observer is not None:
             numbers = {"base_offset": segment.base_offset, "size": size, "cut": cut}
-            context.tell("segment recovered", reason, segment.log.path, **numbers)
+            context.tell("segment recovered", segment.log.path, reason, **numbers)
         return cut
 
     def recover_log(self) -> RecoveryOffsets:
@@ -177,7 +177,7 @@ class LogRecovery:
             cut = segment.truncate_to(segment.base_offset)
             path = segment.log.path
             self.context.tell(
-                "segment emptied", f"the segment's offsets do not ascend: {error}", path, cut=cut
+                "segment emptied", path, f"the segment's offsets do not ascend: {error}", cut=cut
             )
             return cut
 

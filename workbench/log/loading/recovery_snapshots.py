@@ -29,7 +29,7 @@ class RecoverySnapshots(SnapshotFiles):
         self._stale.update(stale)
         for offset in stale:
             self._forget(offset)
-            self._tell("producer snapshot forgotten", self.path(offset), reason, offset=offset)
+            self.tell("producer snapshot forgotten", self.path(offset), reason, offset=offset)
 
     def write(self, offset: int, entries: Iterable[ProducerEntry], *, sync: bool) -> str:
         """Write a snapshot and return its path; a file with the same bytes is only synced."""
@@ -44,7 +44,7 @@ class RecoverySnapshots(SnapshotFiles):
         if sync:
             self.flush(path)
         self._add(offset)
-        self._tell(
+        self.tell(
             "producer snapshot kept", path, "the snapshot file has the same bytes", offset=offset
         )
         return path
@@ -58,7 +58,7 @@ class RecoverySnapshots(SnapshotFiles):
         for offset in sorted(self._stale):
             with suppress(FileNotFoundError):
                 self._fs.remove(self.path(offset))
-            self._tell("producer snapshot removed", self.path(offset), offset=offset)
+            self.tell("producer snapshot removed", self.path(offset), offset=offset)
         self._stale.clear()
         if is_behind:
             self._fs.sync_directory(self._directory)

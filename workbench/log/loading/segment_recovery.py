@@ -114,8 +114,8 @@ class _Recovery:
             position, offset = int(row["position"]), int(row["last_offset"])
             segment.context.tell(
                 "batch validated",
-                "the batch has a valid size and CRC",
                 segment.log.path,
+                "the batch has a valid size and CRC",
                 position=position,
                 size=int(row["size"]),
                 last_offset=offset,
@@ -160,5 +160,5 @@ class _Recovery:
         """Report to the observer where and why the walk ended before the end of the file."""
         segment = self._segment
         segment.context.tell(
-            "invalid batch found", problem, segment.log.path, position=self.valid_size
+            "invalid batch found", segment.log.path, problem, position=self.valid_size
         )

@@ -8,14 +8,14 @@ import threading
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 from workbench.errors import CorruptSnapshotError
 from workbench.file_system.local import FileSystem
 from workbench.files.names import DELETED, file_name, parse_file_name
 from workbench.files.producer_snapshot import ProducerEntry, ProducerSnapshot
 from workbench.log.producers.producer import ProducerStateEntry
-from workbench.runtime.steps import Observer, Step
+from workbench.runtime.steps import Observer, Reporter
 
 FIRST_BUCKETS: Final = 16
 """Buckets of a new java.util.HashMap; they double when entries exceed buckets times this:"""
@@ -26,7 +26,7 @@ _ENDING: Final = ".snapshot"  # checked before the whole name: most files have o
 _HARMLESS: Final = "left over bytes"  # covered by the CRC like all others; a broker ignores them
 
 
-class SnapshotFiles:
+class SnapshotFiles(Reporter):
     """The existing snapshots, by the offset each reaches up to (exclusive).
 
     Two threads may remove snapshots at the same time; nothing else is thread-safe.
@@ -43,7 +43,7 @@ class SnapshotFiles:
     def __init__(self, directory: str, fs: FileSystem, observer: Observer | None = None) -> None:
         self._directory = directory
         self._fs = fs
-        self._observer = observer
+        self.observer = observer
         self._offsets: list[int] = []  # ascending
         self._changing = threading.Lock()  # held while these are changed, or looked up
         self.reload()
@@ -123,7 +123,7 @@ class SnapshotFiles:
         finally:
             file.close()
         self._add(offset)
-        self._tell("producer snapshot written", path, offset=offset, count=len(snapshot.entries))
+        self.tell("producer snapshot written", path, offset=offset, count=len(snapshot.entries))
         return path
 
     def flush(self, path: str) -> None:
@@ -165,7 +165,7 @@ class SnapshotFiles:
         path = self.path(offset)
         with suppress(FileNotFoundError):
             self._fs.remove(path)
-        self._tell("producer snapshot removed", path, reason, offset=offset)
+        self.tell("producer snapshot removed", path, reason, offset=offset)
 
     def remove_outside(self, first: int, last: int, reason: str, *, sync: bool = False) -> None:
         """Remove the snapshots whose offsets are outside [first, last].
@@ -237,10 +237,6 @@ class SnapshotFiles:
             below = bisect_left(self._offsets, first)
             above = bisect_right(self._offsets, last, lo=below)
             return self._offsets[:below] + self._offsets[above:]
-
-    def _tell(self, kind: str, path: str, reason: str = "", **numbers: Any) -> None:
-        if self._observer is not None:
-            self._observer(Step(kind, path, reason, numbers))
 
 
 def in_hash_order(entries: Iterable[ProducerStateEntry], buckets: int) -> list[ProducerStateEntry]:

@@ -439,7 +439,7 @@ def delete_producer_snapshots(
             for path in marked:
                 with suppress(FileNotFoundError):  # its directory was renamed
                     context.fs.remove(path)
-                    context.tell("snapshot removed", "the snapshot's segment was deleted", path)
+                    context.tell("snapshot removed", path, "the snapshot's segment was deleted")
 
     if asynchronous:
         context.scheduler.schedule(

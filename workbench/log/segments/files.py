@@ -45,7 +45,7 @@ def delete_segment_files(
             segment.change_suffix("", DELETED)
         if context.observer is not None:
             numbers = {"base_offset": segment.base_offset, "size": segment.size}
-            context.tell("segment marked deleted", reason, segment.log.path, **numbers)
+            context.tell("segment marked deleted", segment.log.path, reason, **numbers)
     log_directory = context.log_directory  # a log that moves leaves these files behind
 
     def remove() -> None:
@@ -53,7 +53,7 @@ def delete_segment_files(
             for segment in doomed:
                 segment.delete_if_exists()
                 if context.observer is not None:
-                    context.tell("segment files removed", reason, segment.log.path)
+                    context.tell("segment files removed", segment.log.path, reason)
 
     if asynchronous:
         context.scheduler.schedule("delete-file", remove, context.config.file_delete_delay_ms)

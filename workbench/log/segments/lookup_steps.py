@@ -26,8 +26,8 @@ def tell_segment_found(
     after = "it is the last segment" if following is None else f"the next segment has {following}"
     context.tell(
         "segment found",
-        f"base offset {base} is the largest at or before {target}; {after}",
         log.path,
+        f"base offset {base} is the largest at or before {target}; {after}",
         base_offset=base,
         target=target,
     )
@@ -35,7 +35,7 @@ def tell_segment_found(
 
 def tell_segment_passed(context: LogContext, log: FileRecords, target: int) -> None:
     """Report that no batch of a segment reaches ``target``."""
-    context.tell("segment passed", f"no batch of it reaches {target}", log.path, target=target)
+    context.tell("segment passed", log.path, f"no batch of it reaches {target}", target=target)
 
 
 def tell_offset_probes(context: LogContext, index: WritableOffsetIndex, offset: int) -> None:
@@ -44,9 +44,9 @@ def tell_offset_probes(context: LogContext, index: WritableOffsetIndex, offset: 
         stored = entry.offset - index.base_offset
         context.tell(
             "index probed",
+            index.path,
             f"offset {entry.offset} (stored as {stored}) is {_relation(entry.offset, offset)} "
             f"{offset}",
-            index.path,
             slot=slot,
             offset=entry.offset,
             relative_offset=stored,
@@ -56,9 +56,9 @@ def tell_offset_probes(context: LogContext, index: WritableOffsetIndex, offset: 
     found = index.lookup(offset)
     context.tell(
         "index entry found",
+        index.path,
         f"the last entry at or before {offset} says: offset {found.offset} is at or after byte "
         f"{found.position}",
-        index.path,
         offset=found.offset,
         position=found.position,
         target=offset,
@@ -70,9 +70,9 @@ def tell_time_probes(context: LogContext, index: WritableTimeIndex, timestamp: i
     for slot, entry in index.probes(timestamp):
         context.tell(
             "index probed",
+            index.path,
             f"timestamp {ms_and_time(entry.timestamp)} is {_relation(entry.timestamp, timestamp)} "
             f"{ms_and_time(timestamp)}",
-            index.path,
             slot=slot,
             timestamp=entry.timestamp,
             offset=entry.offset,
@@ -82,9 +82,9 @@ def tell_time_probes(context: LogContext, index: WritableTimeIndex, timestamp: i
     found = index.lookup(timestamp)
     context.tell(
         "index entry found",
+        index.path,
         f"the last entry at or before {ms_and_time(timestamp)} says: up to offset {found.offset} "
         f"no record is later than {ms_and_time(found.timestamp)}",
-        index.path,
         timestamp=found.timestamp,
         offset=found.offset,
         target=timestamp,
@@ -101,9 +101,9 @@ def tell_batches_passed(
         reached = last_offset >= offset
         context.tell(
             "batch found" if reached else "batch passed",
+            log.path,
             f"the batch's last offset {last_offset} is "
             f"{'at or after' if reached else 'before'} {offset}",
-            log.path,
             position=position,
             size=int(row["size"]),
             last_offset=last_offset,
@@ -136,8 +136,8 @@ def tell_slice(
         why = f"at most maxBytes = {max_size}, so that the last batch may be incomplete"
     context.tell(
         "records sliced",
-        f"bytes {found.position} to {end}: {why}",
         log.path,
+        f"bytes {found.position} to {end}: {why}",
         position=found.position,
         size=size,
         max_bytes=max_size,

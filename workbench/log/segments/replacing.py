@@ -56,7 +56,7 @@ def replace_segments(
     for segment in reversed(new):
         segment.change_suffix(CLEANED, SWAP)
         context.fs.sync_directory(context.directory)
-        context.tell("segment ready to swap", reason, segment.log.path)
+        context.tell("segment ready to swap", segment.log.path, reason)
     segments.replace(old, new)
     for segment in old:
         delete_segment_files(context, [segment], asynchronous=True, reason=reason)
@@ -65,5 +65,5 @@ def replace_segments(
         segment.change_suffix(SWAP, "")
     context.fs.sync_directory(context.directory)
     for segment in new:
-        context.tell("segment swapped in", reason, segment.log.path)
+        context.tell("segment swapped in", segment.log.path, reason)
     return [segment for segment in old if segment.base_offset not in new_bases]

@@ -261,9 +261,9 @@ class LogSegment:
         """
         self.context.tell(
             "index entry added" if is_due else "index entry skipped",
+            self.log.path,
             f"{since} bytes since the last entry, {'' if is_due else 'not '}more than "
             f"index.interval.bytes = {self.index_interval_bytes}",
-            self.log.path,
             offset=offset,
             position=position,
             bytes_since_entry=since,
@@ -550,7 +550,7 @@ class LogSegment:
             try:
                 self._append_last_time_entry()
             except (ValueError, OffsetOverflowError) as error:
-                self.context.tell("time index not finished", str(error), self.time_index.path)
+                self.context.tell("time index not finished", self.time_index.path, str(error))
         for part in self._parts():
             part.close()
 

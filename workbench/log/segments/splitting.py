@@ -68,7 +68,7 @@ def split_overflowed_segment(
     deleted = replace_segments(context, segments, parts, [segment], reason=reason)
     bases = [part.base_offset for part in parts]
     numbers = {"base_offset": segment.base_offset, "size": segment.size, "parts": bases}
-    context.tell("segment split", reason, segment.log.path, **numbers)
+    context.tell("segment split", segment.log.path, reason, **numbers)
     return SplitResult(deleted, parts)
 
 

@@ -165,7 +165,7 @@ class SimulatedBroker:
         self._cluster.halted[self.id] = reason
         self._cluster.kill(self.id)
 
-    def tell(self, kind: str, where: object, reason: str = "", **numbers: Any) -> None:
+    def tell(self, kind: str, where: object = "", reason: str = "", **numbers: Any) -> None:
         """Report a step."""
         observer = self._cluster.observer
         if observer is not None:

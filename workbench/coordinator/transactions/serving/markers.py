@@ -9,6 +9,7 @@ KafkaApis.handleWriteTxnMarkersRequest (4.2)
 """
 
 from collections.abc import Callable
+from functools import partial
 from threading import RLock
 from typing import Final, NamedTuple, Protocol
 
@@ -286,22 +287,21 @@ class TransactionMarkers:
             metadata.state is TransactionState.PREPARE_COMMIT, metadata.client_transaction_version,
         )  # fmt: skip
 
-        def tell(kind: str, reason: str, offset: int = -1) -> None:
-            self._states.tell(
-                kind, where, reason, transactional_id=pending.transactional_id,
-                producer_id=marker.producer_id, producer_epoch=marker.producer_epoch, offset=offset,
-            )  # fmt: skip
-
+        tell = partial(
+            self._states.tell, where=where, transactional_id=pending.transactional_id,
+            producer_id=marker.producer_id, producer_epoch=marker.producer_epoch, offset=-1,
+        )  # fmt: skip
         error, offset = self._writer.write(marker, where)
         if error is ErrorCode.NONE:
-            tell("marker appended", "COMMIT" if marker.commits else "ABORT", offset)
+            end = "COMMIT" if marker.commits else "ABORT"
+            tell("marker appended", reason=end, offset=offset)
         elif error in _NOT_NEEDED:
-            tell("marker not needed", error.name)
+            tell("marker not needed", reason=error.name)
         elif error in _GIVEN_UP:
-            tell("marker given up", f"{error.name}: the state remains {metadata.state}")
+            tell("marker given up", reason=f"{error.name}: the state remains {metadata.state}")
             return False
         elif error in _RETRIED:
-            tell("marker retried", error.name)
+            tell("marker retried", reason=error.name)
             return True
         else:
             raise WorkbenchError(

@@ -48,7 +48,7 @@ from workbench.record.writing.builder import RecordsBuilder
 from workbench.runtime.clock import Clock
 from workbench.runtime.error_codes import ErrorCode, code_of
 from workbench.runtime.scheduler import Scheduler
-from workbench.runtime.steps import Observer, Step
+from workbench.runtime.steps import Observer, Reporter
 from workbench.runtime.times import time_text, with_hours
 from workbench.runtime.words import plural
 
@@ -95,7 +95,7 @@ class _CacheEntry:
     metadata: dict[str, TransactionMetadata] = field(default_factory=dict)
 
 
-class TransactionStateManager:
+class TransactionStateManager(Reporter):
     """Keeps the transactional ids of the partitions that it leads. Threads may share it.
 
     Args:
@@ -131,11 +131,6 @@ class TransactionStateManager:
         self._loading: set[tuple[int, int]] = set()
         self._leader_epochs: dict[int, int] = {}  # the newest of each partition
         self._is_open = True
-
-    def tell(self, kind: str, where: object, reason: str = "", **numbers: Any) -> None:
-        """Report a step to the observer."""
-        if self.observer is not None:
-            self.observer(Step(kind, str(where), reason, numbers))
 
     def tell_of(self, kind: str, transactional_id: str, reason: str = "", **numbers: Any) -> None:
         """Report a step about a transactional id."""
