@@ -24,6 +24,9 @@ MINUTES ?= 10
 # Packages of another Python environment must not be visible in this one.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
+# Hundreds of processes import the workbench: each would compile all of it, and pytest every test.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help lab test test-long test-quick coverage campaign test-spark-versions check fix bench notebooks docs screenshots map messages env lock upgrade system clean
 

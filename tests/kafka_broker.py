@@ -143,6 +143,11 @@ def class_path(version: str) -> str:
     return resolve(CACHE / version / "classpath", _artifacts(version))
 
 
+def java_home() -> Path:
+    """Return the folder of the JDK whose ``java`` is run."""
+    return Path(shutil.which("java") or "java").resolve().parents[1]
+
+
 def java_command(
     version: str,
     main_class: str,
@@ -265,6 +270,7 @@ class Broker:
         self._was_killed = False
         self._process: subprocess.Popen[bytes] | None = None
         self._zookeeper: subprocess.Popen[bytes] | None = None
+        self._archives: list[Path] = []  # that the processes write when they end
 
     @property
     def bootstrap(self) -> str:
@@ -338,12 +344,27 @@ class Broker:
                 try:
                     process.wait(STOP_SECONDS)
                 except subprocess.TimeoutExpired:
+                    how = signal.SIGKILL
                     process.kill()
                     process.wait()
         self._process = self._zookeeper = None
+        for written in self._archives:
+            if how is signal.SIGKILL:  # it may be half an archive
+                written.unlink(missing_ok=True)
+            elif written.exists():
+                written.replace(written.with_suffix(""))
+        self._archives.clear()
 
     def _launch(self, main_class: str, argument: Path, heap: str) -> subprocess.Popen[bytes]:
-        command = java_command(self.version, main_class, str(argument), heap=heap)
+        """Start a class. What it loads the first time is kept, which halves its later starts."""
+        java, *options = java_command(self.version, main_class, str(argument), heap=heap)
+        archive = CACHE / self.version / f"{main_class}-{java_home().name}.jsa"
+        if archive.exists():
+            shared = f"-XX:SharedArchiveFile={archive}"
+        else:
+            self._archives.append(archive.with_suffix(f".jsa.{uuid.uuid4().hex}"))
+            shared = f"-XX:ArchiveClassesAtExit={self._archives[-1]}"
+        command = [java, "-Xlog:disable", shared, *options]
         with self.log.open("ab") as log:
             return subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder

@@ -150,7 +150,7 @@ WITHOUT_WHAT_IT_NEEDS = {("13_transactions_in_lanes", "era-0.8.2.2")}  # before 
 @pytest.mark.parametrize(
     ("name", "data"),
     [
-        *(("01_open_a_log_directory", era) for era in ERAS),
+        *(pytest.param("01_open_a_log_directory", era, marks=pytest.mark.long) for era in ERAS),
         *((name, data) for name in ON_ANY_DIRECTORY for data in ("era-0.8.2.2", "")),
         *((name, "era-3.9.1") for name in ON_ANY_DIRECTORY if name not in ON_FEWER),
     ],
