@@ -159,7 +159,7 @@ def test_the_defaults_are_those_of_4_2() -> None:
 def test_every_attribute_is_defined_and_every_definition_an_attribute() -> None:
     attributes = [one.name for one in dataclasses.fields(LogConfig)]
     defined = [one.attribute for one in TOPIC_DEFINITIONS]
-    assert attributes == [*defined, "origins", "compact", "delete"]
+    assert attributes == [*defined, "origins", "compact", "delete", "max_segment_ms"]
     assert all(one.doc.endswith(".") for one in TOPIC_DEFINITIONS)
 
 

@@ -11,7 +11,7 @@ from tests.log.folder import Folder
 from workbench.config.log_config import LogConfig
 from workbench.errors import OffsetOverflowError
 from workbench.files.file_records import FileRecords
-from workbench.log.flushing import why_roll
+from workbench.log.append.appending import why_roll
 from workbench.log.segments.segment import LogSegment, fits
 from workbench.record.memory_records import MemoryRecords
 

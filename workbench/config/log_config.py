@@ -55,6 +55,9 @@ class LogConfig:
         segment_bytes: the effective size: `internal.segment.bytes` if that is set.
         cleanup_policy: "compact", "delete", both or none.
         origins: name → origin of a value that is not the default: "topic", or a broker's name.
+        compact, delete: whether the cleanup policy names them.
+        max_segment_ms: time after which a segment is full; shortened by max.compaction.lag.ms if
+            compacted. Kafka: LogConfig.maxSegmentMs (4.2)
     """
 
     segment_bytes: int
@@ -94,9 +97,13 @@ class LogConfig:
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
     compact: bool = field(init=False, repr=False, compare=False)
     delete: bool = field(init=False, repr=False, compare=False)
+    max_segment_ms: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "compact", COMPACT in self.cleanup_policy)
+        lag = self.max_compaction_lag_ms if self.compact else 0
+        longest = min(lag, self.segment_ms) if lag > 0 else self.segment_ms
+        object.__setattr__(self, "max_segment_ms", longest)
         object.__setattr__(self, "delete", DELETE in self.cleanup_policy)
 
     @classmethod
@@ -150,16 +157,6 @@ class LogConfig:
         Kafka: LogConfig.overriddenConfigs (4.2)
         """
         return frozenset(name for name, origin in self.origins.items() if origin == TOPIC)
-
-    @property
-    def max_segment_ms(self) -> int:
-        """Time after which a segment is full, ms; shortened by max.compaction.lag.ms if compacted.
-
-        Kafka: LogConfig.maxSegmentMs (4.2)
-        """
-        if self.compact and self.max_compaction_lag_ms > 0:
-            return min(self.max_compaction_lag_ms, self.segment_ms)
-        return self.segment_ms
 
     @property
     def init_file_size(self) -> int:

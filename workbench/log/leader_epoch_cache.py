@@ -36,6 +36,9 @@ class LeaderEpochCache:
     Args:
         context: the log's context; its scheduler writes the file after a truncation.
 
+    Attributes:
+        entries: all epochs, ascending; a change replaces them.
+
     Raises:
         StorageError: the file cannot be read or created, or is damaged: the directory is offline.
 
@@ -45,7 +48,7 @@ class LeaderEpochCache:
     def __init__(self, context: LogContext) -> None:
         self._context = context
         self._lock = threading.RLock()
-        self._entries: tuple[EpochEntry, ...] = ()
+        self.entries: tuple[EpochEntry, ...] = ()
         for entry in self._read():
             self._take(entry)
 
@@ -57,31 +60,26 @@ class LeaderEpochCache:
     # Reading.
 
     @property
-    def entries(self) -> tuple[EpochEntry, ...]:
-        """All epochs, ascending."""
-        return self._entries
-
-    @property
     def non_empty(self) -> bool:
         """Whether there is any epoch."""
-        return bool(self._entries)
+        return bool(self.entries)
 
     @property
     def earliest(self) -> EpochEntry | None:
         """The oldest epoch; None if there is none."""
-        entries = self._entries
+        entries = self.entries
         return entries[0] if entries else None
 
     @property
     def latest(self) -> EpochEntry | None:
         """The newest epoch; None if there is none."""
-        entries = self._entries
+        entries = self.entries
         return entries[-1] if entries else None
 
     @property
     def latest_epoch(self) -> int | None:
         """Number of the newest epoch; None if there is none."""
-        entries = self._entries
+        entries = self.entries
         return entries[-1].epoch if entries else None
 
     def entry(self, epoch: int) -> EpochEntry | None:
@@ -89,13 +87,13 @@ class LeaderEpochCache:
 
         Kafka: LeaderEpochFileCache.epochEntry (4.2)
         """
-        entries = self._entries
+        entries = self.entries
         slot = bisect_left(entries, epoch, key=_epoch)
         return entries[slot] if slot < len(entries) and entries[slot].epoch == epoch else None
 
     def previous_entry(self, epoch: int) -> EpochEntry | None:
         """Return the last epoch before ``epoch``; None if there is none."""
-        entries = self._entries
+        entries = self.entries
         slot = bisect_left(entries, epoch, key=_epoch)
         return entries[slot - 1] if slot else None
 
@@ -111,18 +109,18 @@ class LeaderEpochCache:
 
     def next_epoch(self, epoch: int) -> int | None:
         """Return the number of the first epoch after ``epoch``; None if there is none."""
-        return LeaderEpochs(self._entries).next_epoch(epoch)
+        return LeaderEpochs(self.entries).next_epoch(epoch)
 
     def epoch_for_offset(self, offset: int) -> int | None:
         """Return the epoch in which ``offset`` was or would be written; None before the first."""
-        return LeaderEpochs(self._entries).epoch_for_offset(offset)
+        return LeaderEpochs(self.entries).epoch_for_offset(offset)
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int] | None:
         """Return the largest epoch up to ``epoch`` and where it ends (exclusive).
 
         None if the epoch is unknown; see `LeaderEpochs.end_offset_for`.
         """
-        return LeaderEpochs(self._entries).end_offset_for(epoch, log_end_offset)
+        return LeaderEpochs(self.entries).end_offset_for(epoch, log_end_offset)
 
     def entries_in_range(self, start_offset: int, end_offset: int) -> tuple[EpochEntry, ...]:
         """Return the epochs of the offsets [start, end); the first begins at ``start_offset``.
@@ -131,7 +129,7 @@ class LeaderEpochCache:
 
         Kafka: LeaderEpochFileCache.epochEntriesInRange (4.2)
         """
-        entries = self._entries
+        entries = self.entries
         if start_offset >= 0:
             entries = cut_start(entries, start_offset)
         return cut_end(entries, end_offset)
@@ -160,9 +158,7 @@ class LeaderEpochCache:
     def truncate_from_end_async_flush(self, end_offset: int) -> None:
         """Remove the epochs that begin at or after ``end_offset``; the file is written later."""
         with self._lock:
-            self._truncate(
-                cut_end(self._entries, end_offset), f"the log end offset is {end_offset}"
-            )
+            self._truncate(cut_end(self.entries, end_offset), f"the log end offset is {end_offset}")
 
     def truncate_from_start_async_flush(self, start_offset: int) -> None:
         """Remove the epochs that end at or before ``start_offset``; the file is written later.
@@ -170,18 +166,18 @@ class LeaderEpochCache:
         The epoch that contains ``start_offset`` then begins there.
         """
         with self._lock:
-            kept = cut_start(self._entries, start_offset)
+            kept = cut_start(self.entries, start_offset)
             self._truncate(kept, f"the log start offset is {start_offset}")
 
     def clear(self) -> None:
         """Remove all epochs in memory; the file does not change."""
         with self._lock:
-            self._entries = ()
+            self.entries = ()
 
     def clear_and_flush(self) -> None:
         """Remove all epochs, and write the file."""
         with self._lock:
-            self._entries = ()
+            self.entries = ()
             self._write()
 
     def _take(self, entry: EpochEntry) -> bool:
@@ -191,11 +187,11 @@ class LeaderEpochCache:
             raise ValueError(
                 f"{where}: epoch {entry.epoch} at offset {entry.start_offset}, expected 0 or more"
             )
-        entries = self._entries
+        entries = self.entries
         changed = with_entry(entries, entry)
         if changed is entries:
             return False
-        self._entries = changed
+        self.entries = changed
         if self._context.observer is not None:
             removed = entries[len(changed) - 1 :]
             reason = (
@@ -207,10 +203,10 @@ class LeaderEpochCache:
         return True
 
     def _truncate(self, kept: tuple[EpochEntry, ...], reason: str) -> None:
-        before = self._entries
+        before = self.entries
         if kept is before:
             return
-        self._entries = kept
+        self.entries = kept
         # Not now: the caller holds the log's lock, and a slow disk would hold up all appends.
         name = f"leader-epoch-cache-flush-{self._context.topic_partition}"
         self._context.scheduler.schedule(name, self._write_later)
@@ -233,13 +229,13 @@ class LeaderEpochCache:
 
     def _write(self) -> None:
         with self._context.guard("write the leader epochs of"):
-            data = LeaderEpochs(self._entries).encode()
+            data = LeaderEpochs(self.entries).encode()
             self._context.fs.write_atomically(self.path, data)
 
     def _write_later(self) -> None:
         """Kafka: CheckpointFileWithFailureHandler.writeIfDirExists (4.2)."""
         with self._lock, self._context.guard("write the leader epochs of"):
-            data = LeaderEpochs(self._entries).encode()
+            data = LeaderEpochs(self.entries).encode()
             with suppress(FileNotFoundError):  # the directory was renamed or deleted meanwhile
                 self._context.fs.write_atomically(self.path, data)
 

@@ -106,13 +106,18 @@ class LocalLog:
         last_offset: int,
         records: MemoryRecords,
         batches: Sequence[CheckedBatch] | None = None,
+        active: LogSegment | None = None,
     ) -> None:
         """Append batches that have their offsets to the active segment.
+
+        Args:
+            last_offset, records, batches: see `LogSegment.append`.
+            active: that segment, if it was looked up.
 
         Raises:
             OffsetOverflowError, OSError: see `LogSegment.append`.
         """
-        active = self.segments.active
+        active = self.segments.active if active is None else active
         active.append(last_offset, records, batches)
         self.end = LogOffsetMetadata(last_offset + 1, active.base_offset, active.log.size)
 

@@ -54,6 +54,7 @@ class EntryFile(Generic[Entry]):
     """
 
     entry: ClassVar[np.dtype[Any]]  # big-endian: the two numbers of an entry
+    reserved: ClassVar[int] = 0  # slots that only the segment's last entry may take
 
     def __init__(self, fs: FileSystem, path: str, base_offset: int, max_size: int = -1) -> None:
         self.path = path
@@ -100,13 +101,13 @@ class EntryFile(Generic[Entry]):
 
     @property
     def is_full(self) -> bool:
-        """Whether there is no room for another entry.
+        """Whether there is no room for another entry, but for the segment's last.
 
-        Kafka: AbstractIndex.isFull (4.2)
+        Kafka: AbstractIndex.isFull, TimeIndex.isFull (4.2)
         """
         if self._file_size < 0:
             self._open()
-        return self._count >= self._max_entries
+        return self._count >= self._max_entries - self.reserved
 
     @property
     def file_size(self) -> int:

@@ -171,17 +171,8 @@ class WritableTimeIndex(EntryFile[TimestampOffset]):
     """
 
     entry = TIME_ENTRY
+    reserved = 1
     _last = TimestampOffset(NO_TIMESTAMP, 0)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether there is no room for an entry but the segment's last.
-
-        Kafka: TimeIndex.isFull (4.2)
-        """
-        if self._file_size < 0:
-            self._open()
-        return self._count >= self._max_entries - 1
 
     @property
     def last_entry(self) -> TimestampOffset:

@@ -1,15 +1,18 @@
 """Append records to a log: check, assign offsets, roll, write, update the producer state.
 
-Kafka: UnifiedLog.append, analyzeAndValidateRecords (4.2)
+Kafka: UnifiedLog.append, analyzeAndValidateRecords, maybeRoll; LogSegment.shouldRoll (4.2)
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 from workbench.config.changed_defaults import told
+from workbench.config.log_config import LogConfig
 from workbench.errors import (
     CorruptRecordError,
     InvalidRecordError,
     OffsetsOutOfOrderError,
+    RecordBatchTooLargeError,
     RecordTooLargeError,
     StorageError,
     UnexpectedAppendOffsetError,
@@ -21,12 +24,15 @@ from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.append.validation import LogValidator
 from workbench.log.base_log import BaseLog
 from workbench.log.context import LogContext
-from workbench.log.flushing import flush, maybe_roll
+from workbench.log.flushing import flush, roll
 from workbench.log.producers.producer import BatchMetadata
 from workbench.log.producers.update import ProducerUpdate, check_producers
-from workbench.log.segments.segment import LogSegment
+from workbench.log.segments.segment import LogSegment, fits
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.writing.batch_checks import CheckedBatch, check_batches, received_records
+from workbench.runtime.times import with_hours
+
+_FARTHEST: Final = 2**31 - 1  # largest distance from an old wrapper's first offset to its last
 
 
 def append(
@@ -72,11 +78,12 @@ def append(
     if info.valid_bytes < len(records.buffer):
         records = records.part(0, info.valid_bytes)
     with log.lock:
-        if failures.any_offline:
+        local = log.local
+        if failures.any_offline or local.is_closed:
             failures.check(context.log_directory)
+            local.check_open()
         try:
-            log.local.check_open()
-            end_offset = log.local.end.offset
+            end_offset = local.end.offset
             if keeps_offsets:
                 check_next_offset(where, records, batches[0], info, end_offset)
             else:
@@ -94,7 +101,7 @@ def append(
                     _answer_duplicate(log, info, update.duplicate)
                     return info
             _write(log, records, batches, info, update, segment)
-            if log.local.unflushed_messages >= config.flush_messages:
+            if local.end.offset - local.recovery_point >= config.flush_messages:
                 flush(log)
         except StorageError:
             raise
@@ -104,9 +111,80 @@ def append(
     return info
 
 
+def maybe_roll(log: BaseLog, size: int, info: LogAppendInfo, now: int) -> LogSegment:
+    """Return the segment to append to, a new one if the active one is full.
+
+    Args:
+        log: the log to append to.
+        size: bytes to append.
+        info: the append's summary.
+        now: ms.
+
+    Raises:
+        RecordBatchTooLargeError: the append is larger than a segment may be.
+        StorageError: see `roll`.
+
+    Kafka: UnifiedLog.maybeRoll (4.2)
+    """
+    config, segment = log.context.config, log.local.segments.active
+    if size > config.segment_bytes:
+        raise RecordBatchTooLargeError(
+            f"{log.context.topic_partition}: the append has {size} bytes, "
+            f"more than segment.bytes = {config.segment_bytes}"
+        )
+    reason = why_roll(segment, config, size, info.max_timestamp, info.last_offset, now)
+    if reason is None:
+        return segment
+    base_offset = info.first_offset
+    if base_offset == UNKNOWN_OFFSET:
+        base_offset = info.last_offset - _FARTHEST
+    return roll(log, base_offset, reason)
+
+
+def why_roll(
+    segment: LogSegment,
+    config: LogConfig,
+    added: int,
+    max_timestamp: int,
+    max_offset: int,
+    now: int,
+) -> str | None:
+    """Return why records must go to a new segment; None if this one can take them.
+
+    Args:
+        segment: the active one.
+        config: the topic's configuration.
+        added: size of the records in bytes.
+        max_timestamp: their largest timestamp, ms.
+        max_offset: their last offset.
+        now: ms.
+
+    Kafka: LogSegment.shouldRoll (4.2)
+    """
+    size, limit = segment.log.size, config.segment_bytes
+    if size > limit - added:
+        return f"{size} + {added} bytes are more than segment.bytes = {limit}"
+    if size > 0:
+        waited, longest = segment.time_waited_for_roll(now, max_timestamp), config.max_segment_ms
+        if waited > longest - segment.roll_jitter_ms:
+            jitter = segment.roll_jitter_ms
+            less = f" - jitter {with_hours(jitter, ' ms')}" if jitter else ""
+            return (
+                f"{with_hours(waited, ' ms')} passed since the segment's first batch, "
+                f"more than {with_hours(longest, ' ms')}{less}"
+            )
+    if segment.offset_index.is_full:
+        return f"the offset index is full with {segment.offset_index.entries} entries"
+    if segment.time_index.is_full:
+        return f"the time index is full with {segment.time_index.entries} entries"
+    if not fits(max_offset, segment.base_offset):
+        return f"offset {max_offset} is too far from base offset {segment.base_offset}"
+    return None
+
+
 def _assign_epochs(log: BaseLog, batches: Sequence[CheckedBatch]) -> None:
     epochs = log.leader_epochs
-    latest = epochs.latest
+    latest = epochs.entries[-1] if epochs.entries else None
     for batch in batches:
         if batch.magic < 2:
             if epochs.non_empty:
@@ -153,12 +231,13 @@ def _write(
     update: ProducerUpdate | None,
     segment: LogSegment,
 ) -> None:
-    log.local.append(info.last_offset, records, batches)
+    log.local.append(info.last_offset, records, batches, segment)
     log.watermarks.follow_end()
     if update is not None:
         update.apply(segment)
     log.producer_state.map_end_offset = info.last_offset + 1
-    log.watermarks.update_first_unstable()
+    if update is not None:  # nothing else begins or ends transactions
+        log.watermarks.update_first_unstable()
     if log.context.observer is not None:
         log.context.tell(
             "appended",
