@@ -31,7 +31,7 @@ from workbench.kernels.warm_up import compile_kernels
 CPU_LIMIT: Final = 10.0  # seconds of a call
 WALL_LIMIT: Final = 15.0  # seconds in which a call must have computed something
 LEAST_CPU: Final = 0.2  # seconds
-LAST_LIMIT: Final = 120.0  # seconds until the process ends itself
+LAST_LIMIT: Final = 600.0  # seconds until the process ends itself
 GROWTH_LIMIT: Final = 200 << 20  # bytes above what was in use before a call
 ADDRESSES: Final = (
     8 << 30

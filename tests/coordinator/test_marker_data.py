@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 import workbench
 from tests.cli.program import run
 from tests.coordinator.serving.house import ORDERS, PAYMENTS, House
+from tests.coordinator.writing import TIME, CoordinatorLog, transaction
 from tests.golden.cases import names, open_case
+from tests.memory import MOST, Meter
 from tests.naive import Record, batch
 from workbench.coordinator.transactions.marker_data import (
     VERDICTS,
@@ -23,6 +25,7 @@ from workbench.coordinator.transactions.marker_data import (
 )
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.inspection.listing import list_log_directories
+from workbench.layout.attributes import ZSTD
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.record.writing.builder import end_transaction_marker
 
@@ -248,3 +251,22 @@ def test_bytes_that_cannot_be_read(tmp_path: Path) -> None:
     path.write_bytes(content)
     assert _bare(root) == [("orders-0", 2, "unreadable")]
     assert not _is_finding(root)
+
+
+def test_decisions_that_list_many_partitions_are_not_kept(tmp_path: Path) -> None:
+    """A record of 20 KB is a few bytes where it is compressed and repeated."""
+    listed = [{"topic": "x", "partitionIds": list(range(5000))}]
+    state = transaction("tx", transactionStatus=2, transactionPartitions=listed)
+    records = [Record(at, TIME, *state) for at in range(400)]
+    small, large = tmp_path / "small", tmp_path / "large"
+    for root, some in ((small, records[:1]), (large, records)):
+        for name in ("__transaction_state-0", "orders-0"):
+            (root / name).mkdir(parents=True)
+        (root / "__transaction_state-0" / f"{0:020}.log").write_bytes(batch(some, ZSTD))
+        ended = CoordinatorLog(root, "orders")
+        ended.marker(1, commit=True)
+        ended.write()
+    with Meter(small) as meter:
+        cost = meter.cost("verify", large)
+    assert "marker-without-data" in cost.result
+    assert cost.grown < MOST / 2

@@ -4,7 +4,8 @@ Kafka: TransactionsCommand.AbortTransactionCommand, TransactionLog.valueToBytes,
 TransactionStateManager.loadTransactionsForTxnTopicPartition (4.2)
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from typing import Final
 
 from workbench.coordinator.repair.repair import APPEND, BROKER, MARKER, Repair
@@ -87,32 +88,47 @@ def end_transactions(
         waiting = [each for each in opened if each.transactional_id == name]
         ended |= {(name, each.where) for each in waiting}
         yield _lost_decision(state, markers, waiting)
-    decided = list(decided_states(coordinator)) if hanging else []
+    decided = _last_decided(coordinator, of_hanging) if hanging else {}
     for each in hanging:
         if (each.transactional_id, each.where) not in ended:
-            marker_before = before.get((each.where, each.transaction.producer_id))
-            yield _marker(each, marker_before, _decision(each, marker_before, decided))
+            known = (each.where, each.transaction.producer_id)
+            marker_before = before.get(known)
+            decision = _decision(each, marker_before, decided.get(known))
+            yield _marker(each, marker_before, decision)
     for state in coordinator.transactions.values():
         name = state.transactional_id
         if state.phase == "prepared" and name in known_ids and name not in lost:
             yield from _by_the_broker(state)
 
 
+def _last_decided(
+    coordinator: StoredTransactions, hanging: Collection[tuple[TopicPartition, int]]
+) -> dict[tuple[TopicPartition, int], TransactionMetadata]:
+    """Return partition and producer id → its last decided end, of transactions that hang.
+
+    The ends are without their partitions, which may be many.
+    """
+    places: dict[int, set[TopicPartition]] = {}
+    for where, producer in hanging:
+        places.setdefault(producer, set()).add(where)
+    found = {}
+    for state in decided_states(coordinator):
+        listed = state.partitions.intersection(places.get(state.producer_id, ()))
+        kept = replace(state, partitions=frozenset())
+        found.update(dict.fromkeys(((where, state.producer_id) for where in listed), kept))
+    return found
+
+
 def _decision(
-    each: OpenProducer, before: MarkerData | None, decided: Iterable[TransactionMetadata]
+    each: OpenProducer, before: MarkerData | None, found: TransactionMetadata | None
 ) -> TransactionMetadata | None:
     """Return the decided end whose marker the partition has lost; None: there is none.
 
     Args:
         each: a transaction that hangs.
         before: the producer's last marker in the partition.
-        decided: the decided ends of the coordinator's log, in log order.
+        found: the last decided end that lists the partition, of the same producer.
     """
-    found = None
-    for state in decided:
-        is_same = state.producer_id == each.transaction.producer_id
-        if is_same and each.where in state.partitions:
-            found = state
     if found is None or found.producer_epoch < each.transaction.producer_epoch:
         return None
     if before is None:

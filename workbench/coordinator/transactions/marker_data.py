@@ -54,6 +54,9 @@ VERDICTS: Final = (DATA, UNREADABLE, COMPACTED, DELETED, REPEATED, NOT_WRITTEN, 
 
 _ENDS: Final = {"PrepareCommit": True, "PrepareAbort": False}
 _BUMPS: Final = 2  # the transaction version in which each transaction has its own epoch
+_End = tuple[int, int, bool]
+"""Producer id, epoch, and whether it commits."""
+
 _FIELDS: Final = ["base_offset", "last_offset", "record_count", "producer_epoch"]
 
 
@@ -249,15 +252,34 @@ class _Walk:
         return self._decisions.judge(made)
 
 
+class _Decision(NamedTuple):
+    """What is kept of a decided end; its partitions may be many."""
+
+    transactional_id: str
+    log_partition: int
+    record_offset: int
+    client_transaction_version: int
+
+
 class _Decisions:
     """What `__transaction_state` says of transactions that were decided.
 
-    Its log is read once more, for all records instead of the newest, when it is first asked.
+    Its log is read once more, for all records instead of the newest, when it is first asked. What
+    is kept grows with the markers without data, not with what the records list.
+
+    Args:
+        coordinator: the loaded transactional ids.
+        partitions: the logs whose markers are judged.
     """
 
-    def __init__(self, coordinator: StoredTransactions) -> None:
+    def __init__(self, coordinator: StoredTransactions, partitions: Iterable[Partition]) -> None:
         self._coordinator = coordinator
+        self._partitions = partitions
         self._owners = {state.producer_id: name for name, state in coordinator.transactions.items()}
+        self._listing: dict[tuple[_End, TopicPartition], _Decision] = {}
+        self._first: dict[_End, _Decision] = {}
+        self._last: dict[_End, _Decision] = {}
+        self._is_read = False
 
     def owner(self, producer: int) -> str | None:
         """Return the transactional id that has a producer id."""
@@ -265,21 +287,22 @@ class _Decisions:
 
     def judge(self, made: MarkerData) -> tuple[str | None, str]:
         """Return the verdict about a marker without data in a log without gaps."""
-        made_by = self._prepared.get((made.producer_id, made.producer_epoch, made.is_commit), [])
+        self._read()
+        end = (made.producer_id, made.producer_epoch, made.is_commit)
         decided = "PrepareCommit" if made.is_commit else "PrepareAbort"
-        for state in made_by:
-            if made.where in state.partitions:
-                return NOT_WRITTEN, (
-                    f"{state.transactional_id!r} lists the partition ({decided} at offset "
-                    f"{state.record_offset} of {TRANSACTIONS_TOPIC}-{state.log_partition}) and "
-                    "wrote nothing to it since its previous marker"
-                )
+        listing, first = self._listing.get((end, made.where)), self._first.get(end)
+        if listing is not None:
+            return NOT_WRITTEN, (
+                f"{listing.transactional_id!r} lists the partition ({decided} at offset "
+                f"{listing.record_offset} of {TRANSACTIONS_TOPIC}-{listing.log_partition}) and "
+                "wrote nothing to it since its previous marker"
+            )
         is_whole = self._is_whole
-        if made_by and (is_whole or made_by[0].client_transaction_version >= _BUMPS):
-            state = made_by[-1]
+        if first is not None and (is_whole or first.client_transaction_version >= _BUMPS):
+            last = self._last[end]
             return MISSING, (
-                f"{decided} of {state.transactional_id!r} at offset {state.record_offset} of "
-                f"{TRANSACTIONS_TOPIC}-{state.log_partition} does not list the partition"
+                f"{decided} of {last.transactional_id!r} at offset {last.record_offset} of "
+                f"{TRANSACTIONS_TOPIC}-{last.log_partition} does not list the partition"
             )
         if is_whole:
             return MISSING, (
@@ -290,14 +313,32 @@ class _Decisions:
             "partition that was added but not written to has such a marker"
         )
 
-    @cached_property
-    def _prepared(self) -> dict[tuple[int, int, bool], list[TransactionMetadata]]:
-        """Each decided end that is still in the log, by producer id, epoch and type of marker."""
-        found: dict[tuple[int, int, bool], list[TransactionMetadata]] = {}
+    def _read(self) -> None:
+        """Read each decided end that is still in the log, and that a marker without data needs."""
+        if self._is_read:
+            return
+        self._is_read = True
+        wanted: dict[tuple[int, int], set[TopicPartition]] = {}
+        for partition in self._partitions:
+            where = TopicPartition(partition.topic, partition.partition)
+            with suppress(OSError):
+                for producer in _without_data(partition):
+                    wanted.setdefault(producer, set()).add(where)
         for state in decided_states(self._coordinator):
-            key = (state.producer_id, state.producer_epoch, _ENDS[state.state])
-            found.setdefault(key, []).append(state)
-        return found
+            places = wanted.get((state.producer_id, state.producer_epoch))
+            if places is None:
+                continue
+            end = (state.producer_id, state.producer_epoch, _ENDS[state.state])
+            decision = _Decision(
+                state.transactional_id,
+                state.log_partition,
+                state.record_offset,
+                state.client_transaction_version,
+            )
+            self._first.setdefault(end, decision)
+            self._last[end] = decision
+            for where in places.intersection(state.partitions):
+                self._listing.setdefault((end, where), decision)
 
     @cached_property
     def _is_whole(self) -> bool:
@@ -403,8 +444,9 @@ def marker_data(
         coordinator: the loaded transactional ids.
         partitions: the partitions whose logs are read.
     """
-    decisions = _Decisions(coordinator)
-    for partition in partitions:
+    chosen = [*partitions]
+    decisions = _Decisions(coordinator, chosen)
+    for partition in chosen:
         if partition.topic != TRANSACTIONS_TOPIC:
             walk = _Walk(partition, decisions)
             for segment in partition.segments:
@@ -413,6 +455,15 @@ def marker_data(
 
 def _lacks_data(partition: Partition) -> bool:
     """Return whether a marker has no data before it; from the batch headers alone, so it is fast.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    return any(True for _ in _without_data(partition))
+
+
+def _without_data(partition: Partition) -> Iterator[tuple[int, int]]:
+    """Yield producer id and epoch of the markers that have no data before them, by the headers.
 
     Raises:
         OSError: a file cannot be read.
@@ -429,14 +480,13 @@ def _lacks_data(partition: Partition) -> bool:
             is_first = np.ones(len(chosen), np.bool_)
             is_first[1:] = producers[1:] != producers[:-1]
             is_last = np.append(is_first[1:], np.True_)
-            follows_marker = np.append(np.False_, is_control[:-1]) & ~is_first
-            if np.any(is_control & follows_marker):
-                return True
-            if not waiting.issuperset(producers[is_control & is_first].tolist()):
-                return True
+            lacks = is_control & np.append(np.False_, is_control[:-1]) & ~is_first
+            begins = np.flatnonzero(is_control & is_first)
+            lacks[begins] = [each not in waiting for each in producers[begins].tolist()]
+            for row in chosen[lacks]:
+                yield int(row["producer_id"]), int(row["producer_epoch"])
             waiting.update(producers[is_last & ~is_control].tolist())
             waiting.difference_update(producers[is_last & is_control].tolist())
-    return False
 
 
 def markers_without_data(
