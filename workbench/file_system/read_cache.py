@@ -8,11 +8,11 @@ of one mount together keep at most 64 MiB.
 import os
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final
 
+from workbench.file_system.kept import Kept
 from workbench.file_system.mounts import RemoteEntry, RemoteFile, RemoteFiles
 
 LARGE: Final = 8 << 20  # bytes of a request of a reader that goes through a file
@@ -53,13 +53,13 @@ class CachedFiles:
 
     Attributes:
         files: the file system.
+        blocks: what was read.
     """
 
     def __init__(self, files: RemoteFiles) -> None:
         self.files = files
-        self._known: OrderedDict[str, _Known] = OrderedDict()
-        self._blocks: OrderedDict[_Key, bytes] = OrderedDict()
-        self._kept = 0
+        self._known: Kept[str, _Known] = Kept(_HANDLES)
+        self.blocks: Final[Kept[_Key, bytes]] = Kept(_KEPT, len)
         self._lock = threading.Lock()
         self._fetchers: tuple[int, ThreadPoolExecutor] | None = None  # and whose process's
 
@@ -80,8 +80,7 @@ class CachedFiles:
 
     def forget(self) -> None:
         """Ask for the version of every file again when it is opened next."""
-        with self._lock:
-            self._known.clear()
+        self._known.clear()
 
     def open(self, path: str) -> "CachedFile":
         """Open a file.
@@ -89,15 +88,10 @@ class CachedFiles:
         Raises:
             OSError: it cannot be opened.
         """
-        with self._lock:
-            known = self._known.get(path)
+        known = self._known.get(path)
         if known is None or time.monotonic() - known.opened > _FRESH:
             known = _Known(self.files.open(path))
-            with self._lock:
-                self._known[path] = known
-                self._known.move_to_end(path)
-                while len(self._known) > _HANDLES:
-                    self._known.popitem(last=False)
+            self._known.put(path, known)
         return CachedFile(self, path, known)
 
     def block(self, key: _Key, file: RemoteFile) -> bytes:
@@ -106,11 +100,11 @@ class CachedFiles:
         Raises:
             OSError: they cannot be read.
         """
-        found = self.kept(key)
+        found = self.blocks.get(key)
         if found is None:
             *_, position, size = key
             found = file.read_at(size, position)
-            self._keep(key, found)
+            self.blocks.put(key, found)
         return found
 
     def ahead(self, key: _Key, file: RemoteFile) -> Future[bytes]:
@@ -120,23 +114,6 @@ class CachedFiles:
                 pool = ThreadPoolExecutor(4, thread_name_prefix="fetch-ahead")
                 self._fetchers = os.getpid(), pool
             return self._fetchers[1].submit(self.block, key, file)
-
-    def kept(self, key: _Key) -> bytes | None:
-        """Return some bytes of a file if they are kept."""
-        with self._lock:
-            found = self._blocks.get(key)
-            if found is not None:
-                self._blocks.move_to_end(key)
-        return found
-
-    def _keep(self, key: _Key, data: bytes) -> None:
-        with self._lock:
-            before = self._blocks.pop(key, b"")
-            self._blocks[key] = data
-            self._kept += len(data) - len(before)
-            while self._kept > _KEPT:
-                _, dropped = self._blocks.popitem(last=False)
-                self._kept -= len(dropped)
 
 
 class CachedFile:
@@ -191,7 +168,7 @@ class CachedFile:
         """Yield the bytes [position, end) in parts of blocks; ends early if the file is shorter."""
         while position < end:
             start = position - position % LARGE
-            data = self._files.kept(self._key(start, LARGE))
+            data = self._files.blocks.get(self._key(start, LARGE))
             if data is None and goes_on:
                 data = self._large(start)
             elif data is None:
@@ -214,7 +191,7 @@ class CachedFile:
         behind = start + LARGE
         key = self._key(behind, LARGE)
         goes_on = start in {0, self._large_at + LARGE}
-        if goes_on and behind < self._known.size and self._files.kept(key) is None:
+        if goes_on and behind < self._known.size and self._files.blocks.get(key) is None:
             self._ahead = behind, self._files.ahead(key, self._known.file)
         self._large_at = start
         return data

@@ -1,16 +1,16 @@
 """Prepare a Python worker of Spark once, whatever it reads or writes."""
 
 import gc
-from collections import deque
 from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
 from pyspark import TaskContext
 
+from workbench.file_system.kept import Kept
 from workbench.file_system.mounts import Files, MountedFiles
 
-_OPEN: Final[deque[MountedFiles]] = deque(maxlen=4)
+_OPEN: Final[Kept[MountedFiles, None]] = Kept(4)
 
 
 @cache
@@ -32,8 +32,5 @@ def keep_open(files: Iterable[Files]) -> None:
     It comes with each task. Kept are the four of which something was read last.
     """
     for each in dict.fromkeys(files):
-        if not isinstance(each, MountedFiles):
-            continue
-        if each in _OPEN:
-            _OPEN.remove(each)
-        _OPEN.append(each)
+        if isinstance(each, MountedFiles):
+            _OPEN.put(each, None)

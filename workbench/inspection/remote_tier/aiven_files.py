@@ -8,12 +8,11 @@ for the next read.
 Aiven: FetchChunkEnumeration, DefaultChunkManager (1.2)
 """
 
-import threading
-from collections import OrderedDict
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from workbench.errors import CorruptFileError, RemoteStorageError
+from workbench.file_system.kept import Kept
 from workbench.file_system.mounts import THIS_MACHINE, Files, MountedFiles, RemoteEntry, with_mount
 from workbench.file_system.source import FileSource
 from workbench.files.names import FileKind
@@ -27,8 +26,6 @@ from workbench.inspection.remote_tier.aiven_manifest import (
 )
 from workbench.record.codecs import zstd_frame
 from workbench.record.reading.arena import Arena, DecompressionError
-
-T = TypeVar("T")
 
 MOST_CHUNK_BYTES: Final = 32 << 20
 """A larger chunk, or index, is not read: the plugin's default is 4 MiB."""
@@ -79,9 +76,8 @@ class AivenFiles:
         self._keys = keys
         self.stored_by = stored_by
         self.prefix = mount_prefix(tier, keys)
-        self._ciphers: OrderedDict[str, Cipher] = OrderedDict()
-        self._manifests: OrderedDict[str, Manifest] = OrderedDict()
-        self._lock = threading.Lock()
+        self._ciphers: Kept[str, Cipher] = Kept(_CIPHERS)
+        self._manifests: Kept[str, Manifest] = Kept(_MANIFESTS)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Leave out what was read: another process reads it again."""
@@ -115,7 +111,7 @@ class AivenFiles:
         Raises:
             OSError: it cannot be read, or is damaged.
         """
-        found = _kept(self._lock, self._manifests, stem)
+        found = self._manifests.get(stem)
         if found is None:
             path = f"{stem}{tier_names.MANIFEST}"
             with FileSource(path, self.stored_by) as source:
@@ -124,7 +120,7 @@ class AivenFiles:
                 found = parse_manifest(data)
             except CorruptFileError as error:
                 raise RemoteStorageError(path, error.problem) from None
-            _keep(self._lock, self._manifests, stem, found, _MANIFESTS)
+            self._manifests.put(stem, found)
         return found
 
     def _path(self, stored: str) -> str:
@@ -139,13 +135,13 @@ class AivenFiles:
         manifest = self.manifest(stem)
         if manifest.encryption is None:
             return manifest, None
-        cipher = _kept(self._lock, self._ciphers, stem)
+        cipher = self._ciphers.get(stem)
         if cipher is None:
             try:
                 cipher = self._keys.cipher(manifest.encryption)
             except CorruptFileError as error:
                 raise RemoteStorageError(f"{stem}{tier_names.MANIFEST}", error.problem) from None
-            _keep(self._lock, self._ciphers, stem, cipher, _CIPHERS)
+            self._ciphers.put(stem, cipher)
         return manifest, cipher
 
     def open(self, path: str) -> "ChunkedFile | BytesFile":
@@ -209,22 +205,6 @@ class AivenFiles:
     def tree(self, path: str) -> dict[str, list[RemoteEntry]]:
         """Folders are listed as they are stored, not here."""
         raise FileNotFoundError(path)
-
-
-def _kept(lock: threading.Lock, kept: "OrderedDict[str, T]", name: str) -> T | None:
-    with lock:
-        if name in kept:
-            kept.move_to_end(name)
-        return kept.get(name)
-
-
-def _keep(
-    lock: threading.Lock, kept: "OrderedDict[str, T]", name: str, value: T, most: int
-) -> None:
-    with lock:
-        kept[name] = value
-        while len(kept) > most:
-            kept.popitem(last=False)
 
 
 class BytesFile:

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from workbench.comparison.ahead import Replicas
 from workbench.config.internal_topics import HIDDEN_TOPICS
 from workbench.errors import CorruptRecordError, OffsetOutOfRangeError
+from workbench.file_system.kept import Kept
 from workbench.file_system.mounts import THIS_MACHINE, Files
 from workbench.files.names import TopicPartition
 from workbench.inspection.findings import Finding
@@ -36,8 +37,7 @@ from workbench.spark_source.tasks.committed import stable_end
 
 _SMALLEST_RANGE: Final = 512  # bytes, whatever maxPartitionBytes says
 
-_CHOSEN: Final[dict[object, str]] = {}  # paths of replicas that are ahead, by the state of all
-_MOST_CHOSEN: Final = 10_000
+_CHOSEN: Final[Kept[object, str]] = Kept(10_000)  # paths of replicas ahead, by the state of all
 
 Task = tuple[SegmentRead, ...]
 
@@ -115,8 +115,6 @@ class Plan:
         if len(found) == len(self.replicas):
             return self.replicas
         several = Replicas(self.listing, _warn_of_choice)
-        if len(_CHOSEN) > _MOST_CHOSEN:
-            _CHOSEN.clear()
         ahead = []
         for name, copies in found.items():
             if len(copies) > 1 and len(several.of(name)) < len(copies):
@@ -126,9 +124,11 @@ class Plan:
                 )
             if len(copies) > 1:
                 state = tuple((each.path, _state(each)) for each in copies)
-                if state not in _CHOSEN:  # a stream asks for each micro-batch
-                    _CHOSEN[state] = several.choose(name).path
-                copies = [each for each in copies if each.path == _CHOSEN[state]]  # noqa: PLW2901
+                chosen = _CHOSEN.get(state)  # a stream asks for each micro-batch
+                if chosen is None:
+                    chosen = several.choose(name).path
+                    _CHOSEN.put(state, chosen)
+                copies = [each for each in copies if each.path == chosen]  # noqa: PLW2901
             ahead.append(copies[0])
         return ahead
 
