@@ -91,7 +91,7 @@ class _Folder:
     def _on_disk(self, name: str) -> "_Folder | Overlay | None":
         if self.base is None:
             return None
-        path = name if is_uri(name) else os.path.join(self.base, name)
+        path = name if "://" in name else os.path.join(self.base, name)
         files = self.fs.at(path)
         if files is not None:
             return self._mounted(path, name, files)

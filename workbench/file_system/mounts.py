@@ -102,7 +102,7 @@ class Files:
         Raises:
             FileNotFoundError: the path is a URI, and nothing was opened there.
         """
-        if is_uri(path):
+        if "://" in path:
             raise FileNotFoundError(f"{path}: no file system is opened for this prefix")
         return None
 

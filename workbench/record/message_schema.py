@@ -374,7 +374,8 @@ class MessageReader:
             self.check_nullable(field, at)
             return None, at
         # An element takes a byte or more, so a count that cannot be right reserves nothing.
-        self.end(at, count, f"{field.name}, an array")
+        if count > self.size - at:
+            self.end(at, count, f"{field.name}, an array")
         self.items_left -= count
         if self.items_left < 0:
             raise CorruptRecordError(None, at, f"{field.name} has {count} elements too many")

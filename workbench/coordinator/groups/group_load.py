@@ -221,7 +221,7 @@ class GroupReplay:
         try:
             keys = {
                 key: self._commits.keys.get(key) or self._commits.key(key or b"")
-                for key in dict.fromkeys(each.key for each in commits)
+                for key in dict.fromkeys([each.key for each in commits])
             }
         except CorruptRecordError:
             self._take_each(chunk, first, end)

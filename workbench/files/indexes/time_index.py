@@ -180,7 +180,8 @@ class WritableTimeIndex(EntryFile[TimestampOffset]):
 
         Kafka: TimeIndex.lastEntry (4.2)
         """
-        self._open()
+        if self._file_size < 0:
+            self._open()
         return self._last
 
     def maybe_append(self, timestamp: int, offset: int, *, skip_full_check: bool = False) -> None:

@@ -66,7 +66,7 @@ def finish_replacements(context: LogContext) -> list[str]:
     Kafka: LogLoader.load, removeTempFilesAndCollectSwapFiles (4.2)
     """
     names = file_names(context)
-    if not any(name.endswith((DELETED, CLEANED, SWAP)) for name in names):
+    if not [name for name in names if name.endswith((DELETED, CLEANED, SWAP))]:
         return names
     swaps = _remove_temporary_files(context, names)
     if swaps and context.rules.swaps is SwapRule.RENAME_ALL:

@@ -3,6 +3,7 @@
 Kafka: LogSegment (4.2)
 """
 
+import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Final
@@ -15,7 +16,7 @@ from workbench.files.file_records import FileRecords, LogOffsetPosition, Timesta
 from workbench.files.indexes.offset_index import WritableOffsetIndex
 from workbench.files.indexes.time_index import TimestampOffset, WritableTimeIndex
 from workbench.files.indexes.transaction_index import AbortedTransaction, WritableTransactionIndex
-from workbench.files.names import CLEANED, DELETED, SEGMENT_KINDS, FileKind, file_name
+from workbench.files.names import CLEANED, DELETED, SEGMENT_KINDS, file_name
 from workbench.log.context import LogContext
 from workbench.log.fetch import FetchData, LogOffsetMetadata
 from workbench.log.producers.producer import CompletedTransaction
@@ -105,21 +106,23 @@ class LogSegment:
         """
         fs, config = context.fs, context.config
 
-        def path(kind: FileKind) -> str:
-            return context.path(file_name(kind, base_offset, suffix))
-
-        for kind in SEGMENT_KINDS if is_new else ():
-            if fs.exists(path(kind)):
-                fs.remove(path(kind))
+        paths = [
+            os.path.join(context.directory, file_name(kind, base_offset, suffix))
+            for kind in SEGMENT_KINDS
+        ]
+        for path in paths if is_new else ():
+            if fs.exists(path):
+                fs.remove(path)
+        log_path, index_path, time_path, transactions_path = paths
         preallocate = 0 if file_exists else config.init_file_size
-        log = FileRecords.open(fs, path("log"), exists=file_exists, preallocate_size=preallocate)
+        log = FileRecords.open(fs, log_path, exists=file_exists, preallocate_size=preallocate)
         log.skips_bad_tail = context.rules.skips_bad_tail
         log.searches_last_offsets = context.rules.searches_last_offsets
         size = config.segment_index_bytes
         indexes = (
-            WritableOffsetIndex(fs, path("index"), base_offset, size),
-            WritableTimeIndex(fs, path("timeindex"), base_offset, size),
-            WritableTransactionIndex(fs, path("txnindex"), base_offset),
+            WritableOffsetIndex(fs, index_path, base_offset, size),
+            WritableTimeIndex(fs, time_path, base_offset, size),
+            WritableTransactionIndex(fs, transactions_path, base_offset),
         )
         return cls(context, base_offset, log, indexes)
 
