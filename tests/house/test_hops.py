@@ -12,9 +12,9 @@ CAPS = {
     "read": Route(29, 16, 20, 9),
     "commit of an offset": Route(105, 32, 57, 15),
     "fetch of an offset": Route(17, 5, 6, 6),
-    "verify": Route(68_000, 108, 26_000, 30),
-    "predict": Route(41_000, 122, 20_000, 32),
-    "what_if": Route(68_000, 131, 33_000, 28),
+    "verify": Route(65_000, 108, 26_000, 30),
+    "predict": Route(39_000, 122, 19_000, 32),
+    "what_if": Route(62_000, 131, 31_000, 28),
 }
 
 
