@@ -1,5 +1,7 @@
 """The offset manager: the group coordinator of somebody who has offsets to commit, and no members.
 
+    from workbench.log_manager.manager import LogManager
+
     with LogManager(["data"]) as manager, OffsetManager(manager) as offsets:
         offsets.commit("billing", {"orders-0": 42})
         assert offsets.fetch("billing", ["orders-0"])["orders-0"].offset == 42
