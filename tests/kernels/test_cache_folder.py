@@ -3,16 +3,18 @@
 import grp
 import os
 import pwd
+import shutil
 import stat
 import subprocess
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from workbench.kernels.cache_folder import UnsafeCacheWarning, safe_folder
+from workbench.kernels.cache_folder import UnsafeCacheWarning, is_lasting, safe_folder
 
 NAME = "kafka-log-workbench/kernels-0123"
 SOMEBODY = 65534
@@ -38,6 +40,14 @@ def refused(cache: Path) -> str:
     assert mode(found) == 0o700
     assert found.stat().st_uid == os.geteuid()
     return str(caught[0].message)
+
+
+def refused_folder(cache: Path) -> str:
+    """Return the private folder that is used instead, with a warning."""
+    with pytest.warns(UnsafeCacheWarning):
+        found = safe_folder(cache, NAME)
+    assert mode(found) == 0o700
+    return str(found)
 
 
 def test_a_folder_is_made_for_its_user_alone_and_used_again(cache: Path) -> None:
@@ -112,9 +122,51 @@ def test_a_link_is_judged_by_what_it_leads_to(cache: Path, tmp_path: Path) -> No
     assert "with mode 0777" in refused(cache)
 
 
-def test_where_no_folder_can_be_made_a_temporary_one_is_used(cache: Path) -> None:
-    (cache / "kafka-log-workbench").write_text("a file")
-    assert "kafka-log-workbench" in refused(cache)
+@pytest.fixture(name="temporary")
+def temporary_(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for temporary files, as /tmp, and no cache: as in a container of YARN."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    folder.chmod(0o1777)
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    (tmp_path / ".cache" / "kafka-log-workbench").write_text("a file")
+    return folder
+
+
+def test_where_the_cache_cannot_be_written_to_processes_share_a_temporary_folder(
+    cache: Path, temporary: Path
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        folder = safe_folder(cache, NAME)
+        assert safe_folder(cache, NAME) == folder
+    assert folder.is_relative_to(temporary)
+    assert is_lasting(folder)
+    assert mode(temporary / folder.relative_to(temporary).parts[0]) == 0o700
+
+
+@pytest.mark.parametrize("planted", ["open", "link", "file"])
+def test_a_temporary_folder_that_others_prepared_is_refused(
+    planted: str, cache: Path, temporary: Path, tmp_path: Path
+) -> None:
+    root = temporary / safe_folder(cache, NAME).relative_to(temporary).parts[0]
+    shutil.rmtree(root)
+    if planted == "open":
+        root.mkdir(mode=0o777)
+        root.chmod(0o777)
+    elif planted == "link":
+        (tmp_path / "theirs").mkdir(mode=0o700)
+        root.symlink_to(tmp_path / "theirs")
+    else:
+        root.write_text("")
+    assert not is_lasting(Path(refused_folder(cache)))
+
+
+def test_a_temporary_folder_whose_name_others_can_take_is_refused(
+    cache: Path, temporary: Path
+) -> None:
+    temporary.chmod(0o777)  # without the sticky bit
+    assert not is_lasting(Path(refused_folder(cache)))
 
 
 def test_kernels_work_without_loading_from_a_folder_of_others(tmp_path: Path) -> None:

@@ -132,11 +132,13 @@ def _kernels() -> DoctorCheck:
     import tempfile
 
     from workbench.file_system.source import FileSource
+    from workbench.kernels import background
     from workbench.kernels.cache_folder import kernel_folder
-    from workbench.kernels.dispatch import is_compiled
     from workbench.record.reading.reader import RecordReader
 
     numba = _version("numba")
+    if is_ready := background.is_ready():
+        background.do_not_wait()
     start = time.monotonic()
     with tempfile.NamedTemporaryFile(delete=False) as file:
         file.write(_sample_log())
@@ -158,7 +160,7 @@ def _kernels() -> DoctorCheck:
         advice = "unset KAFKA_WORKBENCH_KERNELS"
         return DoctorCheck("compiled code", "warning", "plain Python was requested: slow", advice)
     found = f"numba {numba}, first batch after {seconds:.1f} s, kept in {kernel_folder()}"
-    if not is_compiled():
+    if not is_ready:
         found = f"numba {numba}, compiling in the background to {kernel_folder()}"
         advice = "until then reading is slower; kafka-workbench doctor --warm waits for it"
         return DoctorCheck("compiled code", "ok", found, advice)

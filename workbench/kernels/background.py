@@ -4,6 +4,10 @@ The first process that needs a kernel starts a child that compiles all of them, 
 a minute; until then every process uses the plain twins, which read a few megabytes in a second or
 two. The child holds a lock on a file in the cache folder, so that there is one. It goes on when the
 process that started it ends, at low priority; the next process then finds the kernels ready.
+
+Loading compiled kernels takes nearly a second, more than the twins take for a few records. So a
+process begins with the twins, and loads the kernels once the twins have had a share of that time,
+or a call brings them much at once.
 """
 
 import os
@@ -11,10 +15,11 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from workbench.kernels.cache_folder import kernel_folder, ready_mark, user_cache
+from workbench.kernels.cache_folder import is_lasting, kernel_folder, ready_mark
 
 try:
     import fcntl
@@ -25,6 +30,8 @@ else:
 
 _LOOK_EVERY_S: Final = 0.2
 _LOCK: Final = "compiling.lock"
+_TWINS_S: Final = 0.25  # CPU time that twins take before kernels are loaded
+_MUCH: Final = 1 << 20  # bytes that one call reads; the others are room for results
 
 
 class _Waiting:
@@ -35,6 +42,7 @@ class _Waiting:
         self.is_over = False
         self.next_look = 0.0
         self.child: subprocess.Popen[bytes] | None = None
+        self.twins_s = 0.0
 
 
 _WAITING: Final = _Waiting()
@@ -60,12 +68,33 @@ def is_ready() -> bool:
 def do_not_wait() -> None:
     """Let this process compile what it needs, itself."""
     _WAITING.is_over = True
+    _WAITING.twins_s = _TWINS_S
+
+
+def is_worth_loading() -> bool:
+    """Return whether the twins have had their share of time in this process."""
+    return _WAITING.twins_s >= _TWINS_S
+
+
+def counted(twin: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a twin whose calls count towards `is_worth_loading`."""
+
+    def call(*arguments: Any) -> Any:
+        if getattr(arguments[0], "nbytes", 0) > _MUCH:
+            _WAITING.twins_s = _TWINS_S  # this call is the last one, or the next
+        start = time.thread_time()
+        try:
+            return twin(*arguments)
+        finally:
+            _WAITING.twins_s += time.thread_time() - start
+
+    return call
 
 
 def _look(waiting: _Waiting) -> bool:
     if not HAS_LOCKS or not sys.executable or ready_mark().exists():
         return True
-    if not kernel_folder().is_relative_to(user_cache()):  # a temporary one: nobody can use it later
+    if not is_lasting(kernel_folder()):  # nobody can use it later
         return True
     if waiting.child is not None and waiting.child.poll() is not None:
         return True  # ready meanwhile, or it failed: the first use shows why

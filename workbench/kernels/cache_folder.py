@@ -29,6 +29,7 @@ class UnsafeCacheWarning(UserWarning):
     """Compiled kernels are not stored: others can write to the folder for them."""
 
 
+_AROUND: Final = frozenset({"background.py", "cache_folder.py", "dispatch.py", "warm_up.py"})
 KERNELS: Final = os.environ.get("KAFKA_WORKBENCH_KERNELS", "")
 """What the user asks for: "plain", "compiled" (wait until they are), "checked", or ""."""
 
@@ -58,11 +59,15 @@ def _processor() -> bytes:
 
 
 def _source_hash() -> str:
-    """Return a hash of every source file that a kernel may inline: this folder and the layouts."""
+    """Return a hash of every source file that a kernel may inline: this folder and the layouts.
+
+    Those that choose and start kernels are in no machine code.
+    """
     here = Path(__file__).parent
     digest = hashlib.sha256()
     for source in sorted([*here.rglob("*.py"), *(here.parent / "layout").glob("*.py")]):
-        digest.update(source.read_bytes())
+        if source.name not in _AROUND:
+            digest.update(source.read_bytes())
     return digest.hexdigest()[:16]
 
 
@@ -77,10 +82,45 @@ def user_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
 
 
-def safe_folder(cache: Path, name: str) -> Path:
-    """Return a folder below a user's cache, created if needed, or a temporary one with a warning.
+def is_lasting(folder: Path) -> bool:
+    """Return whether a folder that `safe_folder` gave stays when the process ends."""
+    return folder.is_relative_to(user_cache()) or folder.is_relative_to(_shared_root())
 
-    A temporary folder is removed when the process ends.
+
+def _shared_root() -> Path:
+    """Return this user's folder among the temporary files."""
+    number = os.getuid() if hasattr(os, "getuid") else 0
+    return Path(tempfile.gettempdir()) / f"kafka-log-workbench-of-{number}"
+
+
+def _shared(name: str) -> Path | None:
+    """Return a folder among the temporary files that this user's processes share; None: not safe.
+
+    For a container without a home that can be written to, such as a Spark executor's.
+    """
+    root = _shared_root()
+    try:
+        above = root.parent.stat()
+        root.mkdir(mode=_OURS_ALONE, exist_ok=True)
+        found = root.lstat()  # somebody else could have made it, or a link of its name
+        is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+        if not is_ours or stat.S_IMODE(found.st_mode) != _OURS_ALONE:
+            return None
+        if _others_write(above) and not above.st_mode & stat.S_ISVTX:
+            return None  # anybody can put another folder in its place
+        folder = root / name
+        folder.mkdir(mode=_OURS_ALONE, parents=True, exist_ok=True)
+    except (OSError, AttributeError):  # on Windows, users have no numbers
+        return None
+    return folder
+
+
+def safe_folder(cache: Path, name: str) -> Path:
+    """Return a folder below a user's cache, created if needed; or else a temporary one.
+
+    Where the cache cannot be written to, the user's processes share a temporary folder. Where
+    others can write to the cache, there is a warning, and a folder that is removed when the process
+    ends.
 
     Args:
         cache: the user's cache folder.
@@ -96,6 +136,8 @@ def safe_folder(cache: Path, name: str) -> Path:
         problem = _problem(cache, folder)
     except OSError as error:
         problem = str(error)
+        if (shared := _shared(name)) is not None:
+            return shared
     if problem is None:
         return folder
     warnings.warn(

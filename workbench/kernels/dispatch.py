@@ -61,7 +61,9 @@ _MODULES: Final = {
 
 def is_compiled() -> bool:
     """Return whether the kernels in use are the compiled ones; once they are, they stay."""
-    return COMPILED and (KERNELS in {"compiled", "checked"} or background.is_ready())
+    if not COMPILED or KERNELS in {"compiled", "checked"}:
+        return COMPILED
+    return background.is_ready() and background.is_worth_loading()
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
@@ -77,6 +79,7 @@ def __getattr__(name: str) -> Callable[..., Any]:
     room = "workbench.kernels" if COMPILED and is_final else "workbench.kernels.plain"
     module = importlib.import_module(f"{room}.{_MODULES[name]}")
     function: Callable[..., Any] = getattr(module, name)
-    if is_final:
-        globals()[name] = function  # later accesses do not call this function
+    if not is_final:
+        return background.counted(function)
+    globals()[name] = function  # later accesses do not call this function
     return function
