@@ -28,7 +28,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-long test-quick coverage campaign test-spark-versions check fix bench notebooks docs screenshots map messages env lock upgrade system clean
+.PHONY: help lab test test-long test-quick coverage campaign test-spark-versions check fix bench notebooks docs screenshots map messages env lock upgrade system wheel clean
 
 help: ## show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-19s %s\n", $$1, $$2}' Makefile
@@ -106,6 +106,9 @@ upgrade: ## write requirements.lock with the newest versions that pyproject.toml
 
 system: ## install what tests need besides Python: Chromium, a JDK, Maven, node, kcat, zsh
 	@$(PYTHON) .ci/system_packages.py
+
+wheel: ## build the wheel, and check it in fresh environments of every Python here: [EXTRAS="core pandas"]
+	@$(PYTHON) .ci/wheel.py $(EXTRAS)
 
 clean: ## remove everything that make created, including the environment
 	rm -rf .venv build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

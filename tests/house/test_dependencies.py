@@ -122,6 +122,19 @@ def test_environment_yml_asks_for_the_packages_of_pyproject() -> None:
         assert Requirement(name + conda[name]).specifier == specifier, name
 
 
+def test_the_recipe_for_conda_asks_for_the_packages_of_the_base() -> None:
+    text = (
+        (ROOT / ".conda" / "meta.yaml").read_text().partition("  run:\n")[2].partition("test:")[0]
+    )
+    asked = dict(re.findall(r"^    - ([a-z0-9-]+) (.*)$", text, re.MULTILINE))
+    assert asked.pop("python") == conda_packages()["python"]
+    wanted = {
+        NAMES_IN_CONDA.get(each.name, each.name): each.specifier
+        for each in map(Requirement, PROJECT["project"]["dependencies"])
+    }
+    assert {name: Requirement(name + found).specifier for name, found in asked.items()} == wanted
+
+
 def test_environment_yml_asks_for_a_python_that_pyproject_allows() -> None:
     oldest, newest = re.fullmatch(r">=(.+),<(.+)", conda_packages()["python"]).groups()  # type: ignore[union-attr]
     assert PROJECT["project"]["requires-python"] == f">={oldest}"
