@@ -31,9 +31,11 @@ from tests.ports import free_ports
 CACHE = Path(
     os.environ.get("KAFKA_BROKER_CACHE", Path.home() / ".cache" / "kafka-log-workbench" / "java")
 )
-JVM_OPTIONS = (
+SHORT_LIVED = (  # brokers here live for seconds: compile fast, not well
     "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",  # brokers here live for seconds: compile fast, not well
+    "-XX:TieredStopAtLevel=1",
+)
+JVM_OPTIONS = (
     "--add-opens=java.base/java.lang=ALL-UNNAMED",
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
     "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
@@ -155,6 +157,7 @@ def java_command(
     heap: str = "512m",
     classes: Path | None = None,
     also: str = "",
+    flags: Sequence[str] = SHORT_LIVED,
 ) -> list[str]:
     """Return the command that runs a class of a Kafka version.
 
@@ -165,6 +168,7 @@ def java_command(
         heap: the JVM's.
         classes: the folder of compiled classes.
         also: a class path beside that of the version.
+        flags: those of the JVM that decide how it compiles and collects.
     """
     log4j = CACHE / "log4j.properties"
     if not log4j.exists():
@@ -173,7 +177,7 @@ def java_command(
     parts = [str(classes or ""), class_path(version), also]
     path = os.pathsep.join(filter(None, parts))
     settings = (f"-Xmx{heap}", f"-Dlog4j.configuration={log4j.as_uri()}")
-    return ["java", *JVM_OPTIONS, *settings, "-cp", path, main_class, *arguments]
+    return ["java", *flags, *JVM_OPTIONS, *settings, "-cp", path, main_class, *arguments]
 
 
 def run_java(
@@ -249,6 +253,7 @@ class Broker:
         settings: server.properties by their dotted names, over the defaults chosen here; also
             ``log.dirs``.
         heap: that of the broker's JVM.
+        flags: see `java_command`.
     """
 
     def __init__(
@@ -258,11 +263,13 @@ class Broker:
         settings: dict[str, str] | None = None,
         *,
         heap: str = "512m",
+        flags: Sequence[str] = SHORT_LIVED,
     ) -> None:
         self.version = version
         self.folder = folder
         self.settings = dict(settings or {})
         self.heap = heap
+        self.flags = flags
         self.log = folder / "server.log"
         self.data = folder / "data"
         folder.mkdir(parents=True, exist_ok=True)
@@ -316,7 +323,7 @@ class Broker:
             if self._was_killed:  # ZooKeeper has to forget the dead broker's session first
                 time.sleep(ZOOKEEPER_SESSION_SECONDS + 2)
         self._was_killed = False
-        self._process = self._launch("kafka.Kafka", properties, self.heap)
+        self._process = self._launch("kafka.Kafka", properties, self.heap, self.flags)
         started = re.compile(rb"Kafka Server started|started \(kafka\.server\.Kafka")
         deadline = time.monotonic() + START_SECONDS
         while not started.search(self.log.read_bytes()[seen:]):
@@ -355,10 +362,14 @@ class Broker:
                 written.replace(written.with_suffix(""))
         self._archives.clear()
 
-    def _launch(self, main_class: str, argument: Path, heap: str) -> subprocess.Popen[bytes]:
+    def _launch(
+        self, main_class: str, argument: Path, heap: str, flags: Sequence[str] = SHORT_LIVED
+    ) -> subprocess.Popen[bytes]:
         """Start a class. What it loads the first time is kept, which halves its later starts."""
-        java, *options = java_command(self.version, main_class, str(argument), heap=heap)
-        archive = CACHE / self.version / f"{main_class}-{java_home().name}.jsa"
+        command = java_command(self.version, main_class, str(argument), heap=heap, flags=flags)
+        java, *options = command
+        kind = "" if flags is SHORT_LIVED else "-warm"
+        archive = CACHE / self.version / f"{main_class}-{java_home().name}{kind}.jsa"
         if archive.exists():
             shared = f"-XX:SharedArchiveFile={archive}"
         else:

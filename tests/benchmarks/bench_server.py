@@ -35,7 +35,7 @@ FETCHED: Final = 256 << 20  # bytes that the fetches of one size get, or `FETCHE
 FETCHES: Final = 2000
 CONSUMERS: Final = 200
 VERSION: Final = 11  # of Fetch
-_RECORDS_AT: Final = 66 + len(TOPIC)  # in a response about one partition
+_RECORDS_AT: Final = 66  # in a response about one partition, beside the name of its topic
 _BATCH: Final = struct.Struct(">qi")
 MIB: Final = 1 << 20
 
@@ -142,9 +142,10 @@ def compare(codec: str, value: int, total: int) -> list[object]:
 class Reader:
     """Fetches a partition from its beginning, again and again."""
 
-    def __init__(self, port: int, most: int) -> None:
+    def __init__(self, port: int, most: int, topic: str = TOPIC) -> None:
         self._socket = create_connection(("127.0.0.1", port))
         self._most = most
+        self._topic = topic
         self._offset = 0
 
     def fetch(self) -> int:
@@ -152,10 +153,10 @@ class Reader:
         partition = {
             "partition": 0, "fetchOffset": self._offset, "partitionMaxBytes": self._most,
         }  # fmt: skip
-        topics = [{"topic": TOPIC, "partitions": [partition]}]
+        topics = [{"topic": self._topic, "partitions": [partition]}]
         body = FETCH.request.encode({"maxBytes": self._most, "topics": topics}, VERSION)
         data = ask(self._socket, frame(FETCH.key, VERSION, body))
-        at = _RECORDS_AT
+        at = _RECORDS_AT + len(self._topic)
         start = self._offset
         while at + _BATCH.size <= len(data):
             base, size = _BATCH.unpack_from(data, at)

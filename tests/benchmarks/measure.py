@@ -22,13 +22,15 @@ PARTITIONS = min(10_000, (resource.getrlimit(resource.RLIMIT_NOFILE)[1] - 1000) 
 """Of two segments each: as many as Kafka, which keeps every `.log` open, can load here."""
 
 FOLDER = Path(__file__).parents[2] / "build" / "benchmarks"
-SERVER_FLAGS = (
-    "-Xms1g", "-Xmx1g", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20",
+JVM_FLAGS = (
+    "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20",
     "-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent",
     "-XX:MaxInlineLevel=15", "-Djava.awt.headless=true",
-    "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
 )  # fmt: skip
 """Those of Kafka's own start scripts."""
+SERVER_FLAGS = (
+    "-Xms1g", "-Xmx1g", *JVM_FLAGS, "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
+)  # fmt: skip
 
 
 class Timing(NamedTuple):

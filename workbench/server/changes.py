@@ -4,6 +4,7 @@ Kafka: DelayedOperationPurgatory of DelayedFetch (4.2)
 """
 
 import asyncio
+import threading
 from collections.abc import Iterable
 from contextlib import suppress
 
@@ -14,6 +15,7 @@ class Changes:
     """Who waits for which partitions; everything but `tell` runs in the server's event loop."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._counts: dict[TopicPartition, int] = {}
         self._waiting: dict[TopicPartition, set[asyncio.Future[None]]] = {}
@@ -24,12 +26,14 @@ class Changes:
 
     def tell(self, where: TopicPartition) -> None:
         """Wake those who wait for a partition; any thread may call it, and holds no one up."""
-        if self._loop is not None:
+        with self._lock:
+            self._counts[where] = self._counts.get(where, 0) + 1
+            is_awaited = where in self._waiting
+        if is_awaited and self._loop is not None:
             with suppress(RuntimeError):  # the loop has ended
                 self._loop.call_soon_threadsafe(self._wake, where)
 
     def _wake(self, where: TopicPartition) -> None:
-        self._counts[where] = self._counts.get(where, 0) + 1
         for future in self._waiting.pop(where, ()):
             if not future.done():
                 future.set_result(None)
@@ -40,11 +44,12 @@ class Changes:
 
     async def wait(self, seen: dict[TopicPartition, int], seconds: float) -> bool:
         """Return whether one of the partitions has changed since it was seen, within a time."""
-        if any(self._counts.get(where, 0) != count for where, count in seen.items()):
-            return True
         future = asyncio.get_running_loop().create_future()
-        for where in seen:
-            self._waiting.setdefault(where, set()).add(future)
+        with self._lock:
+            if any(self._counts.get(where, 0) != count for where, count in seen.items()):
+                return True
+            for where in seen:
+                self._waiting.setdefault(where, set()).add(future)
         try:
             async with asyncio.timeout(seconds):
                 await future
@@ -55,4 +60,6 @@ class Changes:
                 others = self._waiting.get(where)
                 if others is not None:
                     others.discard(future)
+                    if not others:
+                        del self._waiting[where]
         return True

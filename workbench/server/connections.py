@@ -43,7 +43,8 @@ _PIECE: Final = 1 << 18  # bytes of a response that are given to the system at a
 _FOR_LOGS: Final = 64  # files that stay free for logs: one that cannot be opened looks empty
 _PAUSE_SECONDS: Final = 0.1  # after a connection that could not be accepted
 _HANDSHAKE_SECONDS: Final = 10.0  # of TLS
-_LOOK_SECONDS: Final = 0.5  # after which a client that waits is looked at: is it still there?
+_LOOK_SECONDS: Final = 0.5  # between two looks at all clients: which have gone, or are too slow?
+_NEVER: Final = float("inf")
 
 _LOG: Final = logging.getLogger("workbench.server")
 
@@ -91,6 +92,7 @@ class Connections:
             apis, limits, room, in_thread, observer, queue, passwords, advertised
         )
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._open: set[_Connection] = set()
         self._highest_file = most_open_files() - _FOR_LOGS
 
     @property
@@ -108,6 +110,7 @@ class Connections:
         Kafka: SocketServer.Acceptor (4.0)
         """
         loop = asyncio.get_running_loop()
+        self._look(loop)
         while True:
             try:
                 client, _ = await loop.sock_accept(listening)
@@ -129,14 +132,27 @@ class Connections:
         except OSError:  # the client has gone, or does not speak TLS
             client.close()
             return
+        connection = _Connection(self._shared, reader, writer)
+        self._open.add(connection)
         try:
-            await _Connection(self._shared, reader, writer).run()
-        except (OSError, EOFError, TimeoutError):
+            await connection.run()
+        except (OSError, EOFError):
             pass  # the client is gone, or too slow
         except Exception:  # noqa: BLE001 - one connection must not end the others
             _LOG.exception("a connection failed")
         finally:
+            self._open.discard(connection)
             writer.close()
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Leave clients that are too slow or have gone: now, and again and again.
+
+        A timer for each request would cost more than the request.
+        """
+        now = loop.time()
+        for connection in list(self._open):
+            connection.look(now)
+        loop.call_later(_LOOK_SECONDS, self._look, loop)
 
     async def close(self) -> None:
         """End all connections."""
@@ -172,9 +188,6 @@ class _Queue:
 
     @asynccontextmanager
     async def share(self, size: int) -> Any:
-        if size <= _SMALL:
-            yield
-            return
         async with self._changed:
             await self._changed.wait_for(lambda: self._used + size <= self._limit)
             self._used += size
@@ -201,7 +214,12 @@ class _Shared:
 
 
 class _Connection:
-    """One connection."""
+    """One connection.
+
+    Attributes:
+        deadline: time of the loop up to which the client must send or take what is awaited of it.
+        handling: the task in which a request is handled; None: none is.
+    """
 
     def __init__(
         self, shared: _Shared, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -220,6 +238,19 @@ class _Connection:
         self._here = shared.advertised or (str(here[0]), int(here[1]))
         passwords = shared.passwords
         self._login = None if passwords is None else SaslAuthenticator(passwords)
+        # What TLS has encrypted is not in the size of the buffer.
+        self._is_encrypted = writer.get_extra_info("ssl_object") is not None
+        self._time = asyncio.get_running_loop().time
+        self.deadline = _NEVER
+        self.handling: asyncio.Task[Any] | None = None
+
+    def look(self, now: float) -> None:
+        """End the connection if its client is too slow, or has gone while it waits."""
+        if now > self.deadline:
+            self._writer.transport.abort()
+        is_gone = self._reader.at_eof() or self._writer.is_closing()
+        if self.handling is not None and is_gone:
+            self.handling.cancel()
 
     async def run(self) -> None:
         while await self._serve_request():
@@ -228,9 +259,9 @@ class _Connection:
     async def _serve_request(self) -> bool:
         """Serve the next request; return whether another can follow."""
         limits = self._shared.limits
+        self.deadline = self._time() + limits.idle_seconds
         try:
-            async with asyncio.timeout(limits.idle_seconds):
-                head = await self._reader.readexactly(SIZE.size)
+            head = await self._reader.readexactly(SIZE.size)
         except asyncio.IncompleteReadError:
             return False
         (size,) = SIZE.unpack(head)
@@ -239,15 +270,23 @@ class _Connection:
             problem = f"a request of {size} bytes (expected 0 to {largest})"
             self._report(RequestTrace(), Exchange(size), problem)
             return False
+        if size <= _SMALL:
+            return await self._receive(size)
+        self.deadline = _NEVER
         async with self._shared.queue.share(size):
-            async with asyncio.timeout(limits.receive_seconds):
-                frame = await self._reader.readexactly(size)
-            await self._shared.room.enter()
-            taken = self._shared.room.taken()
-            try:
-                return await self._answer(frame, taken)
-            finally:
-                taken.set(0)
+            return await self._receive(size)
+
+    async def _receive(self, size: int) -> bool:
+        self.deadline = self._time() + self._shared.limits.receive_seconds
+        frame = await self._reader.readexactly(size)
+        self.deadline = _NEVER
+        room = self._shared.room
+        await room.enter()
+        taken = room.taken()
+        try:
+            return await self._answer(frame, taken)
+        finally:
+            taken.set(0)
 
     async def _answer(self, frame: bytes, taken: Taken) -> bool:
         trace = RequestTrace()
@@ -266,8 +305,6 @@ class _Connection:
         if isinstance(request, LoginAnswer):
             return await self._answer_login(len(frame), request, trace)
         answer = await self._handle(request, trace, taken)
-        if answer is None:
-            return False
         done = asked._replace(request=request, parts=answer.parts)
         if request.api is PRODUCE and request.values["acks"] == 0:
             # The end of its connection tells a producer that it was refused.
@@ -281,6 +318,7 @@ class _Connection:
             done = done._replace(frame=b"", request=request._replace(values={}))
         del frame, asked, request, answer
         await self._send(list(done.parts), trace, done, trace.problem)
+        await asyncio.sleep(0)  # others come before what this client has sent ahead
         return True
 
     async def _read(self, frame: bytes, taken: Taken) -> Request:
@@ -309,20 +347,13 @@ class _Connection:
         await self._send(answer.parts, trace, parts, answer.problem)
         return answer.problem is None
 
-    async def _handle(self, request: Request, trace: RequestTrace, taken: Taken) -> Answer | None:
-        """Return the response; None if the client went away meanwhile."""
-        handling = asyncio.ensure_future(
-            self._shared.apis.handle(request, self._peer[0], self._here, trace, taken)
-        )
+    async def _handle(self, request: Request, trace: RequestTrace, taken: Taken) -> Answer:
+        """Return the response; cancelled if the client goes away meanwhile."""
+        self.handling = asyncio.current_task()
         try:
-            while True:
-                done, _ = await asyncio.wait({handling}, timeout=_LOOK_SECONDS)
-                if done:
-                    return handling.result()
-                if self._reader.at_eof() or self._writer.is_closing():
-                    return None
+            return await self._shared.apis.handle(request, self._peer[0], self._here, trace, taken)
         finally:
-            handling.cancel()
+            self.handling = None
 
     async def _send(
         self,
@@ -332,8 +363,7 @@ class _Connection:
         problem: str | None = None,
     ) -> None:
         """Send a response and report its request, also when the client is gone before its end."""
-        room = self._shared.room
-        room.sends(self, self._writer.transport.abort)
+        room, transport = self._shared.room, self._writer.transport
         try:
             with trace.sending():
                 if sum(map(len, parts)) <= _SMALL:  # one call, and one packet where it fits
@@ -342,10 +372,12 @@ class _Connection:
                     view = memoryview(part)
                     for at in range(0, len(view), _PIECE):
                         self._writer.write(view[at : at + _PIECE])
-                        async with asyncio.timeout(self._shared.limits.idle_seconds):
+                        is_taken = not (transport.is_closing() or transport.get_write_buffer_size())
+                        if self._is_encrypted or not is_taken:
+                            self.deadline = self._time() + self._shared.limits.idle_seconds
+                            room.sends(self, transport.abort)
                             await self._writer.drain()
-                        room.sends(self, self._writer.transport.abort)
-        except (OSError, TimeoutError):
+        except OSError:
             problem = "the client left, or stopped reading, before the end of the response"
             raise
         finally:

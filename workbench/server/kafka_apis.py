@@ -52,6 +52,8 @@ WRITES: Final[Mapping[int, BlockingHandler]] = {
     **of_groups.WRITES,
     **of_offsets.WRITES,
 }
+QUICK: Final[Mapping[int, Callable[[Call, Any], bool]]] = {**of_produce.QUICK}
+"""Tells of a request whether its handler neither waits nor works for long: it needs no thread."""
 WAITING: Final[Mapping[int, WaitingHandler]] = {**of_logs.WAITING, **of_groups.WAITING}
 _OF_TOPIC: Final = 48 << 10  # bytes that the configuration of a topic takes at most, as an answer
 _LOG: Final = logging.getLogger("workbench.server")
@@ -85,6 +87,7 @@ class KafkaApis:
         self._in_controller = in_controller
         writes = refusals.HANDLERS if serving.broker is None else WRITES
         self._blocking = {**READS, **writes}
+        self._quick = {} if serving.broker is None else QUICK
 
     async def handle(
         self,
@@ -121,6 +124,11 @@ class KafkaApis:
         try:
             if waiting is not None:
                 answer = _encoded(request, await waiting(call, request.values, in_thread))
+                taken.set(answer.size)
+                return answer
+            is_quick = self._quick.get(request.api.key)
+            if is_quick is not None and is_quick(call, request.values):
+                answer = self._answer(call)
                 taken.set(answer.size)
                 return answer
             async with serving.room.changing() if is_change else serving.room.working():

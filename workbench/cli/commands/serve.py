@@ -170,6 +170,7 @@ def command(
             how = "writable" if writable else "read-only"
             say(f"serving {count} at {server.bootstrap_servers}, {how}; Ctrl-C ends it")
         with _status(server, quiet=as_json) as status:
+            events.count = None if as_json else status.count
             for event in events:
                 if as_json:
                     _print_line(_fields(event))
@@ -177,8 +178,6 @@ def command(
                     status.note(f"left out: {event}")
                 elif isinstance(event, str):
                     status.note(event)
-                else:
-                    status.count(event)
                 if server.failure is not None:
                     break
     if server.failure is not None:
@@ -244,15 +243,22 @@ class _Events:
     """What the server reports, to be printed by the main thread; ends when `end` was called.
 
     A reader of stdout that stops reading does not stop the server.
+
+    Attributes:
+        count: receives requests instead, in the server's thread: a printer that wakes up for each
+            takes longer than some of them; None: they are printed, too.
     """
 
     def __init__(self) -> None:
         self._queue: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
         self._dropped = 0
+        self.count: Callable[[RequestDone], None] | None = None
 
     def add(self, event: "Event") -> None:
         """Take an event, in the server's thread."""
-        if self._queue.qsize() < _MOST_WAITING:
+        if self.count is not None and not isinstance(event, Finding | str):
+            self.count(event)
+        elif self._queue.qsize() < _MOST_WAITING:
             self._queue.put(event)
         else:
             self._dropped += 1

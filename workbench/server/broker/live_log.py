@@ -33,12 +33,14 @@ class LiveLog:
     Attributes:
         log: the log.
         leader_epoch: in which it is led.
+        has_converted: whether messages of old formats were read.
     """
 
     def __init__(self, log: Log, leader_epoch: int, tell: Tell) -> None:
         self.log = log
         self.leader_epoch = leader_epoch
         self._tell = tell
+        self.has_converted = False
 
     @property
     def leader_epochs(self) -> LeaderEpochCache:
@@ -107,6 +109,7 @@ class LiveLog:
         records = found.records
         rows = records.batches().rows
         if (rows["magic"] < 2).any():
+            self.has_converted = True
             return self._converted().read(
                 offset, end, most, committed=committed, first=first, zstd=zstd
             )

@@ -36,6 +36,8 @@ from workbench.server.serving import BlockingHandler, Call, InThread, WaitingHan
 _READ_COMMITTED: Final = 1
 _LARGE: Final = 1 << 17  # bytes of a request
 _STEP_SECONDS: Final = 0.5
+_QUICK_PARTITIONS: Final = 20
+_QUICK_BYTES: Final = 1 << 20  # what clients ask of a partition if they are not told otherwise
 _ZSTD_SINCE: Final = 10  # version of Fetch
 _IDS_SINCE: Final = 13
 _LEADERS_SINCE: Final = 16
@@ -111,7 +113,10 @@ async def fetch(
     while True:
         seen = changes.seen(partitions)
         async with room.working():
-            found, is_final = await in_thread(_fetch_now, call, request, asked)
+            if _is_quick(call, asked):
+                found, is_final = _fetch_now(call, request, asked)
+            else:
+                found, is_final = await in_thread(_fetch_now, call, request, asked)
             size = sum(len(each["records"] or b"") for each in found.values())
             call.taken.set(own + len(found) * ITEM + size)
         if size >= request["minBytes"] or is_final or is_last:
@@ -145,6 +150,26 @@ async def _wait(call: Call, seen: dict[TopicPartition, int], seconds: float) -> 
             return True
         seconds -= step
     return False
+
+
+def _is_quick(
+    call: Call, asked: list[tuple[Where, str | None, fetch_request.FetchPartition]]
+) -> bool:
+    """Return whether a fetch reads so little that a hop to a thread costs more.
+
+    Only the engine's logs are read without being checked and converted, from a disk of this
+    machine. A broker's network threads read them, too, when they send a response.
+    """
+    broker, left = call.serving.broker, _QUICK_BYTES
+    if broker is None or len(asked) > _QUICK_PARTITIONS:
+        return False
+    for where, name, each in asked:
+        live = None if name is None else broker.topics.log(name, where.partition)
+        if live is not None and each["fetchOffset"] < live.high_watermark:
+            left -= max(each["partitionMaxBytes"], 0)
+            if left < 0 or live.has_converted:
+                return False
+    return True
 
 
 def _fetch_now(

@@ -4,14 +4,25 @@ Kafka: KafkaApis.handleProduceRequest, ProduceRequest.validateRecords, ReplicaMa
 (4.2)
 """
 
-from collections.abc import Mapping
-from typing import Final
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
 
 from workbench.config.internal_topics import HIDDEN_TOPICS
 from workbench.coordinator.transactions.serving.states import TransactionVersion
 from workbench.errors import AppendError, CorruptRecordError, InvalidRecordError, WorkbenchError
 from workbench.files.names import TopicPartition
-from workbench.layout.attributes import ZSTD
+from workbench.layout.attributes import CODEC_MASK, TRANSACTIONAL_BIT, ZSTD
+from workbench.layout.batch_header import (
+    ATTRIBUTES_AT,
+    BATCH_HEADER_SIZE,
+    LAST_OFFSET_DELTA_AT,
+    LENGTH_END,
+)
+from workbench.log.log import Log
 from workbench.record.memory_records import MemoryRecords
 from workbench.runtime.error_codes import ErrorCode, code_of, short
 from workbench.server.broker.broker import as_leaders_see
@@ -25,6 +36,10 @@ from workbench.server.protocol.messages import (
 from workbench.server.serving import BlockingHandler, Call
 
 _MOST_RECORD_ERRORS: Final = 1000  # that are told of one batch
+_QUICK_BATCHES: Final = 10
+_QUICK_BYTES: Final = 1 << 16
+_NEVER: Final = 2**63 - 1
+_HEADER: Final = struct.Struct(">8xi4xb4xh")  # length, magic and attributes of a batch
 _ACKS: Final = {-1, 0, 1}
 _ZSTD_SINCE: Final = 7  # version of Produce
 _ONE_BATCH_SINCE: Final = 3
@@ -70,8 +85,8 @@ def _append(
         return _refused(where.partition, ErrorCode.INVALID_TOPIC_EXCEPTION)
     try:
         records = MemoryRecords.copy_of(asked["records"] or b"")
-        _check(records, call.version)
-        _check_transaction(call, live, records, (where, request.get("transactionalId")))
+        if _check(records, call.version) & TRANSACTIONAL_BIT:
+            _check_transaction(call, live, records, (where, request.get("transactionalId")))
         info = live.log.append_as_leader(records, live.leader_epoch)
     except WorkbenchError as error:
         return _failed(where, live, error)
@@ -85,18 +100,34 @@ def _append(
     }
 
 
-def _check(records: MemoryRecords, version: int) -> None:
-    """Kafka: ProduceRequest.validateRecords (4.2)."""
-    rows = records.batches().rows
-    if len(rows) != 1 or rows["magic"][0] != 2:
-        raise InvalidRecordError(
-            f"Produce requests with version {version} must have exactly one batch of magic 2 per "
-            f"partition (found {len(rows)} batches)"
-        )
-    if version < _ZSTD_SINCE and rows["codec"][0] == ZSTD:
+def _check(records: MemoryRecords, version: int) -> int:
+    """Check that there is one batch, and return its attributes.
+
+    Kafka: ProduceRequest.validateRecords (4.2)
+    """
+    attributes = _attributes(records.buffer)
+    if attributes is None:
+        rows = records.batches().rows
+        if len(rows) != 1 or rows["magic"][0] != 2:
+            raise InvalidRecordError(
+                f"Produce requests with version {version} must have exactly one batch of magic 2 "
+                f"per partition (found {len(rows)} batches)"
+            )
+        attributes = int.from_bytes(records.view[ATTRIBUTES_AT:LAST_OFFSET_DELTA_AT])
+    if version < _ZSTD_SINCE and attributes & CODEC_MASK == ZSTD:
         raise ErrorCode.UNSUPPORTED_COMPRESSION_TYPE.error(
             f"Produce requests with version {version} do not know zstd"
         )
+    return attributes
+
+
+def _attributes(records: bytes | npt.NDArray[np.uint8]) -> int | None:
+    """Return the attributes of a batch of magic 2, if the bytes are nothing but one."""
+    size = len(records)
+    if size < BATCH_HEADER_SIZE:
+        return None
+    length, magic, attributes = _HEADER.unpack_from(records)
+    return int(attributes) if magic == 2 and LENGTH_END + length == size else None
 
 
 def _check_transaction(
@@ -105,7 +136,7 @@ def _check_transaction(
     records: MemoryRecords,
     named: tuple[TopicPartition, str | None],
 ) -> None:
-    """Refuse a producer's first transactional batch unless the transaction has the partition.
+    """Refuse a producer's first batch of a transaction unless the transaction has the partition.
 
     Since version 12 the partition is added to the transaction. Each transaction of version 2 has
     an epoch of its own; while the transaction marker of the one before is not written yet, the
@@ -117,7 +148,7 @@ def _check_transaction(
     row = records.batches().rows[0]
     broker, (where, name) = call.broker, named
     adds = call.version >= _ADDS_SINCE
-    if not row["is_transactional"] or not (adds or broker.verifies_transactions):
+    if not (adds or broker.verifies_transactions):
         return
     if name is None:
         raise ErrorCode.INVALID_REQUEST.error("transactional records have no transactional id")
@@ -164,4 +195,41 @@ def _failed(
     return result
 
 
+def is_quick(call: Call, request: produce_request.ProduceRequest) -> bool:
+    """Return whether an append waits for nobody and is done in less time than a hop to a thread.
+
+    Its batches are few, small and not compressed, no transaction has to be asked for, and nobody
+    holds their logs.
+    """
+    if call.version < _ONE_BATCH_SINCE:
+        return False
+    size = count = 0
+    for topic in request["topicData"]:
+        name = name_of(call.serving.catalog, topic)
+        for each in topic["partitionData"]:
+            records = each["records"] or b""
+            size, count = size + len(records), count + 1
+            attributes = _attributes(records)
+            if size > _QUICK_BYTES or count > _QUICK_BATCHES or attributes is None:
+                return False
+            if attributes & (CODEC_MASK | TRANSACTIONAL_BIT):
+                return False
+            live = None if name is None else call.broker.topics.log(name, each["index"])
+            if live is not None and not _is_free(live.log):
+                return False
+    return True
+
+
+def _is_free(log: Log) -> bool:
+    """Return whether nobody holds a log, and it neither compresses nor syncs what is appended."""
+    config = log.context.config
+    if config.compression_type != "producer" or config.flush_messages < _NEVER:
+        return False
+    is_free: bool = log.lock.acquire(blocking=False)
+    if is_free:
+        log.lock.release()
+    return is_free
+
+
 HANDLERS: Final[Mapping[int, BlockingHandler]] = {apis.PRODUCE.key: produce}
+QUICK: Final[Mapping[int, Callable[[Call, Any], bool]]] = {apis.PRODUCE.key: is_quick}
