@@ -31,9 +31,11 @@ from workbench.server.protocol.api_keys import PRODUCE
 VERSION: Final = 11  # of Produce
 AHEAD: Final = 5  # requests that a connection sends before it reads, as producers do
 PARTITIONS: Final = 10
-WARM_SECONDS: Final = 15.0
+WARM_REQUESTS: Final = 20_000  # after which a JVM has compiled what it runs
+WARM_BYTES: Final = 2 << 30  # or after so many bytes
 TURN_SECONDS: Final = 2.0
 TURNS: Final = 3
+WARM_READS: Final = 6  # of the topic that is fetched
 FETCHED: Final = 64 << 20  # bytes of the topic that is fetched
 
 
@@ -127,11 +129,15 @@ class Producing:
         address = ("127.0.0.1", serving.port)
         self._clients = [socket.create_connection(address) for _ in range(how.connections)]
 
-    def turn(self, seconds: float) -> float:
-        """Send requests for a while; return the CPU seconds of the server for one."""
+    def warm(self) -> None:
+        """Send so many requests that the server has compiled what it runs."""
+        self.turn(0, min(WARM_REQUESTS, WARM_BYTES // len(self._request)))
+
+    def turn(self, seconds: float, least: int = 0) -> float:
+        """Send requests for a while, and at least so many; return the server's CPU time of one."""
         count, start = 0, self._serving.cpu()
         end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        while count < least or time.monotonic() < end:
             for client in self._clients:
                 client.sendall(self._request * AHEAD)
             for client in self._clients:
@@ -152,7 +158,7 @@ def compare_produce(ours: Serving, theirs: Serving, how: Produced) -> list[objec
     """Return a row: CPU of a request."""
     our, their = Producing(ours, how), Producing(theirs, how)
     our.turn(TURN_SECONDS)
-    their.turn(WARM_SECONDS)
+    their.warm()
     cpu, broker = side_by_side(lambda: our.turn(TURN_SECONDS), lambda: their.turn(TURN_SECONDS))
     return [how.name, f"{cpu * 1e6:,.0f} µs", f"{broker * 1e6:,.0f} µs", f"{cpu / broker:.2f}"]
 
@@ -227,7 +233,7 @@ def compare_fetch(
         read(serving, topic)
         return (serving.cpu() - start) * (1 << 30) / FETCHED
 
-    for serving in (ours, theirs, theirs, theirs):
+    for serving in (ours, *[theirs] * WARM_READS):
         cpu(serving)
     our, their = side_by_side(lambda: cpu(ours), lambda: cpu(theirs))
     return [f"{our:.2f} s", f"{their:.2f} s", f"{our / their:.2f}"]
