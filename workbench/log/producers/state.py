@@ -36,7 +36,7 @@ from workbench.log.producers.transactions import UnstableTransactions
 from workbench.log.producers.verification import Verifications
 from workbench.log.segments.segment import LogSegment
 from workbench.runtime.clock import Clock
-from workbench.runtime.steps import Observer, Step
+from workbench.runtime.steps import Observer, Reporter
 from workbench.runtime.times import with_hours
 
 _HIGHEST: Final = 2**63 - 1  # of all offsets
@@ -44,7 +44,7 @@ LATE_TRANSACTION_BUFFER_MS: Final = 5 * 60 * 1000
 """Time after its timeout when a transaction is late."""
 
 
-class ProducerStateManager:
+class ProducerStateManager(Reporter):
     """The state of all producers of one partition at `map_end_offset`.
 
     Not thread-safe, except for removing snapshots and `has_late_transaction`.
@@ -85,7 +85,7 @@ class ProducerStateManager:
         self.config = config
         self.map_end_offset = 0
         self.topic_partition = topic_partition
-        self._observer = observer
+        self.observer = observer
         self._producers: dict[int, ProducerStateEntry] = {}
         self._buckets = FIRST_BUCKETS
         self.verifications = Verifications(clock)
@@ -148,7 +148,7 @@ class ProducerStateManager:
         current = self._producers.get(producer_id) or ProducerStateEntry(producer_id)
         verification = self.verifications.get(producer_id)
         return ProducerAppendInfo(
-            self.topic_partition, current, origin, verification, self._observer
+            self.topic_partition, current, origin, verification, self.observer
         )
 
     def begin_verification(
@@ -214,10 +214,10 @@ class ProducerStateManager:
                 f"producer {completed.producer_id} or another"
             )
         self._find_oldest_timestamp()
-        if self._observer is not None:
+        if self.observer is not None:
             end = "aborted" if completed.is_aborted else "committed"
             numbers = completed._asdict()
-            self._observer(Step("transaction completed", str(self.topic_partition), end, numbers))
+            self.tell("transaction completed", reason=end, **numbers)
 
     def on_high_watermark_updated(self, high_watermark: int) -> None:
         """Remove the ended transactions whose markers are below the high watermark."""
@@ -231,6 +231,11 @@ class ProducerStateManager:
         latest = self.snapshots.latest
         self._snapshot_offset = log_start_offset if latest is None else latest
 
+    @property
+    def subject(self) -> object:
+        """The partition."""
+        return self.topic_partition
+
     def remove_expired(self, now: int) -> None:
         """Remove the producers that wrote nothing for a long time, and old verifications.
 
@@ -240,10 +245,10 @@ class ProducerStateManager:
         for entry in expired:
             del self._producers[entry.producer_id]
         self.verifications.forget_until(now - self.config.producer_id_expiration_ms)
-        if expired and self._observer is not None:
+        if expired and self.observer is not None:
             reason = f"no batch came for {with_hours(self.config.producer_id_expiration_ms, ' ms')}"
             numbers = {"producer_ids": [entry.producer_id for entry in expired], "now": now}
-            self._observer(Step("producers expired", str(self.topic_partition), reason, numbers))
+            self.tell("producers expired", reason=reason, **numbers)
 
     def update_map_end_offset(self, offset: int) -> None:
         """Record up to which offset (exclusive) the log was applied."""
@@ -381,10 +386,9 @@ class ProducerStateManager:
             self.load_entries(one for one in entries if not self._is_expired(now, one))
             self._snapshot_offset = self.map_end_offset = offset
             self._find_oldest_timestamp()
-            if self._observer is not None:
-                numbers = {"offset": offset, "count": len(self._producers)}
-                path = self.snapshots.path(offset)
-                self._observer(Step("producer snapshot loaded", path, "", numbers))
+            if self.observer is not None:
+                path, count = self.snapshots.path(offset), len(self._producers)
+                self.tell("producer snapshot loaded", path, offset=offset, count=count)
             return
         self._snapshot_offset = self.map_end_offset = log_start_offset
 

@@ -140,7 +140,7 @@ class _Teller:
         )
 
     def _tell(
-        self, kind: str, reason: str, place: tuple[str, Path] | None = None, **numbers: Any
+        self, kind: str, place: tuple[str, Path] | None = None, reason: str = "", **numbers: Any
     ) -> None:
         where, found = "", None
         if place is not None:
@@ -165,8 +165,8 @@ class _Teller:
         )
         self._tell(
             "request received",
-            f"the first 4 bytes from {done.client} say that {size:,} bytes follow{cut}",
             ("request", ("size",)),
+            f"the first 4 bytes from {done.client} say that {size:,} bytes follow{cut}",
             bytes=size,
         )
         if done.api is None:
@@ -174,9 +174,9 @@ class _Teller:
         named = "no client id" if done.client_id is None else f"client id {done.client_id}"
         self._tell(
             "header read",
+            ("request", ("header",)),
             f"{done.api}, version {done.version}, {named}: version {done.version} says which "
             "fields follow, and how they are encoded",
-            ("request", ("header",)),
             version=done.version,
         )
 
@@ -185,9 +185,9 @@ class _Teller:
         name = _HANDLERS.get(str(done.api), f"handle{done.api}Request")
         self._tell(
             "handler called",
+            ("request", ("body",)),
             f"after {done.request_queue_time_ms:,.1f} ms in the queue, KafkaApis.handle calls "
             f"{name}",
-            ("request", ("body",)),
             request_queue_time_ms=done.request_queue_time_ms,
         )
 
@@ -260,9 +260,9 @@ class _Teller:
         told = "as its fetch session says, " if each.path == ("sessionId",) else ""
         self._tell(
             "partition asked",
+            ("request", each.path),
             f"{told}read {each.name} from offset {each.asked['fetchOffset']:,}, at most "
             f"{limit:,} bytes; {first}",
-            ("request", each.path),
             fetch_offset=each.asked["fetchOffset"],
             partition_max_bytes=each.asked["partitionMaxBytes"],
             max_bytes=most,
@@ -299,7 +299,7 @@ class _Teller:
             if special is None
             else f"in {each.name}, {timestamp} stands for {special}, which needs no index"
         )
-        self._tell("partition asked", reason, ("request", each.path), timestamp=timestamp)
+        self._tell("partition asked", ("request", each.path), reason, timestamp=timestamp)
         if special is not None or each.answer.get("errorCode", 0):
             return None
         return lambda path, fs: rehearse_lookup(path, timestamp=timestamp, fs=fs)
@@ -319,12 +319,12 @@ class _Teller:
         try:
             found = read(log.path, log.fs)
         except (OSError, WorkbenchError) as error:
-            self._tell("log failed", str(error))
+            self._tell("log failed", reason=str(error))
             return
         self._path = log.path
         self._steps += [ToldStep(step, None) for step in found.steps]
         if found.error is not None:
-            self._tell("log failed", str(found.error))
+            self._tell("log failed", reason=str(found.error))
 
     def _tell_answer(self, each: _Asked, *, is_chosen: bool) -> None:
         answer = each.answer
@@ -334,10 +334,10 @@ class _Teller:
         code = answer.get("errorCode", 0)
         if not answer:
             reason = f"nothing of {each.name} has changed, so the response does not name it"
-            self._tell("partition answered", reason, place)
+            self._tell("partition answered", place, reason)
         elif code:
             self._tell(
-                "partition answered", f"the answer for {each.name} is {ErrorCode(code).name}", place
+                "partition answered", place, f"the answer for {each.name} is {ErrorCode(code).name}"
             )
         elif "records" in answer:
             more = self._beyond(answer["records"]) if is_chosen else ""
@@ -349,8 +349,8 @@ class _Teller:
                 more = "; the offset is the high watermark, so there is nothing to read"
             self._tell(
                 "partition answered",
-                f"the answer for {each.name} has {size}{more}",
                 place,
+                f"the answer for {each.name} has {size}{more}",
                 records_bytes=answer["records"],
                 high_watermark=high,
                 last_stable_offset=answer["lastStableOffset"],
@@ -362,7 +362,7 @@ class _Teller:
             found = f"offset {offset:,}" if offset >= 0 else "no record is that late"
             numbers = {"timestamp": answer["timestamp"]} if answer.get("timestamp", -1) >= 0 else {}
             self._tell(
-                "partition answered", f"in {each.name}, {found}", place, offset=offset, **numbers
+                "partition answered", place, f"in {each.name}, {found}", offset=offset, **numbers
             )
 
     def _beyond(self, size: int) -> str:
@@ -386,13 +386,13 @@ class _Teller:
             )
         else:
             reason = f"{waited} for other members of the group"
-        self._tell("request waited", reason, ("request", ("body",)),
+        self._tell("request waited", ("request", ("body",)), reason,
                    remote_time_ms=done.remote_time_ms)  # fmt: skip
 
     def _tell_end(self) -> None:
         done = self._watched.done
         if done.problem is not None:
-            self._tell("request refused", done.problem, ("response", ("header",)))
+            self._tell("request refused", ("response", ("header",)), done.problem)
         if not done.response_bytes:
             return
         cut = (
@@ -402,9 +402,9 @@ class _Teller:
         )
         self._tell(
             "response sent",
+            ("response", ("header",)),
             f"{plural(done.response_bytes, 'byte')} in {done.response_send_time_ms:,.1f} ms, "
             f"{done.total_time_ms:,.1f} ms after the request{cut}",
-            ("response", ("header",)),
             bytes=done.response_bytes,
             local_time_ms=done.local_time_ms,
             response_send_time_ms=done.response_send_time_ms,
