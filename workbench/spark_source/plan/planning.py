@@ -32,7 +32,7 @@ from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.loaders.scan.splits import by_offsets, byte_ranges, pack, size_of, split
 from workbench.spark_source.options import SourceOptions
 from workbench.spark_source.plan.offsets import LogEnds, Offsets
-from workbench.spark_source.plan.reads import planned_reads, settled
+from workbench.spark_source.plan.reads import planned_reads
 from workbench.spark_source.tasks.committed import stable_end
 
 _SMALLEST_RANGE: Final = 512  # bytes, whatever maxPartitionBytes says
@@ -99,7 +99,7 @@ class Plan:
         elif not (options.include_internal or options.topics or options.partitions):
             chosen = [p for p in chosen if p.topic not in HIDDEN_TOPICS or p.is_alone]
         self.replicas = chosen
-        self._partitions = {self._name(p): p for p in settled(self._ahead())}
+        self._partitions = {self._name(p): p for p in self._ahead()}
         self.ends = LogEnds(self._partitions, self._end_of)
 
     def _ahead(self) -> list[Partition]:

@@ -2,25 +2,20 @@
 
 A cleaning replaces files and keeps offsets: it merges several segments into one. So a piece of a
 job is a range of offsets, and a task lists the partition again where its file is gone or changed.
+A `Partition` lists its directory while no cleaning is putting segments in place.
 
 Kafka: LocalLog.replaceSegments (4.2)
 """
 
 import os
 import stat
-import time
-from collections.abc import Iterable
 from dataclasses import replace
-from typing import Final
 
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.loaders.scan.plan import LogEnd, SegmentRead, segments_within
 from workbench.spark_source.plan.remote_tier import without_tier
-
-_WAIT: Final = 0.02  # seconds
-_WAITS: Final = 50
 
 
 def planned_reads(
@@ -47,29 +42,6 @@ def planned_reads(
         for read in segments_within(partition, low, high)
         if read.segment.size
     ]
-
-
-def settled(partitions: Iterable[Partition]) -> list[Partition]:
-    """Return partitions listed while no cleaning is putting its segments in place.
-
-    For a moment the old segments have gone, and the new one still ends in `.swap`. What a broker
-    that died has left in this state is listed as it is, a second later.
-    """
-    found = list(partitions)
-    for _ in range(_WAITS):
-        moving = [at for at, each in enumerate(found) if _is_moving(each)]
-        if not moving:
-            break
-        time.sleep(_WAIT)
-        for at in moving:
-            found[at] = found[at].listed_anew()
-    return found
-
-
-def _is_moving(partition: Partition) -> bool:
-    return partition.is_here and any(
-        each.name.endswith(".log.swap") for each in partition.leftovers
-    )
 
 
 def require_as_planned(segment: Segment) -> None:

@@ -14,7 +14,7 @@ from workbench.inspection.listing import list_log_directories
 from workbench.inspection.partition import Partition
 from workbench.loaders.remote import all_opened
 from workbench.loaders.scan.plan import HIGHEST, SegmentRead
-from workbench.spark_source.plan.reads import is_same, planned_reads, settled
+from workbench.spark_source.plan.reads import is_same, planned_reads
 from workbench.spark_source.plan.remote_tier import TierOptions, listed_again
 
 NoteLoss = Callable[[SegmentRead, str], None]
@@ -55,7 +55,7 @@ def _partition_now(
     """Return a partition as it is now, perhaps in another log directory of the same broker."""
     planned = read.partition
     if tier is None:
-        (again,) = settled([planned.listed_anew()])
+        again = planned.listed_anew()
         if again.segments:
             return again
         given, fs = all_opened(paths, planned.fs)
@@ -67,7 +67,7 @@ def _partition_now(
     named = here or (found if len(found) == 1 else [])
     if not named:
         return None
-    (again,) = settled(named)
+    (again,) = named
     return again if again.parts else None
 
 

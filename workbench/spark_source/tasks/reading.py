@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa
@@ -27,7 +27,7 @@ from workbench.spark_source.columns import (
 )
 from workbench.spark_source.options import OnCorrupt, SourceOptions
 from workbench.spark_source.plan.planning import DataLossWarning, LeftOut, Task, unreadable_error
-from workbench.spark_source.plan.reads import require_as_planned, settled
+from workbench.spark_source.plan.reads import require_as_planned
 from workbench.spark_source.plan.remote_tier import TierOptions, segments_from
 from workbench.spark_source.tasks.committed import with_markers
 from workbench.spark_source.tasks.following import found_again
@@ -206,8 +206,6 @@ class TaskReader:
         """
         read = located(planned)
         if read is not None and self.read_committed:
-            (partition,) = settled([read.partition])
-            read = replace(read, partition=partition)
             read = with_markers(read, self._remote_segments(read))
         return read
 
