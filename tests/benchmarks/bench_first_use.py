@@ -55,9 +55,7 @@ print(max(row["cpu"] for row in found.collect()))
 def cpu_of(command: list[str], **environment: str) -> float:
     """Return the CPU seconds of a process, without those of what it leaves in the background."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(
-        command, check=False, capture_output=True, env={**os.environ, **environment}
-    )  # some commands answer by their exit status
+    subprocess.run(command, check=True, capture_output=True, env={**os.environ, **environment})
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -98,7 +96,7 @@ def peers() -> list[list[str]]:
         write = f"import workbench as w; w.open_log_directory({SHOP!r}).scan('orders')"
         cpu_of([*PYTHON, f"{write}.to_parquet({file!r})"])
         reads = {
-            "duckdb": f"import duckdb; duckdb.sql('from {file!r} limit 1').fetchall()",
+            "duckdb": f'import duckdb; duckdb.sql("from {file!r} limit 1").fetchall()',
             "polars": f"import polars; polars.read_parquet({file!r}, n_rows=1)",
             "pandas": f"import pandas; pandas.read_parquet({file!r}).head(1)",
         }
