@@ -23,6 +23,7 @@ from workbench.runtime.clock import ManualClock
 from workbench.runtime.several import several
 
 SHOP: Final = Path(__file__).parent.parent / "sample_data" / "shop-4.3.1"
+BROKERS: Final = SHOP.parent / "two-brokers"
 TAKES_SEVERAL: Final = re.compile(r"\b(Iterable|Collection|Sequence|Container|[Ff]rozenset)\[")
 OF_NAMES: Final = re.compile(r"\bstr\b|PathLike|UUID|TopicPartition|MemberIdentity|\bStrPath\b")
 
@@ -31,6 +32,10 @@ Door = Callable[[Path, Any], object]
 
 def _logs() -> wb.LogDirectory:
     return wb.open_log_directory(SHOP)
+
+
+def _first_broker() -> wb.LogDirectory:
+    return wb.open_log_directory(BROKERS / "broker1")
 
 
 def _managed(work: Path, use: Callable[[LogManager], object]) -> object:
@@ -136,6 +141,50 @@ DOORS: Final[dict[str, tuple[str, Door]]] = {
         "orders-0",
         lambda _, p: sorted(_logs().explain_cleaning(now=1 << 41, partitions=p)),
     ),
+    "LogDirectory.explain_retention(partitions)": (
+        "orders-0",
+        lambda _, p: sorted(_logs().explain_retention(now=1 << 41, partitions=p)),
+    ),
+    "LogDirectory.plan_cleaning(partitions)": (
+        "customers-0",
+        lambda _, p: str(_logs().plan_cleaning(now=1 << 41, partitions=p)),
+    ),
+    "LogDirectory.plan_cleaning(now)": (
+        "2039-01-01",
+        lambda _, now: str(_logs().plan_cleaning(now=now, partitions="customers-0")),
+    ),
+    "LogDirectory.compare(others)": (
+        str(BROKERS / "broker2"),
+        lambda _, p: [each.name for each in _first_broker().compare(p, topics="ledger")],
+    ),
+    "LogDirectory.compare(topics)": (
+        "ledger",
+        lambda _, t: [e.name for e in _first_broker().compare(BROKERS / "broker2", topics=t)],
+    ),
+    "LogDirectory.compare(partitions)": (
+        "ledger-0",
+        lambda _, p: [e.name for e in _first_broker().compare(BROKERS / "broker2", partitions=p)],
+    ),
+    "compact(topics)": (
+        "customers",
+        lambda work, t: sorted(
+            e.partition for e in wb.compact(SHOP, work / "c", topics=t, now=1 << 41)
+        ),
+    ),
+    "compact(now)": (
+        "2039-01-01",
+        lambda work, now: sorted(
+            e.partition for e in wb.compact(SHOP, work / "c", topics="customers", now=now)
+        ),
+    ),
+    "Partition.plan_cleaning(now)": (
+        "2039-01-01",
+        lambda _, now: str(_logs()["customers-0"].plan_cleaning(now=now)),
+    ),
+    "Scan.select(columns)": (
+        "value",
+        lambda _, c: _logs().scan(limit=9).select(c).to_arrow(),
+    ),
     "LogDirectory.listed_again(paths)": (str(SHOP), lambda _, p: sorted(_logs().listed_again(p))),
     "LogDirectory.predict_startup(topic_ids)": (
         UUID(int=7),  # type: ignore[dict-item]
@@ -213,6 +262,7 @@ _ELSEWHERE: Final = {
     "widgets.ReplicaLanes(comparison)": "refuses the directories of one broker",
     "spark.map_batches(paths)": "source_options, which needs no Java",
     "widgets.ReplicationPlayer(what)": "a text is a scenario's name",
+    "widgets.Overview(lead)": "a function",
     "StepPlayer": "segments of one partition; a text is its path",
     "LookupPlayer": "see StepPlayer",
     "RecoveryPlayer": "see StepPlayer",
@@ -262,8 +312,10 @@ def _calls() -> Iterator[str]:
 
 INSPECTED: Final = re.compile(r"Inspect\.(\w+)\((topics|partitions)\)")
 PASSED_ON: Final = re.compile(
-    r"LogDirectory\.(?:scan|to_duckdb|replay)\((topics|partitions|columns)\)"
+    r"(?:LogDirectory\.(?:scan|to_duckdb|replay)|(?:Partition|Topic)\.(?:scan|to_arrow|to_pandas)|Scan)"
+    r"\((topics|partitions|columns)\)"
 )
+OF_LOGS: Final = re.compile(r"LogDirectory\.(serve|what_if)\((logs|topics)\)")  # the functions
 _NAMED: Final = {"topics": "orders", "partitions": "orders-0"}
 
 
@@ -272,6 +324,8 @@ def _door(call: str) -> tuple[Any, Door]:
         return _NAMED[found[2]], _inspected(found[1], found[2])
     if (found := PASSED_ON.fullmatch(call)) is not None:
         return DOORS[f"ScanOptions({found[1]})"]
+    if (found := OF_LOGS.fullmatch(call)) is not None:
+        return DOORS[f"{found[1]}({found[2]})"]
     return DOORS[call]
 
 
