@@ -31,7 +31,7 @@ from workbench.log_manager.manager import LogManager
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.broker.metadata_log import MetadataLog
 from workbench.server.broker.producer_id_blocks import ProducerIdBlocks
-from workbench.server.broker.topics import Topic, Topics
+from workbench.server.broker.topics import LedTopic, Topics
 from workbench.server.logs.assigned_topics import AssignedTopics
 from workbench.server.logs.served_log import Tell
 
@@ -192,7 +192,7 @@ class Broker:
             if self._make(TRANSACTIONS_TOPIC, count):
                 self.transactions.lead_all()
 
-    def _make(self, name: str, count: int) -> Topic | None:
+    def _make(self, name: str, count: int) -> LedTopic | None:
         """Return a topic that was just made, None if it was there.
 
         Kafka: DefaultAutoTopicCreationManager.creatableTopic (4.2)

@@ -30,7 +30,7 @@ MOST_PARTITIONS: Final = 10_000  # that one request makes; Kafka: MAX_PARTITIONS
 
 
 @dataclass(slots=True)
-class Topic:
+class LedTopic:
     """A topic.
 
     Attributes:
@@ -85,7 +85,7 @@ class Topics:
         self._lock = threading.Lock()  # of what clients see, for a moment
         self.node_id = 1 if manager.identity.node_id is None else manager.identity.node_id
         self.cluster_id = manager.identity.cluster_id
-        self._topics: dict[str, Topic] = {}
+        self._topics: dict[str, LedTopic] = {}
         self._load()
         self.names_by_id = {topic.topic_id: name for name, topic in self._topics.items()}
 
@@ -93,7 +93,7 @@ class Topics:
         stored = self._cluster.topic_ids
         for where, log in sorted(self._manager.logs.items()):
             topic_id = stored.get(where.topic) or _text(log.topic_id)
-            topic = self._topics.setdefault(where.topic, Topic(topic_id))
+            topic = self._topics.setdefault(where.topic, LedTopic(topic_id))
             topic.logs[where.partition] = self._live(where, topic_id)
             topic.configs = dict(self._cluster.configs.topics.get(where.topic, {}))
         for name, count in self._cluster.partition_counts.items():
@@ -107,7 +107,7 @@ class Topics:
             is_ours = stored is not None and self.node_id in stored.replicas
             topic = self._topics.get(name)
             if is_ours and (topic is None or number not in topic.logs):
-                topic = self._topics.setdefault(name, Topic(topic_id))
+                topic = self._topics.setdefault(name, LedTopic(topic_id))
                 topic.logs[number] = self._make_log(TopicPartition(name, number), topic)
                 topic.configs = dict(self._cluster.configs.topics.get(name, {}))
 
@@ -206,7 +206,7 @@ class Topics:
         configs: Mapping[str, str | None] | None = None,
         *,
         validate_only: bool = False,
-    ) -> Topic:
+    ) -> LedTopic:
         """Create a topic.
 
         Args:
@@ -234,7 +234,7 @@ class Topics:
                     f"(expected 1 to {MOST_PARTITIONS})."
                 )
             self._check_configs(own)
-            topic = Topic(text.format_uuid(uuid4()) if self._has_ids else NULL_UUID, configs=own)
+            topic = LedTopic(text.format_uuid(uuid4()) if self._has_ids else NULL_UUID, configs=own)
             if validate_only:
                 return topic
             homes = self._homes(count)
@@ -290,7 +290,7 @@ class Topics:
         return homes
 
     def _partition_records(
-        self, topic: Topic, first: int, homes: Iterable[str]
+        self, topic: LedTopic, first: int, homes: Iterable[str]
     ) -> list[MetadataRecord]:
         ids = self._manager.identity.directory_ids
         node = [self.node_id]
@@ -312,14 +312,14 @@ class Topics:
         ]
 
     def _make_logs(
-        self, name: str, topic: Topic, first: int, homes: Iterable[str]
+        self, name: str, topic: LedTopic, first: int, homes: Iterable[str]
     ) -> dict[int, LiveLog]:
         return {
             number: self._make_log(TopicPartition(name, number), topic, home)
             for number, home in enumerate(homes, first)
         }
 
-    def _make_log(self, where: TopicPartition, topic: Topic, home: str | None = None) -> LiveLog:
+    def _make_log(self, where: TopicPartition, topic: LedTopic, home: str | None = None) -> LiveLog:
         if home is not None:
             self._manager.prefer_directory(where, home)
         topic_id = None if topic.topic_id == NULL_UUID else text.parse_uuid(topic.topic_id)
@@ -421,7 +421,7 @@ class Topics:
         with self._lock:
             return dict(self._known(name).configs)
 
-    def _known(self, name: str) -> Topic:
+    def _known(self, name: str) -> LedTopic:
         found = self._topics.get(name)
         if found is None:
             raise ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.error(f"The topic '{name}' does not exist.")
