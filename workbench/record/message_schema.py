@@ -340,10 +340,7 @@ class MessageReader:
         data = self.data
         count, at = varint.decode_unsigned(data, at)
         for _ in range(count):
-            if at + 1 < self.size and data[at] <= _BYTE and data[at + 1] <= _BYTE:
-                tag, size, at = data[at], data[at + 1], at + 2
-            else:
-                tag, size, at = self.tag(at)
+            tag, size, at = self.tag(at)
             end = at + size
             if end > self.size:
                 self.end(at, size, "a tagged field")
@@ -361,6 +358,9 @@ class MessageReader:
 
     def tag(self, at: int) -> tuple[int, int, int]:
         """Read a field's tag and size, which are before it."""
+        data = self.data
+        if at + 1 < self.size and data[at] <= _BYTE and data[at + 1] <= _BYTE:
+            return data[at], data[at + 1], at + 2
         tag, at = varint.decode_unsigned(self.data, at)
         size, at = varint.decode_unsigned(self.data, at)
         return tag, size, at

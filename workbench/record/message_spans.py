@@ -96,6 +96,14 @@ class _Spans(MessageReader):
         for number in self._open:
             self.spans[number] = self.spans[number]._replace(end=end, note=CONTINUES)
 
+    def struct(self, of: Struct, at: int) -> tuple[dict[str, Any], int]:
+        """Read a struct field by field, so that each is noted."""
+        values = {}
+        for field in of.fields:
+            if field.tag is None:
+                values[field.name], at = self.field(field, at)
+        return values, self.tagged(of, values, at) if of.is_flexible else at
+
     def field(self, field: Field, at: int) -> tuple[Any, int]:
         """Note a field, and what it holds."""
         self._begin(field.name, at)
