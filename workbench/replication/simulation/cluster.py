@@ -46,6 +46,7 @@ from workbench.replication.simulation.storage import (
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.steps import Observer, Step
+from workbench.runtime.words import plural
 
 START_MS: Final = 1_700_000_000_000
 SESSION_TIMEOUT_MS: Final = 9_000
@@ -326,6 +327,9 @@ class Cluster:
         self.controller.create_partition(self.partition, assigned)
         self._send_metadata()
         self._next_isr_check += self.lag_time_max_ms // 2
+
+    def __repr__(self) -> str:
+        return f"Cluster({self.partition}, {plural(len(self.brokers), 'broker')}, rules {self.rules.version})"
 
     def _storage(self, broker: int, kind: str, directory: str | os.PathLike[str] | None) -> Storage:
         if kind == "light":
