@@ -329,7 +329,8 @@ class Cluster:
         self._next_isr_check += self.lag_time_max_ms // 2
 
     def __repr__(self) -> str:
-        return f"Cluster({self.partition}, {plural(len(self.brokers), 'broker')}, rules {self.rules.version})"
+        count = plural(len(self.brokers), "broker")
+        return f"Cluster({self.partition}, {count}, rules {self.rules.version})"
 
     def _storage(self, broker: int, kind: str, directory: str | os.PathLike[str] | None) -> Storage:
         if kind == "light":
