@@ -6,7 +6,7 @@ The bytes of a request decide neither: a request of 100 KB can name the same top
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -15,6 +15,11 @@ ITEM: Final = 512
 
 _PATIENCE_SECONDS: Final = 2.0
 """While others wait for room, a connection is closed that has taken nothing for so long."""
+
+MANY_ITEMS: Final = 2_000
+"""A request with more elements is answered after others: it may take a second."""
+
+_SMALL_FIRST, _LARGE, _RECEIVED = range(3)  # lines of those that wait for room
 
 
 class TooLargeAnswerError(Exception):
@@ -63,19 +68,24 @@ class Room:
     """The bytes that requests and responses take, from the first to the last of each.
 
     Everything here runs in the server's event loop. Whoever finds no room waits in line; a
-    connection that does not read its response makes room then.
+    connection that does not read its response makes room then. A request that waits for its answer
+    to be made has taken room itself: when nothing is made or sent that gives some back, it waits no
+    longer, as it would for ever.
 
     Args:
         limit: bytes; what is taken at once may exceed it.
-        workers: how many answers are made at a time.
+        workers: how many answers are made at a time; of requests with `MANY_ITEMS`, one.
     """
 
     def __init__(self, limit: int, workers: int) -> None:
         self._limit = limit
         self._workers = asyncio.Semaphore(workers)
+        self._large = asyncio.Semaphore(1)
+        self._reading = asyncio.Semaphore(1)
         self._controller = asyncio.Semaphore(1)
         self._used = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._made = 0  # answers that are being made
+        self._lines: tuple[deque[asyncio.Future[None]], ...] = (deque(), deque(), deque())
         self._senders: dict[object, _Sender] = {}
 
     @property
@@ -91,43 +101,74 @@ class Room:
     @property
     def is_wanted(self) -> bool:
         """Whether somebody waits."""
-        return bool(self._waiting)
+        return any(self._lines)
 
     def change(self, size: int) -> None:
         """Take bytes, or give them back if ``size`` is negative."""
         self._used += size
-        if size < 0 and self._used < self._limit and self._waiting:
-            first = self._waiting.popleft()
-            if not first.done():
-                first.set_result(None)
+        if size < 0:
+            self._wake()
 
-    def working(self) -> AbstractAsyncContextManager[None]:
-        """Make an answer, when it is its turn and there is room; its bytes are taken inside."""
-        return self._turn(self._workers)
-
-    def changing(self) -> AbstractAsyncContextManager[None]:
-        """Make or delete topics: the same, without holding up others."""
-        return self._turn(self._controller)
+    def reading(self) -> asyncio.Semaphore:
+        """Read a large request: one at a time, so that others find a thread."""
+        return self._reading
 
     @asynccontextmanager
-    async def _turn(self, semaphore: asyncio.Semaphore) -> AsyncIterator[None]:
-        async with semaphore:
-            await self.enter()
+    async def working(self, items: int) -> AsyncIterator[None]:
+        """Make an answer, when it is its turn and there is room; its bytes are taken inside.
+
+        Args:
+            items: elements of the request.
+        """
+        is_large = items > MANY_ITEMS
+        async with self._large if is_large else self._workers:
+            await self._wait(_LARGE if is_large else _SMALL_FIRST)
+            self._made += 1
+            try:
+                yield
+            finally:
+                self._made -= 1
+                self._wake()
+
+    @asynccontextmanager
+    async def changing(self) -> AsyncIterator[None]:
+        """Make or delete topics: the same, without holding up others."""
+        async with self._controller:
+            await self._wait(_LARGE)
             yield
 
     async def enter(self) -> None:
         """Wait until there is room."""
-        while self._used >= self._limit:
+        await self._wait(_RECEIVED)
+
+    async def _wait(self, line: int) -> None:
+        waiting = self._lines[line]
+        while not self._is_turn_of(line) or (line == _LARGE and self._lines[_SMALL_FIRST]):
             future = asyncio.get_running_loop().create_future()
-            self._waiting.append(future)
+            waiting.append(future)
             try:
                 async with asyncio.timeout(_PATIENCE_SECONDS / 4):
                     await future
             except TimeoutError:
                 self._close_one()
             finally:
-                if future in self._waiting:
-                    self._waiting.remove(future)
+                if future in waiting:
+                    waiting.remove(future)
+        self._wake()
+
+    def _is_turn_of(self, line: int) -> bool:
+        is_idle = not (self._made or self._senders)
+        return self._used < self._limit or (is_idle and line != _RECEIVED)
+
+    def _wake(self) -> None:
+        """Let the first that waits look again, if there may be room for it."""
+        for number, waiting in enumerate(self._lines):
+            if waiting:
+                if self._is_turn_of(number):
+                    first = waiting.popleft()
+                    if not first.done():
+                        first.set_result(None)
+                return
 
     def _close_one(self) -> None:
         """Close the connection that has not read for the longest time, if that is long."""
@@ -148,6 +189,7 @@ class Room:
     def has_sent(self, who: object) -> None:
         """Note that the response was sent, or never will be."""
         self._senders.pop(who, None)
+        self._wake()
 
 
 class Taken:

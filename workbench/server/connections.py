@@ -39,6 +39,7 @@ from workbench.server.security import Passwords
 
 _SMALL: Final = 1 << 16
 """Bytes of a request that needs no share of the queue, and of a response that is sent at once."""
+_TINY: Final = 1 << 10  # bytes of a request that is received also when there is no room
 _PIECE: Final = 1 << 18  # bytes of a response that are given to the system at a time
 _FOR_LOGS: Final = 64  # files that stay free for logs: one that cannot be opened looks empty
 _PAUSE_SECONDS: Final = 0.1  # after a connection that could not be accepted
@@ -281,7 +282,8 @@ class _Connection:
         frame = await self._reader.readexactly(size)
         self.deadline = _NEVER
         room = self._shared.room
-        await room.enter()
+        if size > _TINY:
+            await room.enter()
         taken = room.taken()
         try:
             return await self._answer(frame, taken)
@@ -325,7 +327,8 @@ class _Connection:
         """Return the request in a frame; a large one is read in a thread."""
         taken.set(len(frame) + min(len(frame), MOST_ITEMS) * ITEM)
         if len(frame) > _SMALL:
-            request: Request = await self._shared.in_thread(read_request, frame)
+            async with self._shared.room.reading():
+                request: Request = await self._shared.in_thread(read_request, frame)
         else:
             request = read_request(frame)
         taken.set(len(frame) + request.items * ITEM)

@@ -131,7 +131,8 @@ class KafkaApis:
                 answer = self._answer(call)
                 taken.set(answer.size)
                 return answer
-            async with serving.room.changing() if is_change else serving.room.working():
+            room, items = serving.room, request.items
+            async with room.changing() if is_change else room.working(items):
                 answer = await in_thread(self._answer, call)
                 taken.set(answer.size)
         except Exception as error:  # noqa: BLE001 - a client gets an answer, whatever failed

@@ -112,7 +112,7 @@ async def fetch(
     room, own, is_last = call.serving.room, call.taken.size, False
     while True:
         seen = changes.seen(partitions)
-        async with room.working():
+        async with room.working(call.request.items):
             if _is_quick(call, asked):
                 found, is_final = _fetch_now(call, request, asked)
             else:
