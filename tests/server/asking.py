@@ -1,10 +1,12 @@
 """Requests as they are, to a server of ours or a broker: the fields in, the fields out."""
 
 import socket
+import time
 from typing import Any, Self
 
+from workbench.runtime.error_codes import ErrorCode
 from workbench.server.protocol.api import Api
-from workbench.server.protocol.api_keys import API_VERSIONS
+from workbench.server.protocol.api_keys import API_VERSIONS, FIND_COORDINATOR
 from workbench.server.protocol.frames import SIZE
 
 Values = dict[str, Any]
@@ -53,3 +55,22 @@ class Asker:
             assert piece, "the connection ended"
             found += piece
         return bytes(found)
+
+
+def find_coordinator(asker: Asker, kind: int, key: str) -> None:
+    """Ask until there is a coordinator, as clients do: its topic is made at the first request.
+
+    Args:
+        asker: a connection.
+        kind: 0: of groups; 1: of transactions.
+        key: the group or transactional id.
+    """
+    deadline = time.monotonic() + 30
+    asked = {"keyType": kind, "coordinatorKeys": [key]}
+    while True:
+        (found,) = asker.ask(FIND_COORDINATOR, 4, asked)["coordinators"]
+        if found["errorCode"] == ErrorCode.NONE:
+            return
+        assert found["errorCode"] == ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ import psutil
 import pytest
 
 import workbench
-from tests.server.asking import Asker
+from tests.server.asking import Asker, find_coordinator
 from tests.server.conftest import SHOP
 from tests.server.hostile import Amplified, Attack, frame
 from tests.server.served_process import MIB, ServedProcess
@@ -33,6 +34,8 @@ from workbench.server.protocol.api_keys import (
     DESCRIBE_PRODUCERS,
     DESCRIBE_TRANSACTIONS,
     FETCH,
+    FIND_COORDINATOR,
+    INCREMENTAL_ALTER_CONFIGS,
     LIST_OFFSETS,
     METADATA,
     OFFSET_COMMIT,
@@ -298,6 +301,13 @@ def test_a_name_of_32_kb_is_refused_with_a_text_that_fits(tmp_path: Path) -> Non
             assert len(answer["errorMessage"]) <= 2000
 
 
+def configure(asker: Asker, topic: str) -> int:
+    configs = [{"name": "retention.ms", "configOperation": 0, "value": "1000000000000"}]
+    asked = {"resources": [{"resourceType": 2, "resourceName": topic, "configs": configs}]}
+    (answer,) = asker.ask(INCREMENTAL_ALTER_CONFIGS, 1, asked)["responses"]
+    return int(answer["errorCode"])
+
+
 def test_a_topic_of_many_partitions_blocks_no_other(tmp_path: Path) -> None:
     folder = tmp_path / "logs"
     folder.mkdir()
@@ -306,17 +316,27 @@ def test_a_topic_of_many_partitions_blocks_no_other(tmp_path: Path) -> None:
     batch = small.build().buffer.tobytes()
     with (
         ServedProcess(folder, "--writable", *FEW) as running,
-        Asker(running.where, patience=200) as one,
-        Asker(running.where) as other,
+        ExitStack() as stack,
     ):
+        one, other, *askers = (stack.enter_context(Asker(running.where, 200)) for _ in range(10))
+        codes, threads = list[int](), list[threading.Thread]()
+        configured: list[int] = []
         create(one, "t", 1)
         assert produce(other, "t", batch) == ErrorCode.NONE
         made: list[Any] = []
         thread = threading.Thread(target=lambda: made.append(create(one, "many", PARTITIONS)))
         waits, begin = [], time.monotonic()
         thread.start()
+        for asker in askers:  # they wait for the new topic, and more than there are threads
+            ask = partial(configure, asker, "t")
+            threads.append(threading.Thread(target=lambda ask=ask: configured.append(ask())))
+            threads[-1].start()
         while thread.is_alive():
             start = time.monotonic()
+            for kind in (0, 1):
+                asked = {"keyType": kind, "coordinatorKeys": ["g"]}
+                (found,) = other.ask(FIND_COORDINATOR, 4, asked)["coordinators"]
+                codes.append(found["errorCode"])
             other.ask(METADATA, 9, {"topics": [{"name": "t"}]})
             assert produce(other, "t", batch) == ErrorCode.NONE
             other.ask(FETCH, NAMES_UNTIL, fetch("t", maxWaitMs=1))
@@ -324,6 +344,12 @@ def test_a_topic_of_many_partitions_blocks_no_other(tmp_path: Path) -> None:
             time.sleep(0.02)
         assert made[0]["errorCode"] == ErrorCode.NONE
         assert max(waits) < (time.monotonic() - begin) / 3
+        assert codes[0] == ErrorCode.COORDINATOR_NOT_AVAILABLE
+        for thread in threads:
+            thread.join()
+        assert configured == [ErrorCode.NONE] * len(askers)
+        find_coordinator(other, 0, "g")
+        find_coordinator(other, 1, "g")
         found = other.ask(METADATA, 9, {"topics": [{"name": "many"}]})["topics"]
         assert len(found[0]["partitions"]) == PARTITIONS
 

@@ -21,7 +21,7 @@ from confluent_kafka import Consumer
 import workbench
 from tests.kafka_broker import Broker
 from tests.server import heartbeats
-from tests.server.asking import Asker
+from tests.server.asking import Asker, find_coordinator
 from tests.server.conftest import SHOP
 from tests.server.heartbeats import JOIN, OWN, PAUSE, TOPICS, Member
 from tests.server.tools import Tools
@@ -216,6 +216,7 @@ def test_a_broker_goes_on_with_a_group_of_ours(tmp_path: Path) -> None:
         workbench.serve(broker.data, writable=True, config=CONFIG) as server,
         Asker(server.bootstrap_servers) as asker,
     ):
+        find_coordinator(asker, 0, "g")
         ours = Member(asker)
         for name in "ab":
             ours.heartbeat(name, {**JOIN, "subscribedTopicNames": ["t"]})
@@ -266,6 +267,7 @@ def test_groups_in_memory_and_expressions_are_bounded(
     ):
         monkeypatch.setattr(regexes, "_MOST_WORK", 100_000)
         asker.ask(CREATE_TOPICS, 7, {"topics": [made], "timeoutMs": 10_000})
+        find_coordinator(asker, 0, "g")
         answer = Member(asker).heartbeat("r", slow)
         assert answer["errorCode"] == ErrorCode.INVALID_REGULAR_EXPRESSION
         assert "characters" in answer["errorMessage"]
@@ -280,6 +282,7 @@ def test_a_silent_member_is_removed_when_its_session_ends(tmp_path: Path) -> Non
     ):
         topics = [{"name": "t", "numPartitions": 2, "replicationFactor": 1}]
         asker.ask(CREATE_TOPICS, 7, {"topics": topics, "timeoutMs": 10_000})
+        find_coordinator(asker, 0, "g")
         members = Member(asker)
         for name in "ab":
             joined = members.heartbeat(name, {**JOIN, "subscribedTopicNames": ["t"]})

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 import workbench
-from tests.server.asking import Asker
+from tests.server.asking import Asker, find_coordinator
 from tests.server.test_writable import FEW
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.message_schema import NULL_UUID
@@ -40,6 +40,8 @@ def asker(server: Server) -> Iterator[Asker]:
     with Asker(server.bootstrap_servers) as found:
         topic = {"name": "t", "numPartitions": 2, "replicationFactor": 1}
         found.ask(CREATE_TOPICS, 7, {"topics": [topic]})
+        for kind in (0, 1):
+            find_coordinator(found, kind, "two")
         yield found
 
 

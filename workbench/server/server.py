@@ -246,6 +246,7 @@ class Server:
             recover=self._recover,
             on_change=self._changes.tell,
             on_halt=self._halt,
+            in_controller=self._controller.submit,
             tell=self._tell,
         )
         self.catalog, self._groups = self._broker.topics, self._broker.groups

@@ -47,12 +47,6 @@ class Serving:
     broker: Broker | None = None
     has_users: bool = False
 
-    def coordinator(self) -> SessionGroups | GroupCoordinatorService:
-        """Return the groups; the engine has made the topic for them, if it was not there."""
-        if self.broker is not None:
-            self.broker.make_offsets_topic()
-        return self.groups
-
 
 @dataclass(frozen=True, slots=True)
 class Call:

@@ -22,7 +22,7 @@ from workbench.coordinator.transactions.serving.states import TransactionVersion
 from workbench.coordinator.transactions.serving.transaction_coordinator import (
     TransactionCoordinator,
 )
-from workbench.errors import CoordinatorError, ServerError
+from workbench.errors import CoordinatorError, ServerError, WorkbenchError
 from workbench.files.names import CLEAN_SHUTDOWN, TopicPartition
 from workbench.inspection.cluster.image import StoredCluster
 from workbench.inspection.cluster.loading import read_stored_cluster
@@ -41,6 +41,9 @@ OnChange = Callable[[TopicPartition], None]
 OnHalt = Callable[[str, str], None]
 """Told which log directories have failed, when all have, and what the last error was."""
 
+InController = Callable[[Callable[[], None]], object]
+"""Calls a function in the only thread that makes, enlarges and deletes topics."""
+
 
 class Broker:
     """Leads every partition of some log directories, as their only broker.
@@ -54,6 +57,7 @@ class Broker:
         recover: whether directories are taken that were not stopped cleanly.
         on_change: told when a partition has more to read.
         on_halt: told when every log directory has failed.
+        in_controller: calls a function later, in the thread that makes and deletes topics.
         tell: receives in words what clients get otherwise than it is on the disk.
 
     Attributes:
@@ -74,11 +78,15 @@ class Broker:
         recover: bool,
         on_change: OnChange,
         on_halt: OnHalt,
+        in_controller: InController,
         tell: Tell,
     ) -> None:
         self._on_change = on_change
         self._on_halt = on_halt
+        self._in_controller = in_controller
+        self._tell = tell
         self._lock = threading.Lock()
+        self._being_made = set[str]()
         _check(listing, recover=recover)
         cluster = _cluster_of(listing)
         settings = _settings(cluster, config)
@@ -177,20 +185,44 @@ class Broker:
         """`auto.create.topics.enable`: whether a topic is created when a client asks for it."""
         return self.manager.config.auto_create_topics_enable
 
-    def make_offsets_topic(self) -> None:
-        """Make `__consumer_offsets` if it is not there."""
-        with self._lock:
-            if self._make(OFFSETS_TOPIC, self.manager.config.offsets_topic_num_partitions):
-                self.groups.partitions = self.manager.config.offsets_topic_num_partitions
-                for number in range(self.groups.partitions):
-                    self.groups.load(number)
+    def has_internal_topic(self, name: str) -> bool:
+        """Return whether a coordinator's topic is led; if not, the controller's thread makes it.
 
-    def make_transactions_topic(self) -> None:
-        """Make `__transaction_state` if it is not there."""
+        Its logs may take seconds. Meanwhile clients ask again, and nobody waits for it here.
+
+        Kafka: DefaultAutoTopicCreationManager.createTopics (4.2)
+        """
         with self._lock:
-            count = self.manager.config.transaction_state_log_num_partitions
-            if self._make(TRANSACTIONS_TOPIC, count):
-                self.transactions.lead_all()
+            if name in self._being_made:
+                return False
+            if self.topics.logs_of(name) is not None:
+                return True
+            self._being_made.add(name)
+        self._in_controller(partial(self._make_internal_topic, name))
+        return False
+
+    def _make_internal_topic(self, name: str) -> None:
+        try:
+            if name == OFFSETS_TOPIC:
+                self._make_offsets_topic()
+            else:
+                self._make_transactions_topic()
+        except (WorkbenchError, OSError) as error:
+            self._tell(f"{name}: could not be made: {error}")
+        finally:
+            with self._lock:
+                self._being_made.discard(name)
+
+    def _make_offsets_topic(self) -> None:
+        if self._make(OFFSETS_TOPIC, self.manager.config.offsets_topic_num_partitions):
+            self.groups.partitions = self.manager.config.offsets_topic_num_partitions
+            for number in range(self.groups.partitions):
+                self.groups.load(number)
+
+    def _make_transactions_topic(self) -> None:
+        count = self.manager.config.transaction_state_log_num_partitions
+        if self._make(TRANSACTIONS_TOPIC, count):
+            self.transactions.lead_all()
 
     def _make(self, name: str, count: int) -> LedTopic | None:
         """Return a topic that was just made, None if it was there.
@@ -215,26 +247,26 @@ class Broker:
         return self.topics.create(name, count, own[name])
 
     def create_automatically(self, name: str) -> None:
-        """Create a topic that a client asked for.
+        """Create a topic that a client asked for; that of a coordinator is there later.
 
         Raises:
             CoordinatorError: the name is not a topic's, or the topic is there.
         """
-        if name == OFFSETS_TOPIC:
-            self.make_offsets_topic()
-        elif name == TRANSACTIONS_TOPIC:
-            self.make_transactions_topic()
+        if name in {OFFSETS_TOPIC, TRANSACTIONS_TOPIC}:
+            self.has_internal_topic(name)
         else:
             self.topics.create_if_free(name, self.manager.config.num_partitions)
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic, and the offsets that groups committed for it.
 
+        Only the controller's thread may call it, which also makes the coordinators' topics: one
+        that begins to lead a topic would make its logs again.
+
         Raises:
             CoordinatorError: there is none.
         """
-        with self._lock:  # a coordinator that begins to lead a topic would make its logs again
-            gone = self.topics.delete(name)
+        gone = self.topics.delete(name)
         self.groups.on_partitions_deleted(gone)
 
 

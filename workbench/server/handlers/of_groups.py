@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Final
 
+from workbench.config.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from workbench.coordinator.groups.classic.messages import (
     HeartbeatRequest,
     JoinGroupRequest,
@@ -52,6 +53,7 @@ from workbench.server.protocol.messages import (
 from workbench.server.serving import BlockingHandler, Call, InThread, WaitingHandler
 
 _OF_GROUPS, _OF_TRANSACTIONS = 0, 1  # key types of a coordinator
+_SEVERAL_SINCE: Final = 4  # version of FindCoordinator that asks for several keys
 
 
 def find_coordinator(
@@ -61,28 +63,27 @@ def find_coordinator(
     host, port = call.address
     kind = request.get("keyType", _OF_GROUPS)
     if kind not in {_OF_GROUPS, _OF_TRANSACTIONS}:
-        return _coordinators(
-            request,
-            {
-                "nodeId": -1,
-                "host": "",
-                "port": -1,
-                "errorCode": ErrorCode.INVALID_REQUEST,
-                "errorMessage": MALFORMED,
-            },
-        )
+        return _coordinators(request, _nobody(ErrorCode.INVALID_REQUEST, MALFORMED))
     broker = call.serving.broker
-    if broker is not None:
-        (broker.make_offsets_topic if kind == _OF_GROUPS else broker.make_transactions_topic)()
+    topic = OFFSETS_TOPIC if kind == _OF_GROUPS else TRANSACTIONS_TOPIC
+    if broker is not None and not broker.has_internal_topic(topic):
+        call.budget.charge(len(request.get("coordinatorKeys", ())))
+        problem = "The coordinator is not available." if call.version < _SEVERAL_SINCE else ""
+        return _coordinators(request, _nobody(ErrorCode.COORDINATOR_NOT_AVAILABLE, problem))
     here: find_coordinator_response.Coordinator = {
         "nodeId": call.serving.catalog.node_id,
         "host": host,
         "port": port,
         "errorCode": ErrorCode.NONE,
-        "errorMessage": "NONE" if call.version < 4 else "",
+        "errorMessage": "NONE" if call.version < _SEVERAL_SINCE else "",
     }
     call.budget.charge(len(request.get("coordinatorKeys", ())))
     return _coordinators(request, here)
+
+
+def _nobody(code: ErrorCode, problem: str = "") -> find_coordinator_response.Coordinator:
+    """Return an error in the place of a coordinator."""
+    return {"nodeId": -1, "host": "", "port": -1, "errorCode": code, "errorMessage": problem}
 
 
 def _coordinators(
@@ -105,7 +106,7 @@ def _coordinators(
 
 
 def _joining(call: Call, request: JoinGroupRequest) -> Future[JoinGroupResponse]:
-    return call.serving.coordinator().join_group(call.client, request)
+    return call.serving.groups.join_group(call.client, request)
 
 
 async def join_group(
@@ -240,7 +241,7 @@ def consumer_group_heartbeat(
         None if owned is None else assignment_of(owned),
     )
     try:
-        answer = call.serving.coordinator().consumer_group_heartbeat(call.client, beat)
+        answer = call.serving.groups.consumer_group_heartbeat(call.client, beat)
     except CoordinatorError as error:
         return {"errorCode": error.code, "errorMessage": error.problem}
     assigned = answer.assignment
@@ -270,7 +271,7 @@ def describe_groups(
     """Return groups with their members."""
     found = []
     for name in dict.fromkeys(request["groups"]):
-        (group,) = call.serving.coordinator().describe_groups([name], call.version)
+        (group,) = call.serving.groups.describe_groups([name], call.version)
         texts = (len(each.metadata) + len(each.assignment) for each in group.members)
         call.budget.charge(1 + len(group.members), sum(texts))
         found.append(group)
@@ -312,7 +313,7 @@ def consumer_group_describe(
     groups: list[consumer_group_describe_response.DescribedGroup] = []
     for group_id in dict.fromkeys(request["groupIds"]):
         try:
-            found = call.serving.coordinator().consumer_group(group_id)
+            found = call.serving.groups.consumer_group(group_id)
             call.budget.charge(1 + sum(map(_items_of, found.members.values())))
         except CoordinatorError as error:
             groups.append(

@@ -52,7 +52,7 @@ def offset_commit(
         if name is not None
         for each in topic["partitions"]
     }
-    codes = call.serving.coordinator().commit(
+    codes = call.serving.groups.commit(
         values["groupId"],
         commits,
         member_id=values["memberId"],
@@ -130,7 +130,7 @@ def _fetch_group(
         ]
         call.budget.charge(len(wanted))
     try:
-        found = call.serving.coordinator().fetch(
+        found = call.serving.groups.fetch(
             group_id,
             wanted,
             require_stable=require_stable,

@@ -333,9 +333,15 @@ def _altered(
 
 
 CHANGES: Final = frozenset(
-    {apis.CREATE_TOPICS.key, apis.CREATE_PARTITIONS.key, apis.DELETE_TOPICS.key}
+    {
+        apis.CREATE_TOPICS.key,
+        apis.CREATE_PARTITIONS.key,
+        apis.DELETE_TOPICS.key,
+        apis.ALTER_CONFIGS.key,
+        apis.INCREMENTAL_ALTER_CONFIGS.key,
+    }
 )
-"""Requests that may take seconds."""
+"""Requests that may take seconds, or wait for one that does."""
 HANDLERS: Final[Mapping[int, BlockingHandler]] = {
     apis.CREATE_TOPICS.key: create_topics,
     apis.DELETE_TOPICS.key: delete_topics,

@@ -65,8 +65,6 @@ def init_producer_id(
         raise ErrorCode.INVALID_REQUEST.error("a producer id without its epoch, or the reverse")
     expected = None if known[0] == _NO_PRODUCER else ProducerIdAndEpoch(*known)
     broker = call.broker
-    if name is not None:
-        broker.make_transactions_topic()
     found = broker.transactions.init_producer_id(name, values["transactionTimeoutMs"], expected)
     return {
         "errorCode": _told(call, found.error),
@@ -150,7 +148,6 @@ def add_offsets_to_txn(
 ) -> add_offsets_to_txn_response.AddOffsetsToTxnResponse:
     """Add the offsets of a group to a transaction."""
     values, broker = request, call.broker
-    broker.make_offsets_topic()
     code = broker.transactions.add_offsets_to_transaction(
         values["transactionalId"],
         values["producerId"],
@@ -184,7 +181,6 @@ def txn_offset_commit(
 ) -> txn_offset_commit_response.TxnOffsetCommitResponse:
     """Commit offsets in a transaction."""
     values, broker = request, call.broker
-    broker.make_offsets_topic()
     commits = {
         TopicPartition(topic["name"], each["partitionIndex"]): OffsetCommit(
             each["committedOffset"],
