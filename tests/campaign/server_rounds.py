@@ -27,7 +27,10 @@ MOST: Final = 800 * MIB  # that a server may take for them
 ANSWERS_S: Final = 20.0  # within which a request that need not wait is answered
 OTHERS_S: Final = 20.0  # within which other clients are
 ENDS_S: Final = 30.0  # within which SIGTERM ends a server
-MAY_TAKE: Final = frozenset({"CreateTopics", "DeleteTopics", "CreatePartitions"})  # each a log
+MAY_TAKE: Final = frozenset(
+    {"CreateTopics", "DeleteTopics", "CreatePartitions", "AlterConfigs", "IncrementalAlterConfigs"}
+)
+"""APIs that the controller's thread answers one after the other; each new log takes a while."""
 BEFORE: Final = 100  # records that must outlive an attack
 
 
