@@ -20,6 +20,7 @@
 import os
 
 import workbench as wb
+from widgets import LogExplorer, follow_theme
 
 SAMPLE = "../sample_data/shop-4.3.1"
 DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log directory of yours
@@ -28,22 +29,11 @@ logs = wb.open_log_directory(DATA)
 if not logs:
     print(f"{DATA} has no partitions. This is the sample.")
     logs = wb.open_log_directory(DATA := SAMPLE)
-logs
-
-# %% [markdown]
-# ## What is where
-#
-# A partition is a directory of *segments*. Each segment is a `.log` file of record batches, named
-# after its first offset, with two indexes: the *offset index* maps offsets to positions, the *time
-# index* maps times to offsets. `logs.inspect` returns each of these as an Arrow table.
-
-# %%
 biggest = max(logs, key=lambda name: (name[:2] != "__", logs[name].size))
 partition = "orders-0" if "orders-0" in logs else biggest
-topic = logs[partition].topic
 
-segments = logs.inspect.segments(topics=[topic]).to_pandas()
-segments[["name", "base_offset", "size", "index_size", "time_index_size", "is_active"]].head(12)
+explorer = LogExplorer(logs, selected={"partition": partition})
+explorer
 
 # %% [markdown]
 # ## Look around
@@ -54,14 +44,7 @@ segments[["name", "base_offset", "size", "index_size", "time_index_size", "is_ac
 # find it. Zoom with the wheel or with `+` and `−`; press `?` for all keys.
 #
 # Values do not leave the kernel unless you ask for them with `show_values=True`.
-
-# %%
-from widgets import LogExplorer, follow_theme
-
-explorer = LogExplorer(logs, selected={"partition": partition})
-explorer
-
-# %% [markdown]
+#
 # You can read the selection and set it. An offset alone is enough: it determines the segment and
 # the batch.
 
@@ -75,6 +58,19 @@ explorer.selected_batch()
 
 # %%
 print(explorer.query["records"])
+
+# %% [markdown]
+# ## What is where
+#
+# A partition is a directory of *segments*. Each segment is a `.log` file of record batches, named
+# after its first offset, with two indexes: the *offset index* maps offsets to positions, the *time
+# index* maps times to offsets. `logs.inspect` returns each of these as an Arrow table.
+
+# %%
+topic = logs[partition].topic
+
+segments = logs.inspect.segments(topics=[topic]).to_pandas()
+segments[["name", "base_offset", "size", "index_size", "time_index_size", "is_active"]].head(12)
 
 # %% [markdown]
 # ## Records as columns
@@ -164,16 +160,9 @@ damage
 # %% [markdown]
 # ## Spark
 #
-# The same scan feeds Spark, one task per segment, with the columns of Spark's own Kafka source. To
-# use the format in a session of your own, call `wb.spark.register(spark)`.
-
-# %%
-spark = wb.spark.session()
-
-records = spark.read.format("kafka-log").option("subscribe", topic).load(DATA)
-records.groupBy("topic", "partition").count().orderBy("partition").show()
-
-spark.stop()
+# The same scan feeds Spark, one task per segment, with the columns of Spark's own Kafka source:
+# `spark.read.format("kafka-log").option("subscribe", "orders").load("/var/kafka-logs")`, after
+# `wb.spark.register(spark)`. [Spark on segments](06_spark_on_segments.ipynb) runs it.
 
 # %% [markdown]
 # ## Try it

@@ -13,7 +13,7 @@
 #
 # *Run → Run All Cells* in the menu makes the widgets live; until then, they are pictures.
 
-# %%
+# %% jupyter={"source_hidden": true}
 import os
 import random
 import shutil

@@ -13,7 +13,7 @@
 #
 # *Run → Run All Cells* in the menu makes the widgets live; until then, they are pictures.
 
-# %%
+# %% jupyter={"source_hidden": true}
 import os
 import socket
 import struct
@@ -26,6 +26,7 @@ from widgets import RequestPlayer, RequestView, Stack
 from workbench.runtime.times import time_text
 from workbench.server.watching.watch import WatchedRequest
 
+# %%
 SAMPLE = "../sample_data/shop-4.3.1"
 DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log directory of yours
 
@@ -43,6 +44,7 @@ server.start()
 watch = server.watch()  # from now on, the server keeps its last 1,000 requests
 
 
+# %% jupyter={"source_hidden": true}
 def newest(api: str) -> WatchedRequest:
     """Return the newest request of a kind."""
     time.sleep(0.1)  # the server notes a request when its response is sent

@@ -10,7 +10,7 @@
 #
 # *Run → Run All Cells* in the menu makes the widgets live; until then, they are pictures.
 
-# %%
+# %% jupyter={"source_hidden": true}
 import os
 import random
 import tempfile
@@ -26,6 +26,7 @@ from widgets.view.text import size_text
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.scheduler import ManualScheduler
 
+# %%
 SAMPLE = "../sample_data/shop-4.3.1"
 DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log directory of yours
 DAY = 24 * 3_600_000
@@ -40,19 +41,17 @@ NOW = int(time.time() * 1000)
 if DATA == SAMPLE:
     NOW = 1_732_924_800_000  # ms: 30 November 2024, the end of the sample's week
 
-# %% [markdown]
-# ## The whole disk at once
-#
-# Each field is as large as what it holds. A click opens it: a topic, a partition, a segment, and
-# inside of the segment its keys, values, headers and overhead. Escape goes up again. Only names and
-# sizes are read until a segment is opened, so the picture is there at once, however large the disk
-# is. Kafka's own topics are gray.
-
-# %%
 usage = DiskUsage(logs)
 usage
 
 # %% [markdown]
+# ## The whole disk at once
+#
+# In the widget above, each field is as large as what it holds. A click opens it: a topic, a
+# partition, a segment, and inside of the segment its keys, values, headers and overhead. Escape
+# goes up again. Only names and sizes are read until a segment is opened, so the picture is there at
+# once, however large the disk is. Kafka's own topics are gray.
+#
 # What the widget opens can be set, and read, in Python. Here is the largest segment of all.
 
 # %%

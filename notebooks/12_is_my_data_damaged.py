@@ -11,7 +11,7 @@
 #
 # *Run → Run All Cells* in the menu makes the widgets live; until then, they are pictures.
 
-# %%
+# %% jupyter={"source_hidden": true}
 import os
 import shutil
 import tempfile
@@ -25,6 +25,7 @@ from widgets import CheckpointTable, LogExplorer, RecoveryPlayer
 from workbench.foresight.copies.copying import copy_log_directory
 from workbench.foresight.copies.repair import recover_directory
 
+# %%
 SAMPLE = "../sample_data/shop-4.3.1"
 DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log directory of yours
 MOST_COPIED = 64 << 20  # bytes: a partition that is copied is not larger

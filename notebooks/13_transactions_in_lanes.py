@@ -11,7 +11,7 @@
 #
 # *Run → Run All Cells* in the menu makes the widgets live; until then, they are pictures.
 
-# %%
+# %% jupyter={"source_hidden": true}
 import os
 import random
 import tempfile
@@ -30,6 +30,7 @@ from workbench.record.writing.builder import end_transaction_marker
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.scheduler import ManualScheduler
 
+# %%
 SAMPLE = "../sample_data/shop-4.3.1"
 DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log directory of yours
 NOW = 1_732_924_800_000  # ms: 30 November 2024
