@@ -162,7 +162,7 @@ damage
 #
 # The same scan feeds Spark, one task per segment, with the columns of Spark's own Kafka source:
 # `spark.read.format("kafka-log").option("subscribe", "orders").load("/var/kafka-logs")`, after
-# `wb.spark.register(spark)`. [Spark on segments](06_spark_on_segments.ipynb) runs it.
+# `wb.spark.register(spark)`. The notebook *Spark on segments* runs it.
 
 # %% [markdown]
 # ## Try it

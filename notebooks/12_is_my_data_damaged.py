@@ -96,7 +96,7 @@ def fresh_copy(name: str) -> str:
     """Return a new log directory with a copy of the partition, as a killed broker leaves it."""
     target = os.path.join(home.name, name)
     shutil.rmtree(target, ignore_errors=True)
-    copy_log_directory(source.path, target)
+    copy_log_directory(source.path, target, source.fs)
     with open(os.path.join(target, "recovery-point-offset-checkpoint"), "w") as file:
         file.write("0\n0\n")  # no log was flushed
     meta = os.path.join(os.path.dirname(source.path), "meta.properties")

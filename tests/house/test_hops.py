@@ -8,9 +8,9 @@ import pytest
 from tests.house.hops import Route, measure, routes
 
 CAPS = {
-    "append of one record": Route(55, 18, 31, 9),
+    "append of one record": Route(59, 20, 34, 9),
     "read": Route(29, 16, 20, 9),
-    "commit of an offset": Route(105, 32, 57, 15),
+    "commit of an offset": Route(108, 32, 59, 15),
     "fetch of an offset": Route(17, 5, 6, 6),
     "verify": Route(65_000, 108, 26_000, 30),
     "predict": Route(39_000, 122, 19_000, 32),

@@ -190,10 +190,13 @@ def run_cells(name: str, first: str, end: str) -> None:
         next(at for at, cell in enumerate(cells) if cell.source.startswith(f"## {heading}\n"))
         for heading in (first, end)
     )
-    code = next(cell for cell in cells if cell.cell_type == "code")
+    at = next(at for at, cell in enumerate(cells) if cell.cell_type == "code")
+    while cells[at].cell_type == "code":  # the set-up, folded or not
+        at += 1
+    setup = [cell for cell in cells[:at] if cell.cell_type == "code"]
     names: dict[str, Any] = {"__name__": "__main__"}
     try:
-        for cell in [code, *cells[max(start, cells.index(code) + 1) : stop]]:
+        for cell in [*setup, *cells[max(start, at) : stop]]:
             if cell.cell_type == "code" and ast.parse(cell.source).body:
                 run_cell(cell.source, name, names)
     finally:

@@ -236,8 +236,7 @@ def _write(
     if update is not None:
         update.apply(segment)
     log.producer_state.map_end_offset = info.last_offset + 1
-    if update is not None:  # nothing else begins or ends transactions
-        log.watermarks.update_first_unstable()
+    log.watermarks.update_first_unstable()  # producers may also have expired since the last append
     if log.context.observer is not None:
         log.context.tell(
             "appended",
