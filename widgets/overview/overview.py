@@ -140,8 +140,8 @@ class Overview(KafkaWidget):
         making = _Making(names, lambda name: self._make(name, making), self._tell)
         self._making = making
         self._facts = self._facts_of(making)
-        self._tell(making)
         making.start()
+        self._tell(making)
 
     def _facts_of(self, making: _Making) -> Facts:
         logs = self._ahead()
@@ -193,7 +193,7 @@ class Overview(KafkaWidget):
             return
         if making.error is not None:
             self.show_error(making.error)
-        if making.status != "running":
+        if making.is_over:
             with self._lock:
                 self._sections = {
                     name: {"state": "asks"} if each["state"] in {"waits", "running"} else each
@@ -212,7 +212,7 @@ class Overview(KafkaWidget):
         """Make a section that waits for a button, and those that read the same."""
         if section not in SECTIONS:
             raise LookupError(f"no section {section}")
-        if self._making is None or self._making.status != "running":
+        if self._making is None or self._making.is_over:
             asked = [name for name in ORDER if self._sections[name]["state"] == "asks"]
             self._sections = self._sections | {name: {"state": "waits"} for name in asked}
             self._start(asked)
