@@ -56,8 +56,8 @@ class Verifier:
             return self.running
         self.book.begin()
         self.running = check = Verification(self.listing, self._tell, self.book)
-        self._tell(check)
         check.start()
+        self._tell(check)
         return check
 
     def cancel(self) -> None:
