@@ -83,7 +83,7 @@ def test_an_archive_is_closed_with_the_last_of_what_was_opened_in_it(
     del segment
     gc.collect()
     assert kept() is None
-    assert open_files() == before
+    assert set(open_files()) <= set(before)  # what others left open may be closed meanwhile
 
 
 def test_an_archive_that_changed_is_another_one_and_the_first_is_read_as_it_was(

@@ -45,7 +45,7 @@ ASKS_THE_ENGINE = {"plan_cleaning", "explain_cleaning", "explain_retention"}
 
 OF_A_CLUSTER = {
     "topics", "topic_partitions", "configs", "acls", "quotas", "scram_users", "features", "brokers",
-    "quorum", "delegation_tokens", "cluster_changes",
+    "quorum", "delegation_tokens", "cluster_changes", "config",
 }  # fmt: skip
 """The state of a cluster is unknown where its metadata log is not in the directories."""
 
@@ -77,29 +77,31 @@ def fingerprint(folder: Path) -> dict[str, tuple[Any, ...]]:
     return found
 
 
+def needs_arguments(call: Callable[..., Any]) -> bool:
+    parameters = inspect.signature(call).parameters.values()
+    optional = {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}
+    return any(p.default is p.empty and p.kind not in optional for p in parameters)
+
+
 def use(thing: Any, names: set[str] | None = None) -> Iterator[tuple[str, Any]]:
     """Use every public name of an object that needs no argument; yield what came back."""
     for name in sorted(names or {name for name in dir(type(thing)) if not name.startswith("_")}):
-        value = getattr(thing, name)
-        if callable(value) and not inspect.isclass(value):
-            parameters = inspect.signature(value).parameters.values()
-            needs = [
-                p
-                for p in parameters
-                if p.default is p.empty and p.kind not in {p.VAR_KEYWORD, p.VAR_POSITIONAL}
-            ]
-            if needs:
-                continue
-            try:
+        try:
+            value = getattr(thing, name)
+            if callable(value) and not inspect.isclass(value):
+                if needs_arguments(value):
+                    continue
                 value = value()
-            except StateUnknownError:
-                if name not in OF_A_CLUSTER:
-                    raise
-                continue
-            except (workbench.WorkbenchError, ValueError, OSError):
-                if name not in ASKS_THE_ENGINE:
-                    raise
-                continue
+        except StateUnknownError:
+            if name not in OF_A_CLUSTER:
+                raise
+            continue
+        except (workbench.WorkbenchError, ValueError, OSError):
+            if name not in ASKS_THE_ENGINE:
+                raise
+            continue
+        if name == "open":
+            value.close()
         yield name, list(value) if inspect.isgenerator(value) else value
     repr(thing)
     if hasattr(thing, "_repr_html_"):
