@@ -26,8 +26,8 @@ import sys
 from tests.file_system.test_files import batches
 from tests.s3_server import s3_server
 with s3_server() as server:
-    server.put("logs", {{"broker-1/orders-0/{_LOG}": batches("customers")}})
-    print(server.uri("logs/broker-1"), flush=True)
+    server.put("two-servers", {{"broker-1/orders-0/{_LOG}": batches("customers")}})
+    print(server.uri("two-servers/broker-1"), flush=True)
     sys.stdin.read()
 """
 
@@ -110,9 +110,9 @@ def test_buckets_of_one_name_at_two_servers_are_two() -> None:
             text=True,
         ) as other,
     ):  # the servers of one process have one backend
-        one.put("logs", {f"broker-1/orders-0/{_LOG}": batches("orders")})
+        one.put("two-servers", {f"broker-1/orders-0/{_LOG}": batches("orders")})
         assert other.stdout is not None
-        uris = one.uri("logs/broker-1"), other.stdout.readline().strip()
+        uris = one.uri("two-servers/broker-1"), other.stdout.readline().strip()
         both = [wb.open_log_directory(each) for each in uris]
         paths = [SHOP / f"{each}-0" / _LOG for each in ("orders", "customers")]
         local = [rows(wb.open_log_directory(each)) for each in paths]
@@ -125,8 +125,8 @@ def test_buckets_of_one_name_at_two_servers_are_two() -> None:
 
 def test_what_a_bucket_has_open_is_freed_with_the_directory() -> None:
     with s3_server() as server:
-        server.put("logs", {f"broker-1/orders-0/{_LOG}": batches("orders")})
-        logs = wb.open_log_directory(server.uri("logs/broker-1"))
+        server.put("freed", {f"broker-1/orders-0/{_LOG}": batches("orders")})
+        logs = wb.open_log_directory(server.uri("freed/broker-1"))
         rows(logs)
         fs = logs.listing.fs
         assert isinstance(fs, MountedFiles)
@@ -163,8 +163,8 @@ def test_what_is_sent_in_several_pickles_is_opened_once_and_for_as_long_as_it_is
 def test_another_process_reads_what_was_opened_here(tmp_path: Path) -> None:
     path = archive(tmp_path / "logs.tar.gz", batches("orders"), "gz")
     with s3_server() as server:
-        server.put("logs", {f"broker-1/orders-0/{_LOG}": batches("orders")})
-        uri = server.uri("logs/broker-1").replace("s3://", "s3://any:any@")
+        server.put("sent", {f"broker-1/orders-0/{_LOG}": batches("orders")})
+        uri = server.uri("sent/broker-1").replace("s3://", "s3://any:any@")
         for logs in (wb.open_log_directory(path), wb.open_log_directory(uri)):
             done = subprocess.run(
                 [sys.executable, "-c", _COUNT],
@@ -175,13 +175,13 @@ def test_another_process_reads_what_was_opened_here(tmp_path: Path) -> None:
 
 def test_one_opening_has_one_access_to_a_bucket() -> None:
     with s3_server() as server:
-        server.put("logs", {f"broker-1/orders-0/{_LOG}": batches("orders")})
-        server.put("logs", {f"broker-2/orders-1/{_LOG}": batches("customers")})
-        uri, query = server.uri("logs/broker-1"), server.query
-        logs = wb.open_log_directory([uri, "s3://logs/broker-2"])  # read by the query of the first
+        server.put("one-access", {f"broker-1/orders-0/{_LOG}": batches("orders")})
+        server.put("one-access", {f"broker-2/orders-1/{_LOG}": batches("customers")})
+        uri, query = server.uri("one-access/broker-1"), server.query
+        logs = wb.open_log_directory([uri, "s3://one-access/broker-2"])  # read by the query of the first
         assert list(logs) == ["orders-0", "orders-1"]
-        with pytest.raises(wb.LogDirectoryError, match="s3://logs is given with two queries"):
-            wb.open_log_directory([uri, f"s3://logs/broker-2?{query}&region=eu-west-1"])
+        with pytest.raises(wb.LogDirectoryError, match="s3://one-access is given with two queries"):
+            wb.open_log_directory([uri, f"s3://one-access/broker-2?{query}&region=eu-west-1"])
 
 
 def test_a_path_that_nothing_was_opened_for_says_so() -> None:

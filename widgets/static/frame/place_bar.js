@@ -8,7 +8,7 @@ import { requests } from "../shared/requests.js";
 let lists = 0;
 
 function render(given) {
-  const { model } = given, frame = widgetFrame(given, "klw-place", { "aria-label": "Place" }), error = errorBar();
+  const { model } = given, frame = widgetFrame(given, "klw-placebar", { "aria-label": "Place" }), error = errorBar();
   const ask = requests(model, { signal: frame.signal, onError: error.show, onSilence: () => {} });
   const pick = (part) => (text) => ask("pick", { part, text });
   const title = h("span", { class: "klw-title" });
