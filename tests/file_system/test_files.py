@@ -178,7 +178,9 @@ def test_one_opening_has_one_access_to_a_bucket() -> None:
         server.put("one-access", {f"broker-1/orders-0/{_LOG}": batches("orders")})
         server.put("one-access", {f"broker-2/orders-1/{_LOG}": batches("customers")})
         uri, query = server.uri("one-access/broker-1"), server.query
-        logs = wb.open_log_directory([uri, "s3://one-access/broker-2"])  # read by the query of the first
+        logs = wb.open_log_directory(
+            [uri, "s3://one-access/broker-2"]
+        )  # read by the query of the first
         assert list(logs) == ["orders-0", "orders-1"]
         with pytest.raises(wb.LogDirectoryError, match="s3://one-access is given with two queries"):
             wb.open_log_directory([uri, f"s3://one-access/broker-2?{query}&region=eu-west-1"])
