@@ -2,7 +2,7 @@
 
 import html
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import ipywidgets
@@ -29,7 +29,8 @@ from widgets.view.findings import rows_by_place
 from workbench.comparison.ahead import Replicas
 from workbench.errors import WorkbenchError
 from workbench.inspection.brokers import listings_by_broker
-from workbench.loaders.answers.report_page import Badge, Cell, Target
+from workbench.loaders.answers.report_page import Target
+from workbench.loaders.answers.stuck import NOT_CONSUMED, NOT_READABLE
 
 OVERVIEW: Final = "Overview"
 EXPLORE: Final = "Explore"
@@ -46,6 +47,7 @@ _LEADS_TO: Final = {
     "transactions": TRANSACTIONS, "cluster": CLUSTER,
 }  # fmt: skip
 """Section of the overview → the tab that shows more of its rows."""
+_SECTION_OF_STUCK: Final = {NOT_READABLE: "transactions", NOT_CONSUMED: "groups"}
 _MOST_VISITED: Final = 200  # places that the way back leads through
 _TIMES: Final = {RECORDS: "brush", GROUPS: "window"}  # [from, to) in ms; empty: all
 
@@ -286,7 +288,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         self.explorer.file = path if listed and place["segment"] is None else None
         self.tab = EXPLORE
 
-    def _lead(self, section: str, target: Target, cells: Sequence[Cell]) -> None:
+    def _lead(self, section: str, target: Target) -> None:
         """Open the view that shows more of a row of the overview."""
         topic = target.topic
         if topic is not None:
@@ -298,8 +300,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         if target.partition in self.explorer.logs:
             self.explorer.selected = NOTHING | {"partition": target.partition}
         if section == "stuck":
-            kind = cells[1].text if isinstance(cells[1], Badge) else ""
-            section = {"not readable": "transactions", "not consumed": "groups"}.get(kind, "logs")
+            section = _SECTION_OF_STUCK.get(target.what or "", "logs")
         self.tab = _LEADS_TO[section]
         view = self.views.get(self.tab)
         if isinstance(view, GroupView) and target.group is not None:

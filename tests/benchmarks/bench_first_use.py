@@ -61,7 +61,7 @@ def cpu_of(command: list[str], **environment: str) -> float:
 
 
 def best(command: list[str]) -> str:
-    """Return the best of several rounds, in words."""
+    """Return the best of several rounds as text."""
     return f"{min(cpu_of(command) for _ in range(ROUNDS)):.2f} s"
 
 

@@ -15,7 +15,7 @@ SHOP = SAMPLES / "shop-4.3.1"
 
 def test_rows_and_topics_lead_on(page: Page, show: Show) -> None:
     led = []
-    view = Overview(SHOP, lead=lambda section, target, _cells: led.append((section, target)))
+    view = Overview(SHOP, lead=lambda section, target: led.append((section, target)))
     view.wait()
     show(view)
     expect(page.locator(".klw-overcard[data-state=done]")).to_have_count(9)

@@ -35,7 +35,7 @@ _OF_CONTENTS: Final = frozenset({"identity", "start", "logs", "stuck", "findings
 _OF_ONE_BROKER: Final = frozenset({"identity", "start", "logs", "stuck"})
 """Those that start a broker dry; a start is of one."""
 
-Lead = Callable[[str, Target, Sequence[Cell]], None]
+Lead = Callable[[str, Target], None]
 
 
 class _Making(Background):
@@ -72,7 +72,7 @@ class Overview(KafkaWidget):
 
     Args:
         logs: the result of `workbench.open_log_directory`, or a path to open.
-        lead: called with the name of a section, a row's target, and its cells, to show more of it.
+        lead: called with the name of a section and a row's target, to show more of it.
 
     Raises:
         LogDirectoryError: the path is not a log directory.
@@ -97,7 +97,7 @@ class Overview(KafkaWidget):
             logs = workbench.open_log_directory(logs)
         self.logs: workbench.LogDirectory = logs
         self._lead = lead
-        self._targets: dict[str, tuple[Section, Sequence[Target]]] = {}
+        self._made: dict[str, Section] = {}
         self._lock = threading.Lock()
         self._making: _Making | None = None
         super().__init__(**options)
@@ -114,7 +114,8 @@ class Overview(KafkaWidget):
         partitions = [each for each in listing.partitions.values() if each.kind == "log"]
         is_quick = are_quickly_read(partitions)
         self._picture = None
-        self._targets = {}
+        self._made = {}
+        self._brokers = len(listings_by_broker(listing))
         with self.hold_sync():
             self._directory = {
                 "title": title if len(paths) == 1 else f"{title} and {len(paths) - 1} more",
@@ -150,7 +151,7 @@ class Overview(KafkaWidget):
 
     def _ahead(self) -> workbench.LogDirectory:
         """Return the directories, of several brokers those of the replicas that are ahead."""
-        if len(listings_by_broker(self.logs.listing)) < 2:
+        if self._brokers < 2:
             return self.logs
         chosen = Replicas(self.logs.listing, lambda _text: None)
         return workbench.LogDirectory(chosen.listing)
@@ -158,9 +159,9 @@ class Overview(KafkaWidget):
     def _make(self, name: str, making: _Making) -> None:
         """Make one section and show it; what goes wrong in it is shown in its place."""
         self._show(making, name, {"state": "running"})
-        brokers = len(listings_by_broker(self.logs.listing))
-        if brokers > 1 and name in _OF_ONE_BROKER:
-            note = f"These are directories of {brokers} brokers; open those of one for this answer."
+        if self._brokers > 1 and name in _OF_ONE_BROKER:
+            count = f"{self._brokers} brokers"
+            note = f"These are directories of {count}; open those of one for this answer."
             self._show(making, name, {"state": "failed", "error": note})
             return
         where = " ".join(map(shlex.quote, opened_paths(self.logs.listing)))
@@ -170,7 +171,7 @@ class Overview(KafkaWidget):
         except (workbench.WorkbenchError, LookupError, ValueError, OSError) as error:
             self._show(making, name, {"state": "failed", "error": error_text(error)})
             return
-        self._targets[name] = section, section.targets
+        self._made[name] = section
         self._show(making, name, {"state": "done", **_sent(section)}, numbers)
 
     def _show(
@@ -230,17 +231,17 @@ class Overview(KafkaWidget):
         Raises:
             LookupError: there is no such row.
         """
-        made = self._targets.get(section)
-        if made is None or not 0 <= row < len(made[1]):
+        targets = self._made[section].targets if section in self._made else ()
+        if not 0 <= row < len(targets):
             raise LookupError(f"no row {row} of {section}")
         if self._lead is not None:
-            self._lead(section, made[1][row], made[0].rows[row])
+            self._lead(section, targets[row])
         return {}, []
 
     def answer_topic(self, topic: str) -> Answer:
         """Show more of what a topic takes of the disk."""
         if self._lead is not None:
-            self._lead("sizes", Target(topic=topic), ())
+            self._lead("sizes", Target(topic=topic))
         return {}, []
 
     def answer_refresh(self) -> Answer:

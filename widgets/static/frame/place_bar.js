@@ -4,6 +4,7 @@ import { errorBar } from "../shared/error_bar.js";
 import { NOTHING, onKeys, widgetFrame } from "../shared/frame.js";
 import { withKernel } from "../shared/kernel.js";
 import { requests } from "../shared/requests.js";
+import { valuesButton } from "../shared/values_button.js";
 
 let lists = 0;
 
@@ -20,13 +21,7 @@ function render(given) {
   };
   const back = button("Back (Alt ←)", { glyph: "back", isLive: true, onclick: () => ask("move", { by: -1 }) });
   const forward = button("Forward (Alt →)", { glyph: "next", isLive: true, onclick: () => ask("move", { by: 1 }) });
-  const eye = button("Show keys, values and headers", {
-    glyph: "eye",
-    text: "Values",
-    kind: "klw-framed klw-eye",
-    isLive: true,
-    onclick: () => model.choose({ show_values: !model.get("show_values") }),
-  });
+  const eye = valuesButton(model);
   frame.fill(
     h(
       "header",
@@ -35,7 +30,7 @@ function render(given) {
       title,
       ...Object.values(fields).flatMap((field) => [h("i", { "aria-hidden": "true" }, icon("chevron")), field.el]),
       h("span", { class: "klw-sum" }),
-      eye,
+      eye.el,
     ),
     error.el,
   );
@@ -128,10 +123,7 @@ function showPlace({ model, title, fields, back, forward, eye, frame }) {
   fields.offset.set(selected.offset ?? "", selected.partition === null ? [] : null);
   disable(back, !moves.back);
   disable(forward, !moves.forward);
-  const isOpen = model.get("show_values");
-  eye.setAttribute("aria-pressed", String(isOpen));
-  eye.title = isOpen ? "Hide keys, values and headers" : "Show keys, values and headers";
-  eye.setAttribute("aria-label", eye.title);
+  eye.show();
   frame.stats.draws++;
 }
 

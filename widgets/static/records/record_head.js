@@ -1,5 +1,6 @@
 // The head of RecordBrowser: where to search, and what can be done with the records that are listed.
-import { button, h, icon } from "../shared/dom.js";
+import { button, h } from "../shared/dom.js";
+import { valuesButton } from "../shared/values_button.js";
 import { exportSheet } from "./record_export.js";
 import { placePicker } from "./record_query.js";
 
@@ -7,13 +8,7 @@ import { placePicker } from "./record_query.js";
 export function recordHead({ model, sheet, ask, listed, signal }) {
   const title = h("span", { class: "klw-title" });
   const picker = placePicker({ onPick: (changes) => model.choose(changes) });
-  const eye = button("Show keys, values and headers", {
-    glyph: "eye",
-    text: "Values",
-    kind: "klw-framed klw-eye",
-    isLive: true,
-    onclick: () => model.choose({ show_values: !model.get("show_values") }),
-  });
+  const eye = valuesButton(model);
   const save = button("Write the listed records to a file", {
     glyph: "save",
     text: "Export",
@@ -38,23 +33,17 @@ export function recordHead({ model, sheet, ask, listed, signal }) {
       title,
       picker.el,
       h("span", { class: "klw-sum" }),
-      eye,
+      eye.el,
       code("Python", "python", "code"),
       code("SQL", "sql"),
       save,
     ),
-    toggleValues: () => eye.click(),
+    toggleValues: () => eye.el.click(),
     showPlaces() {
       const choices = model.get("_choices");
       title.textContent = choices.title ?? "";
       picker.set(choices, model.get("topic"), model.get("partition"));
     },
-    showValues() {
-      const isOpen = model.get("show_values");
-      eye.setAttribute("aria-pressed", String(isOpen));
-      eye.title = isOpen ? "Hide keys, values and headers" : "Show keys, values and headers";
-      eye.setAttribute("aria-label", eye.title);
-      eye.querySelector("svg").replaceWith(icon(isOpen ? "eye" : "eyeClosed"));
-    },
+    showValues: eye.show,
   };
 }

@@ -20,7 +20,6 @@ from workbench.inspection.partition import Partition
 from workbench.loaders.answers.stuck import stuck_rows
 from workbench.loaders.tables.coordinator_rows import open_producer_row
 from workbench.loaders.tables.explain_partition import Explainer, load_one, policy_of
-from workbench.log.retention import all_verdicts
 from workbench.tables.stuck import GroupLagRow, StuckRow
 from workbench.tables.transactions import OpenProducerRow
 
@@ -174,11 +173,12 @@ def _verdict(dry: DryLogs, explainer: Explainer, partition: Partition) -> LogVer
         log = load_one(dry, partition)
         policy = policy_of(dry, log.topic_partition)
         cleaning = explainer.cleaning(partition).conclusion if policy.is_compacted else ""
-        gone = [each.segment for each in all_verdicts(log.retention_state()) if each.is_deleted]
-        retention = explainer.retention(partition).conclusion
+        retention = explainer.retention(partition)
     except (WorkbenchError, OSError) as error:
         return LogVerdict(name, size, None, is_compacted=False, problem=str(error))
-    deleted = sum(segment.size for segment in gone)
+    gone = {row.segment for row in retention if row.verdict == "deleted"}
+    deleted = sum(each.size for each in log.retention_state().segments if each.base_offset in gone)
     return LogVerdict(
-        name, size, policy.text, policy.is_compacted, cleaning, len(gone), deleted, retention
-    )
+        name, size, policy.text, policy.is_compacted, cleaning, len(gone), deleted,
+        retention.conclusion,
+    )  # fmt: skip

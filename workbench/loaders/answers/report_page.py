@@ -55,12 +55,14 @@ class Target(NamedTuple):
         partition: a partition by its name; None: none.
         topic: a topic.
         group: a group.
+        what: of something that is stuck, what it is; see `StuckRow`.
         finding: a finding.
     """
 
     partition: str | None = None
     topic: str | None = None
     group: str | None = None
+    what: str | None = None
     finding: Finding | None = None
 
 

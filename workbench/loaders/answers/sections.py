@@ -144,7 +144,7 @@ def stuck(facts: Facts, where: str) -> Section:
 
 def _of_stuck(row: StuckRow) -> Target:
     group = row.holder.removeprefix("group ") if row.holder.startswith("group ") else None
-    return Target(partition=f"{row.topic}-{row.partition}", group=group)
+    return Target(partition=f"{row.topic}-{row.partition}", group=group, what=row.what)
 
 
 def groups(facts: Facts, where: str) -> Section:
