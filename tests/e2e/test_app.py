@@ -156,6 +156,18 @@ def test_the_screen_shows_the_directory_and_no_code(page: Page, app: App) -> Non
     page.screenshot(path=str(SHOTS / "app.png"))
 
 
+def test_the_place_and_the_tabs_stay_while_the_page_scrolls(page: Page) -> None:
+    page.mouse.move(700, 500)
+    page.mouse.wheel(0, 400)
+    top = "document.querySelector('.klw-overview').getBoundingClientRect().top"
+    page.wait_for_function(f"{top} < 0")
+    place, tabs = page.locator(".klw-placebar"), page.locator(".klw-workbench .lm-TabBar").first
+    tops = [each.bounding_box()["y"] for each in (place, tabs)]  # type: ignore[index]
+    assert tops == [0, place.bounding_box()["height"]]  # type: ignore[index]
+    page.mouse.wheel(0, -400)
+    page.wait_for_function(f"{top} > 0")
+
+
 def test_a_row_of_the_overview_leads_to_the_view_that_shows_more(page: Page) -> None:
     page.get_by_role("grid", name="Will the topics be served?").get_by_text("orders").first.click()
     expect(page.locator(".klw-map canvas")).to_be_visible(timeout=READY_MS)
