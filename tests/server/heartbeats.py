@@ -12,7 +12,6 @@ GROUP: Final = "g"
 TOPICS: Final = {"t": 5, "u": 3, "v": 7}
 JOIN: Final = {"memberEpoch": 0, "rebalanceTimeoutMs": 60_000, "topicPartitions": []}
 OWN: Final = "own"  # the partitions that the member was given last
-PAUSE: Final = ""
 
 Step = tuple[str, Values]
 
@@ -95,7 +94,6 @@ def every_rule() -> Iterator[Step]:
     yield "a", {"memberEpoch": -1}
     yield from rounds(["b", "c", "s2"], 3)
     yield "r", {**JOIN, "subscribedTopicRegex": "[tv]", "subscribedTopicNames": []}
-    yield PAUSE, {}
     yield from rounds(["b", "c", "r", "s2"], 3)
     yield "q", {**JOIN, "subscribedTopicRegex": "[tv", "subscribedTopicNames": []}
     yield "b", {"serverAssignor": "range", "topicPartitions": OWN}
