@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, Self
 
 import workbench as wb
+from tests.fair_clock import FairClock
 from tests.kafka_broker import Broker
 from tests.server.asking import Asker
 from tests.server.conftest import SHOP
@@ -24,9 +25,10 @@ from workbench.server.server import Server
 FRAMES: Final = 50_000
 ASKED: Final = 5_000  # frames that ask for much
 MOST: Final = 800 * MIB  # that a server may take for them
-ANSWERS_S: Final = 20.0  # within which a request that need not wait is answered
-OTHERS_S: Final = 20.0  # within which other clients are
-ENDS_S: Final = 30.0  # within which SIGTERM ends a server
+ANSWERS_S: Final = 20.0  # of a `FairClock`, within which a request that need not wait is answered
+OTHERS_S: Final = 20.0  # of the same, within which other clients are
+ENDS_S: Final = 30.0  # of the same, within which SIGTERM ends a server
+HANGS_AFTER_S: Final = 600.0  # by any clock
 MAY_TAKE: Final = frozenset(
     {"CreateTopics", "DeleteTopics", "CreatePartitions", "AlterConfigs", "IncrementalAlterConfigs"}
 )
@@ -119,8 +121,11 @@ def _exhaust(server: ServedProcess, seed: int) -> None:
     with server as running:
         before = running.start_over()
         port = int(running.where.split(":")[1])
-        with Bystander(running.where) as bystander:
-            attack = Attack(port, Amplified(seed).next, seed=seed, ahead=1, patience=ANSWERS_S)
+        clock = FairClock(running.process.pid).now
+        with Bystander(running.where, clock) as bystander:
+            attack = Attack(
+                port, Amplified(seed).next, seed=seed, ahead=1, patience=ANSWERS_S, clock=clock
+            )
             slow = attack.run(ASKED).slow
         bystander.check()
         late = {
@@ -134,7 +139,11 @@ def _exhaust(server: ServedProcess, seed: int) -> None:
         grown = running.memory("VmHWM") - before
         assert grown < MOST, f"{grown} bytes"
         running.process.terminate()
-        assert running.process.wait(ENDS_S) == 0
+        end = clock() + ENDS_S
+        while running.process.poll() is None:
+            assert clock() < end, f"SIGTERM does not end the server within {ENDS_S} s"
+            time.sleep(0.1)
+        assert running.process.returncode == 0
     assert "failed" not in running.errors.read_text()
 
 
@@ -143,10 +152,12 @@ class Bystander:
 
     Args:
         where: "host:port" of the server.
+        clock: returns seconds.
     """
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, where: str, clock: Callable[[], float]) -> None:
         self._where = where
+        self._clock = clock
         self._count = 0
         self._problem = ""
         self._end = threading.Event()
@@ -158,17 +169,20 @@ class Bystander:
 
     def __exit__(self, *_: object) -> None:
         self._end.set()
-        self._thread.join(2 * OTHERS_S)
+        self._thread.join(HANGS_AFTER_S)
 
     def _run(self) -> None:
         topics = [{"name": "orders", "partitions": [{"partitionIndex": 0, "timestamp": -2}]}]
         while not self._end.wait(0.1) and not self._problem:
+            since = self._clock()
             try:
-                with Asker(self._where, OTHERS_S) as asker:
+                with Asker(self._where, HANGS_AFTER_S) as asker:
                     (topic,) = asker.ask(METADATA, 9, {"topics": [{"name": "orders"}]})["topics"]
                     assert topic["partitions"], "orders has no partitions"
                     asked = {"replicaId": -1, "isolationLevel": 0, "topics": topics}
                     asker.ask(LIST_OFFSETS, 6, asked)
+                taken = self._clock() - since
+                assert taken < OTHERS_S, f"{taken} s"
                 self._count += 1
             except (OSError, AssertionError) as error:
                 self._problem = f"after {self._count} answers: {type(error).__name__} {error}"

@@ -17,7 +17,7 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Final
@@ -25,6 +25,7 @@ from typing import Any, Final
 from tests.campaign import oracle
 from tests.campaign.calls import CALLS, COMMANDS, Call
 from tests.campaign.frames import deepest
+from tests.fair_clock import in_line
 from tests.memory import in_memory, start_over
 from workbench.kernels.warm_up import compile_kernels
 
@@ -115,11 +116,7 @@ class Clock:
 
 def wanted_time() -> float:
     """Return the seconds in which this process computed, or could have if a core had been free."""
-    in_line = 0
-    for thread in Path("/proc/self/task").glob("*/schedstat"):
-        with suppress(OSError):  # it has ended
-            in_line += int(thread.read_text().split()[1])
-    return time.process_time() + in_line / 1e9
+    return time.process_time() + in_line()
 
 
 def make_call(call: Call, directory: Path, watch: MemoryWatch, clock: Clock) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import os
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from tests.cleaner.cleaners import CleanedLogs, partition
 from tests.cleaner.cleaning import Cleanable
 from tests.log.logs import NOW, bases
+from tests.waiting import wait_until
 from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.schedule.cleaner_thread import CleanedLog
 from workbench.cleaner.schedule.manager import IN_PROGRESS
@@ -404,12 +404,6 @@ def test_metrics_tell_of_the_last_round(logs: CleanedLogs) -> None:
 
 
 # On threads
-
-
-def wait_until(is_true: Callable[[], bool]) -> None:
-    waiting = threading.Event()
-    while not is_true():
-        waiting.wait(0.002)
 
 
 def names_of_threads() -> list[str]:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.log_manager.cleaning import COMPACT, cleaner_of, in_thread, last_values
 from tests.log_manager.managers import FailingDirectories, Managed, files_of
+from tests.waiting import wait_until
 from workbench.cleaner.schedule.manager import IN_PROGRESS, CleaningState
 from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.names import CLEANER_OFFSETS, TopicPartition
@@ -238,12 +239,6 @@ def held_in_cleaning(root: Path) -> Iterator[tuple[LogManager, Log, Stop]]:
             yield manager, log, stop
         finally:
             stop.let_go.set()
-
-
-def wait_until(is_true: Callable[[], bool]) -> None:
-    waiting = threading.Event()
-    while not is_true():
-        waiting.wait(0.001)
 
 
 def to_deletion(manager: LogManager) -> None:

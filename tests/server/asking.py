@@ -20,7 +20,7 @@ class Asker:
         patience: seconds for an answer.
     """
 
-    def __init__(self, where: str, patience: float = 30.0) -> None:
+    def __init__(self, where: str, patience: float = 120.0) -> None:
         host, port = where.split(":")
         self._socket = socket.create_connection((host, int(port)), timeout=patience)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

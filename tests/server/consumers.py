@@ -7,6 +7,7 @@ from typing import Any
 
 from kafka import KafkaConsumer, KafkaProducer
 
+from tests.waiting import HANGS_AFTER_S
 from workbench.server.server import Server
 
 
@@ -38,9 +39,9 @@ def _address(server: Server | str) -> str:
 def poll_until(consumer: KafkaConsumer, count: int) -> list[Any]:
     """Return at least ``count`` records."""
     found: list[Any] = []
-    deadline = time.monotonic() + 30
-    while len(found) < count and time.monotonic() < deadline:
+    deadline = time.monotonic() + HANGS_AFTER_S
+    while len(found) < count:
         for records in consumer.poll(timeout_ms=200).values():
             found += records
-    assert len(found) >= count
+        assert time.monotonic() < deadline, f"{len(found)} of {count} records"
     return found

@@ -8,7 +8,6 @@ import socket
 import struct
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
@@ -45,6 +44,7 @@ WAIT: Final = frozenset({FETCH.key, JOIN_GROUP.key, SYNC_GROUP.key, PRODUCE.key,
 _COPIES: Final = (10, 300, 3_000, 20_000)
 _MOST_BYTES: Final = 1_900_000  # of a frame; a server that only reads takes 2 MiB
 _LONGEST: Final = 15_000  # characters of a text, some of two bytes
+_PIECE: Final = 1 << 18  # bytes that are sent or received at a time
 _CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
@@ -180,7 +180,8 @@ class Traffic:
         answered: responses.
         ended: connections that the server ended.
         left: connections that waited for an answer until the client had enough.
-        slow: API key → seconds of its slowest answer, where connections send one frame at a time.
+        slow: API key → seconds of its slowest answer, where connections send one frame at a time;
+            by the attack's clock.
     """
 
     sent: int = 0
@@ -195,17 +196,31 @@ class _Client:
     socket: socket.socket
     waiting: int = 0  # answers that are still to come
     key: int = CUT  # of the API that it has asked last
-    asked: float = 0.0
-    since: float = field(default_factory=time.monotonic)
+    asked: float | None = None  # when the last byte was sent; None: some are still to be sent
+    since: float = 0.0  # when something was sent or received
+    unsent: memoryview = field(default_factory=lambda: memoryview(b""))
+    is_last: bool = False  # nothing is sent after this
     received: bytearray = field(default_factory=bytearray)
+
+    def send(self) -> None:
+        """Send what the server takes now."""
+        try:
+            self.unsent = self.unsent[self.socket.send(self.unsent[:_PIECE]) :]
+            if not self.unsent and self.is_last:
+                self.socket.shutdown(socket.SHUT_WR)
+        except BlockingIOError:
+            pass
+        except OSError:  # the server has ended it; the next read tells
+            self.unsent = memoryview(b"")
 
     def receive(self) -> int | None:
         """Return how many answers have come; None where the connection has ended."""
         try:
-            data = self.socket.recv(1 << 18)
+            data = self.socket.recv(_PIECE)
+        except BlockingIOError:
+            return 0
         except OSError:
             return None
-        self.since = time.monotonic()
         self.received += data
         count = 0
         while len(self.received) >= SIZE.size:
@@ -227,6 +242,7 @@ class Attack:
         ahead: most frames that a connection sends before it reads.
         patience: seconds for an answer, but for requests that may wait; then the connection ends,
             as those of real clients do.
+        clock: returns seconds; what it measures is that of the answers.
     """
 
     def __init__(
@@ -237,7 +253,9 @@ class Attack:
         seed: int = 0,
         ahead: int = AHEAD,
         patience: float = PATIENCE,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._clock = clock
         self._patience = patience
         self._port = port
         self._make = make
@@ -254,9 +272,12 @@ class Attack:
             for _ in range(CONNECTIONS):
                 self._connect()
             while self._selector.get_map():
-                for key, _ in self._selector.select(min(self._patience, 1.0)):
-                    self._read(key.data)
-                now = time.monotonic()
+                for key, events in self._selector.select(min(self._patience, 1.0)):
+                    if events & selectors.EVENT_WRITE:
+                        self._send(key.data)
+                    if events & selectors.EVENT_READ:
+                        self._read(key.data)
+                now = self._clock()
                 for client in [each.data for each in self._selector.get_map().values()]:
                     if now - client.since > (PATIENCE if client.key in WAIT else self._patience):
                         self._traffic.left += 1
@@ -270,39 +291,49 @@ class Attack:
             self._traffic.ended += 1
             self._end(client)
             return
+        client.since = self._clock()
         self._traffic.answered += answers
         if answers:
             self._note_time(client)
         client.waiting -= answers
         if client.waiting <= 0:
             if self._traffic.sent < self._count:
-                self._send(client)
+                self._ask(client)
             else:
                 self._end(client)
 
     def _note_time(self, client: _Client) -> None:
-        taken = time.monotonic() - client.asked
-        self._traffic.slow[client.key] = max(taken, self._traffic.slow.get(client.key, 0.0))
+        if client.asked is not None:
+            taken = self._clock() - client.asked
+            self._traffic.slow[client.key] = max(taken, self._traffic.slow.get(client.key, 0.0))
 
     def _connect(self) -> None:
-        client = _Client(socket.create_connection(("127.0.0.1", self._port), timeout=10))
+        client = _Client(socket.create_connection(("127.0.0.1", self._port)))
+        client.socket.settimeout(0)  # it does not block
         self._selector.register(client.socket, selectors.EVENT_READ, client)
-        self._send(client)
+        self._ask(client)
 
-    def _send(self, client: _Client) -> None:
+    def _ask(self, client: _Client) -> None:
         frames = [self._make() for _ in range(self._rng.randint(1, self._ahead))]
         self._traffic.sent += len(frames)
         data = b"".join(frames)
         chance = self._rng.random()
-        with suppress(OSError):  # the server has ended it; the next read tells
-            is_cut = chance < SHARE  # so that nothing answers it
-            client.key = CUT if is_cut else int.from_bytes(frames[-1][4:6])
-            end = self._rng.randrange(len(data)) if is_cut else len(data)
-            client.socket.sendall(data[:end])
-            if chance > 1 - SHARE:
-                client.socket.shutdown(socket.SHUT_WR)
-        client.waiting, client.since = len(frames), time.monotonic()
-        client.asked = client.since
+        is_cut = chance < SHARE  # so that nothing answers it
+        client.key = CUT if is_cut else int.from_bytes(frames[-1][4:6])
+        end = self._rng.randrange(len(data)) if is_cut else len(data)
+        client.unsent, client.is_last = memoryview(data)[:end], chance > 1 - SHARE
+        client.waiting, client.asked = len(frames), None
+        self._send(client)
+
+    def _send(self, client: _Client) -> None:
+        """Send more; the answers are read meanwhile, or the server would wait for this client."""
+        client.send()
+        client.since = self._clock()
+        if client.unsent:
+            events = selectors.EVENT_READ | selectors.EVENT_WRITE
+        else:
+            client.asked, events = client.since, selectors.EVENT_READ
+        self._selector.modify(client.socket, events, client)
 
     def _end(self, client: _Client) -> None:
         self._selector.unregister(client.socket)

@@ -25,6 +25,7 @@ from tests.server.asking import Asker, find_coordinator
 from tests.server.conftest import SHOP
 from tests.server.heartbeats import JOIN, OWN, TOPICS, Member
 from tests.server.tools import Tools
+from tests.waiting import wait_until
 from workbench.coordinator.groups.consumer import regexes
 from workbench.coordinator.groups.consumer.xxh3 import xxh3_64
 from workbench.decoders.consumer_offsets import decode_key, decode_value
@@ -115,10 +116,7 @@ def without_words(answer: dict[str, Any]) -> dict[str, Any]:
 
 def wait_until_resolved(side: Member, epoch: int) -> None:
     """Wait for the change that follows the answer: the topics of a regular expression."""
-    deadline = time.monotonic() + 30
-    while side.described()[0]["groups"][0]["groupEpoch"] <= epoch:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: side.described()[0]["groups"][0]["groupEpoch"] > epoch)
 
 
 def check(three: Three, number: int, step: heartbeats.Step, chance: random.Random) -> set[int]:
