@@ -4,6 +4,7 @@ Each attack is valid and decodable. The memory is that of the server's process.
 """
 
 import os
+import select
 import shutil
 import signal
 import socket
@@ -20,10 +21,12 @@ import psutil
 import pytest
 
 import workbench
+from tests.fair_clock import FairClock
 from tests.server.asking import Asker, find_coordinator
 from tests.server.conftest import SHOP
 from tests.server.hostile import Amplified, Attack, frame
 from tests.server.served_process import MIB, ServedProcess
+from tests.waiting import HANGS_AFTER_S, wait_until
 from workbench.record.writing.builder import RecordsBuilder
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server import session_groups
@@ -36,11 +39,13 @@ from workbench.server.protocol.api_keys import (
     FETCH,
     FIND_COORDINATOR,
     INCREMENTAL_ALTER_CONFIGS,
+    JOIN_GROUP,
     LIST_OFFSETS,
     METADATA,
     OFFSET_COMMIT,
     OFFSET_FETCH,
     PRODUCE,
+    SYNC_GROUP,
 )
 
 MANY: Final = 99_000  # elements: a request can have 100,000
@@ -48,6 +53,7 @@ NAMES_UNTIL: Final = 12  # version of Fetch
 FEW: Final = ("--set", "log.index.size.max.bytes=4096")
 WIDE: Final = 500  # partitions
 PARTITIONS: Final = 500
+LONG_MS: Final = 1_000_000  # that members have to join
 
 
 @pytest.fixture(scope="module")
@@ -92,22 +98,24 @@ def fetch(topic: str, **fields: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def others(served: ServedProcess) -> Iterator[None]:
-    """Hold others to an answer within 10 s."""
+    """Hold others to an answer within 10 s of a `FairClock`."""
     waits: list[float] = []
     is_over = threading.Event()
+    clock = FairClock(served.process.pid).now
 
     def ask_others() -> None:
         with Asker(served.where) as asker:
             while not is_over.wait(0.1):
-                start = time.monotonic()
+                start = clock()
                 asker.ask(METADATA, 9, {"topics": [{"name": "orders"}]})
-                waits.append(time.monotonic() - start)
+                waits.append(clock() - start)
 
     other = threading.Thread(target=ask_others)
     other.start()
     yield
     is_over.set()
     other.join()
+    assert waits
     assert max(waits) < 10
 
 
@@ -210,6 +218,82 @@ def test_requests_that_take_all_room_together_are_answered(served: ServedProcess
     for thread in threads:
         thread.join()
     assert found == ["order-dashboard"] * 8
+
+
+def is_rebalancing(asker: Asker, group: str) -> bool:
+    (found,) = asker.ask(DESCRIBE_GROUPS, 5, {"groups": [group]})["groups"]
+    return str(found["groupState"]) == "PreparingRebalance"
+
+
+def join(group: str, member: str = "", *protocols: tuple[str, bytes]) -> dict[str, Any]:
+    named = [{"name": name, "metadata": data} for name, data in protocols or [("range", b"")]]
+    return {
+        "groupId": group, "sessionTimeoutMs": LONG_MS, "rebalanceTimeoutMs": LONG_MS,
+        "memberId": member, "protocolType": "consumer", "protocols": named,
+    }  # fmt: skip
+
+
+def connected(where: str) -> socket.socket:
+    host, port = where.split(":")
+    return socket.create_connection((host, int(port)))
+
+
+def assert_others_have_room(where: str) -> None:
+    """Let a client ask for a little more than what is taken in any case, and for much."""
+    with Asker(where) as asker:
+        for count in (200, 20_000):
+            answer = asker.ask(METADATA, 9, {"topics": [{"name": "orders"}] * count})
+            assert len(answer["topics"]) == 1
+
+
+@pytest.mark.usefixtures("grown")
+def test_requests_that_wait_for_others_to_join_give_back_their_memory(
+    served: ServedProcess,
+) -> None:
+    """Four would take 50 MB each of 128 MiB, and nine their 2 MB of 16 MiB."""
+    many, large = [("range", b"")] * 90_000, [("range", bytes(1_900_000))]
+    with Asker(served.where) as asker, ExitStack() as stack:
+        clients = [stack.enter_context(connected(served.where)) for _ in range(13)]
+        for number, client in enumerate(clients):
+            group, protocols = f"joined {number}", many if number < 4 else large
+            assert asker.ask(JOIN_GROUP, 3, join(group))["errorCode"] == ErrorCode.NONE
+            asked = JOIN_GROUP.request.encode(join(group, "", *protocols), 3)
+            client.sendall(frame(JOIN_GROUP.key, 3, asked))
+            wait_until(partial(is_rebalancing, asker, group))
+        assert_others_have_room(served.where)
+        assert not select.select(clients, [], [], 0)[0]  # they wait
+
+
+@pytest.mark.usefixtures("grown")
+def test_requests_that_wait_for_an_assignment_give_back_their_memory(
+    served: ServedProcess,
+) -> None:
+    with Asker(served.where) as asker, ExitStack() as stack:
+        clients = [stack.enter_context(connected(served.where)) for _ in range(4)]
+        for number, client in enumerate(clients):
+            group = f"synced {number}"
+            first = asker.ask(JOIN_GROUP, 3, join(group))["memberId"]
+            second: list[Any] = []
+            other = stack.enter_context(Asker(served.where))
+            thread = threading.Thread(
+                target=lambda other=other, group=group, second=second: second.append(
+                    other.ask(JOIN_GROUP, 3, join(group))
+                )
+            )
+            thread.start()
+            wait_until(partial(is_rebalancing, asker, group))
+            leads = asker.ask(JOIN_GROUP, 3, join(group, first))
+            assert leads["leader"] == first
+            thread.join()
+            member = second[0]["memberId"]
+            given = [{"memberId": "x", "assignment": b""}] * 90_000
+            asked = {
+                "groupId": group, "generationId": leads["generationId"], "memberId": member,
+                "assignments": given,
+            }  # fmt: skip
+            client.sendall(frame(SYNC_GROUP.key, 1, SYNC_GROUP.request.encode(asked, 1)))
+        assert_others_have_room(served.where)
+        assert not select.select(clients, [], [], 0)[0]  # they wait
 
 
 @pytest.mark.usefixtures("others")
@@ -325,14 +409,15 @@ def test_a_topic_of_many_partitions_blocks_no_other(tmp_path: Path) -> None:
         assert produce(other, "t", batch) == ErrorCode.NONE
         made: list[Any] = []
         thread = threading.Thread(target=lambda: made.append(create(one, "many", PARTITIONS)))
-        waits, begin = [], time.monotonic()
+        clock = FairClock(running.process.pid).now
+        waits, begin = [], clock()
         thread.start()
         for asker in askers:  # they wait for the new topic, and more than there are threads
             ask = partial(configure, asker, "t")
             threads.append(threading.Thread(target=lambda ask=ask: configured.append(ask())))
             threads[-1].start()
         while thread.is_alive():
-            start = time.monotonic()
+            start = clock()
             for kind in (0, 1):
                 asked = {"keyType": kind, "coordinatorKeys": ["g"]}
                 (found,) = other.ask(FIND_COORDINATOR, 4, asked)["coordinators"]
@@ -340,10 +425,10 @@ def test_a_topic_of_many_partitions_blocks_no_other(tmp_path: Path) -> None:
             other.ask(METADATA, 9, {"topics": [{"name": "t"}]})
             assert produce(other, "t", batch) == ErrorCode.NONE
             other.ask(FETCH, NAMES_UNTIL, fetch("t", maxWaitMs=1))
-            waits.append(time.monotonic() - start)
+            waits.append(clock() - start)
             time.sleep(0.02)
         assert made[0]["errorCode"] == ErrorCode.NONE
-        assert max(waits) < (time.monotonic() - begin) / 3
+        assert max(waits) < (clock() - begin) / 3
         assert codes[0] == ErrorCode.COORDINATOR_NOT_AVAILABLE
         for thread in threads:
             thread.join()
@@ -363,12 +448,22 @@ def test_a_second_signal_ends_the_server_whatever_it_does(tmp_path: Path) -> Non
             topic = {"name": "many", "numPartitions": 10_000, "replicationFactor": 1}
             asked = CREATE_TOPICS.request.encode({"topics": [topic], "timeoutMs": 1}, 4)
             client.sendall(frame(CREATE_TOPICS.key, 4, asked))
-            time.sleep(0.7)
+            wait_until(lambda: any(folder.glob("many-*")))
             running.process.send_signal(signal.SIGTERM)
+            wait_until(lambda: not is_listened_at(host, int(port)))
             with pytest.raises(subprocess.TimeoutExpired):
                 running.process.wait(0.5)
             running.process.send_signal(signal.SIGTERM)
-            assert running.process.wait(3) == 128 + signal.SIGTERM
+            assert running.process.wait(HANGS_AFTER_S) == 128 + signal.SIGTERM
+    assert len(list(folder.glob("many-*"))) < 10_000
+
+
+def is_listened_at(host: str, port: int) -> bool:
+    try:
+        socket.create_connection((host, port)).close()
+    except ConnectionError:
+        return False
+    return True
 
 
 def test_a_full_disk_in_the_last_log_directory_halts_the_server(tmp_path: Path) -> None:
@@ -384,7 +479,7 @@ def test_a_full_disk_in_the_last_log_directory_halts_the_server(tmp_path: Path) 
             with suppress(AssertionError):  # the connection ends, perhaps before the answer
                 for _ in range(20):
                     produce(asker, "t", batch)
-        assert running.process.wait(20) == 3
+        assert running.process.wait(HANGS_AFTER_S) == 3
         said = running.errors.read_text()
     assert "no other log directory is left" in said
     assert "File too large" in said

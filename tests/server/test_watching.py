@@ -12,7 +12,7 @@ import pytest
 import workbench as wb
 from tests.server.conftest import SHOP
 from tests.widgets.requested import MIB, Client, fetch, list_offsets, wait, watched
-from workbench.server.events import Event, RequestDone
+from workbench.server.events import MOST_FRAME_BYTES, Event, RequestDone
 from workbench.server.protocol.api_keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from workbench.server.protocol.frames import SIZE
 from workbench.server.server import Server
@@ -200,7 +200,7 @@ def test_errors_and_waits_are_told(requests: RequestWatch) -> None:
 
 def test_a_large_response_is_cut_and_says_so(requests: RequestWatch) -> None:
     frame = name_response(requests[3])
-    assert len(frame.data) == watch_module.MOST_FRAME_BYTES < frame.full_size
+    assert len(frame.data) == MOST_FRAME_BYTES < frame.full_size
     assert frame.is_cut
     assert "65,536 bytes are kept" in tell_request(requests[3]).steps[-1].step.reason
 

@@ -16,6 +16,9 @@ ITEM: Final = 512
 _PATIENCE_SECONDS: Final = 2.0
 """While others wait for room, a connection is closed that has taken nothing for so long."""
 
+SMALL: Final = 1 << 16
+"""Bytes of a request that does not wait for a place among the large ones."""
+
 MANY_ITEMS: Final = 2_000
 """A request with more elements is answered after others: it may take a second."""
 
@@ -75,10 +78,12 @@ class Room:
     Args:
         limit: bytes; what is taken at once may exceed it.
         workers: how many answers are made at a time; of requests with `MANY_ITEMS`, one.
+        queued: bytes of the frames of all requests above `SMALL` that are received or handled.
     """
 
-    def __init__(self, limit: int, workers: int) -> None:
+    def __init__(self, limit: int, workers: int, queued: int) -> None:
         self._limit = limit
+        self._queue = _Queue(queued)
         self._workers = asyncio.Semaphore(workers)
         self._large = asyncio.Semaphore(1)
         self._reading = asyncio.Semaphore(1)
@@ -101,7 +106,7 @@ class Room:
     @property
     def is_wanted(self) -> bool:
         """Whether somebody waits."""
-        return any(self._lines)
+        return any(self._lines) or self._queue.is_wanted
 
     def change(self, size: int) -> None:
         """Take bytes, or give them back if ``size`` is negative."""
@@ -179,8 +184,8 @@ class Room:
             slowest.close()
 
     def taken(self) -> "Taken":
-        """Return what a connection takes: nothing yet."""
-        return Taken(self)
+        """Return what a request takes: nothing yet."""
+        return Taken(self, self._queue)
 
     def sends(self, who: object, close: Callable[[], None]) -> None:
         """Note that a connection begins to send a response, or that its client has taken some."""
@@ -192,20 +197,68 @@ class Room:
         self._wake()
 
 
+class _Queue:
+    """The bytes of large requests; whoever finds none left waits in line."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._used = 0
+        self._line: deque[asyncio.Future[None]] = deque()
+
+    @property
+    def is_wanted(self) -> bool:
+        return bool(self._line)
+
+    async def enter(self, size: int) -> None:
+        while self._used + size > self._limit:
+            future = asyncio.get_running_loop().create_future()
+            self._line.append(future)
+            try:
+                await future
+            finally:
+                self._line.remove(future)
+        self._used += size
+
+    def leave(self, size: int) -> None:
+        self._used -= size
+        for future in self._line:
+            if not future.done():
+                future.set_result(None)
+
+
 class Taken:
     """What one request with its response takes of the room.
 
     Args:
         room: the room.
+        queue: where large requests wait for their place.
     """
 
-    __slots__ = ("_room", "size")
+    __slots__ = ("_queue", "_queued", "_room", "size")
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: Room, queue: _Queue) -> None:
         self._room = room
+        self._queue = queue
+        self._queued = 0
         self.size = 0
+
+    async def enter(self, size: int) -> None:
+        """Wait until so large a request may be received."""
+        await self._queue.enter(size)
+        self._queued = size
 
     def set(self, size: int) -> None:
         """Take so many bytes, instead of those that were taken before."""
         self._room.change(size - self.size)
         self.size = size
+
+    def leave(self, size: int = 0) -> None:
+        """Give back the place among the large requests, and all but some bytes.
+
+        Args:
+            size: bytes that the request still takes, while it waits for others.
+        """
+        self.set(size)
+        if self._queued:
+            self._queue.leave(self._queued)
+            self._queued = 0

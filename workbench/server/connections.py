@@ -11,14 +11,13 @@ import logging
 import socket
 import ssl
 from collections.abc import Callable, Coroutine, Mapping
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from workbench.file_system.local import most_open_files
 from workbench.runtime.error_codes import ErrorCode
-from workbench.server.budget import ITEM, Room, Taken
-from workbench.server.events import Exchange, RequestDone
+from workbench.server.budget import ITEM, SMALL, Room, Taken
+from workbench.server.events import MOST_FRAME_BYTES, Exchange, RequestDone
 from workbench.server.handlers.of_cluster import supported_versions
 from workbench.server.kafka_apis import Answer, KafkaApis
 from workbench.server.limits import ServerLimits
@@ -37,8 +36,7 @@ from workbench.server.sasl import LARGEST_FRAME, SaslAuthenticator
 from workbench.server.sasl import Answer as LoginAnswer
 from workbench.server.security import Passwords
 
-_SMALL: Final = 1 << 16
-"""Bytes of a request that needs no share of the queue, and of a response that is sent at once."""
+_SENT_AT_ONCE: Final = 1 << 16  # bytes of a response
 _TINY: Final = 1 << 10  # bytes of a request that is received also when there is no room
 _PIECE: Final = 1 << 18  # bytes of a response that are given to the system at a time
 _FOR_LOGS: Final = 64  # files that stay free for logs: one that cannot be opened looks empty
@@ -88,10 +86,7 @@ class Connections:
         passwords: Passwords | None = None,
         advertised: tuple[str, int] | None = None,
     ) -> None:
-        queue = _Queue(limits.max_queued_bytes)
-        self._shared = _Shared(
-            apis, limits, room, in_thread, observer, queue, passwords, advertised
-        )
+        self._shared = _Shared(apis, limits, room, in_thread, observer, passwords, advertised)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._open: set[_Connection] = set()
         self._highest_file = most_open_files() - _FOR_LOGS
@@ -179,27 +174,6 @@ async def _open(
     return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
 
 
-class _Queue:
-    """Bytes that all large requests together may take; who finds none left waits in line."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._used = 0
-        self._changed = asyncio.Condition()
-
-    @asynccontextmanager
-    async def share(self, size: int) -> Any:
-        async with self._changed:
-            await self._changed.wait_for(lambda: self._used + size <= self._limit)
-            self._used += size
-        try:
-            yield
-        finally:
-            self._used -= size
-            async with self._changed:
-                self._changed.notify_all()
-
-
 @dataclass(frozen=True, slots=True)
 class _Shared:
     """What all connections share; see `Connections`."""
@@ -209,7 +183,6 @@ class _Shared:
     room: Room
     in_thread: InThread
     observer: Observer
-    queue: _Queue
     passwords: Passwords | None
     advertised: tuple[str, int] | None
 
@@ -228,7 +201,7 @@ class _Connection:
         self._shared = shared
         self._reader = reader
         self._writer = writer
-        writer.transport.set_write_buffer_limits(high=_SMALL)
+        writer.transport.set_write_buffer_limits(high=_SENT_AT_ONCE)
         # asyncio does it only for sockets that were made with a protocol. Without it, the second
         # part of each response waits 40 ms for the client to confirm the first.
         connected = writer.get_extra_info("socket")
@@ -271,28 +244,29 @@ class _Connection:
             problem = f"a request of {size} bytes (expected 0 to {largest})"
             self._report(RequestTrace(), Exchange(size), problem)
             return False
-        if size <= _SMALL:
-            return await self._receive(size)
-        self.deadline = _NEVER
-        async with self._shared.queue.share(size):
-            return await self._receive(size)
+        taken = self._shared.room.taken()
+        try:
+            if size > SMALL:
+                self.deadline = _NEVER
+                await taken.enter(size)
+            return await self._receive(size, taken)
+        finally:
+            taken.leave()
 
-    async def _receive(self, size: int) -> bool:
+    async def _receive(self, size: int, taken: Taken) -> bool:
         self.deadline = self._time() + self._shared.limits.receive_seconds
         frame = await self._reader.readexactly(size)
         self.deadline = _NEVER
-        room = self._shared.room
         if size > _TINY:
-            await room.enter()
-        taken = room.taken()
-        try:
-            return await self._answer(frame, taken)
-        finally:
-            taken.set(0)
+            await self._shared.room.enter()
+        answering = self._answer(frame, taken)
+        del frame  # its answer may be long in coming
+        return await answering
 
     async def _answer(self, frame: bytes, taken: Taken) -> bool:
         trace = RequestTrace()
-        asked = Exchange(len(frame), frame if self._is_known else b"")
+        size = len(frame)
+        asked = Exchange(size, frame[:MOST_FRAME_BYTES] if self._is_known else b"")
         try:
             login = None if self._is_known else self._login
             request = await self._read(frame, taken) if login is None else login.answer(frame)
@@ -305,7 +279,8 @@ class _Connection:
             self._report(trace, asked, str(error))
             return False
         if isinstance(request, LoginAnswer):
-            return await self._answer_login(len(frame), request, trace)
+            return await self._answer_login(size, request, trace)
+        del frame
         answer = await self._handle(request, trace, taken)
         done = asked._replace(request=request, parts=answer.parts)
         if request.api is PRODUCE and request.values["acks"] == 0:
@@ -318,7 +293,7 @@ class _Connection:
             done = done._replace(values=answer.values)
         else:  # they take many times the bytes, and the client may take its time
             done = done._replace(frame=b"", request=request._replace(values={}))
-        del frame, asked, request, answer
+        del asked, request, answer
         await self._send(list(done.parts), trace, done, trace.problem)
         await asyncio.sleep(0)  # others come before what this client has sent ahead
         return True
@@ -326,7 +301,7 @@ class _Connection:
     async def _read(self, frame: bytes, taken: Taken) -> Request:
         """Return the request in a frame; a large one is read in a thread."""
         taken.set(len(frame) + min(len(frame), MOST_ITEMS) * ITEM)
-        if len(frame) > _SMALL:
+        if len(frame) > SMALL:
             async with self._shared.room.reading():
                 request: Request = await self._shared.in_thread(read_request, frame)
         else:
@@ -369,7 +344,7 @@ class _Connection:
         room, transport = self._shared.room, self._writer.transport
         try:
             with trace.sending():
-                if sum(map(len, parts)) <= _SMALL:  # one call, and one packet where it fits
+                if sum(map(len, parts)) <= _SENT_AT_ONCE:  # one call, and one packet where it fits
                     parts = [b"".join(parts)]
                 for part in parts:
                     view = memoryview(part)

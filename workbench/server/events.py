@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from workbench.inspection.findings import Finding
 from workbench.server.protocol.frames import Request
+
+MOST_FRAME_BYTES: Final = 1 << 16
+"""Bytes kept of a request, and of a response; of larger ones the beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,8 @@ class Exchange(NamedTuple):
 
     Attributes:
         request_bytes: size of the request's frame.
-        frame: the request without its size; empty if it was not read, or holds a password.
+        frame: the request without its size, at most `MOST_FRAME_BYTES` of it; empty if it was not
+            read, or holds a password.
         request: the request; None: it is invalid, or part of a login.
         values: the fields of the response.
         parts: the bytes of the response with its size.

@@ -13,8 +13,8 @@ class ServerLimits:
             `max.connections`), as are those that leave less than 64 files to open.
         max_request_bytes: size of a request; a larger one ends its connection (Kafka:
             `socket.request.max.bytes`).
-        max_queued_bytes: size of all requests above 64 KiB that are being received or handled;
-            others wait (Kafka: `queued.max.request.bytes`).
+        max_queued_bytes: size of all requests above 64 KiB that are being received or handled, and
+            do not wait for others; more wait (Kafka: `queued.max.request.bytes`).
         max_fetch_bytes: records in one response, if the first batch is not larger (Kafka:
             `fetch.max.bytes`).
         max_answer_bytes: memory that the answer to one request may take beside records, and what

@@ -14,6 +14,7 @@ import logging
 import socket
 import ssl
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -51,6 +52,8 @@ _LOG: Final = logging.getLogger("workbench.server")
 
 class Server:
     """Serves the partitions of a listing. Use it in a ``with`` statement.
+
+    A server that still runs when the interpreter ends is stopped then.
 
     Read-only, nothing on the disk is written or locked: committed offsets and members of groups are
     kept in memory as long as the server runs. Writable, the engine leads every partition as the
@@ -214,6 +217,8 @@ class Server:
         )
         self._thread.start()
         ready.wait()
+        # Before the pools' threads end; what `atexit` calls comes after them.
+        threading._register_atexit(_stopping(weakref.ref(self)))  # type: ignore[attr-defined]  # noqa: SLF001
 
     def stop(self) -> None:
         """End all connections and listen no more; a second call does nothing."""
@@ -299,7 +304,8 @@ class Server:
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
         self._changes.use(self._loop)
-        room = Room(self._limits.max_memory_bytes, self._limits.file_threads)
+        limits = self._limits
+        room = Room(limits.max_memory_bytes, limits.file_threads, limits.max_queued_bytes)
         serving = Serving(
             self.catalog,
             self._groups,
@@ -348,6 +354,17 @@ class Server:
         _LOG.info("%s", what)
         if self._observe is not None:
             self._observe(what)
+
+
+def _stopping(server: "weakref.ref[Server]") -> Callable[[], None]:
+    """Return what stops a server that still runs when the interpreter ends."""
+
+    def stop() -> None:
+        running = server()
+        if running is not None:
+            running.stop()
+
+    return stop
 
 
 def _host_and_port(address: str) -> tuple[str, int]:

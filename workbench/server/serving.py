@@ -1,8 +1,10 @@
 """What all handlers of one server share."""
 
+import asyncio
 from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
 from workbench.coordinator.groups.classic.messages import RequestContext
@@ -10,7 +12,7 @@ from workbench.coordinator.transactions.serving.transaction_coordinator import (
     TransactionCoordinator,
 )
 from workbench.server.broker.broker import Broker
-from workbench.server.budget import Budget, Room, Taken
+from workbench.server.budget import ITEM, Budget, Room, Taken
 from workbench.server.changes import Changes
 from workbench.server.fetch_sessions import FetchSessions
 from workbench.server.limits import ServerLimits
@@ -19,6 +21,8 @@ from workbench.server.protocol.frames import Request
 from workbench.server.request_trace import RequestTrace
 from workbench.server.served_transactions import ServedTransactions
 from workbench.server.session_groups import SessionGroups
+
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,18 @@ class Call:
     trace: RequestTrace
     budget: Budget
     taken: Taken
+
+    async def wait(self, future: Future[_Result], *done_with: str) -> _Result:
+        """Wait for others, such as members of a group; meanwhile they have this request's memory.
+
+        Args:
+            future: what is awaited.
+            done_with: large fields of the request, which nobody reads any more.
+        """
+        for name in done_with:
+            self.request.values.pop(name, None)
+        self.taken.leave(ITEM)
+        return await self.trace.remote(asyncio.wrap_future(future))
 
     @property
     def broker(self) -> Broker:

@@ -6,10 +6,10 @@ Kafka: BrokerServer, ReplicaManager (4.2)
 import os
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from workbench.config.broker_config import BROKER_NAMES
 from workbench.config.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
@@ -23,7 +23,7 @@ from workbench.coordinator.transactions.serving.transaction_coordinator import (
     TransactionCoordinator,
 )
 from workbench.errors import CoordinatorError, ServerError, WorkbenchError
-from workbench.files.names import CLEAN_SHUTDOWN, TopicPartition
+from workbench.files.names import CLEAN_SHUTDOWN, TopicPartition, topic_name_problem
 from workbench.inspection.cluster.image import StoredCluster
 from workbench.inspection.cluster.loading import read_stored_cluster
 from workbench.inspection.listing import Listing
@@ -43,6 +43,8 @@ OnHalt = Callable[[str, str], None]
 
 InController = Callable[[Callable[[], None]], object]
 """Calls a function in the only thread that makes, enlarges and deletes topics."""
+
+_MOST_BEING_MADE: Final = 100  # topics that clients asked for, at a time
 
 
 class Broker:
@@ -186,27 +188,39 @@ class Broker:
         return self.manager.config.auto_create_topics_enable
 
     def has_internal_topic(self, name: str) -> bool:
-        """Return whether a coordinator's topic is led; if not, the controller's thread makes it.
+        """Return whether a coordinator's topic is led; if not, the controller's thread makes it."""
+        with self._lock:
+            if name not in self._being_made and self.topics.logs_of(name) is not None:
+                return True
+        self.create_automatically(name)
+        return False
 
-        Its logs may take seconds. Meanwhile clients ask again, and nobody waits for it here.
+    def create_automatically(self, name: str) -> None:
+        """Let the controller's thread make a topic that a client asked for, if its name is one.
+
+        Its logs may take seconds. Meanwhile clients ask again, and nobody waits for it here. When
+        as many topics are being made as may be, those that ask again later get theirs.
 
         Kafka: DefaultAutoTopicCreationManager.createTopics (4.2)
         """
+        is_own = name in {OFFSETS_TOPIC, TRANSACTIONS_TOPIC}
         with self._lock:
-            if name in self._being_made:
-                return False
-            if self.topics.logs_of(name) is not None:
-                return True
+            is_full = len(self._being_made) >= _MOST_BEING_MADE and not is_own
+            is_known = name in self._being_made or self.topics.logs_of(name) is not None
+            if is_full or is_known or topic_name_problem(name) is not None:
+                return
             self._being_made.add(name)
-        self._in_controller(partial(self._make_internal_topic, name))
-        return False
+        self._in_controller(partial(self._make_automatically, name))
 
-    def _make_internal_topic(self, name: str) -> None:
+    def _make_automatically(self, name: str) -> None:
         try:
             if name == OFFSETS_TOPIC:
                 self._make_offsets_topic()
-            else:
+            elif name == TRANSACTIONS_TOPIC:
                 self._make_transactions_topic()
+            else:
+                with suppress(CoordinatorError):  # it collides with another
+                    self.topics.create(name)
         except (WorkbenchError, OSError) as error:
             self._tell(f"{name}: could not be made: {error}")
         finally:
@@ -246,22 +260,10 @@ class Broker:
         }
         return self.topics.create(name, count, own[name])
 
-    def create_automatically(self, name: str) -> None:
-        """Create a topic that a client asked for; that of a coordinator is there later.
-
-        Raises:
-            CoordinatorError: the name is not a topic's, or the topic is there.
-        """
-        if name in {OFFSETS_TOPIC, TRANSACTIONS_TOPIC}:
-            self.has_internal_topic(name)
-        else:
-            self.topics.create_if_free(name, self.manager.config.num_partitions)
-
     def delete_topic(self, name: str) -> None:
         """Delete a topic, and the offsets that groups committed for it.
 
-        Only the controller's thread may call it, which also makes the coordinators' topics: one
-        that begins to lead a topic would make its logs again.
+        Only the controller's thread may call it; see `Topics`.
 
         Raises:
             CoordinatorError: there is none.

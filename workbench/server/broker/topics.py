@@ -45,7 +45,10 @@ class LedTopic:
 
 
 class Topics:
-    """The topics of one server; threads may share it.
+    """The topics of one server; any thread may read them.
+
+    Only the controller's thread changes them, one change after the other. Each may take seconds,
+    and a coordinator that begins to lead a topic would make logs again that another had deleted.
 
     Args:
         manager: the started log manager.
@@ -81,7 +84,6 @@ class Topics:
         self._tell = tell
         self._watch = watch
         self.static_configs = static_configs
-        self._changing = threading.RLock()  # one change at a time; it may take seconds
         self._lock = threading.Lock()  # of what clients see, for a moment
         self.node_id = 1 if manager.identity.node_id is None else manager.identity.node_id
         self.cluster_id = manager.identity.cluster_id
@@ -226,30 +228,28 @@ class Topics:
         """
         own = {key: value for key, value in (configs or {}).items() if value is not None}
         count = self._manager.config.num_partitions if partitions == -1 else partitions
-        with self._changing:
-            self._check_name(name)
-            if not 0 < count <= MOST_PARTITIONS:
-                raise ErrorCode.INVALID_PARTITIONS.error(
-                    f"Number of partitions was set to {partitions} "
-                    f"(expected 1 to {MOST_PARTITIONS})."
-                )
-            self._check_configs(own)
-            topic = LedTopic(text.format_uuid(uuid4()) if self._has_ids else NULL_UUID, configs=own)
-            if validate_only:
-                return topic
-            homes = self._homes(count)
-            records: list[MetadataRecord] = [
-                ("TopicRecord", {"name": name, "topicId": topic.topic_id}),
-                *_config_records(name, own),
-                *self._partition_records(topic, 0, homes),
-            ]
-            self._write(records)
-            self._manager.update_topic_config(name, {**INTERNAL_TOPICS.get(name, {}), **own})
-            topic.logs = self._make_logs(name, topic, 0, homes)
-            with self._lock:
-                self._topics[name] = topic
-                self.names_by_id[topic.topic_id] = name
+        self._check_name(name)
+        if not 0 < count <= MOST_PARTITIONS:
+            raise ErrorCode.INVALID_PARTITIONS.error(
+                f"Number of partitions was set to {partitions} (expected 1 to {MOST_PARTITIONS})."
+            )
+        self._check_configs(own)
+        topic = LedTopic(text.format_uuid(uuid4()) if self._has_ids else NULL_UUID, configs=own)
+        if validate_only:
             return topic
+        homes = self._homes(count)
+        records: list[MetadataRecord] = [
+            ("TopicRecord", {"name": name, "topicId": topic.topic_id}),
+            *_config_records(name, own),
+            *self._partition_records(topic, 0, homes),
+        ]
+        self._write(records)
+        self._manager.update_topic_config(name, {**INTERNAL_TOPICS.get(name, {}), **own})
+        topic.logs = self._make_logs(name, topic, 0, homes)
+        with self._lock:
+            self._topics[name] = topic
+            self.names_by_id[topic.topic_id] = name
+        return topic
 
     def _check_name(self, name: str) -> None:
         """Kafka: Topic.validate, ReplicationControlManager.validateNewTopicNames (4.2)."""
@@ -338,26 +338,25 @@ class Topics:
 
         Kafka: ReplicationControlManager.createPartitions (4.2)
         """
-        with self._changing:
-            topic = self._known(name)
-            before = max(topic.logs, default=-1) + 1
-            if count <= before:
-                raise ErrorCode.INVALID_PARTITIONS.error(
-                    f"Topic currently has {before} partitions, "
-                    f"which is {'already' if count == before else 'higher than'} "
-                    f"the requested {count}."
-                )
-            if count - before > MOST_PARTITIONS:
-                raise ErrorCode.INVALID_PARTITIONS.error(
-                    f"{count - before} new partitions (expected at most {MOST_PARTITIONS})"
-                )
-            if validate_only:
-                return
-            homes = self._homes(count - before)
-            self._write(self._partition_records(topic, before, homes))
-            made = self._make_logs(name, topic, before, homes)
-            with self._lock:
-                topic.logs = {**topic.logs, **made}
+        topic = self._known(name)
+        before = max(topic.logs, default=-1) + 1
+        if count <= before:
+            raise ErrorCode.INVALID_PARTITIONS.error(
+                f"Topic currently has {before} partitions, "
+                f"which is {'already' if count == before else 'higher than'} "
+                f"the requested {count}."
+            )
+        if count - before > MOST_PARTITIONS:
+            raise ErrorCode.INVALID_PARTITIONS.error(
+                f"{count - before} new partitions (expected at most {MOST_PARTITIONS})"
+            )
+        if validate_only:
+            return
+        homes = self._homes(count - before)
+        self._write(self._partition_records(topic, before, homes))
+        made = self._make_logs(name, topic, before, homes)
+        with self._lock:
+            topic.logs = {**topic.logs, **made}
 
     def delete(self, name: str) -> list[TopicPartition]:
         """Delete a topic; return its partitions. Their folders are removed later.
@@ -367,17 +366,16 @@ class Topics:
 
         Kafka: ReplicationControlManager.deleteTopic (4.2)
         """
-        with self._changing:
-            topic = self._known(name)
-            if topic.topic_id in self._cluster.topic_ids.values() or self._metadata is not None:
-                self._write([("RemoveTopicRecord", {"topicId": topic.topic_id})])
-            with self._lock:
-                del self._topics[name]
-                self.names_by_id.pop(topic.topic_id, None)
-            gone = [TopicPartition(name, number) for number in topic.logs]
-            for where in gone:
-                self._manager.async_delete(where)
-            return gone
+        topic = self._known(name)
+        if topic.topic_id in self._cluster.topic_ids.values() or self._metadata is not None:
+            self._write([("RemoveTopicRecord", {"topicId": topic.topic_id})])
+        with self._lock:
+            del self._topics[name]
+            self.names_by_id.pop(topic.topic_id, None)
+        gone = [TopicPartition(name, number) for number in topic.logs]
+        for where in gone:
+            self._manager.async_delete(where)
+        return gone
 
     def alter_configs(
         self, name: str, changes: Mapping[str, str | None], *, validate_only: bool = False
@@ -389,28 +387,15 @@ class Topics:
 
         Kafka: ConfigurationControlManager.incrementalAlterConfig (4.2)
         """
-        with self._changing:
-            topic = self._known(name)
-            own = {**topic.configs, **changes}
-            kept = {key: value for key, value in own.items() if value is not None}
-            self._check_configs(kept)
-            if validate_only:
-                return
-            self._write(_config_records(name, changes))
-            topic.configs = kept
-            self._manager.update_topic_config(name, {**INTERNAL_TOPICS.get(name, {}), **kept})
-
-    def create_if_free(self, name: str, partitions: int) -> None:
-        """Create a topic unless another change is being made; a client asks again then.
-
-        Raises:
-            CoordinatorError: see `create`.
-        """
-        if self._changing.acquire(blocking=False):
-            try:
-                self.create(name, partitions)
-            finally:
-                self._changing.release()
+        topic = self._known(name)
+        own = {**topic.configs, **changes}
+        kept = {key: value for key, value in own.items() if value is not None}
+        self._check_configs(kept)
+        if validate_only:
+            return
+        self._write(_config_records(name, changes))
+        topic.configs = kept
+        self._manager.update_topic_config(name, {**INTERNAL_TOPICS.get(name, {}), **kept})
 
     def configs_of(self, name: str) -> dict[str, str]:
         """Return a topic's own configuration.

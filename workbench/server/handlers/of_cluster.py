@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Final, NoReturn
 
-from workbench.errors import CoordinatorError
 from workbench.files.names import topic_name_problem
 from workbench.record.message_schema import NULL_UUID
 from workbench.runtime.error_codes import ErrorCode
@@ -125,17 +124,11 @@ def metadata(
 
 
 def _create(broker: Broker, asked: Iterable[metadata_request.MetadataRequestTopic]) -> None:
-    """Create the topics that are asked for and missing, if the configuration says so.
-
-    Kafka: DefaultAutoTopicCreationManager.createTopics (4.2)
-    """
-    if not broker.creates_topics:
-        return
-    for each in asked:
-        name = each["name"]
-        if name is not None and broker.topics.logs_of(name) is None:
-            with suppress(CoordinatorError):  # the name is wrong, or another was faster
-                broker.create_automatically(name)
+    """Begin to make the topics that are asked for and missing, if the configuration says so."""
+    if broker.creates_topics:
+        for each in asked:
+            if each["name"] is not None:
+                broker.create_automatically(each["name"])
 
 
 def _asked(

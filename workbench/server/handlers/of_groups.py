@@ -4,7 +4,6 @@ Kafka: KafkaApis.handleJoinGroupRequest and its like, handleDescribeGroupsReques
 handleConsumerGroupDescribe, handleFindCoordinatorRequest (4.2)
 """
 
-import asyncio
 from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Final
@@ -127,7 +126,8 @@ async def join_group(
         values.get("reason"),
     )
     future = await in_thread(_joining, call, joining)
-    answer: JoinGroupResponse = await call.trace.remote(asyncio.wrap_future(future))
+    del joining
+    answer: JoinGroupResponse = await call.wait(future, "protocols")
     name = answer.protocol_name
     call.budget.charge(len(answer.members), sum(len(each.metadata) for each in answer.members))
     return {
@@ -164,7 +164,8 @@ async def sync_group(
         tuple((each["memberId"], each["assignment"]) for each in values["assignments"]),
     )
     future = await in_thread(call.serving.groups.sync_group, syncing)
-    answer: SyncGroupResponse = await call.trace.remote(asyncio.wrap_future(future))
+    del syncing
+    answer: SyncGroupResponse = await call.wait(future, "assignments")
     return {
         "errorCode": answer.error,
         "protocolType": answer.protocol_type,

@@ -12,7 +12,7 @@ from typing import Final
 from workbench.files.names import TopicPartition
 from workbench.inspection.time_lookup import TimestampAndOffset
 from workbench.runtime.error_codes import ErrorCode
-from workbench.server.budget import ITEM
+from workbench.server.budget import ITEM, SMALL
 from workbench.server.fetch_sessions import Where
 from workbench.server.handlers.topics_by_id import name_by_id
 from workbench.server.logs.catalog import PartitionLog
@@ -34,7 +34,6 @@ from workbench.server.protocol.messages import (
 from workbench.server.serving import BlockingHandler, Call, InThread, WaitingHandler
 
 _READ_COMMITTED: Final = 1
-_LARGE: Final = 1 << 17  # bytes of a request
 _STEP_SECONDS: Final = 0.5
 _QUICK_PARTITIONS: Final = 20
 _QUICK_BYTES: Final = 1 << 20  # what clients ask of a partition if they are not told otherwise
@@ -144,7 +143,7 @@ async def _wait(call: Call, seen: dict[TopicPartition, int], seconds: float) -> 
     What they take is not given back while they wait.
     """
     changes, room = call.serving.changes, call.serving.room
-    step = seconds if call.taken.size < _LARGE else _STEP_SECONDS
+    step = seconds if call.taken.size <= SMALL else _STEP_SECONDS
     while seconds > 0 and not room.is_wanted:
         if await changes.wait(seen, min(step, seconds)):
             return True

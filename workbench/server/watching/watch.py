@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, overload
 
 from workbench.runtime.error_codes import ErrorCode
-from workbench.server.events import Exchange, RequestDone
+from workbench.server.events import MOST_FRAME_BYTES, Exchange, RequestDone
 from workbench.server.logs.catalog import TopicCatalog
 from workbench.server.protocol.api_keys import SASL_AUTHENTICATE
 from workbench.server.protocol.frames import SIZE
@@ -19,9 +19,6 @@ from workbench.server.request_trace import RequestTrace
 
 MOST_REQUESTS: Final = 1000
 """Requests that a watch keeps by default."""
-
-MOST_FRAME_BYTES: Final = 1 << 16
-"""Bytes kept of a request, and of a response; of larger ones the beginning."""
 
 _MOST_BYTES: Final = 64 << 20  # of all requests and responses that are kept
 _MOST_NAMES: Final = 50  # topics, and partitions, that are kept of one request
@@ -135,12 +132,12 @@ class RequestWatch(Sequence[WatchedRequest]):
         catalog = self._catalog()
         asked = {} if request is None or is_secret else request.values
         read = tuple(trace.asked[:_MOST_NAMES])
-        frame = [] if is_secret or not exchange.frame else [_size(exchange.frame), exchange.frame]
+        frame = [SIZE.pack(exchange.request_bytes), exchange.frame] if exchange.frame else []
         made = WatchedRequest(
             self.total + 1,
             trace.received_ms,
             done,
-            _cut(frame),
+            b"" if is_secret else _cut(frame),
             b"" if is_secret else _cut(exchange.parts),
             tuple(dict.fromkeys((*_topics_in(asked, catalog), *(each[0] for each in read)))),
             _group_in(asked),
@@ -158,10 +155,6 @@ class RequestWatch(Sequence[WatchedRequest]):
                 self._bytes -= self._kept.popleft().kept_bytes
         for act in list(self._told):
             act()
-
-
-def _size(frame: bytes) -> bytes:
-    return SIZE.pack(len(frame))
 
 
 def _cut(parts: Sequence[bytes]) -> bytes:
