@@ -3,6 +3,7 @@
 python -m tests.benchmarks.bench_append_checks
 """
 
+import tempfile
 import time
 from collections.abc import Callable
 from random import Random
@@ -11,13 +12,14 @@ from typing import Any
 from workbench.config.log_config import LogConfig
 from workbench.layout.attributes import CODEC_NAMES
 from workbench.log.append.append_origin import AppendOrigin
-from workbench.log.append.validation import LogValidator
-from workbench.log.context import record_rules
+from workbench.log.append.appending import analyze, assign_offsets
+from workbench.log.log import Log
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.writing.batch_checks import check_batches
 from workbench.record.writing.builder import RecordsBuilder
 
-NOW = 1_700_000_000_000
+CLIENT = AppendOrigin.CLIENT
+NOW = int(time.time() * 1000)
 ROUNDS = 5
 
 
@@ -35,14 +37,21 @@ def each(run: Callable[[], object], times: int) -> float:
 
 def append(records: MemoryRecords, topic: dict[str, Any]) -> Callable[[], object]:
     """Return what checks and numbers ``records`` for a topic, again and again."""
-    config, records = LogConfig.of(topic), MemoryRecords.copy_of(bytes(records))
+    records = MemoryRecords.copy_of(bytes(records))
     head = records.buffer[:61].copy()
+    with tempfile.TemporaryDirectory() as folder:
+        log = Log.open(f"{folder}/orders-0", LogConfig.of(topic))
+        context, rules = log.context, log.context.record_rules
+        log.close()
 
     def run() -> object:
         records.buffer[:61] = head
-        batches = check_batches(records, record_rules(config), NOW)
-        validator = LogValidator("orders-0", record_rules(config), AppendOrigin.CLIENT, 0, NOW)
-        return validator.validate_and_assign(records, batches, 1000)
+        batches = check_batches(records, rules, NOW)
+        info, batches = analyze(
+            context, records, batches, CLIENT, 0, log_start_offset=0, keeps_offsets=False
+        )
+        info.first_offset = 1000
+        return assign_offsets(context, records, batches, info, rules, origin=CLIENT, leader_epoch=0)
 
     return run
 

@@ -8,13 +8,13 @@ import pytest
 from tests.house.hops import Route, measure, routes
 
 CAPS = {
-    "append of one record": Route(59, 20, 34, 9),
+    "append of one record": Route(54, 16, 24, 9),
     "read": Route(29, 16, 20, 9),
-    "commit of an offset": Route(108, 32, 59, 15),
+    "commit of an offset": Route(100, 26, 44, 15),
     "fetch of an offset": Route(17, 5, 6, 6),
-    "verify": Route(65_000, 108, 26_000, 30),
-    "predict": Route(39_000, 122, 19_000, 32),
-    "what_if": Route(62_000, 131, 31_000, 28),
+    "verify": Route(64_000, 108, 25_500, 28),
+    "predict": Route(38_500, 122, 18_500, 31),
+    "what_if": Route(58_000, 131, 28_000, 28),
 }
 
 

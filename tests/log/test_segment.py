@@ -11,7 +11,6 @@ from tests.log.folder import Folder
 from workbench.config.log_config import LogConfig
 from workbench.errors import OffsetOverflowError
 from workbench.files.file_records import FileRecords
-from workbench.log.append.appending import why_roll
 from workbench.log.segments.segment import LogSegment, fits
 from workbench.record.memory_records import MemoryRecords
 
@@ -159,7 +158,8 @@ def test_what_is_truncated_is_gone_time_and_again(tmp_path: Path) -> None:
 
 def why_full(segment: LogSegment, max_offset: int) -> str | None:
     config = LogConfig.of({"segment.ms": 300_000, "segment.bytes": LARGEST})
-    return why_roll(segment, config, 1024, -1, max_offset, segment.context.clock.now())
+    segment.context.update_config(config)
+    return segment.why_roll(1024, -1, max_offset, segment.context.clock.now())
 
 
 def test_truncating_an_empty_segment_makes_no_index_full(tmp_path: Path) -> None:

@@ -20,9 +20,11 @@ from workbench.log.append.append_info import ValidationResult
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.append.validation import LogValidator
 from workbench.log.context import record_rules
+from workbench.log.log import Log
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.writing.batch_checks import CheckedBatch, check_batches
 from workbench.record.writing.builder import RecordsBuilder
+from workbench.runtime.clock import ManualClock
 
 NOW = 1_700_000_000_000
 OFFSET = 1234567
@@ -73,6 +75,21 @@ def test_a_sound_batch_is_numbered_in_place(name: str) -> None:
     assert (row.partition_leader_epoch, row.max_timestamp) == (7, NOW + 1)
     assert found.batches == batches_of(found)
     assert [record.offset for record in found.records.records()] == [OFFSET + n for n in range(3)]
+
+
+@pytest.mark.parametrize("name", CODEC_NAMES)
+def test_a_log_numbers_a_sound_batch_as_the_validator_does(name: str, tmp_path: Path) -> None:
+    """LV-7: an append needs no validator if only offset and epoch change; the bytes are equal."""
+    data = batch(THREE, CODEC_NAMES.index(name), leader_epoch=-1)
+    log = Log.open(str(tmp_path / "orders-0"), clock=ManualClock(NOW))
+    before = MemoryRecords.of((b"k", b"v"), base_offset=OFFSET - 1, partition_leader_epoch=6)
+    log.append_as_follower(before)
+    info = log.append_as_leader(MemoryRecords.copy_of(data), 7)
+    wanted = append(data)
+    assert (info.first_offset, info.last_offset) == (OFFSET, wanted.next_offset - 1)
+    assert (info.max_timestamp, info.log_append_time) == (wanted.max_timestamp, -1)
+    assert bytes(log.read(OFFSET).records) == bytes(wanted.records)
+    log.close()
 
 
 @pytest.mark.parametrize("name", CODEC_NAMES)

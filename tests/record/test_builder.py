@@ -10,13 +10,12 @@ from workbench.record.columns import RecordColumns
 from workbench.record.control import decode_control_record
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.reading.batch_records import columns_of
-from workbench.record.writing.batch_writer import BatchInfo
+from workbench.record.writing.batch_writer import BatchInfo, Header
 from workbench.record.writing.builder import (
     RecordsBuilder,
     empty_batch_header,
     end_transaction_marker,
 )
-from workbench.record.writing.record_encoding import Header
 
 TWO = ((283843, b"key1", b"value1"), (1234, b"key2", b"value2"))
 GOLDEN = {

@@ -13,8 +13,8 @@ from workbench.record.reading.batch_records import (
     plain_columns,
     subtract_from_sequence,
 )
-from workbench.record.writing.batch_checks import check_batches
-from workbench.record.writing.batch_fields import (
+from workbench.record.writing.batch_checks import (
+    check_batches,
     set_last_offset,
     set_leader_epoch,
     set_max_timestamp,

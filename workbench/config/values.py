@@ -6,6 +6,7 @@ Kafka: ConfigDef.parseType, ConfigDef.Range, ConfigDef.ValidList (4.2)
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 from workbench.config.removed_configs import why_removed
@@ -67,6 +68,7 @@ def text_of(value: Value) -> str | None:
     return None if value is None else str(value)
 
 
+@lru_cache(maxsize=1 << 10)
 def _parse_text(text: str, kind: Kind) -> Value:
     match kind:
         case "string":

@@ -10,7 +10,7 @@ import os
 import stat
 import threading
 from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,8 @@ from workbench.file_system.local import (
 from workbench.file_system.mounts import Files, RemoteEntry, RemoteFiles, absolute, is_uri
 from workbench.file_system.overlay import Overlay
 from workbench.file_system.source import follow_link
+
+_NO_NAMES: Final = {"", os.curdir, os.pardir}
 
 ChangeKind = Literal[
     "create", "write", "truncate", "rename", "remove", "make directory", "remove directory"
@@ -379,10 +381,13 @@ class DryFileSystem(FileSystem):
         Raises:
             OSError: nothing does.
         """
-        whole = absolute(path)
-        head, name = os.path.split(whole)
-        folder = self._folders.get(head) if name else None
-        node = self._walk(whole) if folder is None else folder.find(name)
+        head, name = os.path.split(path)
+        folder = self._folders.get(head) if name not in _NO_NAMES else None
+        if folder is None:
+            whole = absolute(path)
+            node = self._walk(whole)
+        else:
+            whole, node = os.path.join(head, name), folder.find(name)
         if node is None:
             raise _error(errno.ENOENT, path)
         if isinstance(node, _Folder):
@@ -415,9 +420,12 @@ class DryFileSystem(FileSystem):
 
     def _parent(self, path: str) -> tuple[_Folder, str]:
         """Return the folder that a path is in, and its name there."""
-        head, name = os.path.split(absolute(path))
-        folder = self._folders.get(head)
-        return self._folder(head) if folder is None else folder, name
+        head, name = os.path.split(path)
+        folder = self._folders.get(head) if name not in _NO_NAMES else None
+        if folder is None:
+            head, name = os.path.split(absolute(path))
+            folder = self._folder(head)
+        return folder, name
 
 
 def _is_below(path: str, folder: str) -> bool:

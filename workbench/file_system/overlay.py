@@ -80,10 +80,9 @@ class Overlay:
     ) -> None:
         self.size = 0
         self.modified_ms = 0
-        self._base: FileSource | None = None
-        if path is not None:
-            is_here = found is not None
-            self._base = File(path, read_only=True) if is_here else MountedFile(path, fs)
+        self._path = path
+        self._fs = None if found is not None else fs  # None: on this machine
+        self._source: FileSource | None = None  # of the path, once it is read
         self._limit = 0  # bytes of the file on the disk that count
         self._written_at = 0
         self._written = bytearray()
@@ -114,8 +113,9 @@ class Overlay:
         """
         with self._lock:
             is_cut_only = not self._written and self.size <= self._limit
-            if self._copy is None and self._base is not None and is_cut_only:
-                return self._base.descriptor
+            base = self._base
+            if self._copy is None and base is not None and is_cut_only:
+                return base.descriptor
             return self._copied().descriptor
 
     def read_into(self, buffer: npt.NDArray[np.uint8], position: int) -> int:
@@ -125,9 +125,9 @@ class Overlay:
             part = buffer[:wanted]
             if self._copy is not None:
                 return self._copy.read_into(part, position)
-            got = 0
-            if self._base is not None and position < self._limit:
-                got = self._base.read_into(part[: self._limit - position], position)
+            got, base = 0, self._base
+            if base is not None and position < self._limit:
+                got = base.read_into(part[: self._limit - position], position)
             part[got:] = 0
             start = max(position, self._written_at)
             end = min(position + wanted, self._written_at + len(self._written))
@@ -166,8 +166,16 @@ class Overlay:
 
     def close(self) -> None:
         """Close the file on the disk until it is read again."""
-        if self._base is not None:
-            self._base.close()
+        if self._source is not None:
+            self._source.close()
+
+    @property
+    def _base(self) -> FileSource | None:
+        """The file on the disk, or the mounted one; None for a new one."""
+        if self._source is None and self._path is not None:
+            path, fs = self._path, self._fs
+            self._source = File(path, read_only=True) if fs is None else MountedFile(path, fs)
+        return self._source
 
     def _keep(self, data: memoryview, position: int) -> None:
         """Keep written bytes; they and earlier ones become one run."""

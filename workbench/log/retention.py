@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.config.log_config import LogConfig
+from workbench.log.segments.log_segments import total_size
 from workbench.log.segments.segment import LogSegment
 from workbench.runtime.times import age_text, ms_and_time, with_hours
 
@@ -114,7 +115,7 @@ def by_size(state: LogState) -> list[RetentionVerdict]:
     Kafka: UnifiedLog.deleteRetentionSizeBreachedSegments (4.2)
     """
     limit = state.config.retention_bytes
-    size = sum(segment.size for segment in state.segments)
+    size = total_size(state.segments)
     if limit < 0 or size < limit:
         return []
 

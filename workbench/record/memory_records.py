@@ -1,7 +1,7 @@
 """Batches in memory: what is appended to a log and what is read from it.
 
 A run of complete batches of any magic, perhaps with an incomplete one after them, which is ignored.
-A broker sets offsets and times in them in place (`record.writing.batch_fields`), so the bytes are
+A broker sets offsets and times in them in place (`record.writing.batch_checks`), so the bytes are
 writable.
 
 Kafka: MemoryRecords, ByteBufferLogInputStream (4.2)
@@ -23,8 +23,7 @@ from workbench.layout.rows import with_more_rows
 from workbench.record.limits import MOST_CONTENT
 from workbench.record.reading.batch_records import Record, records_in
 from workbench.record.reading.batch_table import BatchTable, ScanStop
-from workbench.record.writing.batch_writer import BatchWriter
-from workbench.record.writing.record_encoding import Header
+from workbench.record.writing.batch_writer import BatchWriter, Header
 
 _LEAST_ROWS: Final = 64  # there is room for them from the start
 _MOST_SHOWN: Final = 60  # characters of a wrong record in a message

@@ -327,8 +327,10 @@ class MessageReader:
             elif number is not None and not field.is_array and number.size <= size - at:
                 (values[field.name],) = number.unpack_from(data, at)
                 at += number.size
-            else:
+            elif field.is_array:
                 values[field.name], at = self.field(field, at)
+            else:
+                values[field.name], at = self.value(field, at)
         if of.is_flexible:
             if at < size and not data[at]:  # no tagged fields, as in most structs
                 return values, at + 1
@@ -384,7 +386,9 @@ class MessageReader:
     def items(self, field: Field, count: int, at: int) -> tuple[list[Any], int]:
         """Read the elements of an array."""
         if field.number is not None:
-            end = self.end(at, count * field.number.size, field.name)
+            end = at + count * field.number.size
+            if end > self.size:
+                self.end(at, end - at, field.name)
             numbers = struct.unpack_from(f">{count}{field.number.format[1:]}", self.data, at)
             return list(numbers), end
         items = []

@@ -573,7 +573,7 @@ class CoordinatorRuntime(Reporter, Generic[S]):
         Kafka: CoordinatorPartitionWriter.append (4.2)
         """
         log = context.log
-        where = log.topic_partition
+        where = log.context.topic_partition
         try:
             if self._log_of(where) is not log:
                 problem = f"this broker no longer has the log of {where}"

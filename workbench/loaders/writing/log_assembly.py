@@ -23,7 +23,7 @@ from workbench.files.producer_snapshot import ProducerSnapshot
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.partition import Partition
 from workbench.loaders.writing.log_writing import LEADER_EPOCH
-from workbench.record.writing.batch_fields import OFFSET_AND_EPOCH_SIZE, set_offset_and_epoch
+from workbench.record.writing.batch_checks import OFFSET_AND_EPOCH_SIZE, set_offset_and_epoch
 
 _KINDS: Final = ("index", "timeindex", "log")  # a log without indexes is complete
 

@@ -1,13 +1,12 @@
 """Append records to a log: check, assign offsets, roll, write, update the producer state.
 
-Kafka: UnifiedLog.append, analyzeAndValidateRecords, maybeRoll; LogSegment.shouldRoll (4.2)
+Kafka: UnifiedLog.append, analyzeAndValidateRecords, maybeRoll (4.2)
 """
 
 from collections.abc import Sequence
 from typing import Final
 
 from workbench.config.changed_defaults import told
-from workbench.config.log_config import LogConfig
 from workbench.errors import (
     CorruptRecordError,
     InvalidRecordError,
@@ -27,10 +26,14 @@ from workbench.log.context import LogContext
 from workbench.log.flushing import flush, roll
 from workbench.log.producers.producer import BatchMetadata
 from workbench.log.producers.update import ProducerUpdate, check_producers
-from workbench.log.segments.segment import LogSegment, fits
+from workbench.log.segments.segment import LogSegment
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.writing.batch_checks import CheckedBatch, check_batches, received_records
-from workbench.runtime.times import with_hours
+from workbench.record.writing.batch_checks import (
+    CheckedBatch,
+    RecordRules,
+    check_batches,
+    received_records,
+)
 
 _FARTHEST: Final = 2**31 - 1  # largest distance from an old wrapper's first offset to its last
 
@@ -88,8 +91,9 @@ def append(
                 check_next_offset(where, records, batches[0], info, end_offset)
             else:
                 info.first_offset = end_offset
-                validator = LogValidator(where, rules, origin, leader_epoch, context.clock.now())
-                records, batches = assign_offsets(context, records, batches, info, validator)
+                records, batches = assign_offsets(
+                    context, records, batches, info, rules, origin=origin, leader_epoch=leader_epoch
+                )
             _assign_epochs(log, batches)
             segment = maybe_roll(log, len(records.buffer), info, now)
             update = None
@@ -132,54 +136,13 @@ def maybe_roll(log: BaseLog, size: int, info: LogAppendInfo, now: int) -> LogSeg
             f"{log.context.topic_partition}: the append has {size} bytes, "
             f"more than segment.bytes = {config.segment_bytes}"
         )
-    reason = why_roll(segment, config, size, info.max_timestamp, info.last_offset, now)
+    reason = segment.why_roll(size, info.max_timestamp, info.last_offset, now)
     if reason is None:
         return segment
     base_offset = info.first_offset
     if base_offset == UNKNOWN_OFFSET:
         base_offset = info.last_offset - _FARTHEST
     return roll(log, base_offset, reason)
-
-
-def why_roll(
-    segment: LogSegment,
-    config: LogConfig,
-    added: int,
-    max_timestamp: int,
-    max_offset: int,
-    now: int,
-) -> str | None:
-    """Return why records must go to a new segment; None if this one can take them.
-
-    Args:
-        segment: the active one.
-        config: the topic's configuration.
-        added: size of the records in bytes.
-        max_timestamp: their largest timestamp, ms.
-        max_offset: their last offset.
-        now: ms.
-
-    Kafka: LogSegment.shouldRoll (4.2)
-    """
-    size, limit = segment.log.size, config.segment_bytes
-    if size > limit - added:
-        return f"{size} + {added} bytes are more than segment.bytes = {limit}"
-    if size > 0:
-        waited, longest = segment.time_waited_for_roll(now, max_timestamp), config.max_segment_ms
-        if waited > longest - segment.roll_jitter_ms:
-            jitter = segment.roll_jitter_ms
-            less = f" - jitter {with_hours(jitter, ' ms')}" if jitter else ""
-            return (
-                f"{with_hours(waited, ' ms')} passed since the segment's first batch, "
-                f"more than {with_hours(longest, ' ms')}{less}"
-            )
-    if segment.offset_index.is_full:
-        return f"the offset index is full with {segment.offset_index.entries} entries"
-    if segment.time_index.is_full:
-        return f"the time index is full with {segment.time_index.entries} entries"
-    if not fits(max_offset, segment.base_offset):
-        return f"offset {max_offset} is too far from base offset {segment.base_offset}"
-    return None
 
 
 def _assign_epochs(log: BaseLog, batches: Sequence[CheckedBatch]) -> None:
@@ -360,7 +323,10 @@ def assign_offsets(
     records: MemoryRecords,
     batches: list[CheckedBatch],
     info: LogAppendInfo,
-    validator: LogValidator,
+    rules: RecordRules,
+    *,
+    origin: AppendOrigin,
+    leader_epoch: int,
 ) -> tuple[MemoryRecords, list[CheckedBatch]]:
     """Give the records offsets, epoch, time, and the topic's codec and format.
 
@@ -369,7 +335,9 @@ def assign_offsets(
         records: changed in place if nothing else in them changes.
         batches: what the checks found in them.
         info: the append's summary; its first offset is set, the rest is changed.
-        validator: checks the records and assigns their offsets.
+        rules: those that the batches were checked by.
+        origin: the source of the records.
+        leader_epoch: the epoch to set.
 
     Returns:
         The records to write, and their batches.
@@ -379,6 +347,12 @@ def assign_offsets(
         AppendError, CorruptRecordError: see `LogValidator.validate_and_assign`.
     """
     where, config = context.topic_partition, context.config
+    first = batches[0]
+    if first.is_ready and len(batches) == 1 and rules.codec in {None, first.codec}:
+        batch = first.number(records.buffer, info.first_offset, leader_epoch)  # as usual
+        info.last_offset = batch.last_offset
+        return records, [batch]
+    validator = LogValidator(where, rules, origin, leader_epoch, context.clock.now())
     result = validator.validate_and_assign(records, batches, info.first_offset)
     info.max_timestamp = result.max_timestamp
     info.last_offset = result.next_offset - 1

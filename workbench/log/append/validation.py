@@ -38,12 +38,10 @@ from workbench.record.writing.batch_checks import (
     RecordRules,
     check_batches,
     received_records,
-    verbatim_records,
-)
-from workbench.record.writing.batch_fields import (
     set_last_offset,
     set_max_timestamp,
     set_offset_and_epoch,
+    verbatim_records,
 )
 from workbench.record.writing.builder import RecordsBuilder
 
@@ -101,9 +99,7 @@ class LogValidator:
         """
         if not batches:
             raise InvalidRecordError(f"{self._where}: the append has no batch")
-        rules, first = self._rules, batches[0]
-        if first.is_ready and len(batches) == 1 and self._magic == 2 and rules.keeps(first.codec):
-            return assign_offset_in_place(records, first, offset, self._epoch, self._now)
+        rules = self._rules
         checks = RecordChecks(self._where, rules, self._origin, self._now, self._magic)
         found, stays, target = checks.check(records, batches)
         if stays:
@@ -427,17 +423,6 @@ def assign_offsets_in_place(
         if max_timestamp > largest:
             largest, where = max_timestamp, last_offset
     return ValidationResult(records, numbered, offset, largest, where, now)
-
-
-def assign_offset_in_place(
-    records: MemoryRecords, batch: CheckedBatch, offset: int, epoch: int, now: int
-) -> ValidationResult:
-    """Assign offsets to the one batch of an append, as usual; nothing else in it changes."""
-    last_offset, largest = offset + batch.last_offset, batch.max_timestamp
-    set_offset_and_epoch(records.buffer, 0, batch.size, offset, epoch)
-    header = batch.numbered(offset, last_offset, epoch)
-    where = NO_OFFSET if largest == NO_TIMESTAMP else last_offset
-    return ValidationResult(records, [header], last_offset + 1, largest, where, now)
 
 
 class Form(NamedTuple):

@@ -18,7 +18,7 @@ def total_size(segments: Iterable[LogSegment]) -> int:
 
     Kafka: LogSegments.sizeInBytes (4.2)
     """
-    return sum(segment.size for segment in segments)
+    return sum([segment.log.size for segment in segments])
 
 
 class LogSegments:

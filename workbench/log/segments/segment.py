@@ -3,9 +3,7 @@
 Kafka: LogSegment (4.2)
 """
 
-import os
 from collections.abc import Sequence
-from contextlib import ExitStack
 from typing import Final
 
 import numpy as np
@@ -16,7 +14,7 @@ from workbench.files.file_records import FileRecords, LogOffsetPosition, Timesta
 from workbench.files.indexes.offset_index import WritableOffsetIndex
 from workbench.files.indexes.time_index import TimestampOffset, WritableTimeIndex
 from workbench.files.indexes.transaction_index import AbortedTransaction, WritableTransactionIndex
-from workbench.files.names import CLEANED, DELETED, SEGMENT_KINDS, file_name
+from workbench.files.names import CLEANED
 from workbench.log.context import LogContext
 from workbench.log.fetch import FetchData, LogOffsetMetadata
 from workbench.log.producers.producer import CompletedTransaction
@@ -27,9 +25,11 @@ from workbench.log.segments.lookup_steps import (
     tell_slice,
     tell_time_probes,
 )
+from workbench.log.segments.segment_files import SegmentFiles
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.writing.batch_checks import CheckedBatch
 from workbench.runtime.steps import wants_details
+from workbench.runtime.times import with_hours
 
 MAX_RELATIVE_OFFSET: Final = 2**31 - 1
 TO_THE_END: Final = 2**63 - 1
@@ -46,16 +46,12 @@ def all_fit(offsets: npt.NDArray[np.int64], base_offset: int) -> npt.NDArray[np.
     return (offsets >= base_offset) & (offsets - base_offset <= MAX_RELATIVE_OFFSET)
 
 
-class LogSegment:
-    """A `.log` file with its offset, time and transaction index.
+class LogSegment(SegmentFiles):
+    """One segment of a log, which follows what is appended to it.
 
     Appending, truncating and recovering need the log's lock; reading does not.
 
     Attributes:
-        base_offset: the lowest possible offset of a record.
-        log: the batches.
-        offset_index, time_index, transaction_index: read from the disk at the first use.
-        context: the log's context.
         roll_jitter_ms: ms by which it rolls earlier than `segment.ms`.
         index_interval_bytes: least bytes between two batches with index entries.
 
@@ -69,10 +65,7 @@ class LogSegment:
         log: FileRecords,
         indexes: tuple[WritableOffsetIndex, WritableTimeIndex, WritableTransactionIndex],
     ) -> None:
-        self.context = context
-        self.base_offset = base_offset
-        self.log = log
-        self.offset_index, self.time_index, self.transaction_index = indexes
+        super().__init__(context, base_offset, log, indexes)
         self._max_timestamp: TimestampOffset | None = None  # None: that of the index's last entry
         self.roll_jitter_ms = context.config.random_segment_jitter(context.rng)
         self.index_interval_bytes = context.config.index_interval_bytes
@@ -80,63 +73,13 @@ class LogSegment:
         self._bytes_since_entry = 0
         self._rolling_timestamp: int | None = None
 
-    @classmethod
-    def open(
-        cls,
-        context: LogContext,
-        base_offset: int,
-        *,
-        file_exists: bool = False,
-        suffix: str = "",
-        is_new: bool = False,
-    ) -> "LogSegment":
-        """Return the segment of these files; the `.log` is created if missing.
-
-        Args:
-            context: the log's context.
-            base_offset: the segment's base offset.
-            file_exists: whether the `.log` must exist.
-            suffix: that of the files, after their kind.
-            is_new: whether to remove files of these names first.
-
-        Raises:
-            OSError: the file cannot be created or found.
-
-        Kafka: LogSegment.open (4.2)
-        """
-        fs, config = context.fs, context.config
-
-        paths = [
-            os.path.join(context.directory, file_name(kind, base_offset, suffix))
-            for kind in SEGMENT_KINDS
-        ]
-        for path in paths if is_new else ():
-            if fs.exists(path):
-                fs.remove(path)
-        log_path, index_path, time_path, transactions_path = paths
-        preallocate = 0 if file_exists else config.init_file_size
-        log = FileRecords.open(fs, log_path, exists=file_exists, preallocate_size=preallocate)
-        log.skips_bad_tail = context.rules.skips_bad_tail
-        log.searches_last_offsets = context.rules.searches_last_offsets
-        size = config.segment_index_bytes
-        indexes = (
-            WritableOffsetIndex(fs, index_path, base_offset, size),
-            WritableTimeIndex(fs, time_path, base_offset, size),
-            WritableTransactionIndex(fs, transactions_path, base_offset),
-        )
-        return cls(context, base_offset, log, indexes)
-
     def __repr__(self) -> str:
         return f"LogSegment(base_offset={self.base_offset}, size={self.size})"
 
-    def flush(self) -> None:
-        """Return when all written data is on the disk; the duration is counted.
-
-        Kafka: LogSegment.flush, LogFlushStats.LOG_FLUSH_TIMER (4.2)
-        """
-        with self.context.metrics.flushes.time():
-            for part in self._parts():
-                part.flush()
+    @property
+    def size(self) -> int:
+        """Size of the batches in bytes."""
+        return self.log.size
 
     # --- appending ---------------------------------------------------------------------------
 
@@ -290,6 +233,37 @@ class LogSegment:
             )
 
     # --- rolling -----------------------------------------------------------------------------
+
+    def why_roll(self, added: int, max_timestamp: int, max_offset: int, now: int) -> str | None:
+        """Return why records must go to a new segment; None if this one can take them.
+
+        Args:
+            added: size of the records in bytes.
+            max_timestamp: their largest timestamp, ms.
+            max_offset: their last offset.
+            now: ms.
+
+        Kafka: LogSegment.shouldRoll (4.2)
+        """
+        size, config = self.log.size, self.context.config
+        limit, longest = config.segment_bytes, config.max_segment_ms
+        if size > limit - added:
+            return f"{size} + {added} bytes are more than segment.bytes = {limit}"
+        if size > 0:
+            waited, jitter = self.time_waited_for_roll(now, max_timestamp), self.roll_jitter_ms
+            if waited > longest - jitter:
+                less = f" - jitter {with_hours(jitter, ' ms')}" if jitter else ""
+                return (
+                    f"{with_hours(waited, ' ms')} passed since the segment's first batch, "
+                    f"more than {with_hours(longest, ' ms')}{less}"
+                )
+        if self.offset_index.is_full:
+            return f"the offset index is full with {self.offset_index.entries} entries"
+        if self.time_index.is_full:
+            return f"the time index is full with {self.time_index.entries} entries"
+        if not fits(max_offset, self.base_offset):
+            return f"offset {max_offset} is too far from base offset {self.base_offset}"
+        return None
 
     def time_waited_for_roll(self, now: int, max_timestamp: int) -> int:
         """Return the time span of the segment's records up to ``max_timestamp``, ms.
@@ -460,9 +434,9 @@ class LogSegment:
 
         Kafka: LogSegment.largestTimestamp (4.2)
         """
-        if self.goes_by_file_time:
-            return self.last_modified
-        return self.max_timestamp_so_far.timestamp
+        largest = self.max_timestamp_so_far.timestamp
+        by_file = largest < 0 or self.context.rules.retains_by_file_time
+        return self.last_modified if by_file else largest
 
     @property
     def goes_by_file_time(self) -> bool:
@@ -515,14 +489,6 @@ class LogSegment:
         self.time_index.trim_to_valid_size()
         return cut
 
-    def resize_indexes(self, size: int | None = None) -> None:
-        """Preallocate the offset and time index: ``size`` bytes, or their limit.
-
-        Kafka: LogSegment.resizeIndexes (4.2)
-        """
-        self.offset_index.resize(size)
-        self.time_index.resize(size)
-
     def sanity_check(self, *, time_index_is_new: bool) -> None:
         """Check the indexes as a loading broker does.
 
@@ -556,71 +522,6 @@ class LogSegment:
                 self.context.tell("time index not finished", self.time_index.path, str(error))
         for part in self._parts():
             part.close()
-
-    # --- the files together --------------------------------------------------------------------
-
-    @property
-    def size(self) -> int:
-        """Size of the batches in bytes."""
-        return self.log.size
-
-    @property
-    def last_modified(self) -> int:
-        """Time when the `.log` was last written, ms since the epoch."""
-        return self.log.modified_ms
-
-    def change_suffix(self, old: str, new: str) -> None:
-        """Rename the files: `.log` + ``old`` becomes `.log` + ``new``, likewise the indexes.
-
-        Index files that were never created are not created.
-
-        Kafka: LogSegment.changeFileSuffixes (4.2)
-        """
-        for part in self._parts():
-            part.rename_to(part.path.removesuffix(old) + new)
-
-    @property
-    def is_marked_deleted(self) -> bool:
-        """Whether the files have the suffix `.deleted`."""
-        return self.log.path.endswith(DELETED)
-
-    def hold_names(self, stack: ExitStack) -> None:
-        """Block opening the files by name until ``stack`` is closed."""
-        for part in self._parts():
-            part.hold_name(stack)
-
-    def update_directory(self, directory: str) -> None:
-        """Follow the directory, which was renamed; the names must be held."""
-        for part in self._parts():
-            part.update_directory(directory)
-
-    def set_last_modified(self, modified_ms: int) -> None:
-        """Set the time of the `.log` and of the offset and time index; ms since the epoch."""
-        for part in (self.log, self.offset_index, self.time_index):
-            self.log.fs.set_modified(part.path, modified_ms)
-
-    def write_out(self) -> None:
-        """Write the index entries that are only in memory."""
-        self.offset_index.write_out()
-        self.time_index.write_out()
-
-    def close_handlers(self) -> None:
-        """Close the files and write nothing more, after a failure."""
-        for part in self._parts():
-            part.close_handler()
-
-    def delete_if_exists(self) -> None:
-        """Remove the files that exist.
-
-        Kafka: LogSegment.deleteIfExists (4.2)
-        """
-        for part in self._parts():
-            part.delete_if_exists()
-
-    def _parts(
-        self,
-    ) -> tuple[FileRecords, WritableOffsetIndex, WritableTimeIndex, WritableTransactionIndex]:
-        return self.log, self.offset_index, self.time_index, self.transaction_index
 
 
 def create_new_cleaned_segment(context: LogContext, base_offset: int) -> LogSegment:

@@ -1,10 +1,15 @@
-"""Check the batches of an append: headers and CRCs, and for a leader the records of each.
+"""The batches of an append: check them, and set in place the fields that a broker sets.
 
-One pass over the bytes collects the facts for the checks of an append. It only reports violations,
-because the caller knows which rule comes first. The messages inside a compressed message of magic 0
-or 1 are a second step, `received_records`.
+One pass over the bytes collects the facts for the checks of an append: headers and CRCs, and for a
+leader the records of each batch. It only reports violations, because the caller knows which rule
+comes first. The messages inside a compressed message of magic 0 or 1 are a second step,
+`received_records`.
 
-Kafka: UnifiedLog.analyzeAndValidateRecords, LogValidator, AbstractLegacyRecordBatch (4.2)
+The CRC does not cover the offset, nor in magic 2 the leader epoch; it covers times and their type,
+so it is recomputed when they change.
+
+Kafka: UnifiedLog.analyzeAndValidateRecords, LogValidator, MutableRecordBatch; DefaultRecordBatch,
+AbstractLegacyRecordBatch (4.2)
 """
 
 import struct
@@ -30,8 +35,28 @@ from workbench.kernels.writing.checks import (
     NEEDS_KEYS,
 )
 from workbench.layout import problems
-from workbench.layout.attributes import CODEC_MASK, LOG_APPEND_TIME, NO_TIMESTAMP, NONE, ZSTD
-from workbench.layout.batch_header import BATCH_HEADER_SIZE, LENGTH_END, MAGIC_AT
+from workbench.layout.attributes import (
+    CODEC_MASK,
+    CONTROL_BIT,
+    DELETE_HORIZON_BIT,
+    LOG_APPEND_TIME,
+    LOG_APPEND_TIME_BIT,
+    NO_TIMESTAMP,
+    NONE,
+    TRANSACTIONAL_BIT,
+    ZSTD,
+)
+from workbench.layout.batch_header import (
+    ATTRIBUTES_AT,
+    BATCH_HEADER_SIZE,
+    CRC_AT,
+    CRC_FROM,
+    LAST_OFFSET_DELTA_AT,
+    LENGTH_END,
+    MAGIC_AT,
+    MAX_TIMESTAMP_AT,
+    PARTITION_LEADER_EPOCH_AT,
+)
 from workbench.layout.message_header import (
     MESSAGE_ATTRIBUTES_AT,
     MESSAGE_CRC_AT,
@@ -57,6 +82,13 @@ _ROWS: Final = 64  # batches that one call of a kernel has room for
 _INT: Final = struct.Struct(">i")
 _LONG: Final = struct.Struct(">q")
 _CRC: Final = struct.Struct(">I")
+_OFFSET_AND_EPOCH: Final = struct.Struct(">qii")
+OFFSET_AND_EPOCH_SIZE: Final = _OFFSET_AND_EPOCH.size
+"""Bytes at the start of a batch of magic 2 that `set_offset_and_epoch` sets, all of them."""
+_ATTRIBUTES: Final = struct.Struct(">h")
+_KEPT_BITS: Final = CODEC_MASK | TRANSACTIONAL_BIT | CONTROL_BIT | DELETE_HORIZON_BIT
+
+Bytes = npt.NDArray[np.uint8]
 
 
 class CheckedBatch(NamedTuple):
@@ -121,13 +153,19 @@ class CheckedBatch(NamedTuple):
         """
         return self.problem not in _NOT_VALID
 
-    def numbered(self, base_offset: int, last_offset: int, leader_epoch: int) -> "CheckedBatch":
-        """Return the facts of the batch with the offsets and the epoch that a leader sets.
+    def number(self, buffer: Bytes, base_offset: int, leader_epoch: int) -> "CheckedBatch":
+        """Set the offset and the epoch of a ready batch; return its facts with them.
 
         By position, which takes a fifth of `_replace`: every append calls it.
+
+        Args:
+            buffer: the bytes of the append, changed in place.
+            base_offset: of a batch whose own base offset is 0.
+            leader_epoch: the epoch to set.
         """
-        times = self[4:6]
-        return _checked((*self[:2], base_offset, last_offset, *times, leader_epoch, *self[7:]))
+        set_offset_and_epoch(buffer, self.position, self.size, base_offset, leader_epoch)
+        offsets, times = (base_offset, base_offset + self.last_offset), self[4:6]
+        return _checked((*self[:2], *offsets, *times, leader_epoch, *self[7:]))
 
 
 class ReceivedRecord(NamedTuple):
@@ -398,3 +436,85 @@ def _not_a_batch(buffer: npt.NDArray[np.uint8], position: int, code: int) -> Cor
     size = int.from_bytes(buffer[position + 8 : position + LENGTH_END].tobytes(), signed=True)
     problem = f"the size of a batch is {size} bytes (expected at least {SMALLEST_MESSAGE})"
     return CorruptRecordError(None, position + 8, problem)
+
+
+def set_offset_and_epoch(
+    buffer: Bytes, position: int, size: int, base_offset: int, leader_epoch: int
+) -> None:
+    """Set the base offset and the leader epoch of a batch of magic 2 of ``size`` bytes.
+
+    The same as `set_last_offset` and `set_leader_epoch` for callers that know the header.
+    """
+    _OFFSET_AND_EPOCH.pack_into(buffer, position, base_offset, size - LENGTH_END, leader_epoch)
+
+
+def set_last_offset(buffer: Bytes, position: int, last_offset: int) -> None:
+    """Set the offsets of the batch at a byte position so that it ends with ``last_offset``.
+
+    Kafka: DefaultRecordBatch.setLastOffset, ByteBufferLegacyRecordBatch.setLastOffset (4.2)
+    """
+    delta = 0
+    if buffer[position + MAGIC_AT] == 2:
+        (delta,) = _INT.unpack_from(buffer, position + LAST_OFFSET_DELTA_AT)
+    _LONG.pack_into(buffer, position, last_offset - delta)
+
+
+def set_leader_epoch(buffer: Bytes, position: int, leader_epoch: int) -> None:
+    """Set the leader epoch of the batch at a byte position.
+
+    Raises:
+        ValueError: it is of magic 0 or 1, which have no leader epoch.
+
+    Kafka: DefaultRecordBatch.setPartitionLeaderEpoch (4.2)
+    """
+    if buffer[position + MAGIC_AT] != 2:
+        raise ValueError(f"magic {buffer[position + MAGIC_AT]} has no leader epoch")
+    _INT.pack_into(buffer, position + PARTITION_LEADER_EPOCH_AT, leader_epoch)
+
+
+def set_max_timestamp(
+    buffer: Bytes, position: int, timestamp_type: int, timestamp: int
+) -> tuple[int, int]:
+    """Set the type of timestamps and the largest one of the batch at a byte position, and its CRC.
+
+    With LogAppendTime it is every record's timestamp; the records' own deltas do not change.
+
+    Args:
+        timestamp_type: 0 CreateTime, 1 LogAppendTime.
+        timestamp: the largest time in ms; for a message of magic 1 its timestamp.
+
+    Returns:
+        The attributes and the CRC of the batch now; the previous ones if nothing changed.
+
+    Raises:
+        ValueError: the batch is of magic 0, which has no time, or the type is neither of the two.
+
+    Kafka: DefaultRecordBatch.setMaxTimestamp, ByteBufferLegacyRecordBatch.setMaxTimestamp (4.2)
+    """
+    magic = int(buffer[position + MAGIC_AT])
+    if magic == 0:
+        raise ValueError("magic 0 has no timestamps")
+    if not 0 <= timestamp_type <= LOG_APPEND_TIME:
+        raise ValueError(f"{timestamp_type} is not a type of timestamps")
+    is_old = magic == 1
+    bits_at = position + (MESSAGE_ATTRIBUTES_AT if is_old else ATTRIBUTES_AT)
+    time_at = position + (MESSAGE_TIMESTAMP_AT if is_old else MAX_TIMESTAMP_AT)
+    crc_at = position + (MESSAGE_CRC_AT if is_old else CRC_AT)
+    bits = int(buffer[bits_at]) if is_old else int(_ATTRIBUTES.unpack_from(buffer, bits_at)[0])
+    type_bit = LOG_APPEND_TIME_BIT if timestamp_type == LOG_APPEND_TIME else 0
+    (stored,) = _LONG.unpack_from(buffer, time_at)
+    if bits & LOG_APPEND_TIME_BIT == type_bit and stored == timestamp:
+        return bits, int(_CRC.unpack_from(buffer, crc_at)[0])
+    (length,) = _INT.unpack_from(buffer, position + LENGTH_END - _INT.size)
+    end = position + LENGTH_END + length
+    _LONG.pack_into(buffer, time_at, timestamp)
+    if is_old:
+        bits = bits & CODEC_MASK | type_bit
+        buffer[bits_at] = bits
+        crc = int(dispatch.crc32(buffer[position + MESSAGE_CRC_FROM : end]))
+    else:
+        bits = bits & _KEPT_BITS | type_bit
+        _ATTRIBUTES.pack_into(buffer, bits_at, bits)
+        crc = int(dispatch.crc32c(buffer[position + CRC_FROM : end]))
+    _CRC.pack_into(buffer, crc_at, crc)
+    return bits, crc

@@ -18,10 +18,16 @@ from workbench.record.control import (
     encode_end_transaction,
 )
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.writing.batch_writer import MOST_RECORDS, BatchInfo, BatchWriter
+from workbench.record.writing.batch_writer import (
+    MOST_RECORDS,
+    BatchInfo,
+    BatchWriter,
+    Header,
+    empty_batch_header,
+    record_size,
+)
 from workbench.record.writing.column_encoding import encode_columns
 from workbench.record.writing.message_encoding import entry_size
-from workbench.record.writing.record_encoding import Header, empty_batch_header, record_size
 
 _RATIO_FACTOR: Final = np.float32(1.05)  # what Kafka adds to a guess at a compressed size
 
