@@ -28,7 +28,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-long test-quick coverage campaign test-spark-versions check fix bench notebooks docs screenshots map messages env lock upgrade system wheel clean
+.PHONY: help lab test test-long test-quick coverage campaign test-spark-versions check fix bench notebooks docs screenshots pictures map messages env lock upgrade system wheel clean
 
 help: ## show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-19s %s\n", $$1, $$2}' Makefile
@@ -71,10 +71,8 @@ fix: env map ## format, fix what ruff can fix safely, and draw the layers
 	@$(BIN)/ruff format
 	@$(BIN)/deno fmt --quiet
 
-bench: env system ## measure against memcpy, the JVM, DumpLogSegments, aiokafka and kafka-python
-	@for file in tests/benchmarks/bench_*.py; do \
-	  $(BIN)/python -m tests.benchmarks.$$(basename $$file .py) || exit 1; \
-	done
+bench: env system ## measure beside memcpy, Kafka's code, Spark and clients, into docs/measured: [BENCH="decode"]
+	@$(BIN)/python -m tests.benchmarks $(BENCH)
 
 notebooks: env ## execute every notebook and write it, with its output, to build/notebooks
 	@$(BIN)/jupyter-nbconvert --execute --to html --output-dir build/notebooks --log-level WARN notebooks/*.ipynb
@@ -87,6 +85,9 @@ docs: env ## write the documentation site, with the reference of all Python name
 
 screenshots: env system ## write every widget as pictures, in two themes and three widths, to build/screenshots
 	@$(BIN)/python -m tests.browser.screenshots
+
+pictures: env system ## write the pictures of README and of docs
+	@$(BIN)/python -m tests.browser.screenshots documents
 
 map: ## write the drawing of the layers, from the docstrings and contracts
 	@$(PYTHON) .ci/drawing.py

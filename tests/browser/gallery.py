@@ -38,7 +38,7 @@ from widgets.frame.place_bar import PlaceBar
 from workbench.foresight.rehearse.log import Rehearsal, rehearse_recovery
 from workbench.server.watching.watch import RequestWatch, WatchedRequest
 
-SAMPLES: Final = Path(__file__).parents[2] / "sample_data"
+SAMPLES: Final = Path(os.path.relpath(Path(__file__).parents[2] / "sample_data"))
 SHOP: Final = SAMPLES / "shop-4.3.1"
 BROKERS: Final = SAMPLES / "two-brokers"
 
@@ -133,6 +133,14 @@ def brokers() -> Workbench:
     return screen
 
 
+def exploring() -> Workbench:
+    """Return the screen with the tab of segments, batches and bytes open."""
+    screen = Workbench(SHOP)
+    screen.explorer.selected = {"partition": "orders-0", "segment": 442}
+    screen.tab = "Explore"
+    return screen
+
+
 WIDGETS: Final[dict[str, Callable[[], KafkaWidget]]] = {
     "explorer": lambda: LogExplorer(SHOP, selected={"partition": "orders-0", "segment": 442}),
     "checkpoints": lambda: CheckpointTable(SAMPLES / "damaged"),
@@ -179,6 +187,7 @@ MORE: Final[dict[str, Callable[[], KafkaWidget]]] = {
 
 COMPOSED: Final[dict[str, Callable[[], Any]]] = {
     "brokers": brokers,
+    "exploring": exploring,
     "stack": lambda: Stack([LookupPlayer(SHOP / "orders-0", offset=1000)]),
     "workbench": lambda: Workbench(SHOP),
 }

@@ -1,7 +1,8 @@
 """Write every widget as pictures to build/screenshots, in two themes and three widths.
 
 ``index.html`` there shows them all. Run as ``python -m tests.browser.screenshots [NAME…]``, which
-is ``make screenshots``; with names, only these widgets of `gallery` are drawn again.
+is ``make screenshots``; with names, only these widgets of `gallery` are drawn again. With the name
+``documents`` (``make pictures``), pictures of README and docs are written again.
 """
 
 import html
@@ -18,6 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 import nbformat
+from PIL import Image
 from playwright.sync_api import BrowserContext, Page
 
 from tests.browser.bridge import Bridge, chromium, served
@@ -29,6 +31,21 @@ PROJECT: Final = Path(__file__).parents[2]
 FOLDER: Final = PROJECT / "build" / "screenshots"
 WIDTHS: Final = (860, 1440, 1920)  # CSS pixels
 THEMES: Final = ("light", "dark")
+IMAGES: Final = PROJECT / "notebooks" / "images"
+DOCUMENTS: Final = {
+    "app": "exploring",
+    "cleaner": "cleaner",
+    "disk": "disk",
+    "findings": "findings",
+    "overview": "overview",
+    "records": "records",
+    "replicas": "replicas",
+}
+"""Image of a document → the widget that it shows, in light colors and 1440 px wide.
+
+The other images show a player at a certain step, or JupyterLab.
+"""
+
 SETTLED: Final = 600  # ms after which nothing moves
 STARTS: Final = 90  # s within which Voila answers
 
@@ -42,6 +59,9 @@ def main(names: list[str]) -> None:
     Raises:
         SystemExit: there is no widget of a name.
     """
+    is_for_documents = names == ["documents"]
+    if is_for_documents:
+        names = [*DOCUMENTS.values()]
     unknown = set(names) - {*WIDGETS, *MORE, *COMPOSED}
     if unknown:
         raise SystemExit(f"no widget in the gallery: {', '.join(sorted(unknown))}")
@@ -56,6 +76,16 @@ def main(names: list[str]) -> None:
             else:
                 draw(context, name, address)
     write_index()
+    if is_for_documents:
+        write_documents()
+
+
+def write_documents() -> None:
+    """Write the pictures of the documents, with as few colors as look the same."""
+    for image, name in DOCUMENTS.items():
+        with Image.open(FOLDER / f"{name}-1440-light.png") as picture:
+            few = picture.convert("RGB").quantize(192, dither=Image.Dither.NONE)
+            few.save(IMAGES / f"{image}.png", optimize=True)
 
 
 def draw(context: BrowserContext, name: str, address: str) -> None:
@@ -94,7 +124,8 @@ def shoot(page: Page, name: str, theme: str, selector: str) -> None:
 @contextmanager
 def voila(name: str) -> Iterator[str]:
     """Serve a composed widget as a page; yields its address."""
-    code = f"from tests.browser.gallery import COMPOSED\nCOMPOSED[{name!r}]()"
+    code = f"import os\nos.chdir({str(PROJECT)!r})\nfrom tests.browser.gallery import COMPOSED\n"
+    code += f"COMPOSED[{name!r}]()"
     (port,) = free_ports(1)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "widget.ipynb"
