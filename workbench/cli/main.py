@@ -91,6 +91,7 @@ SECTIONS: Final = {
         "app": ("open_app", "Open one screen in a browser, without code."),
         "lab": ("open_lab", "Open JupyterLab on the tour."),
         "replay": ("replay", "Write records into a running cluster."),
+        "to-table": ("to_table", "Load what is new into a table, each record once."),
         "spark": ("spark_jobs", "Run a Spark job over log directories."),
     },
     "This installation": {

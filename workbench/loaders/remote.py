@@ -242,6 +242,10 @@ class ArrowFiles:
             found = self._files.get_file_info(FileSelector(self._inside(path)))
         return [_entry(info) for info in found]
 
+    def to_write(self, path: str) -> tuple[Any, str]:
+        """Return the file system of pyarrow, and a path as it takes it."""
+        return self._files, self._inside(path)
+
     def tree(self, path: str) -> dict[str, list[RemoteEntry]]:
         """Return the entries of a directory and of all directories below it, by their paths.
 
@@ -425,3 +429,19 @@ def _answering(uri: str) -> ArrowFiles:
     except (OSError, ValueError, ImportError, ArrowException) as error:
         raise LogDirectoryError(place.path, _reason(error, uri)) from None
     return files
+
+
+def writable_place(uri: str) -> tuple[Any, str]:
+    """Return the `pyarrow.fs` file system of a URI, and the path in it, to write to.
+
+    Raises:
+        LogDirectoryError: the location cannot be reached, or the scheme is not known.
+    """
+    from pyarrow.lib import ArrowException
+
+    place = _checked_place(uri)
+    try:
+        files = _arrow_files(uri)
+    except (OSError, ValueError, ImportError, ArrowException) as error:
+        raise LogDirectoryError(place.path, _reason(error, uri)) from None
+    return files.to_write(place.path)

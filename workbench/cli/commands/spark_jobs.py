@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from workbench.cli.command import Command, as_json, read_time
+from workbench.cli.commands import to_table
 from workbench.cli.commands.verify import CODES
 from workbench.cli.output import note, print_json, print_table, say, time_of
 from workbench.inspection.listing import require_logs
@@ -201,6 +202,9 @@ def replica_diff(
         rows = (found if each else summarize(found)).toArrow().to_pylist()
     _show(rows, as_json=as_json)
     return DIFFERENT if rows else 0
+
+
+command.add_command(to_table.command)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from workbench.values.column import Bytes, Decoded, Int64s, one_problem
 from workbench.values.formats.pieces import halved, pieces_of
 from workbench.values.formats.samples import first_values, usable_samples
 from workbench.values.guard import require_size
-from workbench.values.types import widest_item
+from workbench.values.types import merged, widest_item
 
 _OBJECT: Final = r"(?s)^\s*\{.*\}\s*$"
 
@@ -84,16 +84,53 @@ def inferred_schema(values: Iterable[bytes | None]) -> pa.Schema:
     Raises:
         SchemaError: a field is an object here and something else there.
     """
-    loaded = [each for each in map(_loaded, first_values(values)) if isinstance(each, dict)]
-    found = usable_samples(loaded, "JSON")
+    return readable_schema(inferred_kind(first_values(values)))
+
+
+def inferred_kind(values: Iterable[bytes | None]) -> pa.DataType:
+    """Return the type of JSON objects, with null for what is always null; null without objects.
+
+    Raises:
+        SchemaError: a field is an object here and something else there.
+    """
+    found = usable_samples(
+        [each for each in map(_loaded, values) if isinstance(each, dict)], "JSON"
+    )
     try:
-        kind = pa.infer_type(found)
+        return pa.infer_type(found)
     except pa.ArrowException as error:
         raise SchemaError(f"the JSON has no single type ({error}); give its schema") from None
-    return pa.schema(_readable(kind)) if found else pa.schema([])
 
 
-def _loaded(value: bytes) -> Any:
+def merged_kind(left: Any, right: Any) -> Any:
+    """Return the type of the JSON of two types of `inferred_kind`.
+
+    Raises:
+        SchemaError: a field is an object here and something else there.
+    """
+    if pa.types.is_struct(left) and pa.types.is_struct(right):
+        fields = {field.name: field.type for field in left}
+        for field in right:
+            try:
+                fields[field.name] = merged_kind(fields.get(field.name, pa.null()), field.type)
+            except SchemaError as error:
+                raise SchemaError(f"{field.name}: {error}") from None
+        return pa.struct(list(fields.items()))
+    if pa.types.is_list(left) and pa.types.is_list(right):
+        return pa.list_(merged_kind(left.value_type, right.value_type))
+    if {left, right} == {pa.int64(), pa.float64()}:
+        return pa.float64()
+    return merged((left, right))
+
+
+def readable_schema(kind: Any) -> pa.Schema:
+    """Return the fields of a type of `inferred_kind` as types that JSON can be read as."""
+    return pa.schema(_readable(kind) if pa.types.is_struct(kind) else [])
+
+
+def _loaded(value: bytes | None) -> Any:
+    if value is None:
+        return None
     try:
         return json.loads(value)
     except (ValueError, RecursionError):

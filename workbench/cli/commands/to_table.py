@@ -1,0 +1,100 @@
+"""`kafka-workbench to-table`: load the records that a table does not have yet."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from workbench.cli.command import (
+    Command,
+    as_json,
+    chooses_partitions,
+    chosen_tier,
+    reads_remote_tier,
+    takes_workers,
+)
+from workbench.cli.output import note, print_json, print_table
+from workbench.cli.show.decoded_text import key_format, value_format
+from workbench.cli.show.value_text import AUTO
+from workbench.runtime.words import plural
+from workbench.tables.lake import LoadedRow
+
+_DAMAGED: Final = 2
+_ALWAYS: Final = ("topic", "partition", "before", "records", "log_end_offset")
+
+
+@click.command("to-table", cls=Command, short_help="Load what is new into a table, once.",
+    fields={"--json": LoadedRow},
+)  # fmt: skip
+@chooses_partitions
+@click.option("--to", "to", required=True, metavar="TABLE",
+    help="A folder or a URI such as s3://bucket/lake/orders; with {topic} in it, each topic has "
+    "its own table.",
+)  # fmt: skip
+@click.option("--columns", metavar="A,B,…", help="Columns of a scan; default: those of a record.")
+@key_format("Decode keys, as utf8, json, avro or avro:FILE. Default: bytes.")
+@value_format("Decode values; fields of JSON, Avro and Protobuf become columns.")
+@click.option(
+    "--mask", type=click.Path(), metavar="FILE", help="Keep private data out; see export --help."
+)
+@click.option("--read-uncommitted", is_flag=True,
+    help="Also load aborted records, and those of transactions that have not ended.",
+)  # fmt: skip
+@reads_remote_tier
+@takes_workers
+@click.option("--strict", is_flag=True, help="Exit with 2 if damaged data was left out.")
+@as_json
+def command(
+    *,
+    paths: tuple[str, ...],
+    topics: tuple[str, ...],
+    partitions: tuple[str, ...],
+    to: str,
+    columns: str | None,
+    key_format: str,
+    value_format: str,
+    mask: str | None,
+    read_uncommitted: bool,
+    workers: int | None,
+    strict: bool,
+    as_json: bool,
+) -> int:
+    """Load the records of log directories into a table of Parquet files, each once.
+
+    Up to where each partition was loaded is kept with the table: the same command later takes only
+    what is new, also after it was killed. Several PATHs are the log.dirs of one broker, or of
+    several of one cluster: then the replica that is ahead is read. Topics that brokers make for
+    themselves are loaded only if they are named. The numbers add up to each log end offset.
+
+    Example: to-table broker-1 broker-2 --to lake/shop -t orders --value-format json
+
+    Exit codes: 0 done, 2 with --strict: damaged data was left out.
+    """
+    from workbench.pipelines import to_table
+
+    given = {"key": key_format, "value": value_format}
+    names = [int(each) if each.isdecimal() else each for each in partitions]
+    done: list[dict[str, Any]] = to_table(
+        paths,
+        to,
+        topics=topics or None,
+        partitions=names or None,
+        columns=[name.strip() for name in columns.split(",")] if columns else None,
+        decode={name: how for name, how in given.items() if how != AUTO},
+        mask=() if mask is None else Path(mask),
+        isolation_level="read_uncommitted" if read_uncommitted else "read_committed",
+        workers=workers,
+        tell=note,
+        **chosen_tier(),
+    ).to_pylist()
+    if as_json:
+        print_json(done)
+    else:
+        sums = {name: sum(row[name] for row in done) for name in LoadedRow._fields[2:-2]}
+        shown = [name for name in LoadedRow._fields[:-2] if name in _ALWAYS or sums[name]]
+        print_table(
+            [name.replace("_", " ") for name in shown],
+            [[row[name] for name in shown] for row in done],
+        )
+        note(f"{plural(sums['records'], 'record')} loaded into {to}")
+    return _DAMAGED if strict and any(row["damaged"] for row in done) else 0

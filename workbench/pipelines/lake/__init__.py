@@ -1,0 +1,1 @@
+"""Load logs into a table of a lake: exactly once, and only what is new."""

@@ -1,0 +1,216 @@
+"""A table of Parquet files: ``topic=T/day=D/*.parquet``, and manifests that say what is committed.
+
+A commit is one new file: manifest N + 1, which nobody had before. Until it is there, data files
+lie where no reader looks, below names that no pattern of Parquet files meets; then each is moved to
+its place. A process that dies in between leaves moves to the next one, which does them first.
+
+The layout is that of Hive: what reads such folders reads a table without knowing manifests.
+"""
+
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pyarrow as pa
+
+from workbench.errors import OutputError
+from workbench.file_system.outputs import new_file
+from workbench.pipelines.lake.table import PARTITIONED_BY, LoadedUpTo, Positions
+
+MANIFESTS: Final = "_manifests"
+"""The folder of manifests in a table; readers of Hive's folders skip names that begin so."""
+
+UNFINISHED: Final = "_unfinished"
+"""Where the files of a commit lie until it is one."""
+
+_ENDING: Final = ".parquet"
+_HIDDEN: Final = ".part"  # follows the ending of a file that is not committed
+_ROW_GROUP: Final = 1 << 20  # rows
+_OPEN_FILES: Final = 64  # that are written side by side
+
+Manifest = dict[str, Any]
+"""The content of a manifest: its version, the positions of all logs, the schema (Arrow's, in
+hexadecimal), and the files that it added."""
+
+
+@dataclass
+class ParquetTable:
+    """A table in a folder of a file system.
+
+    Attributes:
+        files: a `pyarrow.fs.FileSystem`.
+        root: the folder in it.
+        name: what a user calls it.
+    """
+
+    files: Any
+    root: str
+    name: str
+    _last: Manifest = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._last = self._newest()
+        self._finish()
+
+    @property
+    def version(self) -> int:
+        """The number of the last commit; 0: there was none."""
+        return int(self._last.get("version", 0))
+
+    @property
+    def schema(self) -> pa.Schema | None:
+        """See `Table.schema`."""
+        text = self._last.get("schema")
+        return None if text is None else pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(text)))
+
+    def positions(self, logs: Positions) -> Positions:
+        """See `Table.positions`."""
+        there = {(topic, number): LoadedUpTo(*at) for topic, number, *at in self._positions()}
+        return {log: there[log] for log in logs if log in there}
+
+    def _positions(self) -> list[list[Any]]:
+        return list(self._last.get("positions", []))
+
+    def commit(
+        self,
+        batches: Iterator[pa.RecordBatch],
+        schema: pa.Schema,
+        moved: Positions,
+    ) -> None:
+        """See `Table.commit`."""
+        run = f"{self.version + 1:012d}-{secrets.token_hex(4)}"
+        added = self._write(batches, schema, run)
+        positions = {(topic, number): at for topic, number, *at in self._positions()}
+        positions |= {log: list(at) for log, at in moved.items()}
+        manifest: Manifest = {
+            "version": self.version + 1,
+            "run": run,
+            "positions": [[*log, *at] for log, at in sorted(positions.items())],
+            "schema": schema.remove_metadata().serialize().to_pybytes().hex(),
+            "added": added,
+        }
+        self._put_new(self._manifest(self.version + 1), json.dumps(manifest).encode())
+        self._last = manifest
+        self._finish()
+
+    def _write(self, batches: Iterator[pa.RecordBatch], schema: pa.Schema, run: str) -> list[str]:
+        """Write the files of a commit, and return their paths as they will be in the table."""
+        from pyarrow.dataset import ParquetFileFormat, write_dataset
+
+        staging = f"{self.root}/{UNFINISHED}/{run}"
+        parquet = ParquetFileFormat()
+        written: list[str] = []
+        write_dataset(
+            pa.RecordBatchReader.from_batches(schema, batches),
+            staging,
+            filesystem=self.files,
+            format=parquet,
+            file_options=parquet.make_write_options(compression="zstd"),
+            partitioning=_by_folders(),
+            basename_template=f"{run}-{{i}}{_ENDING}{_HIDDEN}",
+            existing_data_behavior="overwrite_or_ignore",
+            file_visitor=lambda file: written.append(file.path),
+            max_partitions=1 << 20,
+            max_open_files=_OPEN_FILES,
+            max_rows_per_group=_ROW_GROUP,
+            min_rows_per_group=1,
+            use_threads=False,
+        )
+        if _is_local(self.files):
+            for path in written:
+                _sync(path)
+        inside = f"{UNFINISHED}/{run}/"
+        return sorted(path.partition(inside)[2].removesuffix(_HIDDEN) for path in written)
+
+    def _manifest(self, version: int) -> str:
+        return f"{self.root}/{MANIFESTS}/{version:012d}.json"
+
+    def _newest(self) -> Manifest:
+        """Return the last manifest; empty if there is none."""
+        from pyarrow.fs import FileSelector
+
+        selector = FileSelector(f"{self.root}/{MANIFESTS}", allow_not_found=True)
+        names = [each.base_name for each in self.files.get_file_info(selector)]
+        numbers = [
+            int(name[:-5]) for name in names if name.endswith(".json") and name[:-5].isdigit()
+        ]
+        if not numbers:
+            return {}
+        with self.files.open_input_stream(self._manifest(max(numbers))) as file:
+            found: Manifest = json.loads(file.read())
+        return found
+
+    def _finish(self) -> None:
+        """Do what the last commit left to do, and remove what can never be committed any more."""
+        run = self._last.get("run")
+        if run is None:
+            return
+        staging = f"{self.root}/{UNFINISHED}"
+        left = self._below(f"{staging}/{run}")
+        for path in self._last["added"]:
+            if f"{staging}/{run}/{path}{_HIDDEN}" in left:
+                self._move(f"{staging}/{run}/{path}{_HIDDEN}", f"{self.root}/{path}")
+        for folder in self._folders(staging):
+            number = folder.rpartition("/")[2].partition("-")[0]
+            if number.isdigit() and int(number) <= self.version:
+                self.files.delete_dir(folder)
+
+    def _below(self, folder: str) -> set[str]:
+        from pyarrow.fs import FileSelector
+
+        selector = FileSelector(folder, recursive=True, allow_not_found=True)
+        return {each.path for each in self.files.get_file_info(selector) if each.is_file}
+
+    def _folders(self, folder: str) -> list[str]:
+        from pyarrow.fs import FileSelector, FileType
+
+        found = self.files.get_file_info(FileSelector(folder, allow_not_found=True))
+        return [each.path for each in found if each.type == FileType.Directory]
+
+    def _move(self, source: str, target: str) -> None:
+        self.files.create_dir(os.path.dirname(target), recursive=True)
+        self.files.move(source, target)
+
+    def _put_new(self, path: str, data: bytes) -> None:
+        """Write a file that did not exist before, whole or not at all.
+
+        Raises:
+            OutputError: another process has written it meanwhile.
+        """
+        self.files.create_dir(os.path.dirname(path), recursive=True)
+        taken = "another process has written to the table meanwhile; run it again"
+        if _is_local(self.files):
+            try:
+                with new_file(path) as file:
+                    file.write(data)
+            except OutputError:
+                raise OutputError(self.name, taken) from None
+            return
+        if self.files.get_file_info(path).is_file:
+            raise OutputError(self.name, taken)
+        unfinished = f"{path}.{secrets.token_hex(4)}{_HIDDEN}"
+        with self.files.open_output_stream(unfinished) as stream:
+            stream.write(data)
+        self.files.move(unfinished, path)
+
+
+def _by_folders() -> Any:
+    from pyarrow.dataset import partitioning
+
+    columns = pa.schema([(PARTITIONED_BY[0], pa.string()), (PARTITIONED_BY[1], pa.date32())])
+    return partitioning(columns, flavor="hive")
+
+
+def _is_local(files: Any) -> bool:
+    from pyarrow.fs import LocalFileSystem
+
+    return isinstance(files, LocalFileSystem)
+
+
+def _sync(path: str) -> None:
+    """Let the disk have the bytes of a file before a manifest names it."""
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())

@@ -1,0 +1,186 @@
+"""The columns of a table: as a scan gives them, in the types that every format of a lake has.
+
+New fields of values become new fields of the table; a type of the table never changes.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from workbench.errors import SchemaError
+from workbench.loaders.scan.scan import Scan
+from workbench.loaders.schemas import SCAN_FIELDS
+from workbench.spark_source.kinds import as_spark, spark_kind
+from workbench.values.formats.json import inferred_kind, merged_kind, readable_schema
+from workbench.values.masking import Masks
+from workbench.values.registry import AnyDecoding, Decoding
+from workbench.values.types import aligned, merged
+
+DAY: Final = "day"
+"""The column that is made of ``timestamp``: the day in UTC; null: the record has no timestamp."""
+
+_SAMPLED: Final = 4096  # values whose JSON is looked at together
+
+
+def table_kind(kind: Any) -> Any:
+    """Return the type that a table has for a type of a scan."""
+    return spark_kind(kind.value_type if pa.types.is_dictionary(kind) else kind)
+
+
+def schema_of_scan(scan: Scan) -> pa.Schema:
+    """Return the columns of a scan as those of a table, all nullable, with the day.
+
+    The fields of decoded keys and values become columns of their own, by their names; one that the
+    table has already gets ``value_`` or ``key_`` before it.
+    """
+    columns = _columns({each.name: pa.nulls(0, each.type) for each in scan.schema})
+    return pa.schema([(name, table_kind(array.type)) for name, array in columns.items()])
+
+
+def _columns(of_scan: dict[str, pa.Array]) -> dict[str, pa.Array]:
+    """Return the columns of a table that are made of those of a scan."""
+    found = {name: array for name, array in of_scan.items() if not _is_spread(name, array.type)}
+    if "timestamp" in of_scan:
+        found[DAY] = _days(of_scan["timestamp"])
+    for name, array in of_scan.items():
+        if _is_spread(name, array.type):
+            for field, inner in zip(array.type, array.flatten(), strict=True):
+                is_taken = field.name in SCAN_FIELDS or field.name in found
+                found[f"{name}_{field.name}" if is_taken else field.name] = inner
+    return found
+
+
+def _is_spread(name: str, kind: Any) -> bool:
+    return name in {"key", "value"} and pa.types.is_struct(kind)
+
+
+def evolved(there: pa.Schema | None, found: pa.Schema, where: str) -> pa.Schema:
+    """Return the columns of a table after records with other columns were added.
+
+    Args:
+        there: the columns of the table; None: there is no table yet.
+        found: the columns of the records.
+        where: names the table in an error.
+
+    Raises:
+        SchemaError: a column has values that its type in the table does not hold.
+    """
+    if there is None:
+        return found
+    fields = {each.name: each.type for each in there}
+    for each in found:
+        here = fields.get(each.name)
+        fields[each.name] = each.type if here is None else _grown(here, each.type, each.name, where)
+    return pa.schema(list(fields.items()))
+
+
+def _grown(here: Any, new: Any, path: str, where: str) -> Any:
+    """Return a type with the fields that another one has besides."""
+    if pa.types.is_struct(here) and pa.types.is_struct(new):
+        fields = {field.name: field.type for field in here}
+        for field in new:
+            inner = fields.get(field.name)
+            fields[field.name] = (
+                field.type
+                if inner is None
+                else _grown(inner, field.type, f"{path}.{field.name}", where)
+            )
+        return pa.struct(list(fields.items()))
+    if pa.types.is_list(here) and pa.types.is_list(new):
+        item = _grown(here.value_type, new.value_type, f"{path}[]", where)
+        return pa.list_(pa.field(here.value_field.name, item))
+    if pa.types.is_map(here) and pa.types.is_map(new) and here.key_type == new.key_type:
+        return pa.map_(here.key_type, _grown(here.item_type, new.item_type, f"{path}[]", where))
+    try:
+        if merged((here, new)) == here:
+            return here
+    except SchemaError:
+        pass
+    raise SchemaError(
+        f"{path} is {new} in these records and {here} in {where} (a table's types do not change); "
+        f"give its type in decode, or load into another table"
+    )
+
+
+def shaped(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield batches of a scan with the columns of a table; those that it lacks are null."""
+    for batch in batches:
+        there = _columns(dict(zip(batch.schema.names, batch.columns, strict=True)))
+        arrays = [
+            _as_kind(there[field.name], field.type)
+            if field.name in there
+            else pa.nulls(batch.num_rows, field.type)
+            for field in schema
+        ]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _as_kind(array: Any, kind: Any) -> pa.Array:
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    return aligned(as_spark(array, table_kind(array.type)), kind)
+
+
+def _days(times: pa.Array) -> pa.Array:
+    days = pc.divide(pc.floor_temporal(times, unit="day").cast(pa.int64()), 86_400_000)
+    return days.cast(pa.int32(), safe=False).cast(pa.date32())
+
+
+def with_every_field(
+    decode: Mapping[str, AnyDecoding],
+    values: Callable[[str], Iterator[pa.Array]],
+    known: pa.Schema | None,
+    masks: Masks,
+) -> dict[str, AnyDecoding]:
+    """Return decodings in which JSON has every field that one of the records has.
+
+    The values of columns that are JSON without a type are read once more for that: a scan alone
+    takes the fields of its first records.
+
+    Args:
+        decode: decodings by column.
+        values: returns the bytes of a column, some at a time.
+        known: the columns of the table; None: there is no table yet.
+        masks: the rules of the scan.
+
+    Raises:
+        SchemaError: a field has two types in the records that no type holds.
+    """
+    found = dict(decode)
+    for name, how in decode.items():
+        if Decoding.of(how) == Decoding("json"):
+            kind = pa.null()
+            for array in values(name):
+                for first in range(0, len(array), _SAMPLED):
+                    part = array.slice(first, _SAMPLED).to_pylist()
+                    kind = merged_kind(kind, inferred_kind(part))
+            if known is not None:
+                kind = _with_known(kind, _spread_kind(name, kind, known, masks))
+            found[name] = readable_schema(kind)
+    return found
+
+
+def _spread_kind(name: str, kind: Any, known: pa.Schema, masks: Masks) -> pa.DataType:
+    """Return those columns of a table that are fields of a column: its own, and masked ones.
+
+    A mask of a field that none of the new records has is no mistake.
+    """
+    masked = [rule.path.split(".") for rule in masks.rules]
+    names = {field.name for field in kind} if pa.types.is_struct(kind) else set()
+    names |= {path[1] for path in masked if path[0] == name and len(path) > 1}
+    own = set(known.names) - {*SCAN_FIELDS, DAY}
+    return pa.struct([(each, known.field(each).type) for each in sorted(names & own)])
+
+
+def _with_known(kind: Any, there: Any) -> Any:
+    """Return a type of JSON with the fields of a table besides, and fractions where it has them."""
+    if pa.types.is_struct(kind) and pa.types.is_struct(there):
+        fields = {field.name: field.type for field in kind}
+        for each in there:
+            fields[each.name] = _with_known(fields.get(each.name, pa.null()), each.type)
+        return pa.struct(list(fields.items()))
+    if pa.types.is_list(kind) and pa.types.is_list(there):
+        return pa.list_(_with_known(kind.value_type, there.value_type))
+    return there if pa.types.is_null(kind) or (kind, there) == (pa.int64(), pa.float64()) else kind
