@@ -10,11 +10,12 @@ for _package in ("anywidget", "ipywidgets"):
     require(_package)
 
 from widgets.charts import follow_theme
-from widgets.cleaning.cleaner_view import CleanerView
 from widgets.cleaning.compaction import CompactionPlayer
 from widgets.coordinators.group_view import GroupView
 from widgets.coordinators.offsets_player import OffsetsPlayer
 from widgets.coordinators.transaction_lanes import TransactionLanes
+from widgets.decisions.cleaner_view import CleanerView
+from widgets.decisions.retention_view import RetentionView
 from widgets.disk.checkpoint_table import CheckpointTable
 from widgets.disk.cluster_view import ClusterView
 from widgets.disk.disk_usage import DiskUsage
@@ -48,6 +49,7 @@ __all__ = [
     "ReplicationPlayer",
     "RequestPlayer",
     "RequestView",
+    "RetentionView",
     "Stack",
     "StepPlayer",
     "TransactionLanes",

@@ -11,9 +11,12 @@ import traitlets
 import workbench
 from widgets._widget import error_text
 from widgets._written import Written
-from widgets.cleaning.cleaner_view import CleanerView
 from widgets.coordinators.group_view import GroupView
 from widgets.coordinators.transaction_lanes import TransactionLanes
+from widgets.decisions.cleaner_view import CleanerView
+from widgets.decisions.conditions import AS_IT_IS
+from widgets.decisions.log_rules import LogRules
+from widgets.decisions.retention_view import RetentionView
 from widgets.disk.checkpoint_table import CheckpointTable
 from widgets.disk.cluster_view import ClusterView
 from widgets.disk.disk_usage import DiskUsage
@@ -30,12 +33,14 @@ from workbench.comparison.ahead import Replicas
 from workbench.errors import WorkbenchError
 from workbench.inspection.brokers import listings_by_broker
 from workbench.loaders.answers.report_page import Target
-from workbench.loaders.answers.stuck import NOT_CONSUMED, NOT_READABLE
+from workbench.loaders.answers.sections import BY_RETENTION
+from workbench.loaders.answers.stuck import NOT_CONSUMED, NOT_DELETED, NOT_READABLE
 
 OVERVIEW: Final = "Overview"
 EXPLORE: Final = "Explore"
 RECORDS: Final = "Records"
 CLEANING: Final = "Cleaning"
+RETENTION: Final = "Retention"
 GROUPS: Final = "Groups"
 REPLICAS: Final = "Replicas"
 TRANSACTIONS: Final = "Transactions"
@@ -48,6 +53,8 @@ _LEADS_TO: Final = {
 }  # fmt: skip
 """Section of the overview → the tab that shows more of its rows."""
 _SECTION_OF_STUCK: Final = {NOT_READABLE: "transactions", NOT_CONSUMED: "groups"}
+_COSTLY: Final = frozenset({RECORDS, CLEANING, RETENTION})
+"""Tabs whose views read much for each selection: they follow it while they are open."""
 _MOST_VISITED: Final = 200  # places that the way back leads through
 _TIMES: Final = {RECORDS: "brush", GROUPS: "window"}  # [from, to) in ms; empty: all
 
@@ -55,15 +62,15 @@ _TIMES: Final = {RECORDS: "brush", GROUPS: "window"}  # [from, to) in ms; empty:
 class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
     """Every view as a tab, below one line with the place that all of them show.
 
-    Overview · Explore · Records · Disk · Cleaning · Groups · Transactions · Replicas · Files ·
-    Cluster · Findings.
+    Overview · Explore · Records · Disk · Cleaning · Retention · Groups · Transactions · Replicas ·
+    Files · Cluster · Findings.
 
     A view of the same directories is made when its tab is first opened. All follow the same
     selection (partition, segment, batch, record), and the time chosen in Records and in Groups is
     the same. The line above has the place (topic, partition, segment, offset) as fields to choose
-    by, the way back and forward, and the switch for values. Cleaning shows the selected partition.
-    Records searches the selected partition's topic while its tab is open. Findings are those of the
-    explorer.
+    by, the way back and forward, and the switch for values. Cleaning and Retention show the
+    selected partition, under the same conditions. Records searches the selected partition's topic
+    while its tab is open. Findings are those of the explorer.
 
     While the explorer follows what a broker writes (its button, or F), the open tab does, too; the
     others read what is new when they are opened. Only what is new is read where that is possible.
@@ -113,7 +120,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         self.explorer = LogExplorer(logs, decode=decode, **shown)
         self.views: dict[str, Any] = {}
         self._links: dict[str, Any] = {}
-        self._cleaned: str | None = None
+        self._conditions: dict[str, Any] = dict(AS_IT_IS)
         self._owed: dict[str, Written] = {}
         self._make: dict[str, Callable[[], Any]] = {
             OVERVIEW: lambda: Overview(self.explorer.logs, lead=self._lead),
@@ -122,7 +129,8 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
                 self.explorer.logs, selected=self.explorer.selected, decode=decode, **shown
             ),
             DISK: lambda: DiskUsage(self.explorer.logs),
-            CLEANING: self._cleaner,
+            CLEANING: lambda: self._rules_of(CleanerView),
+            RETENTION: lambda: self._rules_of(RetentionView),
             GROUPS: lambda: GroupView(self._of_one_broker(), **shown),
             TRANSACTIONS: lambda: TransactionLanes(self.explorer.logs),
             REPLICAS: lambda: ReplicaLanes(self.explorer.logs, show=self._show_in_explorer),
@@ -148,7 +156,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         self.bar.observe(self._open_by_name, "tab")
         self.bar.observe(self._show_values, "show_values")
         self.tabs.observe(self._open, "selected_index")
-        self.explorer.observe(self._clean_another, "selected")
+        self.explorer.observe(self._try_another, "selected")
         self.explorer.show_by(self._follow)
         self._open()
         self._visit()
@@ -223,14 +231,10 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
     def _open(self, _change: Any = None) -> None:
         """Make the view of the open tab, unless it is there; say why if it cannot be made."""
         name = self.tab
-        if name == CLEANING and self._cleaned != self.explorer.selected["partition"]:
-            self.views.pop(CLEANING, None)
-            if CLEANING in self._links:
-                self._links.pop(CLEANING).unlink()
-        if name != RECORDS and RECORDS in self._links:
-            self._links.pop(RECORDS).unlink()  # a selection elsewhere starts no search
+        self._unlink_all_but(name)
         if name in self.views:
             self._link_selection(name)
+            self._share_conditions(name)
             self._catch_up()
             return
         place = self.tabs.children[self.tabs.selected_index or 0]
@@ -273,8 +277,16 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         if name not in self._links and view is not self.explorer and view.has_trait("selected"):
             self._links[name] = traitlets.link((self.explorer, "selected"), (view, "selected"))
 
+    def _unlink_all_but(self, name: str) -> None:
+        """Let no hidden view read for a selection that is made in another tab."""
+        for other in _COSTLY - {name}:
+            if other in self._links:
+                self._links.pop(other).unlink()
+
     def _share(self, name: str) -> None:
         self._link_selection(name)
+        if self.views[name].has_trait("conditions"):
+            self.views[name].observe(self._keep_conditions, "conditions")
         if name == RECORDS:
             traitlets.link((self.bar, "show_values"), (self.views[name], "show_values"))
         if name in _TIMES and _TIMES.keys() <= self.views.keys():
@@ -297,11 +309,13 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         if section == "findings":
             self._show_finding(target)
             return
-        if target.partition in self.explorer.logs:
-            self.explorer.selected = NOTHING | {"partition": target.partition}
         if section == "stuck":
             section = _SECTION_OF_STUCK.get(target.what or "", "logs")
-        self.tab = _LEADS_TO[section]
+        tab = RETENTION if target.what in {BY_RETENTION, NOT_DELETED} else _LEADS_TO[section]
+        self._unlink_all_but(tab)
+        if target.partition in self.explorer.logs:
+            self.explorer.selected = NOTHING | {"partition": target.partition}
+        self.tab = tab
         view = self.views.get(self.tab)
         if isinstance(view, GroupView) and target.group is not None:
             view.group = target.group
@@ -324,15 +338,26 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         chosen = Replicas(self.explorer.logs.listing, lambda _text: None)
         return workbench.LogDirectory(chosen.listing) if chosen.brokers else self.explorer.logs
 
-    def _cleaner(self) -> CleanerView:
+    def _rules_of(self, view: type[LogRules]) -> LogRules:
         name = self.explorer.selected["partition"]
         if name is None:
-            raise LookupError("Select a partition in Explore.")
-        self._cleaned = name
-        return CleanerView(self.explorer.logs[name])
+            raise LookupError("Select a partition above, or in Explore.")
+        given = self._conditions
+        return view(self.explorer.logs[name], given["config"], now=given["now"],
+                    kafka=given["kafka"], selected=self.explorer.selected)  # fmt: skip
 
-    def _clean_another(self, _change: Any) -> None:
-        if self.tab == CLEANING:
+    def _share_conditions(self, name: str) -> None:
+        """Decide under the conditions that were typed in another tab."""
+        view = self.views[name]
+        if view.has_trait("conditions"):
+            view.conditions = self._conditions
+
+    def _keep_conditions(self, change: Any) -> None:
+        self._conditions = change["new"]
+
+    def _try_another(self, _change: Any) -> None:
+        """Make the open view, if it could not be made of the partition before."""
+        if self.tab not in self.views:
             self._open()
 
     def _repr_mimebundle_(self, **options: Any) -> Any:

@@ -28,6 +28,7 @@ from widgets import (
     ReplicationPlayer,
     RequestPlayer,
     RequestView,
+    RetentionView,
     Stack,
     StepPlayer,
     TransactionLanes,
@@ -45,7 +46,7 @@ BROKERS: Final = SAMPLES / "two-brokers"
 ENTRIES: Final[dict[type[KafkaWidget], str]] = {
     CheckpointTable: "disk/checkpoint_table.js",
     ClusterView: "disk/cluster_view.js",
-    CleanerView: "compaction/cleaner_view.js",
+    CleanerView: "decisions/log_rules.js",
     CompactionPlayer: "compaction/compaction.js",
     DiskUsage: "disk/disk_usage.js",
     FindingView: "verification/findings.js",
@@ -60,6 +61,7 @@ ENTRIES: Final[dict[type[KafkaWidget], str]] = {
     ReplicaLanes: "replication/replica_lanes.js",
     ReplicationPlayer: "replication/replication_player.js",
     RequestPlayer: "requests/request_player.js",
+    RetentionView: "decisions/log_rules.js",
     RequestView: "requests/request_view.js",
     TransactionLanes: "coordinators/transaction_lanes.js",
 }
@@ -74,6 +76,12 @@ def entry_of(widget: KafkaWidget) -> str:
 def verified(view: FindingView) -> FindingView:
     """Return a view with all findings of its directories."""
     view.verify_all().wait()
+    return view
+
+
+def planned(view: CleanerView) -> CleanerView:
+    """Return a view that knows what a cleaning would drop."""
+    view.wait()
     return view
 
 
@@ -146,7 +154,7 @@ WIDGETS: Final[dict[str, Callable[[], KafkaWidget]]] = {
     "checkpoints": lambda: CheckpointTable(SAMPLES / "damaged"),
     "cluster": lambda: ClusterView(SHOP),
     "disk": lambda: DiskUsage(SHOP),
-    "cleaner": lambda: CleanerView(SHOP / "customers-0"),
+    "cleaner": lambda: planned(CleanerView(wb.open_log_directory(SHOP)["customers-0"])),
     "compaction": lambda: CompactionPlayer(
         SHOP / "customers-0", config={"min.cleanable.dirty.ratio": 0.1}
     ),
@@ -177,6 +185,9 @@ MORE: Final[dict[str, Callable[[], KafkaWidget]]] = {
         wb.open_log_directory(SHOP),
         move=lambda _by: None,
         selected={"partition": "orders-0", "segment": 442, "position": 0, "offset": 903},
+    ),
+    "retention": lambda: RetentionView(
+        wb.open_log_directory(SHOP)["payments-0"], {"retention.ms": "5d"}, now=1_795_700_000_000
     ),
     "recovery": lambda: recovery(RecoveryPlayer),
     "replica-disks": lambda: ReplicaLanes([BROKERS / "broker1", BROKERS / "broker2"]),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { itemAlong, placeAcross, rangeWithin } from "../../widgets/static/charts/lane_view.js";
-import { markerLayout, placeOnStrip, regionShares } from "../../widgets/static/compaction/cleaner_strip.js";
+import { markerLayout, placeOnStrip, regionShares } from "../../widgets/static/decisions/segment_regions.js";
 import { recordsInView } from "../../widgets/static/coordinators/offset_records.js";
 import { extentOf, isMarked, partitionsLike, statements } from "../../widgets/static/disk/checkpoint_data.js";
 import {

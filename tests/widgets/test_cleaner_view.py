@@ -10,7 +10,7 @@ import workbench as wb
 from tests.cleaner.cleaning import DAY
 from tests.widgets.cleanable import CONFIG, NOW, prices
 from widgets import CleanerView, LogExplorer
-from widgets.view.players.cleaner import age_text
+from widgets.decisions.cleaner_rows import age_text
 
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 
@@ -21,7 +21,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def shown(view: CleanerView) -> Any:
-    return view.get_state("_cleaning")["_cleaning"]
+    return view.get_state("_decision")["_decision"]
 
 
 def regions(view: CleanerView) -> list[str]:

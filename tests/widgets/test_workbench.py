@@ -90,7 +90,7 @@ def test_what_cannot_be_shown_is_said_in_its_tab(tmp_path: Path) -> None:
         screen.tab = name
         assert name in screen.views or texts_of(screen), name
     screen.tab = CLEANING
-    assert texts_of(screen) == ["<p>Select a partition in Explore.</p>"]
+    assert texts_of(screen) == ["<p>Select a partition above, or in Explore.</p>"]
     with pytest.raises(LookupError, match="no tab Nowhere; tabs: Overview"):
         screen.tab = "Nowhere"
 

@@ -74,7 +74,7 @@ class GroupView(KafkaWidget):
     """
 
     _esm = link("coordinators/group_view.js")
-    _css = style("compaction/cleaner.css", "coordinators/coordinators.css")
+    _css = style("decisions/log_rules.css", "coordinators/coordinators.css")
 
     group = traitlets.Unicode().tag(sync=True)
     selected: Any = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)

@@ -49,7 +49,7 @@ class TransactionLanes(KafkaWidget):
     """
 
     _esm = link("coordinators/transaction_lanes.js")
-    _css = style("compaction/cleaner.css", "coordinators/coordinators.css")
+    _css = style("decisions/log_rules.css", "coordinators/coordinators.css")
 
     selected: Any = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
     partition = traitlets.Unicode().tag(sync=True)

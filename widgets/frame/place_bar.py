@@ -130,7 +130,7 @@ class PlaceBar(KafkaWidget):
     def to_png(self) -> bytes:
         """Draw the line. Imports matplotlib."""
         if self._picture is None:
-            from widgets.frame.place_picture import place_picture
+            from widgets.pictures import text_picture
 
-            self._picture = place_picture(self.describe())
+            self._picture = text_picture(self.describe())
         return self._picture

@@ -64,7 +64,7 @@ class ReplicaLanes(KafkaWidget):
 
     _esm = link("replication/replica_lanes.js")
     _css = style(
-        "compaction/cleaner.css", "coordinators/coordinators.css", "replication/replica_lanes.css"
+        "decisions/log_rules.css", "coordinators/coordinators.css", "replication/replica_lanes.css"
     )
 
     logs: workbench.LogDirectory | None = None

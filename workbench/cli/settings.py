@@ -7,7 +7,8 @@ import click
 
 from workbench.cli.output import say
 from workbench.config.broker_rules import About, limits
-from workbench.config.settings import Settings
+from workbench.config.settings import Settings, parse_values
+from workbench.errors import ConfigError
 from workbench.foresight.dry_listing import meant_settings
 from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.listing import Listing
@@ -67,10 +68,7 @@ def named_values(settings: tuple[str, ...]) -> dict[str, str]:
     Raises:
         BadParameter: a value is not of the form name=value.
     """
-    found = {}
-    for setting in settings:
-        name, equals, value = setting.partition("=")
-        if not equals:
-            raise click.BadParameter(f"{setting!r} is not of the form NAME=VALUE")
-        found[name] = value
-    return found
+    try:
+        return parse_values(settings)
+    except ConfigError as error:
+        raise click.BadParameter(str(error)) from None

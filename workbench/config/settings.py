@@ -150,6 +150,21 @@ class Settings:
         return self.broker.topic.origins.get(name, DEFAULT)
 
 
+def parse_values(texts: Iterable[str]) -> dict[str, str]:
+    """Return values by their names from texts ``NAME=VALUE``; the last value of a name applies.
+
+    Raises:
+        ConfigError: a text is not of this form.
+    """
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ConfigError(text.strip(), "it is not of the form NAME=VALUE")
+        found[name.strip()] = value.strip()
+    return found
+
+
 def broker_config_of(values: BrokerConfig | Mapping[str, Any], rules: BrokerRules) -> BrokerConfig:
     """Return a broker's configuration, with the defaults of its version.
 

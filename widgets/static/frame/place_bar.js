@@ -3,10 +3,9 @@ import { button, disable, h, icon } from "../shared/dom.js";
 import { errorBar } from "../shared/error_bar.js";
 import { NOTHING, onKeys, widgetFrame } from "../shared/frame.js";
 import { withKernel } from "../shared/kernel.js";
+import { picker } from "../shared/picker.js";
 import { requests } from "../shared/requests.js";
 import { valuesButton } from "../shared/values_button.js";
-
-let lists = 0;
 
 function render(given) {
   const { model } = given, frame = widgetFrame(given, "klw-placebar", { "aria-label": "Place" }), error = errorBar();
@@ -60,56 +59,6 @@ function render(given) {
   showPlace(view);
   address.read();
   return end;
-}
-
-// A field that shows a name; when it has the focus, it searches among those that can be picked.
-function picker(label, hint, onPick) {
-  const id = `klw-picks-${++lists}`, options = h("datalist", { id });
-  const input = h("input", {
-    class: "klw-input",
-    type: "text",
-    list: id,
-    "aria-label": label,
-    placeholder: hint,
-    spellcheck: "false",
-    autocomplete: "off",
-  });
-  let shown = "";
-  input.addEventListener("focus", () => {
-    input.placeholder = shown || hint;
-    input.value = "";
-  });
-  input.addEventListener("blur", () => {
-    input.placeholder = hint;
-    input.value = shown;
-  });
-  const take = () => {
-    const text = input.value.trim();
-    if (!text || text === shown) return;
-    onPick(text);
-    input.blur();
-  };
-  input.addEventListener("change", take);
-  input.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" && event.key !== "Escape") return;
-    event.stopPropagation();
-    if (event.key === "Enter") take();
-    else input.blur();
-  });
-  return {
-    el: h("span", { class: "klw-picker" }, input, options),
-    set(value, names) {
-      shown = value ?? "";
-      if (input.ownerDocument.activeElement !== input) input.value = shown;
-      else input.placeholder = shown || hint;
-      input.style.width = `calc(${Math.min(32, Math.max(6, shown.length))}ch + 22px)`;
-      input.disabled = names !== null && !names.length;
-      if (names && names !== options.__names) {
-        options.replaceChildren(...names.map((name) => h("option", { value: name })));
-        options.__names = names;
-      }
-    },
-  };
 }
 
 function showPlace({ model, title, fields, back, forward, eye, frame }) {

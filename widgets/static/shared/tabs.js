@@ -4,10 +4,10 @@ import { h } from "./dom.js";
 
 let groupCount = 0;
 
-export function tabStrip(panes, { beside, handle } = {}) {
+export function tabStrip(panes, { beside, handle, label = "What is in the segment" } = {}) {
   const group = `klw-tabs-${++groupCount}`, names = Object.keys(panes), parts = {};
   const about = h("span", { class: "klw-about" }), tools = h("span", { class: "klw-tools" });
-  const strip = h("div", { class: "klw-tablist", role: "tablist", "aria-label": "What is in the segment" });
+  const strip = h("div", { class: "klw-tablist", role: "tablist", "aria-label": label });
   const body = h("div", { class: "klw-panes" });
   let current = names[0];
   for (const [name, [text, pane, ...tool]] of Object.entries(panes)) {

@@ -19,7 +19,7 @@ from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
 from workbench.loaders.answers.stuck import stuck_rows
 from workbench.loaders.tables.coordinator_rows import open_producer_row
-from workbench.loaders.tables.explain_partition import Explainer, load_one, policy_of
+from workbench.loaders.tables.explain_partition import Explainer, is_cleaned, load_one, policy_of
 from workbench.tables.stuck import GroupLagRow, StuckRow
 from workbench.tables.transactions import OpenProducerRow
 
@@ -72,6 +72,7 @@ class LogVerdict(NamedTuple):
         size: bytes of its segments.
         policy: its `cleanup.policy`; None if no source names it.
         is_compacted: whether the log is taken to be compacted.
+        is_due: whether the cleaner would clean it.
         cleaning: the cleaner's verdict in one sentence; empty if the log is not compacted.
         deletes: segments that retention deletes.
         deleted_bytes: bytes of those.
@@ -83,16 +84,12 @@ class LogVerdict(NamedTuple):
     size: int
     policy: str | None
     is_compacted: bool
+    is_due: bool = False
     cleaning: str = ""
     deletes: int = 0
     deleted_bytes: int = 0
     retention: str = ""
     problem: str = ""
-
-    @property
-    def is_due(self) -> bool:
-        """Whether the cleaner would clean it."""
-        return self.cleaning.startswith("the log is cleaned")
 
 
 @dataclass(frozen=True)
@@ -172,13 +169,15 @@ def _verdict(dry: DryLogs, explainer: Explainer, partition: Partition) -> LogVer
     try:
         log = load_one(dry, partition)
         policy = policy_of(dry, log.topic_partition)
-        cleaning = explainer.cleaning(partition).conclusion if policy.is_compacted else ""
+        cleaning = explainer.cleaning(partition) if policy.is_compacted else None
         retention = explainer.retention(partition)
     except (WorkbenchError, OSError) as error:
         return LogVerdict(name, size, None, is_compacted=False, problem=str(error))
     gone = {row.segment for row in retention if row.verdict == "deleted"}
     deleted = sum(each.size for each in log.retention_state().segments if each.base_offset in gone)
     return LogVerdict(
-        name, size, policy.text, policy.is_compacted, cleaning, len(gone), deleted,
-        retention.conclusion,
+        name, size, policy.text, policy.is_compacted,
+        is_due=cleaning is not None and is_cleaned(cleaning.rows),
+        cleaning="" if cleaning is None else cleaning.conclusion,
+        deletes=len(gone), deleted_bytes=deleted, retention=retention.conclusion,
     )  # fmt: skip

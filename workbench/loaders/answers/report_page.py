@@ -55,7 +55,8 @@ class Target(NamedTuple):
         partition: a partition by its name; None: none.
         topic: a topic.
         group: a group.
-        what: of something that is stuck, what it is; see `StuckRow`.
+        what: of something that is stuck, what it is, see `StuckRow`; of a log that only retention
+            shortens, `BY_RETENTION`.
         finding: a finding.
     """
 

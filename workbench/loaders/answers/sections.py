@@ -21,6 +21,8 @@ _SOUND: Final = (
 _LEADERLESS: Final = (
     "No partition has a leader, as a cluster leaves its metadata when its last node shuts down."
 )
+BY_RETENTION: Final = "retention"
+"""What the target of a log's row is about if retention alone shortens the log."""
 _TONES: Final = {"error": "bad", "warning": "warn", "info": "calm"}
 _VERDICTS: Final = {
     "served": "good", "damaged": "warn", "empty": "warn", "unknown": "warn", "deleted": "calm",
@@ -110,7 +112,8 @@ def logs(facts: Facts, where: str) -> Section:
         "Is it cleaned and deleted as configured?", f"kafka-workbench explain {where}", [],
         ["partition", "bytes", "cleanup.policy", "cleaner", "retention", "why"],
         rows, _left(len(facts.logs), "log"),
-        targets=[Target(partition=row.partition) for row in shown],
+        targets=[Target(partition=row.partition, what=None if row.is_compacted else BY_RETENTION)
+                 for row in shown],
     )  # fmt: skip
 
 

@@ -188,6 +188,15 @@ def cleaning_problem(found: LogToClean, now: int, dry: DryLogs) -> str | None:
     return ""
 
 
+def is_cleaned(rows: Sequence[RuleVerdict]) -> bool:
+    """Return whether the rules about cleaning let a log be cleaned now."""
+    if any(row.rule == "cleanup.policy" and row.verdict == "unknown" for row in rows):
+        return False
+    if any(row.verdict == "demands" for row in rows) and rows[-1].value is not None:
+        return True
+    return all(row.verdict != "blocks" for row in rows)
+
+
 def cleaning_conclusion(rows: Sequence[RuleVerdict]) -> str:
     """Return the conclusion from the rules about cleaning, in one sentence."""
     blocking = next((row for row in rows if row.verdict == "blocks"), None)
@@ -195,8 +204,7 @@ def cleaning_conclusion(rows: Sequence[RuleVerdict]) -> str:
     order = rows[-1]
     if unknown is not None and unknown.verdict == "unknown":
         return f"the log is not cleaned, as far as is known: {unknown.reason}"
-    demanded = any(row.verdict == "demands" for row in rows) and order.value is not None
-    if blocking is None or demanded:
+    if blocking is None or is_cleaned(rows):
         if order.threshold == 1:
             return "the log is cleaned"
         place = "first" if order.value == 1 else f"as number {order.value}"

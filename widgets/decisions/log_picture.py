@@ -1,4 +1,4 @@
-"""A cleaner's view as a static picture: the segments in their regions, and the rules' verdicts.
+"""A view of a log's rules as a static picture: its segments in their regions, and the verdicts.
 
 Drawn with matplotlib, which takes half a second to import: the mime bundle alone imports this.
 """
@@ -12,21 +12,28 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE, plain_text
+from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE, plain_text, text_picture
 from widgets.view.text import size_text
 
 _CLEAN, _DIRTY, _ACTIVE = "#009E73", "#E69F00", "#8b949e"
-_EDGES: Final = {"clean": _CLEAN, "dirty": _DIRTY, "waiting": _DIRTY, "active": _ACTIVE}
-_FILLS: Final = {"clean": "#b3e2d5", "dirty": "#f7dfa8", "waiting": "white", "active": HAIR}
+_EDGES: Final = {"clean": _CLEAN, "dirty": _DIRTY, "waiting": _DIRTY, "active": _ACTIVE,
+                 "kept": _CLEAN, "held": _DIRTY, "deleted": DAMAGE}  # fmt: skip
+_FILLS: Final = {"clean": "#b3e2d5", "dirty": "#f7dfa8", "waiting": "white", "active": HAIR,
+                 "kept": "#b3e2d5", "held": "#f7dfa8", "deleted": "white"}  # fmt: skip
+_HATCHED: Final = frozenset({"waiting", "deleted"})
+_MOST_RULES: Final = 40  # of a log with many segments
 _INCHES, _DPI = 10.0, 100
 _LEAST_WIDTH = 0.014
 _RULE_LINE = 0.19
 
 
 @plain_text()
-def cleaner_picture(sent: dict[str, Any]) -> bytes:
-    """Return a PNG of the contents of a `CleanerView`."""
-    height = 2.05 + _RULE_LINE * len(sent["rules"])
+def log_picture(sent: dict[str, Any]) -> bytes:
+    """Return a PNG of the contents of a `CleanerView` or `RetentionView`."""
+    if "problem" in sent:
+        return text_picture(f"{sent['partition']}: {sent['problem']}")
+    rules = sent["rules"][:_MOST_RULES]
+    height = 2.05 + _RULE_LINE * len(rules)
     figure = Figure(figsize=(_INCHES, height), dpi=_DPI, facecolor="white")
 
     def level(inches: float) -> float:
@@ -40,8 +47,9 @@ def cleaner_picture(sent: dict[str, Any]) -> bytes:
     conclusion = textwrap.shorten(sent["conclusion"], 142, placeholder="…")
     figure.text(0.016, level(0.52), conclusion[:1].upper() + conclusion[1:], color=INK, **text)
     _strip(figure.add_axes((0.016, level(1.5), 0.968, 0.85 / height)), sent)
-    _gauge(figure, sent, level(1.72), height)
-    for number, (rule, verdict, value, threshold, reason, _) in enumerate(sent["rules"]):
+    if sent["kind"] == "cleaning":
+        _gauge(figure, sent, level(1.72), height)
+    for number, (rule, verdict, value, threshold, reason, _, _) in enumerate(rules):
         y = level(2.0 + _RULE_LINE * number)
         colour = DAMAGE if verdict == "blocks" else INK
         small: dict[str, Any] = {"va": "center", "size": 7.5}
@@ -70,10 +78,10 @@ def _strip(axes: Axes, sent: dict[str, Any]) -> None:
         starts.append(at)
         axes.add_patch(
             Rectangle((at, 0), wide - 0.002, 1, facecolor=_FILLS[region], edgecolor=_EDGES[region],
-                      hatch="////" if region == "waiting" else None, lw=0.9, clip_on=False)
+                      hatch="////" if region in _HATCHED else None, lw=0.9, clip_on=False)
         )  # fmt: skip
         words = [f"{int(segment['base_offset']):,}", size_text(segment["size"])]
-        if segment["tombstones"]:
+        if segment.get("tombstones"):
             words.append(f"† {segment['tombstones']:,}")
         for line, word in enumerate(words):
             if wide > 0.0075 * len(word):

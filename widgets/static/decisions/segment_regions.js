@@ -1,4 +1,4 @@
-// The strip of CleanerView: the segments in their regions, the markers above them, the legend and the gauge below.
+// The strip of a log's segments in their regions, the markers above them, the legend and the gauge below.
 import { h } from "../shared/dom.js";
 import { bytes, count, plural } from "../shared/format.js";
 
@@ -7,6 +7,9 @@ export const REGION_NAMES = {
   dirty: "dirty",
   waiting: "not cleanable yet",
   active: "active, never cleaned",
+  deleted: "deleted by retention",
+  held: "would be deleted, but an earlier segment is kept",
+  kept: "kept",
 };
 const LEAST_WIDTH = 1.4;
 const RIGHT_END = 0.72; // a marker after it has its name on its left
@@ -91,7 +94,7 @@ export function stripMarkers(layout) {
   );
 }
 
-export function cleanerLegend(segments) {
+export function regionLegend(segments) {
   const has = (test) => segments.some(test);
   const entries = Object.keys(REGION_NAMES).filter((name) => has((each) => each.region === name))
     .map((name) => [REGION_NAMES[name], { "data-region": name }]);
@@ -101,9 +104,34 @@ export function cleanerLegend(segments) {
   return entries.map(([text, attributes]) => h("span", {}, h("i", attributes), text));
 }
 
+// How much retention frees.
+export function freedGauge({ freed, size, deleted, segments }) {
+  const share = freed / Math.max(1, size);
+  return [
+    h("span", { class: "klw-gaugename" }, "Freed"),
+    h(
+      "span",
+      { class: "klw-bar", role: "img", "aria-label": `retention frees ${bytes(freed)} of ${bytes(size)}` },
+      h("i", { style: `width:${share * 100}%` }),
+    ),
+    h(
+      "span",
+      { class: "klw-gaugetext" },
+      h("b", {}, bytes(freed)),
+      ` of ${bytes(size)} · ${count(deleted)} of ${plural(segments.length, "segment")} deleted`,
+    ),
+  ];
+}
+
 // The dirty ratio beside its threshold.
 export function dirtyGauge(sent) {
   const ratio = Math.round(sent.ratio * 1000) / 1000, above = sent.ratio > sent.threshold;
+  if (!sent.is_compacted) {
+    return [
+      h("span", { class: "klw-gaugename" }, "Dirty ratio"),
+      h("span", { class: "klw-gaugetext" }, "none: the log is not compacted"),
+    ];
+  }
   return [
     h("span", { class: "klw-gaugename" }, "Dirty ratio"),
     h(

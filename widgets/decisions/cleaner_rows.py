@@ -9,6 +9,7 @@ from widgets.view.text import size_text, time_text
 from workbench.cleaner.schedule.log_to_clean import LogToClean
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
+from workbench.loaders.tables.cleaning_plan import CleaningPlan
 from workbench.loaders.tables.explanation import Explanation
 
 MOST_READ: Final = 64 << 20
@@ -124,8 +125,11 @@ def age_text(ms: int) -> str:
     return f"{ms / 1000:,.1f} seconds".replace(".0 ", " ")
 
 
-def rule_rows(explanation: Explanation) -> list[list[str]]:
-    """Return a row for each rule: name, verdict, value, threshold, reason, and Kafka's method."""
+def rule_rows(explanation: Explanation) -> list[list[str | None]]:
+    """Return a row for each rule: name, verdict, value, threshold, reason, Kafka's method, segment.
+
+    The segment is its base offset as text; None: the rule is about the whole log.
+    """
     return [
         [
             row.rule,
@@ -134,8 +138,17 @@ def rule_rows(explanation: Explanation) -> list[list[str]]:
             _value(row.rule, row.threshold),
             row.reason + (f"; due at {time_text(row.due)} UTC" if row.due is not None else ""),
             row.kafka,
+            None if row.segment is None else str(row.segment),
         ]
         for row in explanation
+    ]
+
+
+def reason_rows(plan: CleaningPlan) -> list[list[Any]]:
+    """Return a row for each reason: whether records are kept, the reason, records, bytes."""
+    return [
+        [row["is_kept"], row["reason"], row["records"], row["bytes"]]
+        for row in plan.reasons().to_pylist()
     ]
 
 
