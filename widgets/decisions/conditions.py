@@ -1,6 +1,6 @@
 """The conditions of a decision: a broker's version, configurations, and a time."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -68,7 +68,7 @@ class Conditioned(KafkaWidget):
         if self._decided is not None and change["new"] != self._decided:
             self.under(change["new"])
 
-    def answer_conditions(self, config: Iterable[str], kafka: str, now: str) -> Answer:
+    def answer_conditions(self, config: list[str], kafka: str, now: str) -> Answer:
         """Decide under what a person typed: texts ``NAME=VALUE``, a version, a time; or refuse."""
         self.under(conditions(parse_values(config), now.strip() or None, kafka.strip() or None))
         return {}, []
