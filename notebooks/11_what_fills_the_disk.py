@@ -168,7 +168,7 @@ files = running.inspect.files().to_pandas()
 files[["name", "size", "occupied_bytes"]].set_index("name")
 
 # %% [markdown]
-# The widget counts what the disk holds, and tells both.
+# The widget counts what the disk holds, and shows both.
 
 # %%
 base = str(running["teas-0"].segments[-1].base_offset)

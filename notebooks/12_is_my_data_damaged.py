@@ -70,7 +70,7 @@ CheckpointTable(damaged, selected={"partition": "checkpoints-ahead-0"})
 # ## Damage it yourself
 #
 # First, a copy of one partition, with the checkpoints of its directory. Like this, its broker was
-# killed: there is no file that tells of a clean shutdown, so the next start recovers the log.
+# killed: there is no file that shows a clean shutdown, so the next start recovers the log.
 
 
 # %%

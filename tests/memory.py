@@ -35,7 +35,7 @@ class Cost(NamedTuple):
     """What a call took.
 
     Attributes:
-        result: see `CALLS`; the error in words where it raised.
+        result: see `CALLS`; the error as text where it raised.
         grown: bytes of memory at the most, beyond the baseline.
         seconds: by the clock.
     """

@@ -66,8 +66,10 @@ def main() -> None:
         other = "zstd" if codec == "none" else "uncompressed"
         kept = each(append(records, {}), 5000)
         stamped = each(append(records, {"message.timestamp.type": "LogAppendTime"}), 5000)
-        anew = each(append(records, {"compression.type": other}), 500)
-        print(f"{codec:8}in place {kept:6.1f}  its time set {stamped:6.1f}  to {other} {anew:6.1f}")
+        rebuilt = each(append(records, {"compression.type": other}), 500)
+        print(
+            f"{codec:8}in place {kept:6.1f}  its time set {stamped:6.1f}  to {other} {rebuilt:6.1f}"
+        )
     one = MemoryRecords.of(*given)
     many = MemoryRecords.copy_of(bytes(one) * 64)
     print(f"headers and CRCs of 64 batches, each {each(lambda: check_batches(many), 500) / 64:.1f}")

@@ -199,7 +199,7 @@ def test_holes_of_compaction_are_no_difference_and_others_are(
 
 
 class Broken:
-    """Two brokers' directories, copied anew for each example."""
+    """Two brokers' directories, copied again for each example."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

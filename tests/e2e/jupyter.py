@@ -217,7 +217,7 @@ class Notebook:
     def click_a_batch(self) -> int:
         """Click a batch in the middle of the first explorer; returns its base offset.
 
-        The kernel is told of it, and its records are listed.
+        The kernel gets it, and its records are listed.
         """
         explorer = self.page.locator(".klw").first
         canvas = explorer.locator(".klw-map canvas")
@@ -228,7 +228,7 @@ class Notebook:
         self.page.mouse.click(box["x"] + box["width"] * 0.6, box["y"] + 84)
         self.until(
             lambda: self.value("explorer.selected")["position"] is not None,
-            "the kernel was not told of the batch",
+            "the kernel did not get the batch",
         )
         batch = int(self.value("explorer.selected_batch().base_offset"))
         first = explorer.locator(".klw-row[data-kind~=within] > span:first-child").first

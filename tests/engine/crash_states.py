@@ -27,7 +27,7 @@ class CrashState(NamedTuple):
 
     Attributes:
         at: how many operations had been done.
-        choice: what of the unsynced ones is there, in words.
+        choice: what of the unsynced ones is there, as text.
         tree: path below the root to bytes, None for a folder; parents first.
         marks: what had been noted before, in order.
     """

@@ -1,4 +1,4 @@
-"""The state of a log directory in plain values, and in words where two of them differ.
+"""The state of a log directory in plain values, and as text where two of them differ.
 
 Read with `struct` and the standard library alone: what judges the engine shares nothing with it.
 `state_of` takes a directory as it is on disk, `differences` compares what the engine left with

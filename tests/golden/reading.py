@@ -184,7 +184,7 @@ def _header_keys(headers: HeaderColumn, at: int) -> list[str]:
 
 
 def log_files(case: Case, label: str, version: str) -> Iterator[str]:
-    """Yield the `.log` files that a dump tells of, as paths below the log directory."""
+    """Yield the `.log` files that a dump lists, as paths below the log directory."""
     for file in case.dump(label, version).files:
         if file.endswith(".log"):
             yield file

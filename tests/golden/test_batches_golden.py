@@ -17,7 +17,7 @@ from workbench.layout import problems
 Golden = Callable[[str], Case]
 
 TELLS_INNER_CODEC = {"0.8.2.2", "0.9.0.1", "0.10.0.1", "0.10.2.2"}
-"""Versions whose tool tells of each message as if no wrapper were around it."""
+"""Versions whose tool lists each message as if no wrapper were around it."""
 
 NOT_OF_A_RECORD = {
     "isvalid",
@@ -31,7 +31,7 @@ NOT_OF_A_RECORD = {
 """What 2.8 repeats in a record's line from its batch, and the CRCs of messages inside wrappers."""
 
 BEHIND_A_SHORT_BATCH = {"position", "size", "magic", "baseOffset"}
-"""What can be told of a batch shorter than its header; the tool reads on into the next one."""
+"""What can be said about a batch shorter than its header; the tool reads on into the next one."""
 
 
 def differences(wanted: Row, found: Row, left_out: set[str]) -> Row:

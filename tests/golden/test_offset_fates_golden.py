@@ -99,7 +99,7 @@ def test_a_consumer_that_asks_for_any_offset_gets_the_next_record_of_a_scan(
 
 
 def _told(row: dict[str, Any]) -> str | None:
-    """Return what a producer was told of its transaction."""
+    """Return what a producer knew about its transaction."""
     return row["txn"] if row.get("txn") in {"commit", "abort"} else None
 
 

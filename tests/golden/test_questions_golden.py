@@ -106,7 +106,7 @@ def test_which_commits_wait_and_for_whom(logs: LogDirectory) -> None:
 
 
 def test_when_transactions_and_ids_end(golden: Golden) -> None:
-    """From what an admin client was told of start, timeout and state."""
+    """From what an admin client got about start, timeout and state."""
     case = golden("4.2.0-txn")
     logs = workbench.open_log_directory(case.directory("data"))
     told = case.info["headline"]["describeTransactions_end"]

@@ -121,7 +121,7 @@ DIRECTORY_CASES = [case.name for case in CASES if case.kind == "damage-directory
 NOT_OF_LOGS = {
     "high-watermark-garbage": "the file is the replica manager's",
     "cleaner-checkpoint-garbage-cleaner-on": "the file is the cleaner's",
-    "meta-properties-rm": "a broker wants its directory formatted; the engine writes the file anew",
+    "meta-properties-rm": "a broker wants a formatted directory; the engine writes the file again",
     "meta-properties-other-node": "which node it is, the broker's configuration says",
     "meta-properties-garbage": "2.8.2 read no broker id, and did not mind",
     "partition-metadata-other-id": "which id is right, the cluster says",

@@ -249,7 +249,7 @@ def exception_of(case: Case, edit: Edit) -> Expected | None:
     if edit.name.endswith("timeindex") and case.version == "0.9.0.1":
         return unseen("no time indexes before 0.10.1")
     if edit.name == "metadata-rm" and case.version == "2.8.2":
-        return unseen("with ZooKeeper a broker writes it anew, and some lack it after an upgrade")
+        return unseen("with ZooKeeper a broker writes it again, and some lack it after an upgrade")
     if edit.name == "t-snapshot-rm-last" and case.kind != "damage-clean":
         return unseen("a killed broker leaves no snapshot at the log end")
     return None
@@ -335,7 +335,7 @@ def test_edits_of_shared_files_give_what_the_table_says(name: str, golden: Golde
 
 
 WITH_ZOOKEEPER = {
-    "partition-metadata-rm": unseen("a broker with ZooKeeper writes it anew"),
+    "partition-metadata-rm": unseen("a broker with ZooKeeper writes it again"),
     "dir-unknown-topic": gives("not-checkpointed"),
 }
 

@@ -39,4 +39,4 @@ def test_what_is_missing_is_told_and_what_is_whole_is_read(magic: int, tmp_path:
     for (finding,) in (scan.findings, told):
         assert (finding.path, finding.position) == (str(log), 0)
         assert "inside a compressed message is incomplete" in finding.found
-        assert "not told of this one" in finding.broker
+        assert "do not report this one" in finding.broker

@@ -192,8 +192,8 @@ def test_a_checkpoint_of_a_topic_that_was_made_again(
 
     def change() -> None:
         if what == "is written again":
-            (tmp_path / "anew").write_text("0\n1\nagain 0 3\n")
-            (tmp_path / "anew").rename(checkpoint)
+            (tmp_path / "renewed").write_text("0\n1\nagain 0 3\n")
+            (tmp_path / "renewed").rename(checkpoint)
         elif what == "is deleted":
             (tmp_path / "again-0").rename(tmp_path / f"again-0.{'0' * 32}-delete")
 

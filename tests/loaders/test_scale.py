@@ -50,7 +50,7 @@ def write_log(path: Path, template: bytes, records: int, size: int) -> int:
 @pytest.mark.parametrize(("codec", "size"), [(0, 1 << 30), (2, 128 << 20), (4, 16 << 20)])
 def test_a_large_log_streams_in_bounded_memory(codec: int, size: int, roomy: Path) -> None:
     """1 GiB without compression; about as much is in the compressed ones."""
-    words = [b"order", b"paid", b"sent", b"returned", b"cancelled"]
+    words = [b"order", b"paid", b"sent", b"returned", b"canceled"]
     records = [
         Record(at, 1_700_000_000_000 + at, b"key-%06d" % at, b" ".join(words[at % 5 :]) * 12)
         for at in range(100)

@@ -472,7 +472,7 @@ LATE_HIGH_WATERMARK = Schedule(
 
 FOLLOWER_BEHIND_LOG_START = Schedule(
     "follower-behind-log-start",
-    "records are deleted while a follower is down: its log starts anew where its leader's starts",
+    "records are deleted while a follower is down: its log starts again where its leader's starts",
     [1, 2],
     [
         until("isr", [1, 2]),

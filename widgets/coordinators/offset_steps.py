@@ -41,7 +41,7 @@ ROLES: Final = {
     "partition unloaded": "unloaded",
     "load failed": "invalid",
 }
-"""Kind of step → its role in the picture; others are shown in words only."""
+"""Kind of step → its role in the picture; others are shown as text only."""
 
 NO_RECORD: Final = -1
 
@@ -50,7 +50,7 @@ class Effect:
     """What a step does.
 
     Attributes:
-        role: one of the values of `ROLES`; "" if the step is shown in words only.
+        role: one of the values of `ROLES`; "" if the step is shown as text only.
         log: the coordinator's partition, by name.
         at, count: the offset of the first record concerned, and how many there are; -1: none.
         group, where: group and partition of the offset concerned; "" without one.

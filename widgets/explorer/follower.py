@@ -218,7 +218,7 @@ class Follower:
         seen.listing = _with(fresh, kept)
 
     def _look_at(self, name: str, partition: Partition, seen: Changes) -> Partition | None:
-        """Compare one partition with what is known of it; return it listed anew if it changed."""
+        """Compare one partition with what is known of it; return it listed again if it changed."""
         known = self._logs.get(name)
         if known is None:  # of very many: this is the first look
             self._enter(name, partition)

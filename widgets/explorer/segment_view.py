@@ -153,7 +153,7 @@ class SegmentView:
         return row if found else None
 
     def is_control(self, position: int) -> bool:
-        """Return whether a control batch starts at the position: it holds nothing of users."""
+        """Return whether a control batch starts at the position: no user wrote it."""
         row = self.row_of(position)
         return row is not None and bool(self.rows["is_control"][row])
 

@@ -105,7 +105,7 @@ class Overview(KafkaWidget):
         self._begin()
 
     def _begin(self) -> None:
-        """Show what names and sizes say, and make the sections anew."""
+        """Show what names and sizes say, and make the sections again."""
         if self._making is not None:
             self._making.cancel()
         listing: Listing = self.logs.listing
@@ -245,7 +245,7 @@ class Overview(KafkaWidget):
         return {}, []
 
     def answer_refresh(self) -> Answer:
-        """List the directory again, and make everything anew."""
+        """List the directory again, and make everything again."""
         self.refresh()
         return {}, []
 
@@ -255,7 +255,7 @@ class Overview(KafkaWidget):
         self._begin()
 
     def relist(self, logs: workbench.LogDirectory, _written: Written) -> None:
-        """Take over the directories as they are listed now; the sections are made anew if asked."""
+        """Take over the directories as they are listed now; sections are made again if asked."""
         self.logs = logs
         self._picture = None
         self._usage = {**self._usage, "nodes": directory_nodes(logs.listing)}

@@ -238,7 +238,7 @@ class RecordBrowser(KafkaWidget):
                 self._show()
 
     def _restart(self) -> None:
-        """Search anew; a query that cannot be read leaves the last result."""
+        """Search again; a query that cannot be read leaves the last result."""
         try:
             scan = self._scan(parse(self.query)) if self.topic else None
         except (QueryError, LookupError) as error:
@@ -259,7 +259,7 @@ class RecordBrowser(KafkaWidget):
         """Take over the directories as they are listed now, and search what is new in them.
 
         A search that runs goes on, and what is new is searched after it. One that was stopped
-        stays as it is. Where records are gone, the search begins anew.
+        stays as it is. Where records are gone, the search starts over.
         """
         self.logs = logs
         self._meanings.relist(logs.listing)

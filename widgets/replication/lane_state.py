@@ -15,7 +15,7 @@ from workbench.runtime.words import plural
 _MOST_EPOCHS: Final = 200  # of a lane; older ones are one run
 _MOST_FINDINGS: Final = 50
 _TICKS: Final = 10
-_MOST_LISTED: Final = 50  # ranges of a lane in words
+_MOST_LISTED: Final = 50  # ranges of a lane as text
 _STOPS: Final = {
     "clean": "clean shutdown",
     "unclean": "unclean shutdown",
@@ -163,7 +163,7 @@ def _runs(replica: Replica, at: Any) -> list[list[Any]]:
 
 
 def range_text(start: int, end: int) -> str:
-    """Return the offsets [start, end) in words."""
+    """Return the offsets [start, end) as text."""
     return f"offset {start:,}" if end - start == 1 else f"offsets {start:,} to {end - 1:,}"
 
 

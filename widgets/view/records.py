@@ -84,7 +84,7 @@ class Lens:
 
 
 OPEN = Lens(show_values=True)
-"""For what holds nothing of users: control records."""
+"""For what no user wrote: control records."""
 
 
 def readable(value: bytes, most: int = MOST_SHOWN) -> Cell:
@@ -136,7 +136,7 @@ def record_row(
     Returns:
         Offset as text, timestamp in ms or None, cells of key, value and headers, number of the
         batch in the segment, and None (a text where no record can be read). Control records hold
-        nothing of users, so they are always shown, in words.
+        nothing of users, so they are always shown, as text.
     """
     if record.control is not None:
         key, value = ["control", "quiet"], [record.control, "control", record.control]

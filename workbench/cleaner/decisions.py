@@ -48,7 +48,7 @@ class Reason(IntEnum):
 
     @property
     def text(self) -> str:
-        """The reason in words."""
+        """The reason as a sentence."""
         return _TEXTS[self]
 
 

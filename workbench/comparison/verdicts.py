@@ -223,7 +223,7 @@ def _unclean(replica: Replica, ahead: Replica, pair: PairComparison) -> Iterator
                     f"high watermark {high} of broker {one.broker}",
                     "epochs that begin at or above every high watermark",
                     "An unclean election, or a leader that lost the end of its log in a crash: the "
-                    "logs alone do not tell which.",
+                    "logs alone do not show which.",
                 )  # fmt: skip
                 break
 

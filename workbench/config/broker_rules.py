@@ -91,7 +91,7 @@ class BrokerRules(NamedTuple):
         searches_last_offsets: a search takes the first batch whose last offset reaches the wanted
             one; since 4.1 it also looks where batches begin.
         allocates_told_size: the size of a message is allocated before it is compared with the
-            file; garbage that tells a huge one ends the process (before 0.10).
+            file; garbage that claims a huge one ends the process (before 0.10).
         recovery_limits_size: recovery truncates at a batch larger than `max.message.bytes` (before
             0.11).
         swaps: how an interrupted replacement is finished.
@@ -269,8 +269,8 @@ def limits(rules: BrokerRules, *about: About) -> list[str]:
     if "start" in about or not about:
         if rules.allocates_told_size:
             found.append(
-                "garbage at the end of a log that tells a huge size ends the process, depending on "
-                "its heap; here the log ends before the garbage"
+                "garbage at the end of a log that claims a huge size ends the process, depending "
+                "on its heap; here the log ends before the garbage"
             )
         if not rules.splits_overflow:
             found.append(

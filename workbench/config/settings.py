@@ -138,7 +138,7 @@ class Settings:
         return topic_partition in cleaner_offsets
 
     def source(self, topic: str, name: str) -> str:
-        """Return the origin of the value of a topic's configuration, in words."""
+        """Return the origin of the value of a topic's configuration, as text."""
         if name in self.topics.get(topic, {}):
             return GIVEN
         if name in INTERNAL_TOPICS.get(topic, {}):

@@ -103,7 +103,7 @@ class Rule:
     """Which values are allowed.
 
     Attributes:
-        words: the allowed values in words: "at least 1".
+        words: the allowed values as text: "at least 1".
         holds: whether the rule allows a value of the right kind.
         is_set: whether duplicates in a list are removed.
     """

@@ -56,7 +56,7 @@ class GroupCoordinatorShard(OffsetMetadataManager):
         topics: the topics that consumer groups share out.
         make_uuid: makes the random part of classic member ids.
         has_sessions: whether the members that a log names must send heartbeats; otherwise no step
-            tells of members.
+            mentions members.
 
     Attributes:
         groups: the classic groups.

@@ -152,7 +152,7 @@ class Finding:
         path: file or folder.
         position: byte in the file; None when the finding is about the whole file.
         offset: record offset nearby; None when unknown.
-        found, expected: what is there and what should be, in words.
+        found, expected: what is there and what should be, as text.
         broker: what a broker would do about it.
     """
 
@@ -193,7 +193,7 @@ _OUTSIDE_CRC: Final = (
     "Recovery keeps the batch because the CRC does not cover its magic; consumers stop here."
 )
 _TOO_LARGE: Final = "Brokers and consumers read the batch if their memory is large enough."
-_CUT: Final = "Brokers and consumers read the messages before it, and are not told of this one."
+_CUT: Final = "Brokers and consumers read the messages before it, and do not report this one."
 _LOST_WAY: Final = (
     "At the end of the last segment: after a clean shutdown, a broker does not start "
     "(CorruptRecordException); after an unclean one, recovery truncates the log here. "

@@ -24,7 +24,7 @@ class Record:
 
     Attributes:
         batch: row of the record's batch in the segment's batch table.
-        control: what a control record is, in words; None for other records.
+        control: what a control record is, as text; None for other records.
     """
 
     offset: int

@@ -235,7 +235,7 @@ class _Seen:
         self.held += len(entries)
 
     def taken(self, log: Log | None) -> Iterator[pa.RecordBatch]:
-        """Yield what was seen of a log, and begin anew."""
+        """Yield what was seen of a log, and start over."""
         if log is None:
             return
         kept = _NO_ENTRIES

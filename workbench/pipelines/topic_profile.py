@@ -273,7 +273,7 @@ class _Counts:
             self.held += len(known)
 
     def taken(self, log: tuple[Any, ...] | None) -> Iterator[pa.RecordBatch]:
-        """Yield what was counted of a log, and begin anew."""
+        """Yield what was counted of a log, and start over."""
         if log is None or not self.sums:
             return
         numbers: list[Longs] = []

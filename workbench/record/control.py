@@ -72,12 +72,12 @@ class ControlRecord(NamedTuple):
 
 
 def _spaced(name: str) -> str:
-    """Return a field's name in words: ``leaderId`` as ``leader id``."""
+    """Return a field's name as text: ``leaderId`` as ``leader id``."""
     return re.sub(r"[A-Z]", lambda found: f" {found[0].lower()}", name.replace("kRaft", "kraft"))
 
 
 def _told(value: Any) -> str:
-    """Return a field's value in words; of a list's entries, the ids."""
+    """Return a field's value as text; of a list's entries, the ids."""
     if isinstance(value, list):
         return " ".join(str(each.get("voterId", each)) for each in value) or "none"
     return str(value)

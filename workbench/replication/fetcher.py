@@ -334,8 +334,8 @@ class ReplicaFetcher:
         if after != before:
             self._host.tell(
                 "high watermark learned", name,
-                "the leader's answer tells it" if after > before
-                else "the leader's answer tells a lower one",
+                "the leader's answer has it" if after > before
+                else "the leader's answer has a lower one",
                 broker=self._host.broker_id, before=before, high_watermark=after,
                 log_end_offset=log.log_end_offset,
             )  # fmt: skip

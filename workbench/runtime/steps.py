@@ -128,7 +128,7 @@ Observer = Callable[[Step], None]
 
 
 class Reports(Protocol):
-    """What a part of the engine tells its steps to."""
+    """What a part of the engine reports its steps to."""
 
     def tell(self, kind: str, where: object = "", reason: str = "", **numbers: Any) -> None:
         """Report a step; see `Step` for the arguments."""

@@ -51,7 +51,7 @@ InThread = Callable[..., Coroutine[Any, Any, Any]]
 
 
 class Observer(NamedTuple):
-    """Who is told of requests.
+    """What observes requests.
 
     Attributes:
         tell: receives each request, what was noted of it, and the bytes of both sides.
@@ -70,7 +70,7 @@ class Connections:
         limits: the limits.
         room: what requests and responses take.
         in_thread: runs a function in a thread that may block.
-        observer: who is told of requests.
+        observer: what observes requests.
         passwords: the users that may connect; None: everybody.
         advertised: host and port that clients are told; None: those that they have connected to.
     """
@@ -326,7 +326,7 @@ class _Connection:
         return answer.problem is None
 
     async def _handle(self, request: Request, trace: RequestTrace, taken: Taken) -> Answer:
-        """Return the response; cancelled if the client goes away meanwhile."""
+        """Return the response; canceled if the client goes away meanwhile."""
         self.handling = asyncio.current_task()
         try:
             return await self._shared.apis.handle(request, self._peer[0], self._here, trace, taken)

@@ -65,4 +65,4 @@ class Exchange(NamedTuple):
 
 
 Event = RequestDone | Finding | str
-"""A request; something on the disk that is left out; or a note in words."""
+"""A request; something on the disk that is left out; or a note as text."""

@@ -66,7 +66,7 @@ class CachedPartition:
 
     Attributes:
         asked: what the client asked for last.
-        high_watermark, log_start_offset: what the client was told last.
+        high_watermark, log_start_offset: what the client got last.
     """
 
     asked: FetchPartition
@@ -74,14 +74,14 @@ class CachedPartition:
     log_start_offset: int = -1
 
     def must_respond(self, found: PartitionData) -> bool:
-        """Return whether the client must be told what was found, and note that it was.
+        """Return whether the client must get what was found, and note that it was.
 
         Kafka: CachedPartition.maybeUpdateResponseData (4.2)
         """
         failed = found["errorCode"] != ErrorCode.NONE
         high, start = found["highWatermark"], found.get("logStartOffset", -1)
         changed = high != self.high_watermark or start != self.log_start_offset
-        # After an error the partition is told again.
+        # After an error the partition is sent again.
         self.high_watermark, self.log_start_offset = (-1 if failed else high), start
         return changed or failed or bool(found["records"])
 
@@ -158,7 +158,7 @@ class FetchContext:
         return [(where, cached.asked) for where, cached in self._session.partitions.items()]
 
     def respond(self, found: dict[Where, PartitionData]) -> FetchResponse:
-        """Return the response, with the partitions that the client must be told.
+        """Return the response, with the partitions that the client must get.
 
         Kafka: FetchContext.updateAndGenerateResponseData (4.2)
         """
@@ -194,7 +194,7 @@ class FetchContext:
 def _changed(
     session: FetchSession, found: dict[Where, PartitionData]
 ) -> Iterator[tuple[Where, PartitionData]]:
-    """Yield what the client must be told; partitions that had records are read last next time."""
+    """Yield what the client must get; partitions that had records are read last next time."""
     for where, each in found.items():
         cached = session.partitions.get(where)
         if cached is None or not cached.must_respond(each):

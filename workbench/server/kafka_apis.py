@@ -53,7 +53,7 @@ WRITES: Final[Mapping[int, BlockingHandler]] = {
     **of_offsets.WRITES,
 }
 QUICK: Final[Mapping[int, Callable[[Call, Any], bool]]] = {**of_produce.QUICK}
-"""Tells of a request whether its handler neither waits nor works for long: it needs no thread."""
+"""Returns whether the handler of a request neither waits nor works for long: it needs no thread."""
 WAITING: Final[Mapping[int, WaitingHandler]] = {**of_logs.WAITING, **of_groups.WAITING}
 _OF_TOPIC: Final = 48 << 10  # bytes that the configuration of a topic takes at most, as an answer
 _LOG: Final = logging.getLogger("workbench.server")

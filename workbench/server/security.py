@@ -98,7 +98,7 @@ class Passwords:
         return cls(users, is_readable_by_others=bool(mode & _OTHERS))
 
     def allow(self, name: str, password: str) -> bool:
-        """Return whether a user has this password, in a time that does not tell how much of it."""
+        """Return whether a user has this password, in a time that does not show how much of it."""
         known = self._users.get(name)
         is_right = hmac.compare_digest((known or "").encode(), password.encode())
         return known is not None and is_right

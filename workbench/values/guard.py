@@ -43,7 +43,7 @@ def require_size(size: int) -> None:
 
 
 def words_of(error: BaseException) -> str:
-    """Return an error in words that can be printed and encoded."""
+    """Return an error as text that can be printed and encoded."""
     text = str(error) or type(error).__name__
     if isinstance(error, RecursionError):
         text = "nested too deeply"

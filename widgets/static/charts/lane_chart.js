@@ -9,7 +9,7 @@ import { inks } from "../shared/theme.js";
 
 // A lane has `name`, `length`, `nearest(at)`, `newest(at)`, `position(i)` and `sentence(i)`; its items ascend by position.
 // The picture is {least, tall(lanes), head(marks), paint(scene, state), paintBelow(scene, state), card(lane, at, scene), describe(lanes)}:
-// the narrowest range, heights in pixels, painters, what a pointer is told as {title, facts}, and the chart in words.
+// the narrowest range, heights in pixels, painters, what a pointer shows as {title, facts}, and the chart as text.
 export function laneChart({ root, picture, fitText, onPick, onView, announce, signal, stats }) {
   const state = laneState(), parts = laneParts(), { el, canvas } = parts;
   const size = { head: () => picture.head(state.marks), tall: () => picture.tall(state.lanes) };

@@ -36,7 +36,7 @@ export class CompactionData extends StepRows {
   keyName(key, isShort = false) {
     return key < 0 ? "no key" : this.keys[key][isShort ? 0 : 1];
   }
-  // The reason for a record or a batch, in words; "" without a decision.
+  // The reason for a record or a batch, as text; "" without a decision.
   reasonText(code) {
     return this.reasons[code]?.[1] ?? "";
   }

@@ -63,7 +63,7 @@ export class GroupLane {
   isBeyond(committed) {
     return this.end !== null && committed > Number(this.end);
   }
-  // The lag at a time in words.
+  // The lag at a time as text.
   lagText(time) {
     const lag = this.lag(time), committed = this.committed(time);
     if (lag !== null) return `lag ${count(Math.round(lag))}`;

@@ -236,7 +236,7 @@ function showLine({ open, line }, node) {
 
 function emptyText({ root, open }) {
   if (root.dataset.waiting === "true") return "Reading…";
-  return open.kind === "all" ? "No partitions in this directory." : "The disk holds nothing of it.";
+  return open.kind === "all" ? "No partitions in this directory." : "No bytes on disk.";
 }
 
 export default { render: withKernel(render, { isWhole: true }) };

@@ -132,7 +132,7 @@ function followModel(view, error) {
   return end;
 }
 
-// What to call when the selection changes: another segment is shown anew.
+// What to call when the selection changes: another segment is shown again.
 function selectionFollower(view) {
   let shown = "";
   return () => {

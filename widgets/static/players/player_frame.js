@@ -1,4 +1,4 @@
-// The frame of a player: title, stage, controls, the step in words, all steps; the caller supplies the picture.
+// The frame of a player: title, stage, controls, the step as text, all steps; the caller supplies the picture.
 import { button, h } from "../shared/dom.js";
 import { isModified, onKeys, widgetFrame } from "../shared/frame.js";
 import { playerControls } from "./player_controls.js";

@@ -1,4 +1,4 @@
-// A player's steps: all of them in a list, one in words, and a button for each kind.
+// A player's steps: all of them in a list, one as text, and a button for each kind.
 import { h } from "../shared/dom.js";
 import { count } from "../shared/format.js";
 import { dataGrid } from "../shared/rows.js";

@@ -43,7 +43,7 @@ export function brushOf(range) {
   return range?.length === 2 && range[0] < range[1] ? [Math.round(range[0]), Math.round(range[1])] : null;
 }
 
-// A brush in words; the day is named once.
+// A brush as text; the day is named once.
 export function brushText([from, to]) {
   const isOneDay = timestamp(from).slice(0, 10) === timestamp(to).slice(0, 10);
   return `${timestamp(from)} – ${timestamp(to).slice(isOneDay ? 11 : 0)}`;

@@ -88,7 +88,7 @@ function showChip({ el, chip, label }, brush, range) {
   label.title = `${duration(brush[1] - brush[0])}, UTC`;
 }
 
-// A bar in words, beside the pointer.
+// A bar as text, beside the pointer.
 function showTip(tip, canvas, x, { start, width, counts }, scale) {
   const i = Math.floor((scale.time(x) - start) / width);
   tip.replaceChildren(

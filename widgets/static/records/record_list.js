@@ -28,7 +28,7 @@ export function matchList({ fetch, isLive, onPick, onSort, signal }) {
     }
     return got ?? kept.get(i) ?? null;
   }
-  // A row that is picked before its page is here is told when it comes.
+  // A row that is picked before its page is here is reported when it comes.
   let picked = -1;
   function pick(i) {
     const got = row(i);

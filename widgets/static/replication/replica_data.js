@@ -1,4 +1,4 @@
-// What a comparison of several brokers' disks says, in words and numbers.
+// What a comparison of several brokers' disks says, as text and numbers.
 import { bytes, count, plural } from "../shared/format.js";
 
 const SOUND = ["alike", "lag"];

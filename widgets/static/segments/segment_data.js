@@ -135,7 +135,7 @@ export class SegmentData {
     return n < 0 ? "unknown until decompressed" : plural(n, "record");
   }
 
-  // A batch in words: title and pairs; for the card and for screen readers.
+  // A batch as text: title and pairs; for the card and for screen readers.
   describe(i) {
     const c = this.columns, pairs = [["Offsets", this.offsets(i)], ["Records", this.records(i)]];
     pairs.push([this.attributes[i] & 8 ? "Appended" : "Latest record", timestamp(c.max_timestamp.exact(i))]);

@@ -99,7 +99,7 @@ export function windowedRows({ box, rowHeight, headHeight = 0, makeRow, fillRow,
 let tableCount = 0;
 
 // A grid of any number of rows. A column with `isName` keeps the end of its texts. `cellsOf(i)` gives the texts of row i, or null while they are on their way.
-// `onPick` is told of a row that was selected, `onPress` of one that was clicked, `onOpen` of Enter and double clicks.
+// `onPick` gets a row that was selected, `onPress` one that was clicked, `onOpen` of Enter and double clicks.
 export function dataGrid(
   { label, columns, cellsOf, onPick, onPress, onOpen, rowKind, signal, rowHeight = 24, emptyText = "No rows." },
 ) {

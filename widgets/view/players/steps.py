@@ -42,7 +42,7 @@ ROLES: Final = {
     "segment files removed": "removed",
     "rolled": "rolled",
 }
-"""Kinds of steps that change the picture, and how; others are shown in words only."""
+"""Kinds of steps that change the picture, and how; others are shown as text only."""
 
 MOST_UNTOUCHED: Final = 5_000
 """Batches that a player gets for segments that no step touches, to show them too."""

@@ -16,7 +16,7 @@ AWAY_EPOCH: Final = -2
 
 
 def progress_of(group: ModernGroup, name: str, topic_names: Mapping[str, str]) -> str:
-    """Return in words where a member is on its way to the target assignment.
+    """Return a sentence that says where a member is on its way to the target assignment.
 
     Args:
         group: the group.

@@ -30,7 +30,7 @@ class Repair:
         by: "repair"; or "broker", for what a starting broker does by itself.
         finding: the kind of the finding of `verify` that it mends.
         subject: the group, the transactional id, or ``producer 7``; empty: the whole log.
-        what: what is written, in words: the record's type, or ABORT or COMMIT.
+        what: what is written, as text: the record's type, or ABORT or COMMIT.
         reason: why, and what it costs.
         offset: where in the log the damage is, or the open transaction begins; None: nowhere.
         key, value: the bytes of the record; value None: a tombstone, or no record.

@@ -78,7 +78,7 @@ class MarkerData:
         verdict: "data", or why there is none: "unreadable", "compacted", "deleted" (with the log
             start), "repeated" (its producer's last marker says the same), "not written", or
             "missing", which none of these explains; None: unknown.
-        reason: the verdict in words.
+        reason: the verdict as a sentence.
         path, position: `.log` file and byte where the marker is.
     """
 

@@ -132,7 +132,7 @@ class EntryProblems(ProblemList):
     Args:
         run: the run of entries.
         entry_size: in bytes.
-        describe: slot of an entry -> the entry in words.
+        describe: slot of an entry -> the entry as text.
     """
 
     def __init__(self, run: EntryRun, entry_size: int, describe: Callable[[int], str]) -> None:

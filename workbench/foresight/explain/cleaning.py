@@ -33,7 +33,7 @@ class Policy(NamedTuple):
     Attributes:
         is_compacted: whether the log is taken to be compacted.
         text: the value of `cleanup.policy`; None if no source names it.
-        source: the source of that value, in words.
+        source: the source of that value, as text.
     """
 
     is_compacted: bool

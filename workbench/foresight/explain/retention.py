@@ -30,7 +30,7 @@ def explain_retention(state: LogState, policy_source: str) -> list[RuleVerdict]:
 
     Args:
         state: the log's state.
-        policy_source: the source of its `cleanup.policy`, in words.
+        policy_source: the source of its `cleanup.policy`, as text.
     """
     verdicts = all_verdicts(state)
     rows = [_policy(state, policy_source)]

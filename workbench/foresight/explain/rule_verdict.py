@@ -31,7 +31,7 @@ class RuleVerdict(NamedTuple):
         verdict: see `Word`.
         value: the value that the rule compares: an offset, bytes, ms or a word; None: no value.
         threshold: the value that it is compared with.
-        reason: the reason in words, with the numbers.
+        reason: the reason as a sentence, with the numbers.
         kafka: the class and method of the rule in Kafka 4.2.
         segment: base offset of the segment that the rule judged; None: the whole log.
         due: when at the earliest the verdict will be another one if nothing is written, ms.
@@ -62,7 +62,7 @@ class CoordinatorVerdict(NamedTuple):
             elsewhere than one might think; something is open), or "unknown".
         value: what was looked at.
         threshold: the value that it was compared with.
-        reason: in words, with the figures.
+        reason: a sentence with the figures.
         kafka: where Kafka has the rule.
         due: when at the earliest the verdict changes if nothing more happens, ms; None: never.
     """

@@ -158,7 +158,7 @@ class _WholeState(NamedTuple):
 
 
 def _size_now(partition: Partition) -> int | None:
-    """Return the size of the last segment, in bytes; None if that cannot be told."""
+    """Return the size of the last segment, in bytes; None if that is unknown."""
     try:
         return partition.segments[-1].files["log"].size_now
     except (IndexError, OSError):

@@ -40,7 +40,7 @@ class KeyRing:
             MissingDependencyError: cryptography is not installed.
         """
         self._paths = dict(paths)
-        assert self._keys is not None  # wrong files are told at once
+        assert self._keys is not None  # wrong files were refused before
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the keys: another process reads the files."""

@@ -177,6 +177,6 @@ def _not_consumed(listing: Listing, now: int | None, window_ms: int) -> Iterator
             row.commit_time,
             row.lag_bytes or 0,
             f"{row.verdict}: {row.reason}{late}",
-            f"kafka-workbench group {shlex.quote(row.group)} DIR tells the group's story"
+            f"kafka-workbench group {shlex.quote(row.group)} DIR shows the group's history"
             + _RESET * (row.verdict == STARTS_OVER),
         )

@@ -346,7 +346,7 @@ _ADVICE: Final = {
     "end": "Nothing: a consumer that is here has read everything.",
     "beyond": (
         "A group that has committed this offset starts over by auto.offset.reset: records were "
-        "lost or truncated, or the topic was created anew. kafka-consumer-groups.sh "
+        "lost or truncated, or the topic was created again. kafka-consumer-groups.sh "
         "--reset-offsets --to-offset {end} goes on at the end."
     ),
 }

@@ -156,7 +156,7 @@ def _before_start(partition: Partition, start: int) -> Iterator[OffsetRun]:
             "DeleteRecords moves the log start offset"
         )
         if local == start:
-            why += "; the disk does not tell which of them it was"
+            why += "; the disk does not show which of them it was"
         elif local < start:
             why += f", as it did here, to {start}"
         yield OffsetRun(0, min(end, local) - 1, "deleted", why)

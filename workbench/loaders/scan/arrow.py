@@ -127,7 +127,7 @@ def codecs(codes: npt.NDArray[Any]) -> pa.Array:
 
 
 def problem_words(codes: npt.NDArray[Any]) -> pa.Array:
-    """Return what each of `layout.problems` is in words; null for `OK`."""
+    """Return what each of `layout.problems` is as text; null for `OK`."""
     return _names(codes, _PROBLEMS)
 
 

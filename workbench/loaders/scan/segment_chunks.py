@@ -111,7 +111,7 @@ def read_wanted(
 
 
 def as_it_is(_read: SegmentRead, _chunk: Chunk, keep: Mask) -> Mask:
-    """Make nothing of a chunk: return which records are wanted."""
+    """Return the mask unchanged."""
     return keep
 
 
@@ -257,7 +257,7 @@ class _SegmentReading(Generic[T]):
         yield Prepared(read, chunk, value, findings + self._order.take_findings())
 
     def judge_end(self, end: _End, *, skips_removed: bool) -> Iterator[Prepared[T]]:
-        """Yield what the end of the segment tells: nothing, or an empty chunk with a finding.
+        """Yield what the end of the segment shows: nothing, or an empty chunk with a finding.
 
         Raises:
             FileNotFoundError: the segment was removed; with ``skips_removed`` that is a finding.

@@ -42,8 +42,8 @@ _SUFFIXES: Final = {
 }  # fmt: skip
 _SEGMENT: Final = {
     "log": ByHand("no", "its records; retention deletes whole segments (kafka-workbench what-if)"),
-    "index": ByHand("no", "a broker writes it anew when it starts: nothing is gained"),
-    "timeindex": ByHand("no", "a broker writes it anew when it starts: nothing is gained"),
+    "index": ByHand("no", "a broker writes it again when it starts: nothing is gained"),
+    "timeindex": ByHand("no", "a broker writes it again when it starts: nothing is gained"),
     "txnindex": ByHand(
         "no", "no broker misses it after a clean shutdown, and serves aborted records without it"
     ),
@@ -64,7 +64,7 @@ _NAMED: Final = {
     names.LOCK: ByHand("no", "an empty file: nothing is gained"),
 }
 _ORPHAN: Final = ByHand("yes", "an index without its .log: a broker deletes it when it loads")
-_TEMPORARY: Final = ByHand("yes", "a file that was being written: a broker writes it anew")
+_TEMPORARY: Final = ByHand("yes", "a file that was being written: a broker writes it again")
 _UNKNOWN: Final = ByHand("look", "Kafka does not know such a file; somebody put it there")
 
 

@@ -54,7 +54,7 @@ def whole_batches(
     Args:
         source: the `.log` file.
         end: byte position of its end.
-        largest: the largest size that a batch may tell of itself, in bytes; None: any.
+        largest: the largest size that a batch may claim, in bytes; None: any.
 
     Raises:
         OSError: the file cannot be read.

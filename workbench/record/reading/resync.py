@@ -108,7 +108,7 @@ class Searched(NamedTuple):
 
     Attributes:
         position: where the batch starts; None if there is none.
-        is_zeros: whether all bytes that were searched are zero, so that nobody need look again.
+        is_zeros: whether all bytes that were searched are zero, so that no one needs to look again.
     """
 
     position: int | None

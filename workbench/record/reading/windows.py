@@ -44,7 +44,7 @@ class Problem(NamedTuple):
         position: the position in the file where the batch starts.
         size: the number of bytes left out.
         offset: the batch's base offset according to its header, -1 if unknown.
-        found, expected: the values in words; empty if the code says it all.
+        found, expected: the values as text; empty if the code says it all.
         is_zeros: whether it is known that all these bytes are zero.
     """
 

@@ -181,7 +181,7 @@ class SimulatedBroker:
 
     @property
     def partition(self) -> Partition | None:
-        """The replica; None: the broker is dead, or was told of no partition yet."""
+        """The replica; None: the broker is dead, or leads and follows no partition yet."""
         if self.manager is None:
             return None
         return self.manager.partitions.get(self._cluster.partition)

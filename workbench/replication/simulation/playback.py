@@ -69,7 +69,7 @@ class Moment(NamedTuple):
 
     @property
     def messages(self) -> str:
-        """What moved, in words."""
+        """What moved, as a sentence."""
         return "; ".join(_move_text(move) for move in self.moves)
 
     @property

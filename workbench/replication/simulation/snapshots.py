@@ -59,8 +59,8 @@ class Message(NamedTuple):
     Attributes:
         follower: who asks.
         leader: who answers.
-        asks: the request in words.
-        answers: the answer in words; empty: there is none yet.
+        asks: the request as text.
+        answers: the answer as text; empty: there is none yet.
     """
 
     follower: int
@@ -186,7 +186,7 @@ def without_lost(replica: Replica, lose: int) -> Replica:
 
 
 def message_of(follower: int, exchange: Exchange) -> Message:
-    """Return what is under way between a follower and a leader, in words."""
+    """Return what is under way between a follower and a leader, as text."""
     answers = _answer_text(exchange.answer) if exchange.is_answered else ""
     return Message(follower, exchange.leader, _request_text(exchange.request), answers)
 

@@ -60,7 +60,7 @@ class Broker:
         on_change: told when a partition has more to read.
         on_halt: told when every log directory has failed.
         in_controller: calls a function later, in the thread that makes and deletes topics.
-        tell: receives in words what clients get otherwise than it is on the disk.
+        tell: called with a sentence whenever a response differs from the stored bytes.
 
     Attributes:
         topics: the topics.

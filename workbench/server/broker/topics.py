@@ -55,7 +55,7 @@ class Topics:
         settings: the configuration of the broker, and what is given for topics.
         cluster: the cluster's metadata at the start; None: without KRaft.
         metadata: where changes are written; None: nowhere.
-        tell: receives in words what clients get otherwise than it is on the disk.
+        tell: called with a sentence whenever a response differs from the stored bytes.
         watch: called for each new log.
         static_configs: what the broker was started with.
 

@@ -327,7 +327,7 @@ def _text_of(path: str) -> str:
 
 
 def sasl(call: Call, request: object) -> NoReturn:
-    """Refuse to be told who a client is: it was told, or nobody asks.
+    """Reject SASL here: the client is already authenticated, or the server uses no SASL.
 
     Kafka: KafkaApis.handleSaslHandshakeRequest, handleSaslAuthenticateRequest (4.2)
     """

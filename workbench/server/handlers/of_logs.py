@@ -176,9 +176,9 @@ def _fetch_now(
     request: fetch_request.FetchRequest,
     asked: list[tuple[Where, str | None, fetch_request.FetchPartition]],
 ) -> tuple[dict[Where, fetch_response.PartitionData], bool]:
-    """Return what each partition has, and whether an error must be told at once.
+    """Return what each partition has, and whether an error must be returned without waiting.
 
-    A partition that does not exist is told with the others, if there are any.
+    A missing partition is reported together with the others.
     """
     serving = call.serving
     left = min(

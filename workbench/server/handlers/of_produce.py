@@ -35,7 +35,7 @@ from workbench.server.protocol.messages import (
 )
 from workbench.server.serving import BlockingHandler, Call
 
-_MOST_RECORD_ERRORS: Final = 1000  # that are told of one batch
+_MOST_RECORD_ERRORS: Final = 1000  # that are reported of one batch
 _QUICK_BATCHES: Final = 10
 _QUICK_BYTES: Final = 1 << 16
 _NEVER: Final = 2**63 - 1

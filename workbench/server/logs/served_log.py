@@ -42,7 +42,7 @@ from workbench.server.logs.up_conversion import runs, up_convert
 
 Rows = npt.NDArray[Any]
 Tell = Callable[[Finding | str], None]
-"""Receives what was left out, and in words what clients get otherwise than it is on the disk."""
+"""Receives what was left out, and a sentence whenever a response differs from the stored bytes."""
 
 NO_EPOCH: Final = -1
 _FAR: Final = 1 << 31  # the offsets of a segment do not span more
@@ -181,7 +181,7 @@ class ServedLog:
 
     @property
     def size(self) -> int:
-        """Bytes of all batches in local segments, as a broker tells them."""
+        """Bytes of all batches in local segments, as a broker reports them."""
         return self.partition.size
 
     @property

@@ -1,6 +1,6 @@
 """What happened to a request, step by step: from its frame through the log to the response.
 
-The steps around the log tell what the server has measured and sent. Those in the log are the
+The steps around the log say what the server has measured and sent. Those in the log are the
 engine's own: it does the same read or lookup again, on a dry copy of one partition.
 
 Kafka: KafkaApis.handle, ReplicaManager.readFromLog, UnifiedLog.read (4.0)
@@ -46,7 +46,7 @@ _HANDLERS: Final = {
     "ListOffsets": "handleListOffsetRequest", "Metadata": "handleTopicMetadataRequest",
     "DescribeConfigs": "handleDescribeConfigsRequest", "OffsetFetch": "handleOffsetFetchRequest",
 }  # fmt: skip
-_MOST_PARTITIONS: Final = 50  # that are told one by one
+_MOST_PARTITIONS: Final = 50  # that are listed one by one
 _READ_COMMITTED: Final = 1
 _LONGEST_LOOK: Final = 0.5  # ms; a shorter wait is not told
 
@@ -247,7 +247,7 @@ class _Teller:
         self._tell_answer(each, is_chosen=is_chosen)
 
     def _tell_fetch(self, each: _Asked, taken: int) -> tuple[int, bool]:
-        """Tell what a fetch wants of a partition; return its bytes at most, and minOneMessage."""
+        """Report what a fetch wants of a partition; return its bytes at most, and minOneMessage."""
         assert self._values is not None
         most = max(0, self._values.get("maxBytes", 0))
         left = max(0, min(most, self._watched.max_fetch_bytes) - taken)
@@ -291,7 +291,7 @@ class _Teller:
         )
 
     def _tell_lookup(self, each: _Asked) -> Callable[[str, Files], Rehearsal] | None:
-        """Tell what a request for offsets wants of a partition; return what looks it up."""
+        """Report what a request for offsets wants of a partition; return what looks it up."""
         timestamp = each.asked["timestamp"]
         special = SPECIAL_TIMES.get(timestamp)
         reason = (

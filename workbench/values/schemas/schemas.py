@@ -61,7 +61,7 @@ class Schemas:
     Attributes:
         by_id: every schema.
         by_version: ids by (subject, version).
-        problems: what could not be read, in words.
+        problems: what could not be read, as text.
         imports: other texts that schemas may import by name: of .proto files in a folder.
         source: where they are from, for messages.
     """

@@ -33,7 +33,7 @@ class TopicImage(Protocol):
 
 
 class NoTopics:
-    """No topics: what a coordinator knows that nobody tells of any."""
+    """No topics: what a coordinator knows where no topics are given."""
 
     version = 0
     names: tuple[str, ...] = ()

@@ -114,7 +114,7 @@ def _consequence(left_out: LeftOut, place: Place) -> str:
             f"otherwise {_FAIL}."
         )
     if problem.code == problems.CUT_WRAPPER:
-        return place.stays("consumers read the messages before it, and are not told of this one")
+        return place.stays("consumers read the messages before it, and do not report this one")
     if problem.code in _RECOVERY_SEES:
         return place.cut(_FAIL, left_out.end_offset)
     return place.stays("the CRC is valid, and consumers fail when they decompress the batch")

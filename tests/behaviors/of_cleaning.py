@@ -1,4 +1,4 @@
-"""Kafka's behaviours of the log cleaner.
+"""Kafka's behaviors of the log cleaner.
 
 CL LogCleanerTest, CM LogCleanerManagerTest, CI LogCleanerIntegrationTest, OM OffsetMapTest.
 """

@@ -1,4 +1,4 @@
-"""Kafka's behaviours of coordinators: offsets, groups of both protocols, transactions.
+"""Kafka's behaviors of coordinators: offsets, groups of both protocols, transactions.
 
 GO GroupMetadataManagerTest, OffsetMetadataManagerTest; GC GroupCoordinatorTest, ClassicGroupTest;
 CG ConsumerGroupTest; TC TransactionCoordinatorTest, TransactionStateManagerTest and beside them

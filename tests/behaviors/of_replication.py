@@ -1,4 +1,4 @@
-"""Kafka's behaviours of replication: leaders, followers, their fetchers, the controller.
+"""Kafka's behaviors of replication: leaders, followers, their fetchers, the controller.
 
 RP PartitionTest, ReplicaTest, IsrExpirationTest, AbstractFetcherThreadTest,
 ReplicaFetcherThreadTest,

@@ -1,4 +1,4 @@
-"""Behaviours that belong to no one module: directories of one broker, and the command line."""
+"""Behaviors that belong to no one module: directories of one broker, and the command line."""
 
 import shutil
 from collections.abc import Callable

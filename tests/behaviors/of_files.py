@@ -1,4 +1,4 @@
-"""Kafka's behaviours of files: indexes, checkpoints, metadata, and the tool that prints them.
+"""Kafka's behaviors of files: indexes, checkpoints, metadata, and the tool that prints them.
 
 OI TI TX the three indexes, CK checkpoints and metadata files, DU DumpLogSegmentsTest.
 """

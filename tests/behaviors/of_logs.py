@@ -1,4 +1,4 @@
-"""Kafka's behaviours of logs: their segments, what is appended and read, how they are loaded.
+"""Kafka's behaviors of logs: their segments, what is appended and read, how they are loaded.
 
 LS LogSegmentTest, LSS LogSegmentsTest, LL LocalLogTest, UL UnifiedLogTest, LO LogLoaderTest.
 """

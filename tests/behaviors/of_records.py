@@ -1,4 +1,4 @@
-"""Kafka's behaviours of records and batches, in memory and in files.
+"""Kafka's behaviors of records and batches, in memory and in files.
 
 FR FileRecordsTest and ByteBufferLogInputStreamTest, DB DefaultRecordBatchTest, DR
 DefaultRecordTest, BU ByteUtilsTest, LR LegacyRecordTest, CR control records, MR MemoryRecordsTest,
