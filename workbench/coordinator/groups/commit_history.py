@@ -60,7 +60,7 @@ class GroupEvent(NamedTuple):
     Attributes:
         log: partition of the coordinator's topic, by name.
         log_offset, timestamp: the record's.
-        group: the group that it describes; None: it removes the group.
+        group: the group that it describes, without its members; None: it removes the group.
     """
 
     log: str
@@ -97,8 +97,17 @@ class CommitHistory:
             where = TopicPartition(numbers["topic"], numbers["partition"])
             self._take(step, self._places.setdefault(where, where))
         elif self._group is not None and step.kind in {"group loaded", "group removed"}:
-            group = numbers.get("value")
-            self.events.append(GroupEvent(step.where, numbers["at"], numbers["time"], group))
+            group: ClassicGroup | None = numbers.get("value")
+            kept = None if group is None else self._without_members(group)
+            self.events.append(GroupEvent(step.where, numbers["at"], numbers["time"], kept))
+
+    def _without_members(self, group: ClassicGroup) -> ClassicGroup:
+        """Return what is kept of a group: a log can hold many, each with thousands of members."""
+        kept = group.without_members()
+        last = self.events[-1].group if self.events else None
+        if last is not None and last.subscribed_topics == kept.subscribed_topics:
+            kept.subscribed_topics = last.subscribed_topics
+        return kept
 
     def _take(self, step: Step, where: TopicPartition) -> None:
         numbers: dict[str, Any] = step.numbers

@@ -124,6 +124,13 @@ class ClassicGroup:
     def assignment_epoch(self) -> None:
         """None, as `epoch`."""
 
+    def without_members(self) -> "ClassicGroup":
+        """Return what the expiry of offsets depends on: a group of the same state and topics."""
+        copy = ClassicGroup(self.group_id, self.state_timestamp, self.state)
+        copy.generation, copy.protocol_type = self.generation, self.protocol_type
+        copy.subscribed_topics = self.subscribed_topics
+        return copy
+
     def is_subscribed_to(self, topic: str) -> bool:
         """Return whether a member subscribes to a topic; True where a consumer's cannot be read.
 
@@ -443,8 +450,8 @@ class ClassicGroup:
         if self.protocol is None:
             return None
         topics: set[str] = set()
-        for member in self.members.values():
-            found = _topics(member.metadata(self.protocol))
+        for subscription in {each.metadata(self.protocol) for each in self.members.unordered()}:
+            found = _topics(subscription)
             if found is None:
                 return None
             topics |= found

@@ -25,6 +25,7 @@ class JavaHashMap(MutableMapping[str, V]):
 
     The table doubles when it is three quarters full and never shrinks. Buckets of nine or more
     keys, which Java reorders into trees, keep the order of insertion here; ids do not collide so.
+    Hashes are computed when the order is asked for.
     """
 
     def __init__(self) -> None:
@@ -37,22 +38,30 @@ class JavaHashMap(MutableMapping[str, V]):
 
     def __setitem__(self, key: str, value: V) -> None:
         self._values[key] = value
-        if key not in self._hashes:
-            self._hashes[key] = _spread(java_hash(key))
         filled, of = _FILLED_AT
         if len(self._values) * of > self._table * filled:
             self._table *= 2
 
     def __delitem__(self, key: str) -> None:
         del self._values[key]
-        del self._hashes[key]
+        self._hashes.pop(key, None)
 
     def __iter__(self) -> Iterator[str]:
         last = self._table - 1
-        return iter(sorted(self._values, key=lambda key: self._hashes[key] & last))
+        return iter(sorted(self._values, key=lambda key: self._hash(key) & last))
+
+    def _hash(self, key: str) -> int:
+        found = self._hashes.get(key)
+        if found is None:
+            found = self._hashes[key] = _spread(java_hash(key))
+        return found
 
     def __len__(self) -> int:
         return len(self._values)
+
+    def unordered(self) -> Iterable[V]:
+        """Return the values in any order."""
+        return self._values.values()
 
 
 def in_hash_order(
