@@ -4,7 +4,6 @@ import re
 import struct
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
@@ -15,6 +14,7 @@ from kafka.coordinator.assignors.range import RangePartitionAssignor
 
 from tests.coordinator.writing import subscription
 from tests.kafka_broker import Broker, parse_version, run_java
+from tests.waiting import wait_until
 from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
 from workbench.coordinator.groups.classic.config import ClassicGroupConfig
 from workbench.coordinator.groups.classic.group import ClassicGroup
@@ -184,9 +184,7 @@ def test_a_static_member_comes_back_to_its_assignment(house: House) -> None:
         auto_offset_reset="earliest",
     )
     consumer.subscribe(["orders"])
-    deadline = time.monotonic() + 30
-    while not consumer.assignment() and time.monotonic() < deadline:
-        consumer.poll(timeout_ms=200)
+    wait_until(lambda: consumer.poll(timeout_ms=200) or consumer.assignment())
     assigned = consumer.assignment()
     consumer.close(autocommit=False)
     assert {(each.topic, each.partition) for each in assigned} == {("orders", 0)}

@@ -18,12 +18,13 @@ from kafka.errors import KafkaError, OffsetOutOfRangeError
 import workbench as wb
 from tests.kafka_broker import Broker
 from tests.server.consumers import consuming
+from tests.waiting import HANGS_AFTER_S
 from workbench.inspection.segment import Segment
 from workbench.log_directory import LogDirectory
 
 _KEYS: Final = 7
 _START: Final = 12  # of `fates`, by DeleteRecords
-_WAIT_MS: Final = 400  # an answer that does not come in this time does not come
+_WAIT_S: Final = 0.4  # for an answer that must not come
 
 
 def _send(producer: KafkaProducer, topic: str, rounds: int, each: int) -> None:
@@ -150,17 +151,22 @@ class _Asking:
         self._closed.close()
         self._consumer = None
 
-    def ask(self, offset: int) -> tuple[str, int | None]:
-        """Return what a consumer gets that seeks to an offset, and the offset of the record."""
+    def ask(self, offset: int, expected: str) -> tuple[str, int | None]:
+        """Return what a consumer gets that seeks to an offset, and the offset of the record.
+
+        Args:
+            offset: the offset.
+            expected: "waits" if no answer is to come; any other answer has its time.
+        """
         if self._consumer is None:
             consuming_it = consuming(self._bootstrap, **self._options)
             self._consumer = self._closed.enter_context(consuming_it)
             self._consumer.assign([self._where])
         self._consumer.seek(self._where, offset)
-        deadline = time.monotonic() + _WAIT_MS / 1000
+        deadline = time.monotonic() + (_WAIT_S if expected == "waits" else HANGS_AFTER_S)
         try:
             while time.monotonic() < deadline:
-                for records in self._consumer.poll(_WAIT_MS, max_records=1).values():
+                for records in self._consumer.poll(400, max_records=1).values():
                     return "gets", records[0].offset
         except OffsetOutOfRangeError:
             return "out-of-range", None
@@ -185,11 +191,11 @@ def test_a_consumer_that_seeks_to_an_offset_gets_what_is_said(
     wrong = []
     for offset in chosen:
         said = getattr(partition.fate(offset), level)
-        found = asking.ask(offset)
+        found = asking.ask(offset, said.outcome)
         expected = (said.outcome, said.next_offset if said.outcome == "gets" else None)
         if said.outcome == "fails" and found == expected:  # and where it goes on
             expected = ("gets", said.next_offset)
-            found = asking.ask(said.next_offset)
+            found = asking.ask(said.next_offset, "gets")
         if found != expected:
             wrong.append((offset, said, found))
     asking.close()

@@ -27,7 +27,7 @@ LOG, OTHER = TopicPartition("log", 0), TopicPartition("other", 0)
 GROUPS, STATES = TopicPartition("__consumer_offsets", 0), TopicPartition("__transaction_state", 0)
 WHERE = ClientPartition("log", 0)
 FIRST_ID = 900_000  # far from the blocks of the broker
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 
 
 class Shop:

@@ -19,7 +19,7 @@ VERSIONS = ("4.2.0", "2.8.2")
 PARTITIONS = 3
 LOG = TopicPartition("log", 0)
 FIRST_ID = 900_000  # far from the blocks of the broker
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 
 
 class Shared:

@@ -12,6 +12,7 @@ import pytest
 from tests.coordinator.writing import commit as commit_record
 from tests.coordinator.writing import group as group_record
 from tests.coordinator.writing import member, record
+from tests.waiting import HANGS_AFTER_S
 from workbench.coordinator.groups.commit_records import commit_key, commit_value, read_commit
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
@@ -766,16 +767,16 @@ def test_a_shutdown_ends_the_load_of_another_thread(tmp_path: Path) -> None:
         steps.append(step)
         if step.kind == "offset loaded" and not begun.is_set():
             begun.set()
-            assert may_continue.wait(60)
+            assert may_continue.wait(HANGS_AFTER_S)
 
     offsets = OffsetManager(manager, observer=observe)
     before = scheduler.pending
     loader = threading.Thread(target=offsets.startup)
     loader.start()
-    assert begun.wait(60)
+    assert begun.wait(HANGS_AFTER_S)
     offsets.shutdown()
     may_continue.set()
-    loader.join(60)
+    loader.join(HANGS_AFTER_S)
     assert not loader.is_alive()
     assert len(manager.logs[TopicPartition(GROUPS_TOPIC, 0)].segments) == 2  # a chunk each
     assert sum(step.kind == "offset loaded" for step in steps) == 6000  # half

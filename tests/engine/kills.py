@@ -17,7 +17,7 @@ from tests.engine.soundness import assert_epochs_sound, assert_producers_sound, 
 LONGEST_RUN_S = 0.5
 APPENDING = {"append", "end transaction"}
 RAISING = {"delete records", "retain"}  # the steps that let the log start later
-PATIENCE_S = 60.0  # for a process to open a log on a machine with much to do
+PATIENCE_S = 180.0  # for a process to open a log on a machine with much to do
 
 Stored = tuple[int, int, int]  # first offset, last offset, CRC-32 of the batch
 

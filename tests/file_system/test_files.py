@@ -15,6 +15,7 @@ import pytest
 
 import workbench as wb
 from tests.s3_server import s3_server
+from tests.waiting import HANGS_AFTER_S
 from workbench.file_system.mounts import MountedFiles
 from workbench.file_system.source import FileSource
 
@@ -136,7 +137,7 @@ def test_what_a_bucket_has_open_is_freed_with_the_directory() -> None:
         assert [each() for each in kept] == [None, None]
         fetching = [each for each in threading.enumerate() if each.name.startswith("fetch-ahead")]
         for each in fetching:  # they end by themselves
-            each.join(10)
+            each.join(HANGS_AFTER_S)
         assert not any(each.is_alive() for each in fetching)
 
 

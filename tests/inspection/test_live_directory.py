@@ -15,6 +15,7 @@ import pytest
 import workbench
 from tests.golden.cases import Case
 from tests.naive import Record, batch
+from tests.waiting import HANGS_AFTER_S
 from workbench.file_system.local import LOCAL
 from workbench.inspection import second_look
 from workbench.inspection.listing import list_log_directories
@@ -62,7 +63,10 @@ def test_a_reader_of_a_growing_log_never_sees_damage(seed: int, tmp_path: Path) 
     most = unfinished = 0
     try:
         end = time.monotonic() + 3
-        while time.monotonic() < end:
+        last = end + HANGS_AFTER_S
+        while time.monotonic() < end or (
+            not (most > 100 and unfinished) and time.monotonic() < last
+        ):
             with warnings.catch_warnings():
                 warnings.simplefilter("error")  # of damaged places
                 logs = workbench.open_log_directory(tmp_path)
@@ -112,16 +116,16 @@ def test_files_that_vanish_while_they_are_listed_are_no_error(tmp_path: Path) ->
 
 def test_nothing_false_is_said_while_an_engine_rolls_cleans_and_swaps(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    command = [sys.executable, "-m", "tests.inspection.rolling_engine", str(data), "60"]
+    command = [sys.executable, "-m", "tests.inspection.rolling_engine", str(data), "600"]
     engine = subprocess.Popen(
         command, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True
     )
     try:
         assert engine.stdout is not None
         assert engine.stdout.readline() == "ready\n"
-        swapped, rolled = set(), set()
-        end = time.monotonic() + 8
-        while time.monotonic() < end:
+        swapped, rolled = set[str](), set[int]()
+        last = time.monotonic() + HANGS_AFTER_S
+        while not (len(rolled) > 5 and swapped) and time.monotonic() < last:
             logs = workbench.open_log_directory(data)
             assert [str(finding) for finding in logs.verify()] == []
             swapped |= {file.name for file in logs["compacted-0"].leftovers}

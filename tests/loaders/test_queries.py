@@ -170,10 +170,10 @@ def test_a_query_can_be_sent_to_another_process(orders: LogDirectory) -> None:
 
 def test_no_expression_takes_more_than_linear_time() -> None:
     values = pa.array([b"a" * 1_000_000], pa.large_binary())
-    began = time.monotonic()
+    began = time.process_time()
     assert not regular_expression("(a+)+$b").find(values).any()
     assert not regular_expression("(a|a)*b").find(values).any()
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_any_bytes_are_found_as_they_are() -> None:

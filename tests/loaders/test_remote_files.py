@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,6 +17,7 @@ import workbench as wb
 from tests.field.cases import open_field_case
 from tests.golden.cases import open_case
 from tests.s3_server import S3Server, s3_server
+from tests.waiting import wait_until
 from widgets import LogExplorer
 from workbench.cli.main import main
 from workbench.errors import LogDirectoryError
@@ -294,10 +294,7 @@ def test_the_next_8_mib_are_fetched_while_these_are_used(server: S3Server) -> No
     with FileSource(*opened(server.uri("large/ahead"))) as source:
         server.requests.clear()
         source.read(0, 4 << 20)
-        deadline = time.monotonic() + 10
-        while server.reads < 2 and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert server.reads == 2
+        wait_until(lambda: server.reads == 2)
 
 
 @pytest.mark.parametrize(

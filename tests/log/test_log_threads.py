@@ -19,6 +19,7 @@ from tests.log.logs import (
     offsets,
     values,
 )
+from tests.waiting import HANGS_AFTER_S
 from workbench.errors import OffsetOutOfRangeError
 from workbench.files.indexes.time_index import TimestampOffset
 from workbench.log.fetch import LogOffsetMetadata
@@ -179,7 +180,7 @@ class Pause:
 
     def __enter__(self) -> None:
         self._thread.start()
-        assert self._has_come.wait(60)
+        assert self._has_come.wait(HANGS_AFTER_S)
 
     def __exit__(self, *_: object) -> None:
         self._may_go_on.set()
@@ -196,7 +197,7 @@ class Pause:
             self._left -= 1
             if self._left == 0:
                 self._has_come.set()
-                assert self._may_go_on.wait(60)
+                assert self._may_go_on.wait(HANGS_AFTER_S)
         return self._trace
 
 
@@ -230,5 +231,5 @@ def test_the_thread_of_a_log_ends_with_it(tmp_path: Path) -> None:
         log.append([(b"k", b"v")])
         (mine,) = set(threading.enumerate()) - before
         end(log)
-        mine.join(30)
+        mine.join(HANGS_AFTER_S)
         assert not mine.is_alive()

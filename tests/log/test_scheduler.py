@@ -9,7 +9,7 @@ import pytest
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.scheduler import ManualScheduler, Task, ThreadScheduler
 
-SECONDS = 20  # to wait for what takes milliseconds
+SECONDS = 180  # to wait for what takes milliseconds
 
 
 @pytest.fixture

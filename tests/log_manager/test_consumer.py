@@ -8,7 +8,7 @@ from tests import mutations
 from tests.naive import Record, batch
 from workbench.log_directory import open_log_directory
 
-_SECONDS = 20
+_SECONDS = 200
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from typing import Final, Self
 from tests.kafka_broker import CACHE, Artifact, compile_java, java_command, resolve
 
 VERSION: Final = "4.2.0"
-PATIENCE: Final = 90.0
+PATIENCE: Final = 180.0
 _NAMES: Final = ("kafka-streams", "connect-runtime", "connect-file", "connect-mirror")
 
 

@@ -207,7 +207,7 @@ LIBRDKAFKA: Final[dict[str, Callable[[AdminClient], Any]]] = {
     "describe_cluster": lambda admin: admin.describe_cluster(include_authorized_operations=True),
     "describe_configs of the broker": _broker_config,
     "list_topics": lambda admin: {
-        name: len(topic.partitions) for name, topic in admin.list_topics(timeout=30).topics.items()
+        name: len(topic.partitions) for name, topic in admin.list_topics(timeout=180).topics.items()
     },
     "describe_topics": lambda admin: admin.describe_topics(
         TopicCollection(["t", "none"]), include_authorized_operations=True

@@ -21,6 +21,7 @@ from aiokafka.errors import OffsetOutOfRangeError, ProducerFenced
 from aiokafka.structs import OffsetAndMetadata
 
 from tests.peers.served import writable_server
+from tests.waiting import HANGS_AFTER_S
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,7 @@ async def _produce(where: str, topic: str, count: int, **options: Any) -> None:
 
 
 async def _until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while not condition():  # noqa: ASYNC110 - a client has no event for it
             await asyncio.sleep(0.05)
 
@@ -101,7 +102,7 @@ def test_a_pattern_gets_topics_that_are_made_later(where: str) -> None:
         )  # fmt: skip
         consumer.subscribe(pattern="^pattern-[0-9]$")
         async with consumer:
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(HANGS_AFTER_S):
                 assert (await consumer.getone()).topic == "pattern-1"
                 await _produce(where, "pattern-x", 1)
                 await _produce(where, "pattern-2", 1)
@@ -124,7 +125,7 @@ def test_a_second_producer_fences_the_first(where: str) -> None:
             "fenced-topic", bootstrap_servers=where, isolation_level="read_committed",
             auto_offset_reset="earliest",
         )  # fmt: skip
-        async with consumer, asyncio.timeout(30):
+        async with consumer, asyncio.timeout(HANGS_AFTER_S):
             assert (await consumer.getone()).value == b"kept"
             assert await consumer.getmany(timeout_ms=300) == {}
 
@@ -141,7 +142,7 @@ def test_offsets_are_found_by_time_and_reset(where: str) -> None:
             bootstrap_servers=where, group_id="offsets", auto_offset_reset="none"
         )
         consumer.assign([at])
-        async with consumer, asyncio.timeout(30):
+        async with consumer, asyncio.timeout(HANGS_AFTER_S):
             found = await consumer.offsets_for_times({at: 1_004})
             assert (found[at].offset, found[at].timestamp) == (4, 1_004)
             assert await consumer.offsets_for_times({at: 2_000}) == {at: None}

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,6 +14,7 @@ from tests.kafka_broker import run_java
 from tests.peers.java_peers import VERSION
 from tests.server.conftest import SHOP
 from tests.server.tools import Tools
+from tests.waiting import wait_until
 from workbench.server.server import Server
 
 pytestmark = pytest.mark.broker
@@ -66,7 +66,7 @@ def test_what_the_performance_tools_write_and_read_is_there(
     assert count(server, topic) == COUNT
     out = performance(
         tool, "ConsumerPerformance", "--bootstrap-server", bootstrap, "--topic", topic,
-        "--num-records", str(COUNT), "--timeout", "30000",
+        "--num-records", str(COUNT), "--timeout", "180000",
     )  # fmt: skip
     names, numbers = (line.split(", ") for line in out.splitlines()[:2])
     assert int(dict(zip(names, numbers, strict=True))["data.consumed.in.nMsg"]) == COUNT
@@ -82,13 +82,12 @@ def test_many_short_transactions_are_all_committed(server: Server, tool: Tools) 
     )  # fmt: skip
     logs = server.catalog.logs_of(topic)
     assert logs is not None
-    deadline = time.monotonic() + 30
-    while any(log.last_stable_offset < log.high_watermark for log in logs.values()):
-        assert time.monotonic() < deadline, "the last markers are not written"
-        time.sleep(0.05)
+    wait_until(  # the last markers are written
+        lambda: all(log.last_stable_offset == log.high_watermark for log in logs.values())
+    )
     out = performance(
         tool, "ConsumerPerformance", "--bootstrap-server", server.bootstrap_servers,
-        "--topic", topic, "--num-records", str(total), "--timeout", "30000",
+        "--topic", topic, "--num-records", str(total), "--timeout", "180000",
         "--command-property", "isolation.level=read_committed",
     )  # fmt: skip
     assert out.splitlines()[1].split(", ")[4] == str(total)

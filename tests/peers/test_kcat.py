@@ -11,7 +11,7 @@ import workbench
 from tests.server.conftest import SHOP
 from workbench.server.server import Server
 
-PATIENCE = 60
+PATIENCE = 180
 KCAT = shutil.which("kcat") or "kcat"
 
 

@@ -63,7 +63,7 @@ def test_every_committed_record_is_in_the_cluster_once_also_after_a_kill(broker:
     told = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "written to" in told.stderr
     with Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "unused"}) as consumer:
-        assert consumer.list_topics("orders", timeout=30).topics["orders"].partitions.keys() == {
+        assert consumer.list_topics("orders", timeout=180).topics["orders"].partitions.keys() == {
             0,
             1,
             2,
@@ -89,7 +89,7 @@ def test_masks_hold_in_the_cluster(broker: Broker) -> None:
     (count,) = {sum(table["records"].to_pylist()), logs.scan("customers").count()}
     with Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "unused"}) as consumer:
         consumer.assign([TopicPartition("customers", number, 0) for number in (0, 1)])
-        values = [message.value() for message in consumer.consume(count, timeout=60)]
+        values = [message.value() for message in consumer.consume(count, timeout=180)]
     shown = [json.loads(value) for value in values if value is not None]
     assert len(values) == count
     assert all("@" not in each["email"] and each["city"] for each in shown if each["email"])

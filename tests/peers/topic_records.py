@@ -57,9 +57,9 @@ def consumer_of(where: str) -> Consumer:
 
 def count_records(where: str) -> int:
     consumer = consumer_of(where)
-    known = consumer.list_topics(timeout=30).topics
+    known = consumer.list_topics(timeout=180).topics
     found = sum(
-        consumer.get_watermark_offsets(each, timeout=30)[1]
+        consumer.get_watermark_offsets(each, timeout=180)[1]
         for each in partitions()
         if each.topic in known and each.partition in known[each.topic].partitions
     )
@@ -70,7 +70,7 @@ def count_records(where: str) -> int:
 def consumed(where: str, count: int) -> Iterator[Record]:
     consumer = consumer_of(where)
     consumer.assign(partitions())
-    for message in consumer.consume(count, timeout=60):
+    for message in consumer.consume(count, timeout=180):
         assert message.error() is None
         headers: Any = message.headers() or []
         yield Record(

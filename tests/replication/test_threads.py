@@ -12,7 +12,7 @@ from workbench.files.names import TopicPartition
 from workbench.replication.messages import FetchParams, FetchPartition
 from workbench.runtime.error_codes import ErrorCode
 
-RECORDS, PRODUCERS, PATIENCE_S = 150, 2, 60
+RECORDS, PRODUCERS, PATIENCE_S = 150, 2, 180
 TOTAL = RECORDS * PRODUCERS
 NAMES = (ORDERS, PAYMENTS)
 

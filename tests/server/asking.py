@@ -4,6 +4,7 @@ import socket
 import time
 from typing import Any, Self
 
+from tests.waiting import HANGS_AFTER_S
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.protocol.api import Api
 from workbench.server.protocol.api_keys import API_VERSIONS, FIND_COORDINATOR
@@ -65,7 +66,7 @@ def find_coordinator(asker: Asker, kind: int, key: str) -> None:
         kind: 0: of groups; 1: of transactions.
         key: the group or transactional id.
     """
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + HANGS_AFTER_S
     asked = {"keyType": kind, "coordinatorKeys": [key]}
     while True:
         (found,) = asker.ask(FIND_COORDINATOR, 4, asked)["coordinators"]

@@ -10,7 +10,7 @@ from workbench.server.protocol.api import Api
 
 GROUP: Final = "g"
 TOPICS: Final = {"t": 5, "u": 3, "v": 7}
-JOIN: Final = {"memberEpoch": 0, "rebalanceTimeoutMs": 60_000, "topicPartitions": []}
+JOIN: Final = {"memberEpoch": 0, "rebalanceTimeoutMs": 1_800_000, "topicPartitions": []}
 OWN: Final = "own"  # the partitions that the member was given last
 
 Step = tuple[str, Values]

@@ -27,7 +27,8 @@ FEW: Final = {
 }
 PATIENT: Final = """\
 retries=2147483647
-delivery.timeout.ms=120000
+delivery.timeout.ms=600000
+transaction.timeout.ms=600000
 request.timeout.ms=5000
 enable.idempotence=true
 reconnect.backoff.ms=20
@@ -35,7 +36,7 @@ reconnect.backoff.max.ms=100
 retry.backoff.ms=20
 retry.backoff.max.ms=100
 """
-PATIENCE: Final = 60.0  # seconds for some more records and transactions
+PATIENCE: Final = 180.0  # seconds for some more records and transactions
 LATEST_KILL: Final = 0.3  # seconds after those
 
 

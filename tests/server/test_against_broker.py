@@ -7,8 +7,8 @@ in the environment choose others, and more.
 import copy
 import os
 import random
-import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,14 +28,18 @@ from tests.server.random_requests import (
     groups,
     list_groups,
 )
+from tests.waiting import wait_until
+from workbench.config.internal_topics import METADATA_TOPIC
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.protocol import api_keys as apis
 from workbench.server.protocol.api import Api
 from workbench.server.protocol.api_keys import (
     API_KEYS,
+    API_VERSIONS,
     CREATE_TOPICS,
     DELETE_TOPICS,
     DESCRIBE_CONFIGS,
+    DESCRIBE_QUORUM,
     FETCH,
     INCREMENTAL_ALTER_CONFIGS,
     LIST_OFFSETS,
@@ -263,6 +267,27 @@ def test_lists_are_altered_as_by_a_broker(sides: Sides, writable: Asker) -> None
     assert list(differences(found[0], found[1])) == []
 
 
+def wait_for_metadata(asker: Asker) -> None:
+    """Wait until a broker has read what its controller has written."""
+    asked = {"topics": [{"topicName": METADATA_TOPIC, "partitions": [{"partitionIndex": 0}]}]}
+    (topic,) = asker.ask(DESCRIBE_QUORUM, 2, asked)["topics"]
+    (partition,) = topic["partitions"]
+    software = {"clientSoftwareName": "test", "clientSoftwareVersion": "1"}
+
+    def is_read() -> bool:
+        found = asker.ask(API_VERSIONS, 4, software)
+        return int(found["finalizedFeaturesEpoch"]) >= int(partition["highWatermark"]) - 1
+
+    wait_until(is_read)
+
+
+def is_led(asker: Asker, topic: str) -> bool:
+    """Return whether the first partition of a topic can be asked for offsets."""
+    topics = [{"name": topic, "partitions": [{"partitionIndex": 0, "timestamp": -1}]}]
+    (found,) = asker.ask(LIST_OFFSETS, 10, {"topics": topics})["topics"]
+    return not int(found["partitions"][0]["errorCode"])
+
+
 def altered(asker: Asker, key: str, operation: int, value: str | None) -> dict[str, Any]:
     """Alter a configuration; return the answer, and the lists as they are then."""
     configs = [{"name": key, "configOperation": operation, "value": value}]
@@ -272,7 +297,7 @@ def altered(asker: Asker, key: str, operation: int, value: str | None) -> dict[s
     )["responses"]
     if value == "5" and operation == SET:
         answer["errorMessage"] = None  # in Kafka's words, and in ours
-    time.sleep(0.3)  # until the broker has read what its controller wrote
+    wait_for_metadata(asker)
     asked = {"resources": [{**resource, "configurationKeys": [POLICY, REPLICAS]}]}
     (result,) = asker.ask(DESCRIBE_CONFIGS, 4, asked)["results"]
     return {**answer, **{each["name"]: each["value"] for each in result["configs"]}}
@@ -299,7 +324,8 @@ def test_the_beginning_of_an_empty_partition_has_the_leader_epoch_of_a_broker(
     found = []
     for asker in (writable, sides.broker):
         asker.ask(CREATE_TOPICS, 7, {"topics": [made], "timeoutMs": 10_000})
-        time.sleep(1)
+        wait_for_metadata(asker)
+        wait_until(partial(is_led, asker, "made"))
         for timestamp in (-1, -2, -3, -4, -5, 0):
             partition = {"partitionIndex": 0, "timestamp": timestamp}
             topics = [{"name": "made", "partitions": [partition]}]

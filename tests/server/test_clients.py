@@ -14,6 +14,7 @@ import workbench
 from tests.server.conftest import SHOP
 from tests.server.consumers import consuming, poll_until
 from tests.trees import snapshot
+from tests.waiting import HANGS_AFTER_S
 from workbench.errors import LogDirectoryError, ServerError
 from workbench.server.server import Server
 
@@ -133,11 +134,11 @@ def test_an_admin_client_sees_the_cluster(shop: Server) -> None:
 def test_writes_are_refused_as_without_permission(shop: Server) -> None:
     producer = KafkaProducer(bootstrap_servers=shop.bootstrap_servers, enable_idempotence=False)
     with pytest.raises(TopicAuthorizationFailedError):
-        producer.send("orders", b"value").get(timeout=20)
+        producer.send("orders", b"value").get(timeout=HANGS_AFTER_S)
     producer.close()
     idempotent = KafkaProducer(bootstrap_servers=shop.bootstrap_servers)
     with pytest.raises(KafkaError, match="ClusterAuthorizationFailed"):
-        idempotent.send("orders", b"value").get(timeout=20)
+        idempotent.send("orders", b"value").get(timeout=HANGS_AFTER_S)
     idempotent.close()
 
 

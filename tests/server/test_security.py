@@ -23,6 +23,7 @@ from tests.server.asking import Asker
 from tests.server.conftest import SHOP
 from tests.server.hostile import frame
 from tests.server.test_hostile_clients import connect, receive
+from tests.waiting import HANGS_AFTER_S
 from workbench.errors import ServerError
 from workbench.server.events import Event, RequestDone
 from workbench.server.protocol.api_keys import METADATA
@@ -122,7 +123,7 @@ def confluent(server: Server, pem: Path, password: str) -> dict[str, Any]:
 
 def test_librdkafka_reads_with_the_password_alone(safe: Server, pem: Path) -> None:
     consumer = Consumer(confluent(safe, pem, PASSWORD))
-    assert "orders" in consumer.list_topics(timeout=20).topics
+    assert "orders" in consumer.list_topics(timeout=HANGS_AFTER_S).topics
     consumer.close()
     consumer = Consumer({**confluent(safe, pem, "wrong"), "log_level": 0})
     with pytest.raises(KafkaException):

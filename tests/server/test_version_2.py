@@ -17,7 +17,8 @@ import pytest
 
 import workbench
 from tests.kafka_broker import Broker, compile_java, dump_log_segments, run_java
-from tests.server.asking import Asker, Values
+from tests.server.asking import Asker, Values, find_coordinator
+from tests.waiting import HANGS_AFTER_S, wait_until
 from workbench.record.memory_records import MemoryRecords
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.protocol.api_keys import (
@@ -25,7 +26,6 @@ from workbench.server.protocol.api_keys import (
     CREATE_TOPICS,
     DESCRIBE_TRANSACTIONS,
     END_TXN,
-    FIND_COORDINATOR,
     INIT_PRODUCER_ID,
     OFFSET_FETCH,
     PRODUCE,
@@ -89,8 +89,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
         ]
         asker.ask(CREATE_TOPICS, 7, {"topics": topics, "timeoutMs": 10_000})
         for kind in (0, 1):
-            asker.ask(FIND_COORDINATOR, 4, {"keyType": kind, "coordinatorKeys": ["two"]})
-        time.sleep(2)  # until both topics of the coordinators are there
+            find_coordinator(asker, kind, "two")
     copied = folder / "copy"
     shutil.copytree(broker.data, copied)
     with ExitStack() as stack:
@@ -111,8 +110,8 @@ class Transaction:
 
     def init(self) -> None:
         """Get an id and an epoch; a coordinator that still loads is asked again."""
-        asked = {"transactionalId": "two", "transactionTimeoutMs": 60_000}
-        deadline = time.monotonic() + 30
+        asked = {"transactionalId": "two", "transactionTimeoutMs": 800_000}
+        deadline = time.monotonic() + HANGS_AFTER_S
         while True:
             found = self._asker.ask(INIT_PRODUCER_ID, 5, asked)
             if not found["errorCode"] or time.monotonic() > deadline:
@@ -163,7 +162,7 @@ class Transaction:
 
     def describe(self) -> None:
         """Ask for the state, once the markers are written."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + HANGS_AFTER_S
         while True:
             (found,) = self._asker.ask(DESCRIBE_TRANSACTIONS, 0, {"transactionalIds": ["two"]})[
                 "transactionStates"
@@ -178,7 +177,7 @@ class Transaction:
 
     def _until_ended(self, api: Any, version: int, asked: Values) -> Values:
         """Ask again while the transaction before is being ended."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + HANGS_AFTER_S
         while True:
             found = self._asker.ask(api, version, asked)
             is_waiting = repr(int(ErrorCode.CONCURRENT_TRANSACTIONS)) in repr(found)
@@ -248,6 +247,12 @@ def dumped(directory: Path, folder: Path) -> dict[str, list[str]]:
     return found
 
 
+def ends(directory: Path) -> list[int]:
+    """Return where the logs end."""
+    logs = workbench.open_log_directory(directory)
+    return [logs[name].log_end_offset for name in DUMPED]
+
+
 def test_the_same_requests_get_the_same_answers_and_leave_the_same_records(
     both: Both, tmp_path: Path
 ) -> None:
@@ -259,7 +264,7 @@ def test_the_same_requests_get_the_same_answers_and_leave_the_same_records(
         ErrorCode.INVALID_PRODUCER_EPOCH,
         ErrorCode.INVALID_TXN_STATE,
     }
-    time.sleep(1)  # until the broker has written the last markers
+    wait_until(lambda: ends(both.directories[0]) == ends(both.directories[1]))  # the last markers
     logs = []
     for side, directory in enumerate(both.directories):
         logs.append(dumped(directory, tmp_path / str(side)))

@@ -1,6 +1,5 @@
 """What the newest versions of requests have: topic ids, and transactions of version 2."""
 
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -8,6 +7,7 @@ import pytest
 import workbench
 from tests.server.asking import Asker, find_coordinator
 from tests.server.test_writable import FEW
+from tests.waiting import wait_until
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.message_schema import NULL_UUID
 from workbench.runtime.error_codes import ErrorCode
@@ -98,12 +98,8 @@ def test_a_transaction_of_version_2_adds_its_partitions_itself(asker: Asker, top
     assert ended["errorCode"] == ErrorCode.NONE
     assert (ended["producerId"], ended["producerEpoch"]) == (producer[0], producer[1] + 1)
     asked = {"groups": [{"groupId": "g"}], "requireStable": True}
-    deadline = time.monotonic() + 30
-    while True:  # the markers are written after the answer
-        topics = asker.ask(OFFSET_FETCH, 10, asked)["groups"][0]["topics"]
-        if topics or time.monotonic() > deadline:
-            break
-    (topic,) = topics
+    wait_until(lambda: asker.ask(OFFSET_FETCH, 10, asked)["groups"][0]["topics"])  # of the markers
+    (topic,) = asker.ask(OFFSET_FETCH, 10, asked)["groups"][0]["topics"]
     (partition,) = topic["partitions"]
     assert partition["errorCode"] == ErrorCode.NONE
     assert (topic["topicId"], partition["committedOffset"]) == (topic_id, 1)

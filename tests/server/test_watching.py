@@ -11,7 +11,8 @@ import pytest
 
 import workbench as wb
 from tests.server.conftest import SHOP
-from tests.widgets.requested import MIB, Client, fetch, list_offsets, wait, watched
+from tests.waiting import wait_until
+from tests.widgets.requested import MIB, Client, fetch, list_offsets, watched
 from workbench.server.events import MOST_FRAME_BYTES, Event, RequestDone
 from workbench.server.protocol.api_keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from workbench.server.protocol.frames import SIZE
@@ -227,7 +228,7 @@ def test_a_frame_that_is_too_large_is_told_without_bytes(server: Server) -> None
     with socket.create_connection(("127.0.0.1", server.port)) as raw:
         raw.sendall(SIZE.pack(1 << 30))
         assert raw.recv(1) == b""
-    wait(lambda: watch.total > before)
+    wait_until(lambda: watch.total > before)
     request = watch[-1]
     assert (request.frame, request.response) == (b"", b"")
     assert kinds(tell_request(request)) == ["request received", "request refused"]
@@ -274,7 +275,7 @@ def test_nothing_is_kept_unless_asked_for() -> None:
     ):
         raw.sendall(SIZE.pack(10) + struct.pack(">hhih", API_VERSIONS.key, 0, 1, -1))
         assert raw.recv(4)
-        wait(lambda: any(isinstance(each, RequestDone) for each in heard))
+        wait_until(lambda: any(isinstance(each, RequestDone) for each in heard))
         assert len(server.watch()) == 0
 
 

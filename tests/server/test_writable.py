@@ -18,6 +18,7 @@ from tests.kafka_broker import Broker
 from tests.server.asking import Asker
 from tests.server.conftest import SHOP
 from tests.server.consumers import consuming, poll_until, producing
+from tests.waiting import HANGS_AFTER_S
 from workbench.errors import ServerError
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.protocol.api_keys import WRITE_TXN_MARKERS
@@ -43,7 +44,7 @@ def test_what_a_producer_sends_a_consumer_gets(shop_copy: Server, codec: str | N
         sent = [(b"key %d" % number, b"value %d" % number) for number in range(50)]
         futures = [producer.send(topic, value, key) for key, value in sent]
         producer.flush()
-        assert [future.get(10).offset for future in futures] == list(range(50))
+        assert [future.get(HANGS_AFTER_S).offset for future in futures] == list(range(50))
     with consuming(shop_copy, topic) as consumer:
         assert [(each.key, each.value) for each in poll_until(consumer, 50)] == sent
 
@@ -52,7 +53,7 @@ def test_what_is_sent_follows_what_is_on_the_disk(shop_copy: Server) -> None:
     where = TopicPartition("orders", 1)
     end = workbench.open_log_directory(SHOP)["orders-1"].log_end_offset
     with producing(shop_copy) as producer:
-        assert producer.send("orders", b"next", partition=1).get(10).offset == end
+        assert producer.send("orders", b"next", partition=1).get(HANGS_AFTER_S).offset == end
     with consuming(shop_copy) as consumer:
         consumer.assign([where])
         consumer.seek(where, end - 1)
@@ -112,7 +113,8 @@ def test_a_consumer_waits_for_what_comes(shop_copy: Server) -> None:
             "waited-for",
             bootstrap_servers=shop_copy.bootstrap_servers,
             auto_offset_reset="earliest",
-            fetch_max_wait_ms=20_000,
+            fetch_max_wait_ms=60_000,
+            request_timeout_ms=180_000,
         )
         producer = AIOKafkaProducer(bootstrap_servers=shop_copy.bootstrap_servers)
         await producer.start()
@@ -128,7 +130,7 @@ def test_a_consumer_waits_for_what_comes(shop_copy: Server) -> None:
             await consumer.stop()
             await producer.stop()
 
-    assert asyncio.run(wait()) < 10
+    assert asyncio.run(wait()) < 45
 
 
 def test_a_directory_that_was_not_stopped_cleanly_is_refused(tmp_path: Path) -> None:
@@ -147,7 +149,7 @@ def test_a_directory_that_was_not_stopped_cleanly_is_refused(tmp_path: Path) -> 
 def test_an_empty_directory_becomes_a_broker(tmp_path: Path) -> None:
     with workbench.serve(tmp_path, writable=True, config=FEW) as server:
         with producing(server) as producer:
-            assert producer.send("first", b"record").get(10).offset == 0
+            assert producer.send("first", b"record").get(HANGS_AFTER_S).offset == 0
         with consuming(server, "first", group_id="readers") as consumer:
             assert poll_until(consumer, 1)[0].value == b"record"
             consumer.commit()

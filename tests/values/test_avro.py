@@ -189,10 +189,10 @@ def test_a_type_in_itself_is_text_with_its_json() -> None:
         {"size": 3, "parts": ['{"size": 1, "parts": [{"size": 0, "parts": []}]}']}
     ]
     deep = b"\x02\x02" * 100_000
-    started = time.monotonic()
+    started = time.process_time()
     found = decode(tree, [deep, written(tree, value)])
     assert found.problems[0].count == 1
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_damaged_values_are_null_and_take_nothing_from_the_others() -> None:
@@ -245,10 +245,10 @@ HUGE = b"\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01"  # 2**63 - 1
     ],
 )  # fmt: skip
 def test_huge_lengths_end_at_once(schema: Any, value: bytes) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     found = decode(schema, [value] * 3)
     assert (found.values.null_count, found.problems[0].count) == (3, 3)
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_items_without_bytes_are_read_within_a_bound() -> None:

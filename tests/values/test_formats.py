@@ -209,11 +209,11 @@ def test_any_bytes_are_read_or_a_problem(values: list[bytes]) -> None:
 
 
 def test_headers_that_announce_more_than_there_is_end_at_once() -> None:
-    started = time.monotonic()
+    started = time.process_time()
     nested = b"\xdd\x7f\xff\xff\xff" * 1000
     for value in (b"\xdd\xff\xff\xff\xff", b"\xdf\xff\xff\xff\xff", nested, b"\x91" * 100_000):
         assert decode(Decoding("msgpack", pa.list_(pa.int64())), [value]).values.null_count == 1
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_a_package_adds_a_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

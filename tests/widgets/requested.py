@@ -2,11 +2,10 @@
 
 import socket
 import struct
-import time
-from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
+from tests.waiting import wait_until
 from workbench.server.protocol.api import Api
 from workbench.server.protocol.api_keys import API_VERSIONS, FETCH, LIST_OFFSETS, METADATA
 from workbench.server.protocol.frames import SIZE
@@ -47,7 +46,7 @@ class Client:
         self._socket.sendall(SIZE.pack(len(frame)) + frame)
         size = SIZE.unpack(self._take(SIZE.size) or SIZE.pack(0))[0]
         self._take(size)
-        wait(lambda: self._watch.total > before)
+        wait_until(lambda: self._watch.total > before)
         return self._watch[-1]
 
     def _take(self, size: int) -> bytes:
@@ -55,14 +54,6 @@ class Client:
         while len(data) < size and (more := self._socket.recv(size - len(data))):
             data += more
         return data
-
-
-def wait(condition: Callable[[], bool]) -> None:
-    """Return when the server's thread has done something."""
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline, "the server did not do it"
-        time.sleep(0.005)
 
 
 def fetch(

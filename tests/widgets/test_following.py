@@ -1,7 +1,6 @@
 """A live directory is followed: what our engine writes appears, and the selection stays."""
 
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import pytest
 
 from tests.log_manager.cleaning import COMPACT
 from tests.log_manager.managers import Managed
+from tests.waiting import wait_until
 from widgets import LogExplorer
 from widgets.explorer import following
 from widgets.explorer.segment_view import SegmentView
@@ -173,14 +173,9 @@ def test_the_timer_follows_and_ends(managed: Managed, monkeypatch: pytest.Monkey
     others = followers()
     explorer.follow = True
     append(log)
-    end = time.monotonic() + 20
-    while len(positions(explorer)) < 2:
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    wait_until(lambda: len(positions(explorer)) == 2)
     explorer.follow = False
-    while followers() - others:
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    wait_until(lambda: not followers() - others)
     with pytest.raises(ValueError, match="set follow first"):
         explorer.look()
 

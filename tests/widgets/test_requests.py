@@ -9,7 +9,8 @@ import pytest
 import traitlets
 
 import workbench as wb
-from tests.widgets.requested import Client, fetch, wait, watched
+from tests.waiting import wait_until
+from tests.widgets.requested import Client, fetch, watched
 from widgets import RequestPlayer, RequestView
 from widgets.requests.story_rows import PRIVATE
 from workbench.runtime.steps import KINDS
@@ -62,8 +63,8 @@ def test_the_table_grows_while_clients_work() -> None:
         with Client(server) as client:
             for _ in range(20):
                 client.ask(API_VERSIONS, 0, {})
-        wait(lambda: len(view.requests) == 20)
-        wait(lambda: len(state(view, "_rows")) == 20)
+        wait_until(lambda: len(view.requests) == 20)
+        wait_until(lambda: len(state(view, "_rows")) == 20)
         view.close()
         with Client(server) as client:
             client.ask(API_VERSIONS, 0, {})
@@ -80,7 +81,7 @@ def test_many_requests_make_few_pictures() -> None:
         with Client(server) as client:
             for _ in range(60):
                 client.ask(API_VERSIONS, 0, {})
-        wait(lambda: bool(changes) and changes[-1] == 60)
+        wait_until(lambda: bool(changes) and changes[-1] == 60)
         assert len(changes) <= 2 + (time.monotonic() - start) / 0.4
         view.close()
 

@@ -37,9 +37,9 @@ def test_what_is_no_expression_is_refused(pattern: str) -> None:
 
 
 def test_no_expression_takes_long() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert not IdPattern("(a+)+b").matches("a" * 2000)
     assert IdPattern("(a|aa)*").matches("a" * 2000)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
     with pytest.raises(ValueError, match="too large"):
         IdPattern("((a{100}){100}){100}")
