@@ -14,7 +14,7 @@ from kafka.coordinator.assignors.range import RangePartitionAssignor
 
 from tests.coordinator.writing import subscription
 from tests.kafka_broker import Broker, parse_version, run_java
-from tests.waiting import wait_until
+from tests.waiting import HANGS_AFTER_S, wait_until
 from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
 from workbench.coordinator.groups.classic.config import ClassicGroupConfig
 from workbench.coordinator.groups.classic.group import ClassicGroup
@@ -51,7 +51,7 @@ class House:
     def make_group(self) -> None:
         """Let a consumer join, which makes `__consumer_offsets`; it dies without leaving."""
         producer = KafkaProducer(bootstrap_servers=self.broker.bootstrap)
-        producer.send("orders", value=b"1", partition=0).get(30)
+        producer.send("orders", value=b"1", partition=0).get(HANGS_AFTER_S)
         producer.close()
         command = [sys.executable, "-m", "tests.brokers.join_group", self.broker.bootstrap]
         with subprocess.Popen([*command, "orders", "theirs"], stdout=subprocess.PIPE) as member:

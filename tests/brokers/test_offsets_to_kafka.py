@@ -62,7 +62,7 @@ class House:
         """Return the offset of the first record that a consumer of a group reads."""
         consumer = self.consumer(group)
         consumer.assign([PARTITIONS[number]])
-        [records] = consumer.poll(timeout_ms=20_000, max_records=1).values()
+        [records] = consumer.poll(timeout_ms=180_000, max_records=1).values()
         consumer.close()
         offset: int = records[0].offset
         return offset

@@ -10,6 +10,7 @@ from confluent_kafka.cimpl import NewTopic
 
 import workbench as wb
 from tests.kafka_broker import Broker
+from tests.waiting import HANGS_AFTER_S
 
 
 @pytest.mark.broker
@@ -35,7 +36,7 @@ def test_a_killed_broker_recovers_the_bytes_that_are_foretold(tmp_path: Path) ->
     seen = broker.log.stat().st_size
     with broker:
         admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-        served = set(admin.list_topics(timeout=30).topics)
+        served = set(admin.list_topics(timeout=HANGS_AFTER_S).topics)
         stray_folders = list(broker.data.glob("stock-0.*-stray"))
     log = broker.log.read_bytes()[seen:].decode()
     recovered = re.findall(r"partition=([\w-]+), .*Recovering unflushed segment (\d+)", log)

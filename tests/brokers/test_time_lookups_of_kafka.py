@@ -11,6 +11,7 @@ from kafka.admin import NewTopic
 import workbench as wb
 from tests.kafka_broker import Broker
 from tests.server.consumers import consuming
+from tests.waiting import HANGS_AFTER_S
 from workbench.inspection.findings import Finding
 from workbench.runtime.times import milliseconds
 
@@ -33,7 +34,7 @@ def _fill(broker: Broker) -> None:
     for hour in range(7):
         for minutes in (30, 10):
             stamp = _FIRST + hour * _HOUR + minutes * 60_000
-            producer.send("times", b"v", timestamp_ms=stamp, partition=0).get(30)
+            producer.send("times", b"v", timestamp_ms=stamp, partition=0).get(HANGS_AFTER_S)
     producer.close()
     admin.delete_records({_WHERE: 1})
     admin.close()

@@ -12,6 +12,7 @@ from tests.cli.program import run
 from tests.field.cases import open_field_case
 from tests.kafka_broker import Broker
 from tests.trees import snapshot
+from tests.waiting import HANGS_AFTER_S
 
 OTHER_ID = "AAAAAAAAAAAAAAAAAAAHkQ"
 
@@ -27,7 +28,7 @@ def consumed(servers: str, topic: str, count: int) -> list[bytes]:
     consumer.assign([TopicPartition(topic, 0, 0)])
     found: list[bytes] = []
     while len(found) < count:
-        message = consumer.poll(30)
+        message = consumer.poll(HANGS_AFTER_S)
         assert message is not None
         assert message.error() is None
         found.append(message.value() or b"")

@@ -15,6 +15,7 @@ import workbench
 from tests.peers.java_peers import JavaProcess, compiled
 from tests.server.conftest import SHOP
 from tests.server.served_process import ServedProcess
+from tests.waiting import HANGS_AFTER_S
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 
@@ -78,7 +79,7 @@ def count_committed(where: str) -> int:
     consumer.assign([TopicPartition("counts", number, 0) for number in range(2)])
     found = ends = 0
     while ends < 2:
-        message = consumer.poll(30)
+        message = consumer.poll(HANGS_AFTER_S)
         assert message is not None
         if message.error() is None:
             found += 1

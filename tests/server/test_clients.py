@@ -93,18 +93,16 @@ def test_two_members_share_the_partitions(shop: Server) -> None:
         await first.start()
         await second.start()
         try:
-            for _ in range(100):
-                await asyncio.gather(*(c.getmany(timeout_ms=50) for c in (first, second)))
-                if first.assignment() and second.assignment():
-                    break
+            async with asyncio.timeout(HANGS_AFTER_S):
+                while sorted(len(each.assignment()) for each in (first, second)) != [1, 2]:
+                    await asyncio.gather(*(c.getmany(timeout_ms=50) for c in (first, second)))
             both = set(first.assignment()), set(second.assignment())
         finally:
             await second.stop()
         try:
-            for _ in range(100):
-                await first.getmany(timeout_ms=50)
-                if len(first.assignment()) == 3:
-                    break
+            async with asyncio.timeout(HANGS_AFTER_S):
+                while len(first.assignment()) < 3:
+                    await first.getmany(timeout_ms=50)
             return *both, set(first.assignment())
         finally:
             await first.stop()

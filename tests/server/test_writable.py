@@ -165,7 +165,7 @@ def test_an_empty_directory_becomes_a_broker(tmp_path: Path) -> None:
 def test_a_broker_serves_on_what_was_written(tmp_path: Path) -> None:
     broker = Broker("4.2.0", tmp_path, {name: str(value) for name, value in FEW.items()})
     with broker, producing(broker.bootstrap) as producer:
-        producer.send("old", b"by the broker").get(30)
+        producer.send("old", b"by the broker").get(HANGS_AFTER_S)
     with workbench.serve(broker.data, writable=True, config=FEW) as server:
         admin = KafkaAdminClient(bootstrap_servers=server.bootstrap_servers)
         admin.create_topics([NewTopic("new", 2, 1, topic_configs={"retention.ms": "-1"})])
@@ -199,7 +199,7 @@ def test_a_broker_serves_on_what_was_written(tmp_path: Path) -> None:
         admin.close()
         assert "DYNAMIC_TOPIC_CONFIG" in described
         with producing(broker.bootstrap) as producer:
-            assert producer.send("new", b"next", partition=1).get(30).offset == 1
+            assert producer.send("new", b"next", partition=1).get(HANGS_AFTER_S).offset == 1
     assert "stray" not in "".join(path.name for path in broker.data.iterdir())
 
 
