@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,10 +19,10 @@ from tests.kafka_broker import Broker
 from tests.server.asking import Asker
 from tests.server.conftest import SHOP
 from tests.server.consumers import consuming, poll_until, producing
-from tests.waiting import HANGS_AFTER_S
+from tests.waiting import HANGS_AFTER_S, wait_until
 from workbench.errors import ServerError
 from workbench.runtime.error_codes import ErrorCode
-from workbench.server.protocol.api_keys import WRITE_TXN_MARKERS
+from workbench.server.protocol.api_keys import METADATA, WRITE_TXN_MARKERS
 from workbench.server.server import Server
 
 CODECS = (None, "gzip", "lz4", "zstd")
@@ -131,6 +132,31 @@ def test_a_consumer_waits_for_what_comes(shop_copy: Server) -> None:
             await producer.stop()
 
     assert asyncio.run(wait()) < 45
+
+
+def test_topics_that_clients_ask_for_are_made_while_others_are_answered(tmp_path: Path) -> None:
+    """The controller's thread makes them, some at a time; as with a broker, clients ask again."""
+    names = [f"asked-{number}" for number in range(120)]
+    asked = {"topics": [{"name": name} for name in [*names, "a b"]]}
+    is_over = threading.Event()
+    with (
+        workbench.serve(tmp_path, writable=True, config=FEW) as server,
+        Asker(server.bootstrap_servers) as asker,
+    ):
+
+        def answered() -> dict[str, int]:
+            topics = asker.ask(METADATA, 9, asked)["topics"]
+            return {each["name"]: each["errorCode"] for each in topics}
+
+        server._controller.submit(is_over.wait)  # noqa: SLF001 - as when it makes many logs
+        unknown = dict.fromkeys(names, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        assert answered() == {**unknown, "a b": ErrorCode.INVALID_TOPIC_EXCEPTION}
+        is_over.set()
+        server._controller.submit(int).result()  # noqa: SLF001 - it comes after what was asked for
+        assert len(server.catalog.topics) == 100
+        answered()
+        wait_until(lambda: set(names) <= set(server.catalog.topics))
+        assert set(answered().values()) == {ErrorCode.NONE, ErrorCode.INVALID_TOPIC_EXCEPTION}
 
 
 def test_a_directory_that_was_not_stopped_cleanly_is_refused(tmp_path: Path) -> None:
