@@ -19,7 +19,7 @@ from widgets.records.record_code import record_code
 from widgets.records.shown_search import PATIENCE, ShownSearch, read_record
 from widgets.selection import NOTHING, from_front, to_front
 from widgets.view.meanings import Meanings
-from widgets.view.record_cells import MOST_IN_CELL, pane_bytes, record_in_full
+from widgets.view.record_cells import MOST_IN_CELL, MOST_IN_PANE, pane_bytes, record_in_full
 from widgets.view.records import Lens, Mask
 from workbench.errors import QueryError
 from workbench.loaders.exports.export import Export, Format
@@ -386,11 +386,13 @@ class RecordBrowser(KafkaWidget):
             self.cancel()
         return {}, []
 
-    def answer_rows(self, run: int, start: int, stop: int) -> Answer:
-        """Return rows [start, stop) of the list, at most 1000."""
+    def answer_rows(self, run: int, start: int, stop: int, *, whole: bool = False) -> Answer:
+        """Return rows [start, stop) of the list, at most 1000; ``whole``: with all of each text."""
         if run != self._run or self.shown is None or not 0 <= start < stop <= start + MOST_ROWS:
             return {"rows": []}, []
-        return {"rows": self.shown.rows(self.shown.listed()[start:stop], self.lens)}, []
+        lens = self.lens
+        lens.most = MOST_IN_PANE if whole else lens.most
+        return {"rows": self.shown.rows(self.shown.listed()[start:stop], lens)}, []
 
     def answer_place(self, partition: str, offset: str) -> Answer:
         """Return the row of a record in the list; -1 if it is not listed."""

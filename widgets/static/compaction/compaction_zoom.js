@@ -19,6 +19,7 @@ export function recordZoom({ signal, ask, data }) {
   });
   const grid = dataGrid({
     label: "Records of the batch",
+    load: (start, stop) => store.load(start, stop).then((rows) => rows.map(decisionCells)),
     signal,
     emptyText: "Reading…",
     columns: [{ name: "Offset", width: "72px", number: true }, { name: "Key", width: "minmax(50px,.5fr)" }, {
@@ -28,11 +29,7 @@ export function recordZoom({ signal, ask, data }) {
     cellsOf(i) {
       const row = store.row(i);
       if (!row) return null;
-      const [offset, [key, kind], isKept, why] = row;
-      return [count(offset), { text: key, kind: kind === "text" ? "mono" : kind, title: key }, {
-        text: isKept ? "kept" : "dropped",
-        kind: isKept ? "stays" : "bad",
-      }, { text: why, title: why }];
+      return decisionCells(row);
     },
   });
   const el = h(
@@ -61,4 +58,11 @@ export function recordZoom({ signal, ask, data }) {
       store.row(0);
     },
   };
+}
+
+function decisionCells([offset, [key, kind], isKept, why]) {
+  return [count(offset), { text: key, kind: kind === "text" ? "mono" : kind, title: key }, {
+    text: isKept ? "kept" : "dropped",
+    kind: isKept ? "stays" : "bad",
+  }, { text: why, title: why }];
 }

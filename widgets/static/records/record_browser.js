@@ -48,7 +48,8 @@ function render(given) {
   view.list = matchList({
     signal,
     isLive: () => model.isLive,
-    fetch: (start, stop) => ask("rows", { run: run(), start, stop }).then((answer) => answer?.rows),
+    fetch: (start, stop, isWhole = false) =>
+      ask("rows", { run: run(), start, stop, ...(isWhole && { whole: true }) }).then((answer) => answer?.rows),
     onPick: ([partition, offset]) => select(view, partition, offset),
     onSort: (changes) => model.choose(changes),
   });

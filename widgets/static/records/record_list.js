@@ -1,20 +1,22 @@
 // The records that were found, as a list of any length: pages come from the kernel when they are looked at.
 import { count, timestamp } from "../shared/format.js";
-import { h } from "../shared/dom.js";
 import { pageStore } from "../shared/pages.js";
 import { dataGrid } from "../shared/rows.js";
 
 const MOST_KEPT = 2000;
 const LARGEST_FIRST = { newest_first: true };
 
-// Orders of the list: the column that shows each, and what it sorts by.
-const SORTS = {
-  time: { at: 0, text: "time" },
-  offset: { at: 2, text: "partition and offset" },
-  key: { at: 3, text: "key" },
-  size: { at: 6, text: "size, the largest first" },
-};
+const COLUMNS = [
+  { name: "Time (UTC)", width: "172px", order: "time" },
+  { name: "Partition", width: "80px", number: true },
+  { name: "Offset", width: "96px", number: true, order: "offset", title: "Sort by partition and offset" },
+  { name: "Key", width: "minmax(96px,1fr)", order: "key" },
+  { name: "Value", width: "minmax(200px,4fr)" },
+  { name: "Headers", width: "minmax(80px,1fr)" },
+  { name: "Bytes", width: "72px", number: true, order: "size", title: "Bytes of key and value" },
+].map((column) => ({ ...column, isSortable: Boolean(column.order), isLive: true }));
 
+// `fetch(start, stop)` asks for rows; with `isWhole`, for all of their texts.
 export function matchList({ fetch, isLive, onPick, onSort, signal }) {
   const store = pageStore({ fetch, changed: arrived });
   let kept = new Map(), fresh = 0, marked = { partition: null, offset: null }, words = [];
@@ -40,55 +42,27 @@ export function matchList({ fetch, isLive, onPick, onSort, signal }) {
     if (picked >= 0) pick(picked);
   }
   const isMarked = (got) => got && got[0] === marked.partition && got[1] === marked.offset;
+  let order = "time", newestFirst = false;
   const grid = dataGrid({
     label: "Records",
     signal,
     emptyText: "",
-    columns: [
-      { name: "Time (UTC)", width: "178px" },
-      { name: "Partition", width: "84px", number: true },
-      { name: "Offset", width: "96px", number: true },
-      { name: "Key", width: "minmax(96px,1fr)" },
-      { name: "Value", width: "minmax(200px,4fr)" },
-      { name: "Headers", width: "minmax(80px,1fr)" },
-      { name: "Bytes", width: "72px", number: true },
-    ],
+    columns: COLUMNS,
     cellsOf(i) {
       const got = row(i);
-      if (!got) {
-        return isLive()
-          ? null
-          : ["", "", "", "", { text: "not in the saved picture: run the cell again", kind: "quiet" }, "", ""];
-      }
-      const [partition, offset, time, key, value, headers, size] = got;
-      return [
-        time === null ? { text: "none", kind: "null" } : timestamp(time),
-        partition.slice(partition.lastIndexOf("-") + 1),
-        count(offset),
-        matchCell(key, words),
-        matchCell(value, words),
-        matchCell(headers, words),
-        { text: count(size), kind: "quiet" },
-      ];
+      if (got) return matchCells(got, words);
+      const quiet = { text: "not in the saved picture: run the cell again", kind: "quiet" };
+      return isLive() ? null : ["", "", "", "", quiet, "", ""];
     },
+    load: (start, stop) =>
+      fetch(start, stop, true).then((rows) => (rows ?? []).map((got) => got && matchCells(got, []))),
     rowKind: (i) => (isMarked(row(i)) ? "within" : ""),
     onPick: pick,
+    onSort: ({ order: name }) =>
+      onSort(
+        order === name ? { newest_first: !newestFirst } : { order: name, ...(name === "size" && LARGEST_FIRST) },
+      ),
   });
-  const heads = grid.el.querySelectorAll("[role=columnheader]");
-  let order = "time", newestFirst = false;
-  for (const [name, { at, text }] of Object.entries(SORTS)) {
-    const sort = h("button", {
-      type: "button",
-      class: "klw-sort",
-      "data-live": "disable",
-      title: `Sort by ${text}`,
-      onclick: () =>
-        onSort(
-          order === name ? { newest_first: !newestFirst } : { order: name, ...(name === "size" && LARGEST_FIRST) },
-        ),
-    }, heads[at].textContent);
-    heads[at].replaceChildren(sort);
-  }
   const marks = highlighter(grid.el, () => words, signal);
 
   return {
@@ -102,10 +76,7 @@ export function matchList({ fetch, isLive, onPick, onSort, signal }) {
     setResult(result, { isNew, order: by, newestFirst: isDown, words: query }) {
       order = by;
       newestFirst = isDown;
-      heads.forEach((head, at) => {
-        const mine = at === SORTS[by].at;
-        head.setAttribute("aria-sort", mine ? (isDown ? "descending" : "ascending") : "none");
-      });
+      grid.showSort(COLUMNS.findIndex((column) => column.order === by), isDown);
       words = plainWords(query);
       if (isNew) {
         kept = new Map();
@@ -129,10 +100,22 @@ function emptyText(result) {
   return result.query ? "No record meets this query." : "No records here.";
 }
 
+function matchCells([partition, offset, time, key, value, headers, size], words) {
+  return [
+    time === null ? { text: "none", kind: "null" } : timestamp(time),
+    { text: partition.slice(partition.lastIndexOf("-") + 1), title: partition },
+    count(offset),
+    matchCell(key, words),
+    matchCell(value, words),
+    matchCell(headers, words),
+    { text: count(size), kind: "quiet" },
+  ];
+}
+
 // A cell begins shortly before the first word that was found, so that the word can be seen.
 function matchCell([full, kind, title], words) {
   const text = kind === "text" ? fromFirstWord(full, words) : full;
-  return { text, kind: kind === "text" ? "mono" : kind, title: title ?? (kind === "text" ? full : "") };
+  return { text, whole: full, kind: kind === "text" ? "mono" : kind, title: title ?? (kind === "text" ? full : "") };
 }
 
 const SEEN_ANYWAY = 40, CONTEXT = 16;

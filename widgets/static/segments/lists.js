@@ -4,6 +4,7 @@ import { dataGrid } from "../shared/rows.js";
 
 export function recordList({ store, absence, onPick, onOpen, batchOf, signal }) {
   return dataGrid({
+    load: (start, stop) => store.load(start, stop).then((rows) => rows.map((row) => row && recordCells(row))),
     label: "Records",
     signal,
     onPick,
@@ -23,24 +24,27 @@ export function recordList({ store, absence, onPick, onOpen, batchOf, signal }) 
         const text = absence(); // null: the row is on its way
         return text && ["–", "", "", { text, kind: "quiet" }, "", ""];
       }
-      const [offset, time, key, value, headers, batch, note] = row;
-      if (note && !offset) {
-        return [{ text: "—", kind: "bad" }, "", "", { text: note, kind: "bad" }, "", {
-          text: count(batch),
-          kind: "quiet",
-        }];
-      }
-      return [
-        count(offset),
-        time === null ? { text: "none", kind: "null" } : timestamp(time),
-        cellOf(key),
-        note ? { text: note, kind: "quiet" } : cellOf(value),
-        cellOf(headers),
-        { text: count(batch), kind: "quiet" },
-      ];
+      return recordCells(row);
     },
     rowKind: (i) => batchOf(i, store),
   });
+}
+
+function recordCells([offset, time, key, value, headers, batch, note]) {
+  if (note && !offset) {
+    return [{ text: "—", kind: "bad" }, "", "", { text: note, kind: "bad" }, "", {
+      text: count(batch),
+      kind: "quiet",
+    }];
+  }
+  return [
+    count(offset),
+    time === null ? { text: "none", kind: "null" } : timestamp(time),
+    cellOf(key),
+    note ? { text: note, kind: "quiet" } : cellOf(value),
+    cellOf(headers),
+    { text: count(batch), kind: "quiet" },
+  ];
 }
 
 // [text, kind]: kind says whether the text is the value, its bytes, only its size, or a null.
@@ -56,14 +60,24 @@ export function batchList({ data, onPick, onOpen, signal }) {
     onOpen,
     emptyText: "No batches in this segment.",
     columns: [
-      { name: "#", width: "62px", number: true },
-      { name: "Position", width: "minmax(84px,.8fr)", number: true },
-      { name: "Bytes", width: "minmax(66px,.6fr)", number: true },
-      { name: "Offsets", width: "minmax(130px,1.6fr)" },
-      { name: "Records", width: "minmax(60px,.7fr)", number: true },
-      { name: "Latest time (UTC)", width: "176px" },
-      { name: "Compression", width: "108px" },
-      { name: "Producer", width: "minmax(64px,.8fr)", number: true },
+      { name: "#", width: "62px", number: true, value: (i) => i },
+      { name: "Position", width: "minmax(84px,.8fr)", number: true, value: (i) => data().position[i] },
+      { name: "Bytes", width: "minmax(66px,.6fr)", number: true, value: (i) => data().end[i] - data().position[i] },
+      { name: "Offsets", width: "minmax(130px,1.6fr)", value: (i) => data().columns.base_offset.exact(i) },
+      {
+        name: "Records",
+        width: "minmax(60px,.7fr)",
+        number: true,
+        value: (i) => data().columns.record_count.number(i),
+      },
+      { name: "Latest time (UTC)", width: "176px", value: (i) => data().columns.max_timestamp.number(i) },
+      { name: "Compression", width: "108px", value: (i) => data().codec(i) },
+      {
+        name: "Producer",
+        width: "minmax(64px,.8fr)",
+        number: true,
+        value: (i) => data().columns.producer_id.number(i),
+      },
       { name: "What", width: "minmax(110px,1.4fr)" },
     ],
     cellsOf(i) {

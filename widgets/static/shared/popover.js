@@ -1,5 +1,6 @@
 // Small sheets over a widget: the Python code of a view, and the keys.
 import { button, h, icon } from "./dom.js";
+import { toClipboard } from "../table/row_texts.js";
 
 const EXPLORER_KEYS = [
   ["↑ ↓", "move in the tree and in tables"],
@@ -94,18 +95,8 @@ export function closeOutside(root, sheet) {
   });
 }
 
-// The clipboard is closed to pages from other hosts without TLS; the old command works there.
+// Copy a text, and say on the button whether it was.
 export async function copyText(text, from) {
-  let done = true;
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    const area = h("textarea", { class: "klw-quiet" });
-    area.value = text;
-    from.after(area);
-    area.select();
-    done = document.execCommand("copy");
-    area.remove();
-  }
+  const done = await toClipboard(text, from.parentElement);
   from.replaceChildren(icon(done ? "check" : "cross"), done ? "Copied" : "Select and copy by hand");
 }

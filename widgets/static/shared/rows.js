@@ -1,9 +1,15 @@
 // A scrolling box of equal rows, however many: only the visible rows exist, and they are reused.
 import { fillName, h } from "./dom.js";
+import { plural } from "./format.js";
 import { painter } from "./host.js";
 import { geometry, scrollOf, topOf, topToShow } from "./window.js";
+import { orderBy, placesIn, sortKey } from "../table/row_order.js";
+import { csvOf, download, jsonOf, plainCell, toClipboard, tsvOf } from "../table/row_texts.js";
+import { tableHead } from "../table/table_head.js";
+import { say, tableMenu } from "../table/table_menu.js";
 
-export function windowedRows({ box, rowHeight, headHeight = 0, makeRow, fillRow, onWindow, signal }) {
+// `onPaint` is called before the visible rows are filled.
+export function windowedRows({ box, rowHeight, headHeight = 0, makeRow, fillRow, onPaint, onWindow, signal }) {
   const isGrid = box.getAttribute("role") === "grid";
   const role = isGrid ? "rowgroup" : "presentation";
   const win = h("div", { class: "klw-window", role, style: `top:${headHeight}px` });
@@ -25,6 +31,7 @@ export function windowedRows({ box, rowHeight, headHeight = 0, makeRow, fillRow,
     expected = box.scrollTop;
   }
   function paint() {
+    onPaint?.();
     measure();
     placeBar();
     const first = Math.floor(top), shown = Math.min(rows - first, Math.ceil(viewport() / rowHeight) + 1);
@@ -75,6 +82,18 @@ export function windowedRows({ box, rowHeight, headHeight = 0, makeRow, fillRow,
       top = 0;
       ask();
     },
+    // The next rows are made anew: they have other cells, or the head has another height.
+    remake(high = headHeight) {
+      headHeight = high;
+      win.style.top = `${high}px`;
+      win.replaceChildren();
+      pool.length = 0;
+      ask();
+    },
+    // The box that the rows are in is at least so wide, in px.
+    widen(px) {
+      spacer.style.minWidth = `${px}px`;
+    },
     reveal(row) {
       measure();
       const shown = Math.floor(viewport() / rowHeight), far = row < top - shown || row > top + 2 * shown;
@@ -97,110 +116,306 @@ export function windowedRows({ box, rowHeight, headHeight = 0, makeRow, fillRow,
 }
 
 let tableCount = 0;
+const HEAD_PX = 28, MOST_TAKEN = 100_000, PAGE_TAKEN = 200;
 
-// A grid of any number of rows. A column with `isName` keeps the end of its texts. `cellsOf(i)` gives the texts of row i, or null while they are on their way.
-// `onPick` gets a row that was selected, `onPress` one that was clicked, `onOpen` of Enter and double clicks.
+// A table of any number of rows, for every view. A column is {name, width, number, mono, isName, title, value}: `isName`
+// keeps the end of its texts, and `value(i)` is what row i sorts by, if its text does not say it. `cellsOf(i)` gives the
+// cells of row i, see `fillCell`, or null while they are on their way.
+// `onPick` is told of a row that was selected, `onPress` of one that was clicked, `onOpen` of Enter and double clicks.
+// A table whose rows come by page has `load(start, stop)`, which resolves to their cells to take along, and is sorted
+// where they come from: `onSort(column, isDown)`, for columns with `isSortable`; `showSort` then marks the column.
+// Rows keep their numbers, however the table is sorted.
 export function dataGrid(
-  { label, columns, cellsOf, onPick, onPress, onOpen, rowKind, signal, rowHeight = 24, emptyText = "No rows." },
+  {
+    label,
+    columns: given,
+    cellsOf,
+    onPick,
+    onPress,
+    onOpen,
+    rowKind,
+    load,
+    onSort,
+    signal,
+    rowHeight = 24,
+    emptyText = "No rows.",
+  },
 ) {
-  const id = `klw-grid-${++tableCount}`, template = columns.map((each) => each.width).join(" ");
-  const head = h(
-    "div",
-    { class: "klw-row klw-head", role: "row", style: `grid-template-columns:${template}` },
-    ...columns.map((each) =>
-      h("span", { role: "columnheader", class: each.number ? "klw-number" : null, title: each.title }, each.name)
-    ),
-  );
+  const id = `klw-grid-${++tableCount}`;
   const empty = h("div", { class: "klw-empty", hidden: true }, emptyText);
-  const box = h("div", { class: "klw-grid", tabindex: 0, role: "grid", "aria-label": label }, head, empty);
-  let selected = -1;
+  const box = h("div", {
+    class: "klw-grid",
+    tabindex: 0,
+    role: "grid",
+    "aria-label": label,
+    "aria-multiselectable": "true",
+  });
+  let columns = given, laidOut = ""; // for which tracks and width the rows are as wide as the head
+  let selected = -1, anchor = null, cell = -1; // a row; where a selection of several rows begins; the column clicked
+  let order = null, places = null, sorted = { at: -1, isDown: false };
+  const rowAt = (place) => order ? order[place] : place, placeOf = (row) => places && row >= 0 ? places[row] : row;
+
+  const menu = tableMenu({ label, items: () => menuItems() });
+  const head = tableHead({
+    menu: h("span", { role: "columnheader", class: "klw-tabletools", "aria-label": "Table" }, menu.el),
+    canSort: (column) => onSort ? column.isSortable : !load,
+    onSort: (k) => onSort ? onSort(columns[k]) : sortBy(k),
+    onWidths: () => rows.refresh(),
+    fitting: (k) =>
+      Math.max(...[...box.querySelectorAll(".klw-row:not([hidden])")].map((row) => widthOf(row.children[k]))),
+  });
+  box.append(head.el, empty);
   const rows = windowedRows({
     box,
     rowHeight,
-    headHeight: 28,
+    headHeight: HEAD_PX,
     signal,
+    onPaint: layOut,
     makeRow: () =>
       h(
         "div",
-        { class: "klw-row", role: "row", style: `grid-template-columns:${template};height:${rowHeight}px` },
+        { class: "klw-row", role: "row", style: `height:${rowHeight}px` },
         ...columns.map((each) =>
           h("span", {
             role: "gridcell",
-            class:
-              [each.number && "klw-number", each.mono && "klw-mono", each.isName && "klw-name"].filter(Boolean).join(
-                " ",
-              ) || null,
+            class: [each.number && "klw-number", each.mono && "klw-mono", each.isName && "klw-name"]
+              .filter(Boolean).join(" ") || null,
           })
         ),
       ),
-    fillRow(row, i) {
-      const cells = cellsOf(i), kind = rowKind?.(i) ?? "";
+    fillRow(row, place) {
+      const i = rowAt(place), cells = cellsOf(i), kind = rowKind?.(i) ?? "";
       row.id = `${id}-${i}`;
-      row.setAttribute("aria-rowindex", i + 1);
-      row.setAttribute("aria-selected", String(i === selected));
+      row.setAttribute("aria-rowindex", place + 1);
+      row.setAttribute("aria-selected", String(isTaken(place)));
       row.classList.toggle("klw-waiting", cells === null);
       row.dataset.kind = kind;
-      columns.forEach((_, k) => fillCell(row.children[k], cells === null ? (k ? "" : "…") : cells[k]));
+      columns.forEach((_, k) => {
+        fillCell(row.children[k], cells === null ? (k ? "" : "…") : cells[k]);
+        row.children[k].toggleAttribute("data-current", k === cell && i === selected);
+      });
     },
   });
+  head.setColumns(columns);
+
+  // Rows are as wide as the head, also where its columns need more than the box has.
+  function layOut() {
+    const now = `${head.template}/${box.clientWidth}`;
+    if (now === laidOut) return;
+    laidOut = now;
+    box.style.setProperty("--klw-cols", head.template);
+    head.el.style.minWidth = "";
+    rows.widen(0);
+    const wide = head.el.scrollWidth;
+    if (wide <= box.clientWidth) return;
+    head.el.style.minWidth = `${wide}px`;
+    rows.widen(wide);
+  }
+
+  // The order of the rows.
+  function sortBy(k) {
+    const first = Boolean(columns[k].number), isMine = sorted.at === k;
+    const isDown = isMine ? !sorted.isDown : first;
+    sorted = isMine && sorted.isDown !== first ? { at: -1, isDown: false } : { at: k, isDown }; // the third time: as it was
+    arrange();
+    head.showSort(sorted.at, sorted.isDown);
+    if (selected >= 0) rows.reveal(placeOf(selected));
+    rows.refresh();
+  }
+  function arrange() {
+    const { at, isDown } = sorted, valueOf = columns[at]?.value;
+    const keyOf = valueOf ?? ((i) => sortKey(plainCell(cellsOf(i)?.[at])));
+    order = at < 0 ? null : orderBy(rows.count, keyOf, isDown);
+    places = order && placesIn(order);
+    anchor = null;
+  }
+
+  // The selection.
+  const range = () =>
+    anchor === null ? [placeOf(selected), placeOf(selected)] : [anchor, placeOf(selected)].sort((a, b) => a - b);
+  function isTaken(place) {
+    const [from, to] = range();
+    return selected >= 0 && place >= from && place <= to;
+  }
   function mark(i) {
     selected = i;
     if (i < 0) box.removeAttribute("aria-activedescendant");
     else box.setAttribute("aria-activedescendant", `${id}-${i}`);
   }
-  function pick(i, tell = true) {
+  function pick(place, { isMore = false } = {}) {
     if (!rows.count) return;
-    mark(Math.max(0, Math.min(rows.count - 1, i)));
-    rows.reveal(selected);
-    if (tell) onPick?.(selected);
+    anchor = isMore ? anchor ?? Math.max(0, placeOf(selected)) : null;
+    mark(rowAt(Math.max(0, Math.min(rows.count - 1, place))));
+    rows.reveal(placeOf(selected));
+    if (!isMore) onPick?.(selected);
   }
   box.addEventListener("click", (event) => {
     const row = event.target.closest(".klw-row[data-row]");
     if (!row) return;
-    pick(Number(row.dataset.row));
-    if (event.detail < 2) onPress?.(selected);
+    cell = [...row.children].indexOf(event.target.closest("[role=gridcell]"));
+    pick(Number(row.dataset.row), { isMore: event.shiftKey });
+    if (event.detail < 2 && !event.shiftKey) onPress?.(selected);
   });
-  box.addEventListener("dblclick", () => {
+  box.addEventListener("dblclick", ({ target }) => {
+    if (target.closest(".klw-head")) return;
     if (selected >= 0 && !onPress) onOpen?.(selected); // what a press opens is not opened twice
   });
   box.addEventListener("keydown", (event) => {
-    const page = Math.max(1, rows.shown - 1);
-    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
-    let target = null;
-    if (event.key in steps) target = selected < 0 ? 0 : selected + steps[event.key];
-    else if (event.key === "Home") target = 0;
-    else if (event.key === "End") target = rows.count - 1;
-    else if (event.key !== "Enter") return;
+    if (event.target !== box) return; // a button of the head
+    const isCommand = event.ctrlKey || event.metaKey, key = isCommand ? event.key.toLowerCase() : event.key;
+    if (isCommand && key === "c" && !String(getSelection())) copy();
+    else if (isCommand && key === "a") takeAll();
+    else if (isCommand || event.altKey) return;
+    else if (key === "ContextMenu" || (key === "F10" && event.shiftKey)) menu.show();
+    else if (key === "Enter") { if (selected >= 0) onOpen?.(selected); }
+    else if (key in stepsOfKeys()) {
+      if (!event.shiftKey) cell = -1;
+      const step = stepsOfKeys()[key], at = selected < 0 ? (step > 0 ? -1 : 0) : placeOf(selected);
+      pick(
+        Number.isFinite(step)
+          ? Math.max(0, at + (selected < 0 ? Math.sign(step) : step))
+          : step > 0
+          ? rows.count - 1
+          : 0,
+        {
+          isMore: event.shiftKey,
+        },
+      );
+    } else return;
     event.preventDefault();
     event.stopPropagation();
-    if (target === null) { if (selected >= 0) onOpen?.(selected); }
-    else pick(target);
   });
+  function stepsOfKeys() {
+    const page = Math.max(1, rows.shown - 1);
+    return { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+  }
+  function takeAll() {
+    if (!rows.count) return;
+    if (selected < 0) mark(rowAt(0));
+    anchor = 0;
+    mark(rowAt(rows.count - 1));
+    cell = -1;
+    rows.refresh();
+  }
+
+  // What is taken along: the selected rows or, without several, all.
+  const taken = () => anchor === null ? [0, rows.count] : [range()[0], range()[1] + 1];
+  async function textsOf(from, end) {
+    const stop = Math.min(end, from + MOST_TAKEN), found = [];
+    for (let start = from; start < stop; start += PAGE_TAKEN) {
+      const upTo = Math.min(stop, start + PAGE_TAKEN);
+      const some = load
+        ? await load(start, upTo)
+        : Array.from({ length: upTo - start }, (_, k) => cellsOf(rowAt(start + k)));
+      found.push(...some.filter(Boolean).map((cells) => columns.map(({ number }, k) => plainCell(cells[k], number))));
+    }
+    return found;
+  }
+  const names = () => columns.map(({ name }, k) => name || `column ${k + 1}`);
+  async function copy() {
+    if (selected < 0) return;
+    const isOne = anchor === null, [from, to] = range();
+    if (isOne && cell >= 0) {
+      const text = plainCell(cellsOf(selected)?.[cell], columns[cell].number);
+      return tell(
+        await toClipboard(text, box.parentElement),
+        `Copied: ${text.length > 60 ? `${text.slice(0, 59)}…` : text}`,
+      );
+    }
+    const texts = await textsOf(from, to + 1);
+    tell(
+      await toClipboard(tsvOf(isOne ? null : names(), texts), box.parentElement),
+      `Copied ${plural(texts.length, "row")}`,
+    );
+  }
+  const tell = (isDone, text) => say(box, isDone ? text : "The browser does not let this page copy.");
+  async function save(ending) {
+    const [from, end] = taken(),
+      texts = await textsOf(from, end),
+      isNumber = columns.map(({ number }) => Boolean(number));
+    const text = ending === "csv" ? `${csvOf(names(), texts)}\r\n` : jsonOf(names(), texts, isNumber);
+    download(
+      `${label.toLowerCase().replaceAll(" ", "-")}.${ending}`,
+      text,
+      ending === "csv" ? "text/csv" : "application/json",
+    );
+    const missing = end - from - texts.length;
+    say(
+      box,
+      `${plural(texts.length, "row")} in the file${
+        missing ? `; the other ${plural(missing, "row")} are not in it` : ""
+      }`,
+    );
+  }
+  function menuItems() {
+    const [from, end] = taken(),
+      what = anchor === null ? `all ${plural(end - from, "row")}` : plural(end - from, "selected row");
+    const isOne = anchor === null && cell >= 0;
+    return [
+      ...(selected >= 0
+        ? [["copy", isOne ? "Copy the cell" : anchor === null ? "Copy the row" : `Copy ${what}`, "Ctrl C", copy]]
+        : []),
+      ["check", "Select all rows", "Ctrl A", takeAll],
+      ["save", `Download ${what} as CSV`, "", () => save("csv")],
+      ["save", `Download ${what} as JSON`, "", () => save("json")],
+      ...(head.isChanged || sorted.at >= 0 ? [["refresh", "Columns and order as they were", "", reset]] : []),
+    ];
+  }
+  function reset() {
+    head.resetWidths();
+    sorted = { at: -1, isDown: false };
+    arrange();
+    head.showSort(-1);
+    rows.refresh();
+  }
+
   return {
     el: box,
     refresh: rows.refresh,
+    showSort: head.showSort,
     setCount(n, { keep = false, isTail = false } = {}) {
       if (!keep) {
         mark(-1);
         rows.reset();
       }
       empty.hidden = n > 0;
-      rows.setCount(n, isTail);
+      rows.setCount(n, isTail && !order);
+      arrange();
+    },
+    setColumns(next) {
+      columns = next;
+      sorted = { at: -1, isDown: false };
+      cell = -1;
+      head.setColumns(columns);
+      rows.remake();
     },
     setEmptyText(text) {
       empty.textContent = text;
     },
     select(i, reveal = true) {
+      if (i !== selected) {
+        cell = -1;
+        anchor = null;
+      }
       mark(i);
-      if (i >= 0 && reveal) rows.reveal(i);
+      if (i >= 0 && reveal) rows.reveal(placeOf(i));
       rows.refresh();
     },
-    toTop: rows.toTop,
+    toTop: (i) => rows.toTop(placeOf(i)),
   };
 }
 
-// A cell is a text, or {text, kind, title, after, under}: kind is a class that says what sort of text it is; `after`
-// follows it in faint letters, and `under` is a second line.
+// The px that a cell's text needs, with its padding.
+function widthOf(cell) {
+  if (!cell) return 0;
+  const range = new Range(), { paddingLeft, paddingRight } = getComputedStyle(cell);
+  range.selectNodeContents(cell);
+  return Math.ceil(cell.scrollWidth > cell.clientWidth ? cell.scrollWidth + 2 : range.getBoundingClientRect().width) +
+    Math.ceil(parseFloat(paddingLeft) + parseFloat(paddingRight)) + 2;
+}
+
+// A cell is a text, or {text, kind, title, after, under, whole}: kind is a class that says what sort of text it is; `after`
+// follows it in faint letters, `under` is a second line, and `whole` is what is copied instead.
 function fillCell(span, cell) {
   const { text, kind = "", title, after, under } = typeof cell === "object" && cell !== null ? cell : { text: cell };
   const isName = span.classList.contains("klw-name"), hint = title ?? (isName ? text : "");

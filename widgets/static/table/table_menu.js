@@ -1,0 +1,85 @@
+// What can be done with a table's rows: copy, download, and its columns as they were. It is above everything on the page.
+import { button, h, icon } from "../shared/dom.js";
+
+const SAID_MS = 1800;
+
+// `items()` returns [glyph, text, hint, act] of each entry.
+export function tableMenu({ label, items }) {
+  const open = button(`${label}: copy, download`, { glyph: "more", kind: "klw-more" });
+  open.setAttribute("aria-haspopup", "menu");
+  let el = null;
+  const close = () => el?.hidePopover();
+  function show() {
+    if (el) return close();
+    const root = open.closest(".klw");
+    el = h(
+      "div",
+      { class: "klw-menu", role: "menu", popover: "auto", "aria-label": `${label}: what to do` },
+      ...items().map(([glyph, text, hint, act]) =>
+        h(
+          "button",
+          {
+            type: "button",
+            role: "menuitem",
+            tabindex: -1,
+            onclick: () => {
+              close();
+              act();
+            },
+          },
+          icon(glyph),
+          h("span", {}, text),
+          h("kbd", {}, hint),
+        )
+      ),
+    );
+    el.addEventListener("keydown", (event) => moveIn(el, event));
+    el.addEventListener("toggle", ({ newState }) => {
+      if (newState !== "closed") return;
+      el?.remove();
+      el = null;
+      open.setAttribute("aria-expanded", "false");
+      open.focus({ preventScroll: true });
+    });
+    root.append(el);
+    el.showPopover();
+    placeBelow(el, open);
+    open.setAttribute("aria-expanded", "true");
+    el.querySelector("button")?.focus({ preventScroll: true });
+  }
+  open.addEventListener("click", (event) => {
+    event.stopPropagation();
+    show();
+  });
+  return { el: open, show };
+}
+
+function moveIn(menu, event) {
+  const stops = [...menu.querySelectorAll("button")], at = stops.indexOf(document.activeElement);
+  const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[event.key];
+  event.stopPropagation();
+  if (next === undefined) return;
+  event.preventDefault();
+  stops.at(next % stops.length).focus();
+}
+
+function placeBelow(menu, from) {
+  const box = from.getBoundingClientRect(), { offsetWidth: wide, offsetHeight: high } = menu;
+  const top = box.bottom + high + 8 > innerHeight ? box.top - high - 4 : box.bottom + 4;
+  menu.style.left = `${Math.max(8, Math.min(innerWidth - wide - 8, box.right - wide))}px`;
+  menu.style.top = `${Math.max(8, top)}px`;
+}
+
+// Say for a moment what was done, beside what it was done with, and to screen readers.
+export function say(near, text) {
+  const root = near.closest(".klw"), live = root?.querySelector(":scope > [aria-live]");
+  if (!root) return;
+  if (live) live.textContent = text;
+  const el = h("div", { class: "klw-said", popover: "manual", "aria-hidden": "true" }, text);
+  root.append(el);
+  el.showPopover();
+  const box = near.getBoundingClientRect();
+  el.style.left = `${Math.max(8, box.left + (box.width - el.offsetWidth) / 2)}px`;
+  el.style.top = `${Math.min(box.bottom, innerHeight) - el.offsetHeight - 12}px`;
+  setTimeout(() => el.remove(), SAID_MS);
+}
