@@ -153,6 +153,44 @@ def cluster_query(paths: Sequence[str], offset: int) -> str:
     )
 
 
+def group_query(paths: Sequence[str], group: str, options: Mapping[str, Any]) -> str:
+    """Return the Python code for what `GroupView` shows.
+
+    Args:
+        paths: the opened paths.
+        group: the group; empty: there is none.
+        options: of `LogDirectory.explain_group`, without those that have their default.
+    """
+    start = f"{HEAD}\n\nlogs = {opening(paths, {})}\n"
+    if not group:
+        return f"{start}logs.inspect.groups().to_pandas()"
+    name = json.dumps(group, ensure_ascii=False)
+    given = "".join(f", {key}={json.dumps(value)}" for key, value in options.items())
+    version = f", version={json.dumps(options['version'])}" if "version" in options else ""
+    return (
+        f"{start}commits = logs.inspect.commits({name}{version}).to_pandas()\n"
+        f"rebalances = logs.inspect.rebalances({name}{version}).to_pandas()\n"
+        f"why = logs.explain_group({name}{given})\n"
+        f"logs.inspect.group_offsets({name}{given}).to_pandas()"
+    )
+
+
+def transaction_query(paths: Sequence[str], topic: tuple[str, int] | None) -> str:
+    """Return the Python code for what `TransactionLanes` shows.
+
+    Args:
+        paths: the opened paths.
+        topic: the topic and number of the partition shown; None: there is none.
+    """
+    start = (
+        f"{HEAD}\n\nlogs = {opening(paths, {})}\nids = logs.inspect.transactions().to_pandas()\n"
+    )
+    if topic is not None:
+        scope = f"topics=[{json.dumps(topic[0])}], partitions=[{topic[1]}]"
+        start += f"markers = logs.inspect.transaction_markers({scope}).to_pandas()\n"
+    return f"{start}logs.inspect.open_producers().to_pandas()"
+
+
 def finding_query(paths: Sequence[str], topic: str, asked: Mapping[str, str]) -> str:
     """Return the Python code for what `FindingView` lists.
 

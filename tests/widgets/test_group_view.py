@@ -259,3 +259,17 @@ def test_a_directory_without_groups_is_shown_as_such(tmp_path: Path) -> None:
     assert view.to_png().startswith(b"\x89PNG")
     with pytest.raises(LookupError, match="groups in these directories: none"):
         GroupView(tmp_path, "dash")
+
+
+def test_its_code_gives_the_rows_and_the_reasons_that_it_shows(eventful: Path) -> None:
+    view = GroupView(eventful, now=TIME + 1)
+    *statements, last = view.query.splitlines()
+    names: dict[str, Any] = {}
+    exec("\n".join(statements), names)  # noqa: S102 - what the widget shows
+    shown = eval(last, names)  # noqa: S307
+    assert shown.offset.tolist() == view.offsets["offset"].to_pylist()
+    known = view.commits["offset"].drop_null().to_pylist()
+    assert names["commits"].offset.dropna().tolist() == known
+    assert len(names["commits"]) == len(view.commits)
+    assert len(names["rebalances"]) == len(view.rebalances)
+    assert names["why"].conclusion == view.explanation.conclusion

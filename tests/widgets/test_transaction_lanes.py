@@ -207,3 +207,15 @@ def test_a_directory_without_transactions_is_shown_as_such(tmp_path: Path) -> No
     assert view.partition == ""
     assert "no transaction in these partitions" in view.describe()
     assert view.to_png().startswith(b"\x89PNG")
+
+
+def test_its_code_gives_what_is_open_and_the_markers_of_the_partition() -> None:
+    view = TransactionLanes(SHOP)
+    *statements, last = view.query.splitlines()
+    names: dict[str, Any] = {}
+    exec("\n".join(statements), names)  # noqa: S102 - what the widget shows
+    shown = eval(last, names)  # noqa: S307
+    assert shown.producer_id.tolist() == view.open_producers["producer_id"].to_pylist()
+    assert set(names["ids"].transactional_id.dropna()) == set(view._names.values())
+    markers = {each.marker for each in walk(view.logs[view.partition]) if each.marker >= 0}
+    assert markers and markers <= set(names["markers"].offset)

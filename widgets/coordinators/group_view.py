@@ -19,6 +19,7 @@ from widgets.coordinators.group_lines import (
     latest_timestamp,
 )
 from widgets.coordinators.group_rows import partition_rows, rebalance_rows, summary, why_rows
+from widgets.queries import group_query
 from widgets.selection import NOTHING, from_front, to_front
 from widgets.view.records import Lens, Mask
 from widgets.view.text import time_text
@@ -52,6 +53,7 @@ class GroupView(KafkaWidget):
             `LogExplorer.selected`; with ``traitlets.link((view, "selected"), (explorer,
             "selected"))`` both follow each other.
         window: the time shown, [from, to) in epoch ms; empty: all.
+        query: Python code that gives what is shown. Read-only.
         offsets, commits, rebalances: the group's rows of `inspect.group_offsets`, `commits` and
             `rebalances`.
         explanation: each rule's verdict; see `LogDirectory.explain_group`.
@@ -78,6 +80,7 @@ class GroupView(KafkaWidget):
 
     group = traitlets.Unicode().tag(sync=True)
     selected: Any = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
+    query = traitlets.Unicode(read_only=True).tag(sync=True)
     window = traitlets.List(traitlets.Float()).tag(sync=True)
     _groups: Any = traitlets.List().tag(sync=True)
     _story: Any = traitlets.Dict().tag(sync=True)
@@ -103,6 +106,8 @@ class GroupView(KafkaWidget):
         self.lens = Lens(show_values=show_values or mask is not None, mask=mask)
         self._era = None if version is None else era_of(version)
         self._retention_ms = retention_ms
+        options_given = {"version": version, "now": now, "retention_ms": retention_ms}
+        self._given = {name: each for name, each in options_given.items() if each is not None}
         self._ends: dict[str, EndLine] = {}
         self.lines: dict[str, CommitLine] = {}
         self._load(logs, None)
@@ -202,8 +207,10 @@ class GroupView(KafkaWidget):
         self._picture = None
         span = self._span([mark["time"] for mark in marks])
         self._read_ends(span)
+        paths = [str(root.path) for root in self.logs.listing.roots]
         with self.hold_sync():
             self.window = []
+            self.set_trait("query", group_query(paths, name, self._given))
             self._lanes = self._sent_lanes(None)
             self._story = {
                 "group": name,

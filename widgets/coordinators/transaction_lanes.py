@@ -12,6 +12,7 @@ from widgets._widget import KafkaWidget
 from widgets._written import Written
 from widgets.coordinators.group_rows import UNKNOWN
 from widgets.coordinators.transaction_bars import ABORTED, OPEN, PartitionBars, bars_of
+from widgets.queries import transaction_query
 from widgets.selection import NOTHING, from_front, to_front
 from workbench.loaders.scan.plan import choose_partitions
 from workbench.runtime.words import plural
@@ -32,6 +33,7 @@ class TransactionLanes(KafkaWidget):
             selected.
         partition: the name of the partition shown; set it to show another.
         window: the offsets shown, [from, to); empty: all.
+        query: Python code that gives what is shown. Read-only.
         partitions: name of a partition with transactions → its transactions.
         transactions, open_producers: the tables of `inspect.transactions` and
             `inspect.open_producers`.
@@ -54,6 +56,7 @@ class TransactionLanes(KafkaWidget):
     selected: Any = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
     partition = traitlets.Unicode().tag(sync=True)
     window = traitlets.List(traitlets.Float()).tag(sync=True)
+    query = traitlets.Unicode(read_only=True).tag(sync=True)
     _directory: Any = traitlets.Dict().tag(sync=True)
     _shown: Any = traitlets.Dict({"partition": ""}).tag(sync=True)
 
@@ -149,6 +152,13 @@ class TransactionLanes(KafkaWidget):
             self.window = []
             found = self.partitions[self.partition].sent(self._names) if self.partition else {}
             self._shown = {"partition": self.partition, **found}
+            self.set_trait("query", self._code())
+
+    def _code(self) -> str:
+        """Return Python code that gives what is shown."""
+        paths = [str(root.path) for root in self.logs.listing.roots]
+        shown = self.logs[self.partition] if self.partition else None
+        return transaction_query(paths, None if shown is None else (shown.topic, shown.partition))
 
     @traitlets.observe("selected")
     def _follow(self, _change: Any) -> None:

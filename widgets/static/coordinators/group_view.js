@@ -3,8 +3,9 @@ import { laneChart } from "../charts/lane_chart.js";
 import { choice, h } from "../shared/dom.js";
 import { errorLine } from "../shared/error_bar.js";
 import { count, plural } from "../shared/format.js";
-import { NOTHING, widgetFrame } from "../shared/frame.js";
+import { NOTHING, onKeys, widgetFrame } from "../shared/frame.js";
 import { withKernel } from "../shared/kernel.js";
+import { closeOutside, codeButton, popover } from "../shared/popover.js";
 import { tabStrip } from "../shared/tabs.js";
 import { commitAtSelection, GroupLane, KINDS, pickedAgain, timeSpan } from "./group_data.js";
 import { partitionFacts, rebalanceFacts, ruleFacts } from "./group_facts.js";
@@ -54,7 +55,10 @@ function render(given) {
   view.chart = groupChart(view, frame);
   Object.assign(view, groupTables(view, frame.signal));
   const [first, chartPanel, below] = groupPanels(view);
-  frame.fill(h("header", { class: "klw-top" }, title, view.about), error.el, first, chartPanel, below);
+  const sheet = popover(frame.root), code = codeButton(sheet, "The group as Python", () => model.get("query"));
+  frame.fill(h("header", { class: "klw-top" }, title, view.about, code), error.el, first, chartPanel, below);
+  onKeys(frame.root, (event) => event.key === "Escape" && sheet.isOpen && sheet.close());
+  closeOutside(frame.root, sheet);
   const end = frame.follow({
     _story: () => showAll(view),
     _lanes: () => showAll(view),

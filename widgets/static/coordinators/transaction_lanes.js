@@ -3,8 +3,9 @@ import { laneChart } from "../charts/lane_chart.js";
 import { button, h, pairList } from "../shared/dom.js";
 import { errorLine } from "../shared/error_bar.js";
 import { count, plural } from "../shared/format.js";
-import { NOTHING, widgetFrame } from "../shared/frame.js";
+import { NOTHING, onKeys, widgetFrame } from "../shared/frame.js";
 import { withKernel } from "../shared/kernel.js";
+import { closeOutside, codeButton, popover } from "../shared/popover.js";
 import { tabStrip } from "../shared/tabs.js";
 import { newestFirst, offsetSpan, transactionAt, TransactionLane } from "./transaction_data.js";
 import { openTable, partitionTable, transactionTable } from "./transaction_tables.js";
@@ -43,8 +44,11 @@ function render(given) {
     open: ["Open", view.open.el],
     partitions: ["Partitions", view.partitions.el],
   });
+  const sheet = popover(frame.root), code = codeButton(sheet, "The transactions as Python", () => model.get("query"));
+  onKeys(frame.root, (event) => event.key === "Escape" && sheet.isOpen && sheet.close());
+  closeOutside(frame.root, sheet);
   frame.fill(
-    h("header", { class: "klw-top" }, view.title, view.about),
+    h("header", { class: "klw-top" }, view.title, view.about, code),
     error.el,
     h("section", { class: "klw-panel klw-regionbox" }, view.conclusion),
     h(

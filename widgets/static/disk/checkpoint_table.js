@@ -6,7 +6,7 @@ import { errorLine } from "../shared/error_bar.js";
 import { plural } from "../shared/format.js";
 import { NOTHING, onKeys, widgetFrame } from "../shared/frame.js";
 import { withKernel } from "../shared/kernel.js";
-import { popover } from "../shared/popover.js";
+import { codeButton, popover } from "../shared/popover.js";
 import { dataGrid } from "../shared/rows.js";
 
 function render(given) {
@@ -24,11 +24,7 @@ function render(given) {
   };
   const sheet = popover(root), error = errorLine(model);
   const check = checkButton(model), [search, which] = filters(view);
-  const code = button("Python code for this table", {
-    glyph: "code",
-    text: "Python",
-    onclick: () => sheet.python(code, "Python", model.get("query")),
-  });
+  const code = codeButton(sheet, "Python code for this table", () => model.get("query"));
   view.grid = checkpointGrid(view);
   frame.fill(
     h("header", { class: "klw-top" }, view.title, view.sum, code, check.el),

@@ -4,7 +4,7 @@ import { errorLine } from "../shared/error_bar.js";
 import { count, plural, timestamp } from "../shared/format.js";
 import { NOTHING, onKeys, widgetFrame } from "../shared/frame.js";
 import { withKernel } from "../shared/kernel.js";
-import { popover } from "../shared/popover.js";
+import { codeButton, popover } from "../shared/popover.js";
 import { dataGrid } from "../shared/rows.js";
 
 const ASK_AFTER = 60; // ms; a slider that moves asks once
@@ -26,11 +26,7 @@ function render(given) {
     findings: h("div", { class: "klw-clusterfound" }),
   };
   const sheet = popover(root), error = errorLine(model);
-  const code = button("Python code for this state", {
-    glyph: "code",
-    text: "Python",
-    onclick: () => sheet.python(code, "Python", model.get("query")),
-  });
+  const code = codeButton(sheet, "Python code for this state", () => model.get("query"));
   view.controls = momentControls(view);
   view.changes = gridOf(view, "Changes", "What changed at this moment");
   view.grids = Object.fromEntries(

@@ -16,7 +16,7 @@ import { errorLine } from "../shared/error_bar.js";
 import { bytes, plural } from "../shared/format.js";
 import { isModified, onKeys, widgetFrame } from "../shared/frame.js";
 import { withKernel } from "../shared/kernel.js";
-import { popover } from "../shared/popover.js";
+import { codeButton, popover } from "../shared/popover.js";
 import { dataGrid } from "../shared/rows.js";
 import { usageMap } from "./usage_map.js";
 
@@ -78,11 +78,7 @@ function render(given) {
 }
 
 function diskTools(model, sheet) {
-  const code = button("Python code for these sizes", {
-    glyph: "code",
-    text: "Python",
-    onclick: () => sheet.python(code, "Python", model.get("query")),
-  });
+  const code = codeButton(sheet, "Python code for these sizes", () => model.get("query"));
   const refresh = button("List the directory again", {
     glyph: "refresh",
     isLive: true,

@@ -88,6 +88,13 @@ export function popover(root, keyNames = EXPLORER_KEYS) {
   };
 }
 
+// The button that shows the Python code of a view: `codeOf()`.
+export function codeButton(sheet, label, codeOf) {
+  const el = button(label, { glyph: "code", text: "Python", onclick: () => sheet.python(el, label, codeOf()) });
+  el.setAttribute("aria-haspopup", "dialog");
+  return el;
+}
+
 // A click beside a sheet closes it.
 export function closeOutside(root, sheet) {
   root.addEventListener("pointerdown", ({ target }) => {
