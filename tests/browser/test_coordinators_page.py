@@ -153,7 +153,7 @@ def test_a_group_fits_at_any_width(
     show(GroupView(logs, "payment-service"), theme=theme)
     lanes = page.locator(".klw-lanes")
     lanes.press("ArrowDown")
-    page.get_by_role("button", name="Lag").click()
+    page.get_by_role("group", name="What the lanes show").get_by_role("button", name="Lag").click()
     settled(page)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     table: Any = page.get_by_role("grid", name="Partitions").bounding_box()

@@ -1,11 +1,11 @@
-"""RecordBrowser: search the records of a partition or a topic, see when they were, take them along.
+"""RecordBrowser: search records of a partition, a topic or all, see when they were, take them along.
 
 A thread searches and the page asks how far it is. What is shown is read again, page by page.
 """
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 import traitlets
 
@@ -26,9 +26,11 @@ from workbench.loaders.exports.export import Export, Format
 from workbench.loaders.queries.language import FORMS, completions
 from workbench.loaders.queries.query import Query, parse
 from workbench.loaders.scan.not_searched import summary
+from workbench.loaders.scan.plan import IsolationLevel
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.search.matches import ORDERS, Order
 from workbench.loaders.search.search import Search
+from workbench.loaders.search.time_histogram import Bins
 from workbench.runtime.words import plural
 from workbench.values.masking import Masks
 
@@ -47,23 +49,26 @@ MOST_OPENED_IN_FILE: Final = 500
 
 
 class RecordBrowser(KafkaWidget):
-    """Search the records of a topic, or of one partition.
+    """Search the records of all topics, of one, or of one partition.
 
     Attributes:
         query: what is searched for, as `workbench.loaders.queries.language` lists it.
-        topic: the topic whose partitions are searched, merged by time.
+        topic: the topic whose partitions are searched, merged by time; empty: all topics. By
+            default that of the largest partition.
         partition: the name of the only partition that is searched, as "orders-0"; empty: all.
         brush: [from, to) in ms: only matches of that time are listed; empty: all.
         order: "time"; "offset": by partition, then offset; "key": by the first 64 bytes of the key;
             "size": by the bytes of key and value. For "key" and "size" the search is run again.
         newest_first: whether the order is turned round: the latest, highest or largest first.
+        isolation_level: "read_uncommitted" or "read_committed", as of a consumer: without aborted
+            records, and up to the last stable offset.
         show_values: whether keys, values and headers are shown; the eye button switches it.
             Otherwise their bytes do not leave the kernel.
         selected: the record shown in full: ``partition`` and ``offset``, as `LogExplorer.selected`,
             to which it can be linked. The records of its partition's topic are searched.
         code: "python" and "sql" → code that gives the listed records. Read-only.
         logs: the log directories searched.
-        shown: the search as it is listed; None without a topic.
+        shown: the search as it is listed; None if there are no partitions.
         export: the last export, see `Export`.
 
     Args:
@@ -87,6 +92,7 @@ class RecordBrowser(KafkaWidget):
     partition = traitlets.Unicode().tag(sync=True)
     brush = traitlets.List(traitlets.Float()).tag(sync=True)
     order = traitlets.Enum(ORDERS, "time").tag(sync=True)
+    isolation_level = traitlets.Enum(get_args(IsolationLevel), "read_uncommitted").tag(sync=True)
     newest_first = traitlets.Bool(default_value=False).tag(sync=True)
     show_values = traitlets.Bool(default_value=False).tag(sync=True)
     selected = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
@@ -112,13 +118,14 @@ class RecordBrowser(KafkaWidget):
         self.shown: ShownSearch | None = None
         self.export: Export | None = None
         self._run = 0
+        self._seen: tuple[tuple[str, str, str] | None, Bins | None] = None, None
         self._problem = ""
         self._owed = Written()
         self._is_ready = False
         selected = options.get("selected", NOTHING)["partition"]
         if options.get("partition"):
             options["topic"] = self._topic_of(options["partition"])
-        elif not options.get("topic"):
+        elif "topic" not in options:
             options["topic"] = self._topic_of(selected) if selected else self._first_topic()
         super().__init__(**options)
         self._is_ready = True
@@ -127,7 +134,7 @@ class RecordBrowser(KafkaWidget):
 
     @property
     def search(self) -> Search | None:
-        """The search that is shown; None without a topic."""
+        """The search that is shown; None if there are no partitions."""
         return None if self.shown is None else self.shown.search
 
     @property
@@ -178,8 +185,14 @@ class RecordBrowser(KafkaWidget):
         return Query() if self.search is None else self.search.scan.where
 
     def _scan(self, where: Query, **options: Any) -> Scan:
-        chosen = {"partitions": self.partition} if self.partition else {"topics": self.topic}
+        chosen = {"isolation_level": self.isolation_level, **self._place()}
         return Scan(self.logs.listing, where=where, workers=1, **chosen, **options)  # type: ignore[arg-type]
+
+    def _place(self) -> dict[str, str]:
+        """Return the options of a scan that say where to search; empty: everywhere."""
+        if self.partition:
+            return {"partitions": self.partition}
+        return {"topics": self.topic} if self.topic else {}
 
     def _time_option(self) -> dict[str, tuple[int, int]]:
         times = self._times()
@@ -192,7 +205,7 @@ class RecordBrowser(KafkaWidget):
 
     # The search.
 
-    @traitlets.observe("query", "topic", "partition", "newest_first")
+    @traitlets.observe("query", "topic", "partition", "newest_first", "isolation_level")
     def _search_again(self, change: Any) -> None:
         if not self._is_ready:
             return
@@ -206,14 +219,21 @@ class RecordBrowser(KafkaWidget):
         self._is_ready = False
         if changed == "partition" and self.partition:
             self.topic = self._topic_of(self.partition)
-        elif changed == "topic" and self.partition and self._topic_of(self.partition) != self.topic:
+        elif self.partition and self._topic_of(self.partition) != self.topic:
             self.partition = ""
         self.brush = []
         self._list()
-        places = [self.partition] if self.partition else self._choices["partitions"]
-        if self.selected["partition"] is not None and self.selected["partition"] not in places:
-            self.selected = NOTHING | {"partition": places[0] if places else None}
+        selected = self.selected["partition"]
+        if selected is not None and not self._is_searched(selected):
+            found = next((name for name in self.logs if self._is_searched(name)), None)
+            self.selected = NOTHING | {"partition": found}
         self._is_ready = True
+
+    def _is_searched(self, name: str) -> bool:
+        """Return whether a partition is among those that are searched."""
+        if self.partition or name not in self.logs:
+            return name == self.partition
+        return not self.topic or self.logs[name].topic == self.topic
 
     @traitlets.observe("selected")
     def _search_selected(self, _change: Any) -> None:
@@ -223,7 +243,7 @@ class RecordBrowser(KafkaWidget):
             return
         if self.partition and self.partition != name:
             self.partition = name
-        elif self._topic_of(name) != self.topic:
+        elif not self._is_searched(name):
             self.topic = self._topic_of(name)
 
     @traitlets.observe("brush", "order", "show_values")
@@ -240,7 +260,7 @@ class RecordBrowser(KafkaWidget):
     def _restart(self) -> None:
         """Search again; a query that cannot be read leaves the last result."""
         try:
-            scan = self._scan(parse(self.query)) if self.topic else None
+            scan = self._scan(parse(self.query)) if len(self.logs) else None
         except (QueryError, LookupError) as error:
             self._problem = str(error.args[0])
             self._show()
@@ -248,11 +268,18 @@ class RecordBrowser(KafkaWidget):
         self._problem = ""
         if self.search is not None:
             self.search.cancel()
+        if self.shown is not None:
+            self._seen = self._seen[0], self.shown.whole
         self._run += 1
         self.shown, self._owed = None, Written()
         if scan is not None:
-            order = cast(Order, self.order)
-            self.shown = ShownSearch(scan, self._meanings, order, descending=self.newest_first)
+            place = self.topic, self.partition, self.isolation_level
+            whole = self._seen[1] if self._seen[0] == place else None
+            order, descending = cast(Order, self.order), self.newest_first
+            self.shown = ShownSearch(
+                scan, self._meanings, order, descending=descending, whole=whole
+            )
+            self._seen = place, None
         self._show()
 
     def relist(self, logs: workbench.LogDirectory, written: Written) -> None:
@@ -265,7 +292,8 @@ class RecordBrowser(KafkaWidget):
         self._meanings.relist(logs.listing)
         with self.hold_sync():
             self._list()
-            if self.topic not in logs.topics or (self.partition and self.partition not in logs):
+            is_gone = self.topic and self.topic not in logs.topics
+            if is_gone or (self.partition and self.partition not in logs):
                 self.topic, self.partition = self._first_topic(), ""
                 return
             if written.changed & self._searched_names():
@@ -275,11 +303,8 @@ class RecordBrowser(KafkaWidget):
     def _searched_names(self) -> frozenset[str]:
         """Return the names of the partitions that are searched, and of those that were."""
         known = {} if self.search is None else {each.path for each in self.search.scan.partitions}
-        return frozenset(
-            name
-            for name, each in self.logs.items()
-            if (each.name == self.partition if self.partition else each.topic == self.topic)
-        ) | {os.path.basename(path) for path in known}
+        searched = frozenset(name for name in self.logs if self._is_searched(name))
+        return searched | {os.path.basename(path) for path in known}
 
     def _search_on(self) -> None:
         """Search what was written since the search was done; if it runs, that is done later."""
@@ -341,11 +366,15 @@ class RecordBrowser(KafkaWidget):
 
     def _list(self) -> None:
         """Send the topics and partitions that can be chosen."""
-        names = [name for name, each in self.logs.items() if each.topic == self.topic]
+        names = [
+            name for name, each in self.logs.items() if not self.topic or each.topic == self.topic
+        ]
         topics = self.logs.topics
         self._choices = {
             "title": os.path.basename(os.path.abspath(self._paths()[0])) if self._paths() else "",
             "topics": topics[:MOST_NAMES],
+            "topic_count": len(topics),
+            "partition_count": len(names),
             "partitions": names[:MOST_NAMES],
             "left_out": max(0, len(topics) - MOST_NAMES) + max(0, len(names) - MOST_NAMES),
         }
@@ -355,10 +384,10 @@ class RecordBrowser(KafkaWidget):
 
     def _options(self) -> dict[str, Any]:
         """Return the options of `scan`, without those that have their default."""
-        chosen = {"partitions": self.partition} if self.partition else {"topics": self.topic}
-        asked = self._where().text
+        asked, level = self._where().text, self.isolation_level
         query = {"where": asked} if asked else {}
-        return chosen | query | self._time_option()
+        isolation = {} if level == "read_uncommitted" else {"isolation_level": level}
+        return self._place() | query | isolation | self._time_option()
 
     # Answers to the front end.
 
@@ -477,9 +506,12 @@ class RecordBrowser(KafkaWidget):
             return None
         return read_record(self.logs.listing, name, offset)
 
+    def _place_text(self) -> str:
+        return self.partition or self.topic or ("all topics" if len(self.logs) else "no topic")
+
     def describe(self) -> str:
         """Describe the widget in one line, where no picture can be shown."""
-        place = self.partition or self.topic or "no topic"
+        place = self._place_text()
         asked = f" with {self.query}" if self.query else ""
         found = plural(self._result.get("found", 0), "record")
         return f"RecordBrowser({place}{asked}: {found})"
@@ -491,6 +523,5 @@ class RecordBrowser(KafkaWidget):
 
             if self._result.get("status") == "running":
                 self._show()
-            place = self.partition or self.topic or "no topic"
-            self._picture = records_picture(place, self.query, self._result)
+            self._picture = records_picture(self._place_text(), self.query, self._result)
         return self._picture

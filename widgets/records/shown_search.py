@@ -17,6 +17,7 @@ from workbench.loaders.scan.scan import Scan
 from workbench.loaders.schemas import SCAN_FIELDS
 from workbench.loaders.search.matches import SORT_COLUMNS, Order
 from workbench.loaders.search.search import Search
+from workbench.loaders.search.time_histogram import Bins
 
 HEAD_ROWS: Final = 60
 """Rows that travel with the result, so that a saved notebook shows them without a kernel."""
@@ -39,12 +40,21 @@ class ShownSearch:
     Attributes:
         search: the search.
         meanings: decodes keys and values.
+        whole: the records of the same place over time, as far as any search has looked at them.
         order, descending, times: how the matches are listed; change them at any time, as far as
             `can_sort_by` allows.
     """
 
-    def __init__(self, scan: Scan, meanings: Meanings, order: Order, *, descending: bool) -> None:
-        self.meanings = meanings
+    def __init__(
+        self,
+        scan: Scan,
+        meanings: Meanings,
+        order: Order,
+        *,
+        descending: bool,
+        whole: Bins | None = None,
+    ) -> None:
+        self.meanings, self.whole = meanings, whole
         self.order, self.descending = order, descending
         self.times: tuple[int, int] | None = None
         self._paths: tuple[int, list[str]] | None = None
@@ -117,8 +127,19 @@ class ShownSearch:
             "width": str(bins.width),
             "counts": pack(bins.counts),
             "without_time": search.histogram.without_time,
+            "whole": self._whole(),
             "rows": self.rows(listed[:HEAD_ROWS], lens),
         }
+
+    def _whole(self) -> dict[str, Any]:
+        """Return the records that were looked at over time, of the search that saw the most."""
+        looked = self.search.looked.bins()
+        if self.whole is None or looked.counts.sum() >= self.whole.counts.sum():
+            self.whole = looked
+        whole = self.whole
+        return {
+            "start": str(whole.start), "width": str(whole.width), "counts": pack(whole.counts),
+        }  # fmt: skip
 
 
 def read_record(listing: Listing, partition: str, offset: int) -> dict[str, Any] | None:

@@ -2,6 +2,8 @@
 import { timeTicks } from "../charts/time_axis.js";
 import { HISTOGRAM, timeScale } from "./histogram_bins.js";
 
+const MARK = 2.5; // px, half the width of a mark
+
 // `scene` is {pen, ink, width, height} of the canvas; `range` is null without any time.
 export function paintHistogram({ pen, ink, width, height }, { range, bins, behind, brush }) {
   const high = height - HISTOGRAM.axis, wide = width - 2 * HISTOGRAM.side;
@@ -10,19 +12,35 @@ export function paintHistogram({ pen, ink, width, height }, { range, bins, behin
   pen.fillRect(HISTOGRAM.side, high, wide, 1);
   if (!range) return;
   const scene = { pen, ink, high, range, ...timeScale(range, width) };
-  if (behind?.max && behind !== bins) paintBins(scene, behind, ink.hair);
-  paintBins(scene, bins, ink.accent);
+  if (behind?.max) paintBins(scene, behind, ink.line);
+  paintBins(scene, bins, ink.accent, behind ? 2 : 1);
+  if (behind?.max) paintMarks(scene, bins);
   if (brush) paintBrush(scene, brush);
   paintTimes(scene);
 }
 
-function paintBins({ pen, high, x }, { counts, start, width, max }, color) {
+// Bars that are at least so many pixels wide.
+function paintBins({ pen, high, x }, { counts, start, width, max }, color, least = 1) {
   pen.fillStyle = color;
   for (const [i, n] of counts.entries()) {
     if (!n) continue;
     const left = x(start + i * width), wide = x(start + (i + 1) * width) - left;
     const tall = Math.max(1.5, (n / max) * (high - 8));
-    pen.fillRect(left, high - tall, Math.max(1, wide > 3 ? wide - 1 : wide), tall);
+    pen.fillRect(left, high - tall, Math.max(least, wide > 3 ? wide - 1 : wide), tall);
+  }
+}
+
+// A mark on the axis for each bar, so that a single hit among days is seen.
+function paintMarks({ pen, ink, high, x }, { counts, start, width }) {
+  pen.fillStyle = ink.accent;
+  for (const [i, n] of counts.entries()) {
+    if (!n) continue;
+    const at = x(start + (i + 0.5) * width);
+    pen.beginPath();
+    pen.moveTo(at, high + 1);
+    pen.lineTo(at + MARK, high + 2 * MARK);
+    pen.lineTo(at - MARK, high + 2 * MARK);
+    pen.fill();
   }
 }
 

@@ -8,7 +8,8 @@ import { recordHead } from "./record_head.js";
 import { recordHistogram } from "./record_histogram.js";
 import { matchList } from "./record_list.js";
 import { recordPane } from "./record_pane.js";
-import { queryBox, queryOfTime } from "./record_query.js";
+import { queryBox, queryOfTime, widerSearch } from "./record_query.js";
+import { recordBar } from "./record_bar.js";
 import { searchWatch } from "./record_watch.js";
 import { requests } from "../shared/requests.js";
 
@@ -53,20 +54,18 @@ function render(given) {
     onPick: ([partition, offset]) => select(view, partition, offset),
     onSort: (changes) => model.choose(changes),
   });
+  view.bar = recordBar({ model, onChange: (changes) => model.choose(changes) });
   view.pane = recordPane({ signal, onClose: () => deselect(view) });
   view.body = h("div", { class: "klw-matches" }, h("div", { class: "klw-hits" }, view.list.el), view.pane.el);
-  frame.fill(view.head.el, view.box.el, view.histogram.el, view.body);
+  frame.fill(view.head.el, view.box.el, view.histogram.el, view.bar.el, view.body);
   onKeys(root, (event) => actOnKey(view, sheet, event));
   closeOutside(root, sheet);
   return followModel(view);
 }
 
 function followModel(view) {
-  const { model, head, box, histogram } = view;
-  const showPlaces = () => {
-    head.showPlaces();
-    histogram.forget();
-  };
+  const { model, head, box, histogram, bar } = view;
+  const showPlaces = () => head.showPlaces();
   const showValues = () => {
     head.showValues();
     showRecord(view);
@@ -81,9 +80,13 @@ function followModel(view) {
     brush: showBrush,
     selected: () => showRecord(view),
     show_values: showValues,
+    order: bar.show,
+    newest_first: bar.show,
+    isolation_level: bar.show,
     _error: () => model.get("_error") && box.setProblem(model.get("_error")),
   }, histogram.repaint);
   showPlaces();
+  bar.show();
   showQuery();
   showBrush();
   showValues();
@@ -106,9 +109,11 @@ function deselect({ model, list }) {
 function showResult(view) {
   const { model, box, histogram, list, stats } = view, now = view.result(), isNew = now.run !== view.shownRun;
   box.setState(now, view.isRunning());
-  histogram.setData(now, { isAll: !now.query && now.status === "done" });
+  histogram.setData(now);
   const order = model.get("order"), newestFirst = model.get("newest_first");
-  list.setResult(now, { isNew, order, newestFirst, words: now.query ?? "" });
+  const wider = widerSearch(model.get("_choices") ?? {}, model.get("topic"), model.get("partition"));
+  const offer = wider && [wider[0], () => model.choose(wider[1])];
+  list.setResult(now, { isNew, order, newestFirst, words: now.query ?? "", wider: offer });
   stats.rows = now.count ?? 0;
   stats.status = now.status;
   stats.shown = performance.now();

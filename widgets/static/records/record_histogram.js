@@ -1,4 +1,4 @@
-// Matches over time, as bars; a dragged range selects. Behind them, faint: all records of the topic.
+// Matches over time, as bars with marks below; a dragged range selects. Behind them, faint: all records of the place.
 import { button, h } from "../shared/dom.js";
 import { duration, plural, timestamp } from "../shared/format.js";
 import { onKeys } from "../shared/frame.js";
@@ -37,13 +37,9 @@ export function recordHistogram({ root, signal, stats, onBrush, onZoom }) {
     el,
     repaint,
     setBrush,
-    forget() {
-      state.behind = null;
-      repaint();
-    },
-    setData(result, { isAll }) {
+    setData(result) {
       state.bins = result.counts ? unfoldBins(result) : NO_BINS;
-      if (isAll) state.behind = state.bins;
+      state.behind = result.query && result.whole?.counts ? unfoldBins(result.whole) : null;
       tip.hidden = true;
       repaint();
     },

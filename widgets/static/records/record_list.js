@@ -73,7 +73,8 @@ export function matchList({ fetch, isLive, onPick, onSort, signal }) {
       if (offset === null) grid.select(-1);
       grid.refresh();
     },
-    setResult(result, { isNew, order: by, newestFirst: isDown, words: query }) {
+    // `wider` is the text and the act of a button for a search that found nothing; null for none.
+    setResult(result, { isNew, order: by, newestFirst: isDown, words: query, wider }) {
       order = by;
       newestFirst = isDown;
       grid.showSort(COLUMNS.findIndex((column) => column.order === by), isDown);
@@ -85,7 +86,7 @@ export function matchList({ fetch, isLive, onPick, onSort, signal }) {
       store.reset(null);
       fresh = result.rows?.length ?? 0;
       (result.rows ?? []).forEach((each, i) => each && kept.set(i, each));
-      grid.setEmptyText(emptyText(result));
+      grid.setEmptyText(emptyText(result), result.status === "done" && !result.found && !result.problem ? wider : null);
       grid.setCount(result.count ?? 0, { keep: !isNew });
       marks();
     },

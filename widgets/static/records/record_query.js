@@ -33,15 +33,25 @@ export function placePicker({ onPick }) {
   const option = (value, text) => h("option", { value }, text);
   return {
     el: h("span", { class: "klw-places" }, topic, partition),
-    set({ topics = [], partitions = [], left_out = 0 }, chosenTopic, chosenPartition) {
-      topic.replaceChildren(...topics.map((name) => option(name, name)));
+    set(choices, chosenTopic, chosenPartition) {
+      const { topics = [], partitions = [], left_out = 0, partition_count: many = partitions.length } = choices;
+      const everywhere = topics.length > 1 || !chosenTopic ? [option("", allTopics(choices))] : [];
+      topic.replaceChildren(...everywhere, ...topics.map((name) => option(name, name)));
       topic.value = chosenTopic;
       topic.title = left_out ? `${count(left_out)} more are not in these lists` : chosenTopic;
-      const all = partitions.length === 1 ? "1 partition" : `all ${count(partitions.length)} partitions`;
+      const all = many === 1 ? "1 partition" : `all ${count(many)} partitions`;
       partition.replaceChildren(option("", all), ...partitions.map((name) => option(name, name)));
       partition.value = chosenPartition;
     },
   };
+}
+
+const allTopics = ({ topic_count: many = 0 }) => many ? `all ${plural(many, "topic")}` : "no topics";
+
+// Where a search that found nothing can go on: the text of a button, and the traits that it changes; null for nowhere.
+export function widerSearch({ topic_count: topics = 0, partition_count: partitions = 0 }, topic, partition) {
+  if (partition && partitions > 1 && topics < 2) return ["Search all partitions", { partition: "" }];
+  return topic && topics > 1 ? [`Search all ${count(topics)} topics`, { topic: "", partition: "" }] : null;
 }
 
 // `forms`: what a query can say, as the kernel declares it; `complete(text, at)`: what the word at a place can become.

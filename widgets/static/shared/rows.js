@@ -1,5 +1,5 @@
 // A scrolling box of equal rows, however many: only the visible rows exist, and they are reused.
-import { fillName, h } from "./dom.js";
+import { button, fillName, h } from "./dom.js";
 import { plural } from "./format.js";
 import { painter } from "./host.js";
 import { geometry, scrollOf, topOf, topToShow } from "./window.js";
@@ -389,8 +389,14 @@ export function dataGrid(
       head.setColumns(columns);
       rows.remake();
     },
-    setEmptyText(text) {
-      empty.textContent = text;
+    // What stands there without rows; `offer` is the text and the act of a button below it.
+    setEmptyText(text, offer = null) {
+      const shown = `${text}/${offer?.[0] ?? ""}`;
+      if (empty.dataset.shown === shown) return;
+      empty.dataset.shown = shown;
+      const next = offer &&
+        button(offer[0], { text: offer[0], kind: "klw-framed", isLive: true, onclick: () => offer[1]() });
+      empty.replaceChildren(h("span", {}, text), next ?? "");
     },
     select(i, reveal = true) {
       if (i !== selected) {

@@ -37,6 +37,7 @@ class Search(Job):
         scan: what is searched; its query says what for.
         matches: what was found so far.
         histogram: the matches over time.
+        looked: the records that were looked at over time.
         bytes_read, bytes_total: how far it is; the total is known once it runs.
         records_read: how many records were looked at.
         reached: path of a partition → the offset after the last batch that was looked at.
@@ -64,7 +65,7 @@ class Search(Job):
         self.scan = self._prepared(scan)
         self.newest_first = newest_first
         self.matches = Matches(most, order)
-        self.histogram = TimeHistogram()
+        self.histogram, self.looked = TimeHistogram(), TimeHistogram()
         self.bytes_read = self.bytes_total = self.records_read = 0
         self.reached: dict[str, int] = {}
         self.findings: list[Finding] = []
@@ -153,6 +154,7 @@ class Search(Job):
                     end = int(chunk.rows["position"][-1] + chunk.rows["size"][-1])
                     self.bytes_read = min(before + max(0, end - start), before + piece.size)
                 with self._moved:
+                    self.looked.add(chunk.columns.timestamps)
                     self.histogram.add(times)
                     self._moved.notify_all()
                 self._go_on()
