@@ -218,3 +218,33 @@ def test_a_query_is_completed_and_the_sheet_shows_what_the_parser_reads(
     for example, meaning in FORMS:
         expect(sheet).to_contain_text(example)
         expect(sheet).to_contain_text(meaning)
+
+
+def test_a_search_that_finds_nothing_goes_on_in_all_topics(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    browser = RecordBrowser(logs, topic="payments", query="assam")
+    browser.wait(60)
+    show(browser)
+    page.get_by_role("button", name="Search all 8 topics").click()
+    until(page, lambda: browser.topic == "")
+    page.wait_for_function("model.get('_result').found > 0")
+    expect(page.get_by_label("Topic", exact=True)).to_have_value("")
+    row = page.get_by_role("grid", name="Records").locator("[data-row='0']:visible")
+    expect(row.locator("[role=gridcell]").nth(1)).to_have_text(browser.result["rows"][0][0])
+
+
+def test_the_newest_come_first_and_a_consumers_isolation_level_is_chosen(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    browser = RecordBrowser(logs, topic="payments")
+    show(browser)
+    page.get_by_role("button", name="Newest first").click()
+    until(page, lambda: (browser.order, browser.newest_first) == ("time", True))
+    page.get_by_label("Isolation level").select_option("read_committed")
+    until(page, lambda: browser.isolation_level == "read_committed")
+    page.wait_for_function("model.get('_result').status === 'done'")
+    scan = logs.scan(topics="payments", isolation_level="read_committed")
+    assert browser.result["found"] == scan.count() < logs.scan(topics="payments").count()
+    times = [row[0] for row in shown(page)]
+    assert times == sorted(times, reverse=True)

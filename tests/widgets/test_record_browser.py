@@ -20,6 +20,7 @@ from widgets.view.record_cells import pretty_json
 from workbench.loaders.exports.export import Export
 
 Golden = Callable[[str], Case]
+SAMPLE = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 START = 1_772_323_200_000
 LOG = "00000000000000000000.log"
 
@@ -362,3 +363,44 @@ def test_what_was_not_searched_is_said_and_an_unknown_topic_is_a_problem(
     assert browser.result["problem"] == "unknown topic ordres; did you mean orders?"
     browser.query = "total_cents > 5"
     assert "$.total_cents > 5" in browser.result["problem"]
+
+
+def test_all_topics_are_searched_at_once() -> None:
+    logs = wb.open_log_directory(SAMPLE)
+    browser = RecordBrowser(logs, topic="", query="assam")
+    browser.wait(60)
+    found = logs.scan(where="assam")
+    assert browser.result["found"] == found.count() > 0
+    assert {row[0] for row in browser.result["rows"]} <= set(logs)
+    assert browser.describe().startswith("RecordBrowser(all topics with assam: ")
+    assert "topics" not in browser.code["python"].replace("scan(", "")
+    browser.selected = {"partition": "customers-0", "segment": None, "position": None, "offset": 1}
+    assert browser.topic == ""
+    browser.partition = "orders-0"
+    assert browser.topic == "orders"
+
+
+@pytest.mark.parametrize("level", ["read_uncommitted", "read_committed"])
+def test_records_are_those_that_a_consumer_of_the_isolation_level_gets(
+    golden: Callable[[str], Case], level: Any
+) -> None:
+    logs = wb.open_log_directory(golden("4.2.0-txn").directory("data"))
+    browser = RecordBrowser(logs, topic="", isolation_level=level)
+    browser.wait(60)
+    assert browser.result["found"] == logs.scan(isolation_level=level).count()
+    assert (f'isolation_level="{level}"' in browser.code["python"]) == (level == "read_committed")
+
+
+def test_the_chart_keeps_the_whole_time_of_the_topic() -> None:
+    logs = wb.open_log_directory(SAMPLE)
+    browser = RecordBrowser(logs, topic="orders", query="key:O-48212")
+    browser.wait(60)
+    assert unpack(browser.result["counts"]).sum() == browser.result["found"] < 10
+    assert unpack(browser.result["whole"]["counts"]).sum() == logs.scan(topics="orders").count()
+    browser.query = "offset:10..20"
+    browser.wait(60)
+    assert unpack(browser.result["whole"]["counts"]).sum() == logs.scan(topics="orders").count()
+    browser.topic = "customers"
+    browser.query = ""
+    browser.wait(60)
+    assert unpack(browser.result["whole"]["counts"]).sum() == logs.scan(topics="customers").count()

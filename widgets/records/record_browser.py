@@ -1,4 +1,4 @@
-"""RecordBrowser: search records of a partition, a topic or all, see when they were, take them along.
+"""RecordBrowser: search records of any place, see when they were, take them along.
 
 A thread searches and the page asks how far it is. What is shown is read again, page by page.
 """

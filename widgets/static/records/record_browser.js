@@ -111,6 +111,7 @@ function showResult(view) {
   box.setState(now, view.isRunning());
   histogram.setData(now);
   const order = model.get("order"), newestFirst = model.get("newest_first");
+  list.setOfAll(!model.get("topic"));
   const wider = widerSearch(model.get("_choices") ?? {}, model.get("topic"), model.get("partition"));
   const offer = wider && [wider[0], () => model.choose(wider[1])];
   list.setResult(now, { isNew, order, newestFirst, words: now.query ?? "", wider: offer });

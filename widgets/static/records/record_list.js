@@ -16,6 +16,11 @@ const COLUMNS = [
   { name: "Bytes", width: "72px", number: true, order: "size", title: "Bytes of key and value" },
 ].map((column) => ({ ...column, isSortable: Boolean(column.order), isLive: true }));
 
+// Of several topics, a partition has its whole name.
+const COLUMNS_OF_ALL = COLUMNS.map((column) =>
+  column.name === "Partition" ? { ...column, width: "minmax(104px,.7fr)", number: false, isName: true } : column
+);
+
 // `fetch(start, stop)` asks for rows; with `isWhole`, for all of their texts.
 export function matchList({ fetch, isLive, onPick, onSort, signal }) {
   const store = pageStore({ fetch, changed: arrived });
@@ -42,7 +47,7 @@ export function matchList({ fetch, isLive, onPick, onSort, signal }) {
     if (picked >= 0) pick(picked);
   }
   const isMarked = (got) => got && got[0] === marked.partition && got[1] === marked.offset;
-  let order = "time", newestFirst = false;
+  let order = "time", newestFirst = false, isOfAll = false;
   const grid = dataGrid({
     label: "Records",
     signal,
@@ -50,12 +55,12 @@ export function matchList({ fetch, isLive, onPick, onSort, signal }) {
     columns: COLUMNS,
     cellsOf(i) {
       const got = row(i);
-      if (got) return matchCells(got, words);
+      if (got) return matchCells(got, words, isOfAll);
       const quiet = { text: "not in the saved picture: run the cell again", kind: "quiet" };
       return isLive() ? null : ["", "", "", "", quiet, "", ""];
     },
     load: (start, stop) =>
-      fetch(start, stop, true).then((rows) => (rows ?? []).map((got) => got && matchCells(got, []))),
+      fetch(start, stop, true).then((rows) => (rows ?? []).map((got) => got && matchCells(got, [], isOfAll))),
     rowKind: (i) => (isMarked(row(i)) ? "within" : ""),
     onPick: pick,
     onSort: ({ order: name }) =>
@@ -72,6 +77,12 @@ export function matchList({ fetch, isLive, onPick, onSort, signal }) {
       marked = { partition, offset };
       if (offset === null) grid.select(-1);
       grid.refresh();
+    },
+    // Whether records of every topic are listed.
+    setOfAll(isAll) {
+      if (isAll === isOfAll) return;
+      isOfAll = isAll;
+      grid.setColumns(isAll ? COLUMNS_OF_ALL : COLUMNS);
     },
     // `wider` is the text and the act of a button for a search that found nothing; null for none.
     setResult(result, { isNew, order: by, newestFirst: isDown, words: query, wider }) {
@@ -101,10 +112,10 @@ function emptyText(result) {
   return result.query ? "No record meets this query." : "No records here.";
 }
 
-function matchCells([partition, offset, time, key, value, headers, size], words) {
+function matchCells([partition, offset, time, key, value, headers, size], words, isOfAll) {
   return [
     time === null ? { text: "none", kind: "null" } : timestamp(time),
-    { text: partition.slice(partition.lastIndexOf("-") + 1), title: partition },
+    { text: isOfAll ? partition : partition.slice(partition.lastIndexOf("-") + 1), title: partition },
     count(offset),
     matchCell(key, words),
     matchCell(value, words),

@@ -386,6 +386,7 @@ export function dataGrid(
       columns = next;
       sorted = { at: -1, isDown: false };
       cell = -1;
+      laidOut = "";
       head.setColumns(columns);
       rows.remake();
     },
