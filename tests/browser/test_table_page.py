@@ -77,12 +77,12 @@ def test_rows_and_cells_are_copied(page: Page, sizes: Locator) -> None:
     sizes.focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Control+c")
-    expect(page.locator(".klw-said")).to_have_text("Copied 1 row")
+    expect(page.locator(".klw-toast")).to_have_text("Copied 1 row")
     assert clipboard(page).split("\t")[0] == first
     page.keyboard.press("Shift+ArrowDown")
     expect(sizes.locator("[aria-selected=true]")).to_have_count(2)
     page.keyboard.press("Control+c")
-    expect(page.locator(".klw-said").last).to_have_text("Copied 2 rows")
+    expect(page.locator(".klw-toast").last).to_have_text("Copied 2 rows")
     head, *rows = [line.split("\t") for line in clipboard(page).splitlines()]
     assert head == ["Name", "On disk", "Share", "Length", "What"]
     assert [row[0] for row in rows] == [first, second]
@@ -99,7 +99,7 @@ def test_a_cell_that_was_clicked_is_copied_alone(
     row.locator("[role=gridcell]").nth(1).click()
     page.keyboard.press("Control+c")
     batch = logs["orders-0"].segments[1].batches[1]
-    expect(page.locator(".klw-said")).to_have_text(f"Copied: {batch.position}")
+    expect(page.locator(".klw-toast")).to_have_text(f"Copied: {batch.position}")
     assert clipboard(page) == str(batch.position)
 
 
@@ -180,6 +180,6 @@ def test_what_is_hidden_or_masked_is_not_in_a_copy_or_a_file(
     table.focus()
     page.keyboard.press("Control+a")
     page.keyboard.press("Control+c")
-    expect(page.locator(".klw-said").last).to_contain_text("Copied")
+    expect(page.locator(".klw-toast").last).to_contain_text("Copied")
     for text in (saved, clipboard(page)):
         assert "order" not in text.lower().replace("orders", "")

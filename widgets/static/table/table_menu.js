@@ -75,7 +75,7 @@ export function say(near, text) {
   const root = near.closest(".klw"), live = root?.querySelector(":scope > [aria-live]");
   if (!root) return;
   if (live) live.textContent = text;
-  const el = h("div", { class: "klw-said", popover: "manual", "aria-hidden": "true" }, text);
+  const el = h("div", { class: "klw-toast", popover: "manual", "aria-hidden": "true" }, text);
   root.append(el);
   el.showPopover();
   const box = near.getBoundingClientRect();
