@@ -166,12 +166,14 @@ def test_records_are_taken_along_whole_from_pages_that_were_never_shown(
     assert [row["Value"] for row in rows] == [each.decode() for each in stored.value]
 
 
-@pytest.mark.parametrize("options", [{}, {"show_values": True, "mask": Masks.of("* value drop")}])
+@pytest.mark.parametrize("mask", [None, Masks.of("* value drop")])
 def test_what_is_hidden_or_masked_is_not_in_a_copy_or_a_file(
-    page: Page, show: Show, logs: wb.LogDirectory, options: dict[str, object]
+    page: Page, show: Show, logs: wb.LogDirectory, mask: Masks | None
 ) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    browser = RecordBrowser(logs, topic="orders", query="key:O-48212", **options)
+    browser = RecordBrowser(
+        logs, topic="orders", query="key:O-48212", show_values=mask is not None, mask=mask
+    )
     browser.wait(30)
     show(browser)
     table = page.get_by_role("grid", name="Records")

@@ -186,7 +186,7 @@ class RecordBrowser(KafkaWidget):
 
     def _scan(self, where: Query, **options: Any) -> Scan:
         chosen = {"isolation_level": self.isolation_level, **self._place()}
-        return Scan(self.logs.listing, where=where, workers=1, **chosen, **options)  # type: ignore[arg-type]
+        return Scan(self.logs.listing, where=where, workers=1, **chosen, **options)
 
     def _place(self) -> dict[str, str]:
         """Return the options of a scan that say where to search; empty: everywhere."""
@@ -485,7 +485,7 @@ class RecordBrowser(KafkaWidget):
         listed = len(self.shown.listed())
         for start in range(0, min(listed, MOST_IN_FILE), PAGE_ROWS):
             window = {"run": self._run, "start": start, "stop": start + PAGE_ROWS}
-            yield "rows", window, self.answer_rows(**window)
+            yield "rows", window, self.answer_rows(self._run, start, start + PAGE_ROWS)
         for at, row in self.shown.records(0, min(listed, MOST_OPENED_IN_FILE)):
             name = f"{row['topic']}-{row['partition']}"
             place = {"partition": name, "offset": str(row["offset"])}
