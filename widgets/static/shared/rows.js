@@ -82,7 +82,7 @@ export function windowedRows({ box, rowHeight, headHeight = 0, makeRow, fillRow,
       top = 0;
       ask();
     },
-    // The next rows are made anew: they have other cells, or the head has another height.
+    // The next rows are made again: they have other cells, or the head has another height.
     remake(high = headHeight) {
       headHeight = high;
       win.style.top = `${high}px`;
@@ -121,7 +121,7 @@ const HEAD_PX = 28, MOST_TAKEN = 100_000, PAGE_TAKEN = 200;
 // A table of any number of rows, for every view. A column is {name, width, number, mono, isName, title, value}: `isName`
 // keeps the end of its texts, and `value(i)` is what row i sorts by, if its text does not say it. `cellsOf(i)` gives the
 // cells of row i, see `fillCell`, or null while they are on their way.
-// `onPick` is told of a row that was selected, `onPress` of one that was clicked, `onOpen` of Enter and double clicks.
+// `onPick` gets a row that was selected, `onPress` one that was clicked, `onOpen` of Enter and double clicks.
 // A table whose rows come by page has `load(start, stop)`, which resolves to their cells to take along, and is sorted
 // where they come from: `onSort(column, isDown)`, for columns with `isSortable`; `showSort` then marks the column.
 // Rows keep their numbers, however the table is sorted.

@@ -3,8 +3,8 @@ import { h } from "../shared/dom.js";
 
 const LEAST_COLUMN = 36, COLUMN_STEP = 16; // px
 
-// `onSort(k)` is told of a column's button; without a heading, or where `canSort(column)` is false, there is none.
-// `fitting(k)` is the width in px that what is shown of a column needs. `onWidths()` is told of other widths.
+// `onSort(k)` is called for a column's button; without a heading, or where `canSort(column)` is false, there is none.
+// `fitting(k)` is the width in px that what is shown of a column needs. `onWidths()` is called after a change of widths.
 export function tableHead({ canSort, onSort, onWidths, fitting, menu }) {
   const el = h("div", { class: "klw-row klw-head", role: "row" });
   const cells = []; // columnheaders
