@@ -42,7 +42,7 @@ TOPICS: Final = {
 PARTITIONS: Final = {"kept": 2, "again": 2}
 KEYS: Final = 40
 REMADE_EVERY_S: Final = 4.0
-PATIENCE_S: Final = 60.0
+PATIENCE_S: Final = 180.0
 REMADE_S: Final = 2.0  # without a record, after which a topic that was there is another
 
 Place = tuple[str, int]

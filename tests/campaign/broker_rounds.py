@@ -28,7 +28,7 @@ from workbench.spark_source.streaming import KafkaLogStreamReader
 
 BESIDE_S: Final = 40.0
 HANGS_AFTER_S: Final = 180.0  # without an action that ended, on a machine that does other work
-SETTLES_S: Final = 60.0
+SETTLES_S: Final = 180.0
 VERSION: Final = "4.2.0"
 WHOLE: Final = ("kept", "debits")  # topics of which nothing is ever deleted
 _COLUMNS: Final = ("topic", "partition", "offset", "key", "value")

@@ -108,42 +108,46 @@ def attack_writing_server(folder: Path, seed: int) -> None:
 def exhaust_reading_server(folder: Path, seed: int) -> None:
     """Ask a read-only server for much, in valid requests: it takes a limited memory."""
     shutil.copytree(SHOP, folder / "shop")
-    _exhaust(ServedProcess(folder / "shop"), seed)
+    with ServedProcess(folder / "shop") as server:
+        _exhaust(server, seed, "orders")
 
 
 def exhaust_writing_server(folder: Path, seed: int) -> None:
     """Ask a writable server for much, in valid requests: it takes a limited memory."""
     shutil.copytree(SHOP, folder / "shop")
-    _exhaust(ServedProcess(folder / "shop", "--writable"), seed)
+    with ServedProcess(folder / "shop", "--writable") as server:
+        with producing(server.where) as producer:
+            producer.send("kept", b"value").get(HANGS_AFTER_S)
+        _exhaust(server, seed, "kept")  # which nobody deletes, as its name is in no request
 
 
-def _exhaust(server: ServedProcess, seed: int) -> None:
-    with server as running:
-        before = running.start_over()
-        port = int(running.where.split(":")[1])
-        clock = FairClock(running.process.pid).now
-        with Bystander(running.where, clock) as bystander:
-            attack = Attack(
-                port, Amplified(seed).next, seed=seed, ahead=1, patience=ANSWERS_S, clock=clock
-            )
-            slow = attack.run(ASKED).slow
-        bystander.check()
-        late = {
-            API_KEYS[key].name: taken
-            for key, taken in slow.items()
-            if key not in WAIT and taken > ANSWERS_S and API_KEYS[key].name not in MAY_TAKE
-        }
-        assert not late, f"no answer within {ANSWERS_S} s: {late}"
-        with consuming(running.where, "orders") as consumer:
-            poll_until(consumer, 1)
-        grown = running.memory("VmHWM") - before
-        assert grown < MOST, f"{grown} bytes"
-        running.process.terminate()
-        end = clock() + ENDS_S
-        while running.process.poll() is None:
-            assert clock() < end, f"SIGTERM does not end the server within {ENDS_S} s"
-            time.sleep(0.1)
-        assert running.process.returncode == 0
+def _exhaust(running: ServedProcess, seed: int, topic: str) -> None:
+    """Attack a server; others read a topic."""
+    before = running.start_over()
+    port = int(running.where.split(":")[1])
+    clock = FairClock(running.process.pid).now
+    with Bystander(running.where, topic, clock) as bystander:
+        attack = Attack(
+            port, Amplified(seed).next, seed=seed, ahead=1, patience=ANSWERS_S, clock=clock
+        )
+        slow = attack.run(ASKED).slow
+    bystander.check()
+    late = {
+        API_KEYS[key].name: taken
+        for key, taken in slow.items()
+        if key not in WAIT and taken > ANSWERS_S and API_KEYS[key].name not in MAY_TAKE
+    }
+    assert not late, f"no answer within {ANSWERS_S} s: {late}"
+    with consuming(running.where, topic) as consumer:
+        poll_until(consumer, 1)
+    grown = running.memory("VmHWM") - before
+    assert grown < MOST, f"{grown} bytes"
+    running.process.terminate()
+    end = clock() + ENDS_S
+    while running.process.poll() is None:
+        assert clock() < end, f"SIGTERM does not end the server within {ENDS_S} s"
+        time.sleep(0.1)
+    assert running.process.returncode == 0
     assert "failed" not in running.errors.read_text()
 
 
@@ -152,11 +156,13 @@ class Bystander:
 
     Args:
         where: "host:port" of the server.
+        topic: it asks for.
         clock: returns seconds.
     """
 
-    def __init__(self, where: str, clock: Callable[[], float]) -> None:
+    def __init__(self, where: str, topic: str, clock: Callable[[], float]) -> None:
         self._where = where
+        self._topic = topic
         self._clock = clock
         self._count = 0
         self._problem = ""
@@ -172,13 +178,13 @@ class Bystander:
         self._thread.join(HANGS_AFTER_S)
 
     def _run(self) -> None:
-        topics = [{"name": "orders", "partitions": [{"partitionIndex": 0, "timestamp": -2}]}]
+        topics = [{"name": self._topic, "partitions": [{"partitionIndex": 0, "timestamp": -2}]}]
         while not self._end.wait(0.1) and not self._problem:
             since = self._clock()
             try:
                 with Asker(self._where, HANGS_AFTER_S) as asker:
-                    (topic,) = asker.ask(METADATA, 9, {"topics": [{"name": "orders"}]})["topics"]
-                    assert topic["partitions"], "orders has no partitions"
+                    (topic,) = asker.ask(METADATA, 9, {"topics": [{"name": self._topic}]})["topics"]
+                    assert topic["partitions"], f"{self._topic} has no partitions"
                     asked = {"replicaId": -1, "isolationLevel": 0, "topics": topics}
                     asker.ask(LIST_OFFSETS, 6, asked)
                 taken = self._clock() - since

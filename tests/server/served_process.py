@@ -8,9 +8,9 @@ from types import TracebackType
 from typing import Final, Self
 
 from tests.memory import in_memory, start_over
+from tests.waiting import HANGS_AFTER_S
 
 MIB: Final = 1 << 20
-_PATIENCE: Final = 60.0
 
 
 class ServedProcess:
@@ -52,7 +52,11 @@ class ServedProcess:
         _trace: TracebackType | None,
     ) -> None:
         self.process.terminate()
-        self.process.communicate(timeout=_PATIENCE)
+        try:
+            self.process.communicate(timeout=HANGS_AFTER_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
 
     def memory(self, name: str = "VmRSS") -> int:
         """Return the resident bytes; with ``VmHWM`` the most since `start_over`."""
