@@ -97,7 +97,7 @@ def to_table(
     Raises:
         InconsistentTopicIdError: a topic was deleted and made again since it was loaded.
         LogDirectoryError: a path does not exist, a log ends below what was loaded, or records were
-            read that the batch headers do not tell of, or the other way round.
+            read that the batch headers do not mention, or the other way round.
         LookupError: a topic, partition or column does not exist.
         OutputError: the table would be in a directory that is read, or somebody else has written to
             it meanwhile.
