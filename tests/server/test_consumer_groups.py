@@ -299,7 +299,7 @@ def test_a_silent_member_is_removed_when_its_session_ends(tmp_path: Path) -> Non
             assert joined["heartbeatIntervalMs"] == 500
 
         def is_alone() -> bool:
-            """Send the heartbeat of a; on a slow machine, a is too late as well, and joins again."""
+            """Send the heartbeat of a; on a slow machine, a is late as well, and joins again."""
             if members.heartbeat("a", {"topicPartitions": OWN})["errorCode"]:
                 members.heartbeat("a", {**JOIN, "subscribedTopicNames": ["t"]})
             (group,) = members.described()[0]["groups"]
