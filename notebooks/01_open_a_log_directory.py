@@ -260,6 +260,8 @@ damage
 #   would a broker do?
 # - [Transactions in lanes](13_transactions_in_lanes.ipynb): why does a `read_committed` consumer
 #   get no further?
+# - [From three dead brokers to a dashboard](14_from_dead_brokers_to_a_dashboard.ipynb): how do the
+#   records of a lost cluster become a table?
 #
 # `kafka-workbench --help` lists what the command line does: list, dump, search, verify and export
 # among others.

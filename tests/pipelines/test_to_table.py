@@ -134,7 +134,7 @@ def test_of_two_writers_at_a_time_one_is_refused(disk: Disk, tmp_path: Path) -> 
     table = rows_of(tmp_path / "t")
     rows = pa.RecordBatch.from_pylist([{"topic": "orders", "day": None, "offset": 0}], schema)
     with pytest.raises(OutputError, match="another process has written to the table meanwhile"):
-        late.commit(iter([rows]), schema, {("orders", 0): LoadedUpTo(1, None)})
+        late.commit(iter([rows]), schema, {("orders", 0): LoadedUpTo(1, None)}, upsert=False)
     load(disk.path, tmp_path / "t")
     assert rows_of(tmp_path / "t") == table
 

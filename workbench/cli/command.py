@@ -227,6 +227,18 @@ def chooses_records(function: Function) -> Function:
     return chooses_partitions(reads_remote_tier(function))
 
 
+def name_and_value(text: str) -> tuple[str, str]:
+    """Return the two parts of an argument of -X.
+
+    Raises:
+        UsageError: they are not.
+    """
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise click.UsageError(f"-X {text!r} is not NAME=VALUE")
+    return name, value
+
+
 as_json: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 

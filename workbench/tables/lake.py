@@ -15,6 +15,8 @@ class LoadedRow(NamedTuple):
     partition: PartitionNumber
     before: Annotated[int, "offsets below this one were dealt with by earlier runs"]
     records: Annotated[int, "records that this run added to the table"]
+    superseded: Annotated[int, "upsert: records older than another of their key, or without a key"]
+    tombstones: Annotated[int, "upsert: records that delete the row of their key"]
     aborted: Annotated[int, "records of aborted transactions"]
     control: Annotated[int, "control records, which no consumer gets"]
     compacted: Annotated[int, "offsets that compaction removed"]

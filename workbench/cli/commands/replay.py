@@ -5,7 +5,13 @@ from typing import Final
 
 import click
 
-from workbench.cli.command import Command, as_json, chooses_partitions, open_logs
+from workbench.cli.command import (
+    Command,
+    as_json,
+    chooses_partitions,
+    name_and_value,
+    open_logs,
+)
 from workbench.cli.output import note, print_json, print_table
 from workbench.cli.progress import progress
 from workbench.loaders.scan.not_searched import summary
@@ -93,7 +99,7 @@ def command(
     with progress("replaying", total, unit="records", quiet=as_json) as meter:
         rows = replay(
             scan,
-            {"bootstrap.servers": target, **dict(map(_setting, settings))},
+            {"bootstrap.servers": target, **dict(map(name_and_value, settings))},
             name=name,
             create_topics=create_topics,
             rate=rate,
@@ -111,10 +117,3 @@ def command(
     if text := summary(scan.left_out, "--everything"):
         note(text)
     return _DAMAGED if scan.findings and strict else 0
-
-
-def _setting(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise click.UsageError(f"-X {text!r} is not NAME=VALUE")
-    return name, value

@@ -28,8 +28,11 @@ _ALWAYS: Final = ("topic", "partition", "before", "records", "log_end_offset")
 )  # fmt: skip
 @chooses_partitions
 @click.option("--to", "to", required=True, metavar="TABLE",
-    help="A folder or a URI such as s3://bucket/lake/orders; with {topic} in it, each topic has "
-    "its own table.",
+    help="A folder or a URI such as s3://bucket/lake/orders; with {topic} in it, each topic "
+    "has its own table.",
+)  # fmt: skip
+@click.option("--upsert", is_flag=True,
+    help="For compacted topics: keep the newest record of each key; tombstones delete its row.",
 )  # fmt: skip
 @click.option("--columns", metavar="A,B,…", help="Columns of a scan; default: those of a record.")
 @key_format("Decode keys, as utf8, json, avro or avro:FILE. Default: bytes.")
@@ -50,6 +53,7 @@ def command(
     topics: tuple[str, ...],
     partitions: tuple[str, ...],
     to: str,
+    upsert: bool,
     columns: str | None,
     key_format: str,
     value_format: str,
@@ -59,7 +63,7 @@ def command(
     strict: bool,
     as_json: bool,
 ) -> int:
-    """Load the records of log directories into a table of Parquet files, each once.
+    """Load the records of log directories into a table, each once.
 
     Up to where each partition was loaded is kept with the table: the same command later takes only
     what is new, also after it was killed. Several PATHs are the log.dirs of one broker, or of
@@ -77,6 +81,7 @@ def command(
     done: list[dict[str, Any]] = to_table(
         paths,
         to,
+        mode="upsert" if upsert else "append",
         topics=topics or None,
         partitions=names or None,
         columns=[name.strip() for name in columns.split(",")] if columns else None,

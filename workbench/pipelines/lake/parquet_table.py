@@ -10,15 +10,17 @@ The layout is that of Hive: what reads such folders reads a table without knowin
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from workbench.errors import OutputError
 from workbench.file_system.outputs import new_file
-from workbench.pipelines.lake.table import PARTITIONED_BY, LoadedUpTo, Positions
+from workbench.pipelines.lake.shape import conformed
+from workbench.pipelines.lake.table import DELETES, PARTITIONED_BY, LoadedUpTo, Positions
 
 MANIFESTS: Final = "_manifests"
 """The folder of manifests in a table; readers of Hive's folders skip names that begin so."""
@@ -33,7 +35,8 @@ _OPEN_FILES: Final = 64  # that are written side by side
 
 Manifest = dict[str, Any]
 """The content of a manifest: its version, the positions of all logs, the schema (Arrow's, in
-hexadecimal), and the files that it added."""
+hexadecimal), and the files that it added and
+removed."""
 
 
 @dataclass
@@ -79,9 +82,14 @@ class ParquetTable:
         batches: Iterator[pa.RecordBatch],
         schema: pa.Schema,
         moved: Positions,
+        *,
+        upsert: bool,
     ) -> None:
         """See `Table.commit`."""
         run = f"{self.version + 1:012d}-{secrets.token_hex(4)}"
+        removed: list[str] = []
+        if upsert:
+            batches = self._replacing(batches, schema, removed)
         added = self._write(batches, schema, run)
         positions = {(topic, number): at for topic, number, *at in self._positions()}
         positions |= {log: list(at) for log, at in moved.items()}
@@ -91,10 +99,56 @@ class ParquetTable:
             "positions": [[*log, *at] for log, at in sorted(positions.items())],
             "schema": schema.remove_metadata().serialize().to_pybytes().hex(),
             "added": added,
+            "removed": removed,
         }
         self._put_new(self._manifest(self.version + 1), json.dumps(manifest).encode())
         self._last = manifest
         self._finish()
+
+    def _replacing(
+        self, batches: Iterator[pa.RecordBatch], schema: pa.Schema, removed: list[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield new rows, then the rows that stay of those files that have others of their keys.
+
+        Args:
+            batches: see `commit`.
+            schema: of what is yielded.
+            removed: these files are put in.
+        """
+        keys: dict[tuple[str, int], list[pa.Array]] = {}
+        for batch in batches:
+            log = batch["topic"][0].as_py(), batch["partition"][0].as_py()
+            keys.setdefault(log, []).append(batch["key"])
+            stays = batch.filter(pc.invert(batch[DELETES])).select(schema.names)
+            if stays.num_rows:
+                yield stays
+        topics = tuple(f"{PARTITIONED_BY[0]}={topic}/" for topic in {log[0] for log in keys})
+        known = {log: pa.chunked_array(found) for log, found in keys.items()}
+        for path in self._data_files():
+            if topics and path.startswith(topics):
+                there = self._read(path)
+                is_old = _have_keys(there, known)
+                if pc.any(is_old).as_py():
+                    removed.append(path)
+                    stays = there.filter(pc.invert(is_old))
+                    yield from conformed(stays, schema).to_batches()
+
+    def _data_files(self) -> list[str]:
+        """Return the paths of all data files, below the root."""
+        names = (path.removeprefix(f"{self.root}/") for path in self._below(self.root))
+        return sorted(n for n in names if n.endswith(_ENDING) and not n.startswith("_"))
+
+    def _read(self, path: str) -> pa.Table:
+        """Return a data file, with the columns that its folders name."""
+        from pyarrow.dataset import dataset
+
+        return dataset(
+            f"{self.root}/{path}",
+            format="parquet",
+            filesystem=self.files,
+            partitioning=_by_folders(),
+            partition_base_dir=self.root,
+        ).to_table()
 
     def _write(self, batches: Iterator[pa.RecordBatch], schema: pa.Schema, run: str) -> list[str]:
         """Write the files of a commit, and return their paths as they will be in the table."""
@@ -150,6 +204,10 @@ class ParquetTable:
             return
         staging = f"{self.root}/{UNFINISHED}"
         left = self._below(f"{staging}/{run}")
+        removed = [f"{self.root}/{path}" for path in self._last["removed"]]
+        for info in self.files.get_file_info(removed) if removed else ():
+            if info.is_file:
+                self.files.delete_file(info.path)
         for path in self._last["added"]:
             if f"{staging}/{run}/{path}{_HIDDEN}" in left:
                 self._move(f"{staging}/{run}/{path}{_HIDDEN}", f"{self.root}/{path}")
@@ -202,6 +260,15 @@ def _by_folders() -> Any:
 
     columns = pa.schema([(PARTITIONED_BY[0], pa.string()), (PARTITIONED_BY[1], pa.date32())])
     return partitioning(columns, flavor="hive")
+
+
+def _have_keys(rows: pa.Table, keys: Mapping[tuple[str, int], Any]) -> Any:
+    """Return which rows have one of the keys of their topic and partition."""
+    found = pa.repeat(pa.scalar(value=False), rows.num_rows)
+    for (topic, partition), known in keys.items():
+        is_of_log = pc.and_(pc.equal(rows["topic"], topic), pc.equal(rows["partition"], partition))
+        found = pc.or_(found, pc.and_(is_of_log, pc.is_in(rows["key"], known)))
+    return found
 
 
 def _is_local(files: Any) -> bool:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from workbench.errors import SchemaError
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.schemas import SCAN_FIELDS
+from workbench.pipelines.lake.table import DELETES, KEY
 from workbench.spark_source.kinds import as_spark, spark_kind
 from workbench.values.formats.json import inferred_kind, merged_kind, readable_schema
 from workbench.values.masking import Masks
@@ -54,6 +55,19 @@ def _columns(of_scan: dict[str, pa.Array]) -> dict[str, pa.Array]:
 
 def _is_spread(name: str, kind: Any) -> bool:
     return name in {"key", "value"} and pa.types.is_struct(kind)
+
+
+def require_key(schema: pa.Schema, where: str) -> None:
+    """Check that rows of a table can be replaced by their key.
+
+    Raises:
+        SchemaError: they have none.
+    """
+    if KEY[-1] not in schema.names:
+        raise SchemaError(
+            f"an upsert into {where} needs the column key (expected bytes, or a decoding to one "
+            "value such as utf8)"
+        )
 
 
 def evolved(there: pa.Schema | None, found: pa.Schema, where: str) -> pa.Schema:
@@ -104,20 +118,36 @@ def _grown(here: Any, new: Any, path: str, where: str) -> Any:
     )
 
 
-def shaped(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Yield batches of a scan with the columns of a table; those that it lacks are null."""
-    for batch in batches:
-        there = _columns(dict(zip(batch.schema.names, batch.columns, strict=True)))
-        arrays = [
-            _as_kind(there[field.name], field.type)
-            if field.name in there
-            else pa.nulls(batch.num_rows, field.type)
-            for field in schema
-        ]
-        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+def shaped(
+    raw: pa.RecordBatch, decoded: pa.RecordBatch, schema: pa.Schema, *, upsert: bool
+) -> pa.RecordBatch:
+    """Return a batch of a scan with the columns of a table; those that it lacks are null.
+
+    Args:
+        raw: the batch as it was read: a value that is null there is a tombstone.
+        decoded: the same decoded and masked.
+        schema: the columns of the table.
+        upsert: whether the column `DELETES` is added.
+    """
+    there = _columns(dict(zip(decoded.schema.names, decoded.columns, strict=True)))
+    batch = conformed(pa.RecordBatch.from_pydict(there), schema)
+    return batch.append_column(DELETES, raw["value"].is_null()) if upsert else batch
+
+
+def conformed(rows: Any, schema: pa.Schema) -> Any:
+    """Return a batch or table with the columns of a schema; those that it lacks are null."""
+    arrays = [
+        _as_kind(rows[field.name], field.type)
+        if field.name in rows.schema.names
+        else pa.nulls(rows.num_rows, field.type)
+        for field in schema
+    ]
+    return type(rows).from_arrays(arrays, schema=schema)
 
 
 def _as_kind(array: Any, kind: Any) -> pa.Array:
+    if isinstance(array, pa.ChunkedArray):
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.nulls(0, array.type)
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     return aligned(as_spark(array, table_kind(array.type)), kind)

@@ -108,7 +108,7 @@ class NewOffsets(NamedTuple):
         return self.partition.topic, self.partition.partition
 
     @property
-    def position(self) -> LoadedUpTo:
+    def loaded(self) -> LoadedUpTo:
         """Where the next run begins."""
         return LoadedUpTo(self.high, self.partition.topic_id)
 
@@ -126,7 +126,7 @@ class NewOffsets(NamedTuple):
         return found
 
 
-def new_range(
+def new_offsets(
     partition: Partition, position: LoadedUpTo | None, isolation_level: IsolationLevel
 ) -> NewOffsets:
     """Return the offsets of a partition that were not loaded yet.

@@ -1,12 +1,19 @@
 """What all formats of tables have in common: they keep with the data up to where it was loaded."""
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import pyarrow as pa
 
-PARTITIONED_BY = ("topic", "day")
+PARTITIONED_BY: Final = ("topic", "day")
 """The columns that a table's files are divided by."""
+
+KEY: Final = ("topic", "partition", "key")
+"""The columns that identify the row that an upsert replaces."""
+
+DELETES: Final = "_deletes"
+"""A column beside those of the table in the batches of an upsert: whether a record deletes the row
+of its key."""
 
 
 class LoadedUpTo(NamedTuple):
@@ -55,13 +62,17 @@ class Table(Protocol):
         batches: Iterator[pa.RecordBatch],
         schema: pa.Schema,
         moved: Positions,
+        *,
+        upsert: bool,
     ) -> None:
         """Add records, and move the positions.
 
         Args:
             batches: the records; an error that it raises leaves the table as it was.
-            schema: of the batches: the columns of the table, and new ones.
+            schema: the columns of the table, and new ones.
             moved: the positions that this commit moves.
+            upsert: whether a record replaces the row of its `KEY`, or deletes it; the batches then
+                have each key once, and the column `DELETES`. Otherwise all are added.
 
         Raises:
             OutputError: another process has written meanwhile.

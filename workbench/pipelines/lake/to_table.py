@@ -4,8 +4,9 @@ import os
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pyarrow as pa
 
@@ -20,16 +21,22 @@ from workbench.loaders.scan.scan import Scan
 from workbench.loaders.schemas import RECORD_FIELDS
 from workbench.loaders.tables.rows import table_of
 from workbench.pipelines.lake.parquet_table import ParquetTable
-from workbench.pipelines.lake.shape import evolved, schema_of_scan, shaped, with_every_field
+from workbench.pipelines.lake.shape import (
+    evolved,
+    require_key,
+    schema_of_scan,
+    shaped,
+    with_every_field,
+)
 from workbench.pipelines.lake.source import (
     NewOffsets,
     chosen,
     ids_of,
     in_commits,
     logs_of,
-    new_range,
+    new_offsets,
 )
-from workbench.pipelines.lake.table import Table
+from workbench.pipelines.lake.table import DELETES, Table
 from workbench.runtime.several import several
 from workbench.tables.lake import LoadedRow
 
@@ -37,14 +44,27 @@ if TYPE_CHECKING:
     from workbench.values.masking import AnyMasks
     from workbench.values.registry import AnyDecoding
 
+Mode = Literal["append", "upsert"]
+
 TOPIC: Final = "{topic}"
 """In the name of a table: each topic gets its own."""
 
 COMMIT_BYTES: Final = 1 << 30
 """Bytes of logs that are committed together."""
 
+Log = tuple[str, int]
+
 _ALWAYS: Final = ("topic", "partition", "offset", "timestamp")
-_COUNTED: Final = ("aborted", "control", "compacted", "deleted", "damaged", "missing")
+_COUNTED: Final = (
+    "superseded",
+    "tombstones",
+    "aborted",
+    "control",
+    "compacted",
+    "deleted",
+    "damaged",
+    "missing",
+)
 
 
 def to_table(
@@ -62,6 +82,7 @@ def to_table(
     commit_bytes: int = COMMIT_BYTES,
     workers: int | None = None,
     filesystem: Any = None,
+    mode: Mode = "append",
     tell: Callable[[str], object] = warnings.warn,
 ) -> pa.Table:
     """Load the records that a table does not have yet; return what became of every offset.
@@ -88,6 +109,9 @@ def to_table(
         commit_bytes: about as many bytes of logs are loaded in one commit.
         workers: threads that decode; None: one per core.
         filesystem: of `pyarrow.fs` or fsspec, in which ``to`` is a path; None: by its URI.
+        mode: "append" adds every record; "upsert" keeps the newest record of each key of a
+            partition, for compacted topics: it replaces the row of its key, and a tombstone deletes
+            it; records without a key are left out.
         tell: receives sentences: which replica is read, and which records are lost.
 
     Returns:
@@ -104,6 +128,8 @@ def to_table(
         SchemaError: a decoding or mask cannot be used, or values do not fit the table's types.
         ValueError: an argument has no meaning.
     """
+    if mode not in {"append", "upsert"}:
+        raise ValueError(f"mode is {mode!r}, not append or upsert")
     listing = logs_of(paths, remote, remote_keys, tell)
     found = chosen(listing, topics, partitions)
     names = list(dict.fromkeys((*_ALWAYS, *(several(columns) or RECORD_FIELDS))))
@@ -120,7 +146,8 @@ def to_table(
     rows: list[LoadedRow] = []
     for name, mine in _by_table(os.fspath(to), found).items():
         table = _opened(name, filesystem, listing)
-        rows += _load(table, mine, scan_of, isolation_level, commit_bytes, tell)
+        loading = _Loading(table, scan_of, isolation_level, commit_bytes, mode == "upsert", tell)
+        rows += loading.rows(mine)
     return table_of(LoadedRow, rows)
 
 
@@ -134,123 +161,166 @@ def _by_table(to: str, partitions: list[Partition]) -> dict[str, list[Partition]
     return found
 
 
-def _opened(name: str, filesystem: Any, listing: Listing) -> Table:
+def _opened(
+    name: str,
+    filesystem: Any,
+    listing: Listing,
+) -> Table:
     """Return a table.
 
     Raises:
         LogDirectoryError: the location cannot be reached.
         OutputError: it is inside of what is read.
     """
+    if filesystem is None and not is_uri(name):
+        refuse_inputs(os.path.realpath(name), input_paths(listing.partitions.values()))
+    return ParquetTable(*_place(name, filesystem), name.partition("?")[0])
+
+
+def _place(name: str, filesystem: Any) -> tuple[Any, str]:
+    """Return a file system of pyarrow, and the path of a table in it."""
     from pyarrow.fs import FileSystem, FSSpecHandler, LocalFileSystem, PyFileSystem
 
-    if filesystem is not None:
-        is_arrow = isinstance(filesystem, FileSystem)
-        files = filesystem if is_arrow else PyFileSystem(FSSpecHandler(filesystem))
-        return ParquetTable(files, name.rstrip("/"), name)
-    if is_uri(name):
+    if filesystem is None and not is_uri(name):
+        return LocalFileSystem(), os.path.realpath(name)
+    if filesystem is None:
         files, path = writable_place(name)
-        return ParquetTable(files, path.rstrip("/"), name.partition("?")[0])
-    path = os.path.realpath(name)
-    refuse_inputs(path, input_paths(listing.partitions.values()))
-    return ParquetTable(LocalFileSystem(), path, name)
+        return files, path.rstrip("/")
+    is_arrow = isinstance(filesystem, FileSystem)
+    files = filesystem if is_arrow else PyFileSystem(FSSpecHandler(filesystem))
+    return files, name.rstrip("/")
 
 
-def _load(
-    table: Table,
-    partitions: list[Partition],
-    scan_of: Callable[..., Scan],
-    isolation_level: IsolationLevel,
-    commit_bytes: int,
-    tell: Callable[[str], object],
-) -> list[LoadedRow]:
-    """Load what is new into one table."""
-    there = table.positions(ids_of(partitions))
-    ranges = [
-        new_range(each, there.get((each.topic, each.partition)), isolation_level)
-        for each in partitions
-    ]
-    counts = {each.log: Counter[str]() for each in ranges}
-    for commit in in_commits(ranges, commit_bytes):
-        fates = {each.log: each.fates() for each in commit}
-        _commit(table, commit, fates, scan_of)
-        for log, found in fates.items():
-            counts[log] += found
-    return [_row(each, counts[each.log], table.name, there, tell) for each in ranges]
+@dataclass(frozen=True)
+class _Loading:
+    """One run that loads into one table.
 
-
-def _commit(
-    table: Table,
-    commit: list[NewOffsets],
-    fates: dict[tuple[str, int], Counter[str]],
-    scan_of: Callable[..., Scan],
-) -> None:
-    """Load some ranges of offsets in one commit."""
-    whole = scan_of(commit)
-
-    def values(name: str) -> Iterator[pa.Array]:
-        for batch in scan_of(commit, columns=(name,), decode={}, mask=None).batches():
-            yield batch.column(0)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the reading that counts will warn
-        decode = with_every_field(whole.decode, values, table.schema, whole.masks)
-    whole = scan_of(commit, decode=decode)
-    schema = evolved(table.schema, schema_of_scan(whole), table.name)
-    batches = _counted(shaped(whole.batches(), schema), commit, fates)
-    table.commit(batches, schema, {each.log: each.position for each in commit})
-
-
-def _counted(
-    batches: Iterator[pa.RecordBatch],
-    commit: list[NewOffsets],
-    fates: dict[tuple[str, int], Counter[str]],
-) -> Iterator[pa.RecordBatch]:
-    """Yield batches, each of one partition, and compare them with what the headers count.
-
-    Raises:
-        LogDirectoryError: there are more records, or fewer.
+    Attributes:
+        table: the table.
+        scan_of: returns a scan of ranges of offsets, with the options of the user.
+        isolation_level, commit_bytes, tell: see `to_table`.
+        upsert: whether records replace those of their key.
     """
-    read: Counter[tuple[str, int]] = Counter()
-    for batch in batches:
-        read[batch.column("topic")[0].as_py(), batch.column("partition")[0].as_py()] += len(batch)
-        yield batch
-    for each in commit:
-        wanted = fates[each.log]["record"]
-        if read[each.log] != wanted:
-            raise LogDirectoryError(
-                each.partition.path,
-                f"{read[each.log]:,} records from offset {each.low} to {each.high} were read "
-                f"(expected {wanted:,}, by its batches); nothing was loaded: if the log is being "
-                "written, run it again",
+
+    table: Table
+    scan_of: Callable[..., Scan]
+    isolation_level: IsolationLevel
+    commit_bytes: int
+    upsert: bool
+    tell: Callable[[str], object]
+
+    def rows(self, partitions: list[Partition]) -> list[LoadedRow]:
+        """Load what is new, and return what became of every offset."""
+        there = self.table.positions(ids_of(partitions))
+        ranges = [
+            new_offsets(each, there.get((each.topic, each.partition)), self.isolation_level)
+            for each in partitions
+        ]
+        counts = {each.log: Counter[str]() for each in ranges}
+        for commit in in_commits(ranges, self.commit_bytes):
+            for log, found in self._commit(commit).items():
+                counts[log] += found
+        return [
+            self._row(each, counts[each.log], is_first=each.log not in there) for each in ranges
+        ]
+
+    def _commit(self, commit: list[NewOffsets]) -> dict[Log, Counter[str]]:
+        """Load some ranges of offsets in one commit; return how many offsets have which fate."""
+        fates = {each.log: each.fates() for each in commit}
+        scan = self.scan_of(commit)
+
+        def values(name: str) -> Iterator[pa.Array]:
+            for batch in self.scan_of(commit, columns=(name,), decode={}, mask=None).batches():
+                yield batch.column(0)
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the reading that counts will warn
+            decode = with_every_field(scan.decode, values, self.table.schema, scan.masks)
+        scan = self.scan_of(commit, decode=decode)
+        schema = evolved(self.table.schema, schema_of_scan(scan), self.table.name)
+        if self.upsert:
+            require_key(schema, self.table.name)
+        moved = {each.log: each.loaded for each in commit}
+        batches = self._counted(self._shaped(scan, commit, schema), commit, fates)
+        self.table.commit(batches, schema, moved, upsert=self.upsert)
+        return fates
+
+    def _shaped(
+        self, scan: Scan, commit: list[NewOffsets], schema: pa.Schema
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the records with the columns of the table; a batch is of one partition."""
+        paths = {each.log: each.partition.path for each in commit}
+        columns = tuple(dict.fromkeys((*scan.values.read, *(("value",) if self.upsert else ()))))
+        raw = self.scan_of(commit, columns=columns, decode={}, mask=None, latest=self.upsert)
+        of_scan, undecoded = scan.schema, []
+        for batch in raw.batches():
+            for part in scan.values.parts(batch):
+                log = _log_of(part)
+                decoded, findings = scan.values.apply(part, of_scan, log[0], paths[log])
+                undecoded += findings
+                yield shaped(part, decoded, schema, upsert=self.upsert)
+        if undecoded:
+            self.tell(
+                f"{len(undecoded)} batches have values that are null; the first: {undecoded[0]}"
             )
 
+    def _counted(
+        self,
+        batches: Iterator[pa.RecordBatch],
+        commit: list[NewOffsets],
+        fates: dict[Log, Counter[str]],
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield batches, and compare the number of their records with what the log's batches count.
 
-def _row(
-    each: NewOffsets,
-    fates: Counter[str],
-    table: str,
-    there: Any,
-    tell: Callable[[str], object],
-) -> LoadedRow:
-    """Return what became of the offsets of a partition."""
-    if fates["deleted"] and each.log in there:
-        start = each.partition.log_start_offset
-        tell(
-            f"{each.partition.topic}-{each.partition.partition}: the offsets from {each.low} to "
-            f"{start} were deleted before they were loaded: the log starts at {start}"
+        Raises:
+            LogDirectoryError: there are more records, or fewer.
+        """
+        read: Counter[Log] = Counter()
+        deletes: Counter[Log] = Counter()
+        for batch in batches:
+            log = _log_of(batch)
+            read[log] += batch.num_rows
+            if self.upsert:
+                deletes[log] += batch[DELETES].true_count
+            yield batch
+        for each in commit:
+            found = fates[each.log]
+            missing = found["record"] - read[each.log]
+            if missing < 0 or (missing and not self.upsert):
+                raise LogDirectoryError(
+                    each.partition.path,
+                    f"{read[each.log]:,} records from offset {each.low} to {each.high} were read "
+                    f"(expected {found['record']:,}, by its batches); nothing was loaded: if the "
+                    "log is being written, run it again",
+                )
+            found["superseded"], found["tombstones"] = missing, deletes[each.log]
+            found["record"] -= missing + deletes[each.log]
+
+    def _row(self, each: NewOffsets, fates: Counter[str], *, is_first: bool) -> LoadedRow:
+        """Return what became of the offsets of a partition."""
+        topic, partition = each.log
+        if fates["deleted"] and not is_first:
+            start = each.partition.log_start_offset
+            self.tell(
+                f"{topic}-{partition}: the offsets from {each.low} to {start} were deleted before "
+                f"they were loaded: the log starts at {start}"
+            )
+        return LoadedRow(
+            topic=topic,
+            partition=partition,
+            before=each.low,
+            records=fates["record"],
+            unread=fates["unread"] + fates["remote"],
+            waiting=each.log_end - each.high,
+            log_end_offset=each.log_end,
+            table=self.table.name,
+            replica=each.partition.path,
+            **{name: fates[name] for name in _COUNTED},
         )
-    return LoadedRow(
-        topic=each.partition.topic,
-        partition=each.partition.partition,
-        before=each.low,
-        records=fates["record"],
-        unread=fates["unread"] + fates["remote"],
-        waiting=each.log_end - each.high,
-        log_end_offset=each.log_end,
-        table=table,
-        replica=each.partition.path,
-        **{name: fates[name] for name in _COUNTED},
-    )
+
+
+def _log_of(batch: pa.RecordBatch) -> Log:
+    return batch["topic"][0].as_py(), batch["partition"][0].as_py()
 
 
 def _scan(listing: Listing, commit: list[NewOffsets], **options: Any) -> Scan:
