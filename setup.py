@@ -1,7 +1,8 @@
 """What a wheel holds besides its packages: the notebooks, and the directories that they open.
 
 Everything else is in pyproject.toml, which has no pattern for a tree of files. They are installed
-to ``share/kafka-log-workbench``; `workbench.cli.lab` finds them there.
+to ``share/kafka-log-workbench``; `workbench.cli.lab` finds them there. The extension of JupyterLab
+is installed to where JupyterLab looks for extensions.
 """
 
 from collections import defaultdict
@@ -10,6 +11,8 @@ from pathlib import Path
 from setuptools import setup
 
 SHARE = Path("share", "kafka-log-workbench")
+EXTENSION = Path("labextension")
+EXTENSIONS = Path("share", "jupyter", "labextensions")
 
 
 def data_files() -> list[tuple[str, list[str]]]:
@@ -20,6 +23,9 @@ def data_files() -> list[tuple[str, list[str]]]:
     for path in sorted([*Path("notebooks").glob("*.ipynb"), *samples]):
         if made_by not in path.parents:
             folders[str(SHARE / path.parent)].append(str(path))
+    for path in sorted(each for each in EXTENSION.rglob("*") if each.is_file()):
+        place = EXTENSIONS / "kafka-log-workbench" / path.parent.relative_to(EXTENSION)
+        folders[str(place)].append(str(path))
     return list(folders.items())
 
 

@@ -27,6 +27,7 @@ PYTHON = ENVIRONMENT / "bin" / "python"
 LOCK = PROJECT / "requirements.lock"
 STAMP = ENVIRONMENT / "made-from"
 KERNELS_STAMP = ENVIRONMENT / "compiled-from"
+EXTENSION = ENVIRONMENT / "share" / "jupyter" / "labextensions" / "kafka-log-workbench"
 # crcmod and pyspark come as source only; they and the project are built by this, as locked.
 BUILDER = "setuptools"
 # The environment's own installer and the project are not in the lock.
@@ -43,6 +44,7 @@ def main() -> int:
                 make_environment()
             STAMP.unlink(missing_ok=True)
             install_packages(LOCK.read_text())
+            link_extension()
             STAMP.write_text("\n".join(wanted) + "\n")
         compile_kernels()
     return 0
@@ -87,6 +89,13 @@ def install_packages(lock: str) -> None:
     if dropped := sorted(installed - names_in(lock) - NOT_LOCKED):
         pip("uninstall", "--quiet", "--yes", *dropped)
     pip("check")
+
+
+def link_extension() -> None:
+    """Let JupyterLab load its extension from here: an editable installation leaves it out."""
+    EXTENSION.parent.mkdir(parents=True, exist_ok=True)
+    EXTENSION.unlink(missing_ok=True)
+    EXTENSION.symlink_to(PROJECT / "labextension", target_is_directory=True)
 
 
 def compile_kernels() -> None:

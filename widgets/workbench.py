@@ -92,11 +92,13 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         mask: a function of "key", "value", "header" or "metadata" and the bytes; it returns the
             bytes to show.
         decode: how keys and values are shown, as in `LogDirectory.scan`.
+        tab: the name of the tab that is open first.
         static: whether a saved notebook gets a picture.
         options: of `ipywidgets.VBox`.
 
     Raises:
         LogDirectoryError: the path is not a log directory.
+        LookupError: there is no such tab.
     """
 
     def __init__(
@@ -106,6 +108,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         show_values: bool = False,
         mask: Any = None,
         decode: Any = None,
+        tab: str = OVERVIEW,
         static: bool = True,
         **options: Any,
     ) -> None:
@@ -143,7 +146,8 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         if len(listings_by_broker(logs.listing)) < 2:
             del self._make[REPLICAS]
         places = [ipywidgets.VBox() for _ in self._make]
-        self.tabs = ipywidgets.Tab(places, titles=tuple(self._make), selected_index=0)
+        first = self._index_of(tab)
+        self.tabs = ipywidgets.Tab(places, titles=self.titles, selected_index=first)
         self.bar = PlaceBar(
             self.explorer.logs, move=self._move, selected=self.explorer.selected, tab=self.tab,
             show_values=show_values, static=False,
@@ -174,9 +178,12 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
 
     @tab.setter
     def tab(self, name: str) -> None:
-        if name not in self._make:
-            raise LookupError(f"no tab {name}; tabs: {', '.join(self._make)}")
-        self.tabs.selected_index = self.titles.index(name)
+        self.tabs.selected_index = self._index_of(name)
+
+    def _index_of(self, tab: str) -> int:
+        if tab not in self._make:
+            raise LookupError(f"no tab {tab}; tabs: {', '.join(self._make)}")
+        return self.titles.index(tab)
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -193,6 +200,12 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
     def _open_by_name(self, change: Any) -> None:
         if change["new"] in self._make:
             self.tab = change["new"]
+
+    def close(self) -> None:
+        """End every view, and what runs for it."""
+        for each in {self.explorer, *self.views.values(), self.bar, self.tabs}:
+            each.close()
+        super().close()
 
     # Back and forward.
 

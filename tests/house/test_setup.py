@@ -5,6 +5,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
@@ -89,6 +90,7 @@ def linked_source(folder: Path) -> Path:
         "workbench",
         "widgets",
         "pyspark_kafka_log",
+        "labextension",
         "notebooks",
         "sample_data",
     ):
@@ -166,6 +168,15 @@ def test_an_installed_wheel_has_the_tour_and_its_data(wheel: Path, tmp_path: Pat
             assert (installed / place).read_bytes() == original.read_bytes()
     notebooks = {path.name for path in (installed.parent / "notebooks").iterdir()}
     assert notebooks == {path.name for path in (ROOT / "notebooks").glob("*.ipynb")}
+
+    # JupyterLab finds its extension, with this version.
+    code = "import sys; from jupyterlab.labextensions import main; main(['list'])"
+    listed = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
+    extension = json.loads((ROOT / "labextension" / "package.json").read_text())
+    released = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert extension["version"] == released
+    shown = re.sub(r"\x1b\[\d*m", "", listed.stdout + listed.stderr)
+    assert f"kafka-log-workbench v{released} enabled OK (python, kafka-log-workbench)" in shown
 
     # The copies find the samples beside them.
     code = "from workbench.cli import lab; lab.prepare_folder(lab.find_tour(), 'mine')"

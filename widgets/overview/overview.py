@@ -225,6 +225,11 @@ class Overview(KafkaWidget):
             self._making.cancel()
         return {}, []
 
+    def close(self) -> None:
+        """Stop, and take the widget off the page."""
+        self.answer_cancel()
+        super().close()
+
     def answer_lead(self, section: str, row: int) -> Answer:
         """Show more of a row, where the target of the row is.
 

@@ -85,7 +85,7 @@ _SUFFIXES: Final[dict[str, str]] = {
     ".tmp": "It was being written; a broker ignores it.",
     ".part": "It was being written; a broker deletes it when it starts.",
 }
-_UNKNOWN: Final = ("unknown file", "No broker creates a file of this name.")
+UNKNOWN: Final = ("unknown file", "No broker creates a file of this name.")
 
 
 def file_words(name: str) -> tuple[str, str]:
@@ -94,7 +94,7 @@ def file_words(name: str) -> tuple[str, str]:
     for suffix, sentence in _SUFFIXES.items():
         if name.endswith(suffix):
             stem, state = name.removesuffix(suffix), f" {sentence}"
-    kind, sentence = _ABOUT.get(stem) or _by_ending(stem) or _UNKNOWN
+    kind, sentence = _ABOUT.get(stem) or _by_ending(stem) or UNKNOWN
     return kind, sentence + state
 
 
