@@ -4,6 +4,10 @@ const LISTEN = "from widgets.jupyterlab import listen; listen()";
 const TARGET = "kafka-log-workbench"; // widgets/jupyterlab.py has it, too
 const NAME = "Kafka Log Workbench";
 
+const SESSION = "kafka-log-workbench:session"; // in the page's storage
+
+const GONE = new Set(["starting", "restarting", "autorestarting", "dead", "terminating"]); // of one that was ready
+
 const NOT_INSTALLED = {
   problem: "The kernel's Python has no Kafka Log Workbench.",
   hint: "Install it where the kernel runs: pip install 'kafka-log-workbench[notebook]'",
@@ -33,17 +37,15 @@ export class Kernel {
   // Show a path; `document` is told by `onGone` when the kernel ended. Its answers come in the order of the questions.
   async open(path, document) {
     this.#documents.add(document);
-    try {
-      this.#started ??= this.#start();
-      const { session, manager } = await this.#started;
-      const channel = new Channel(session.session.kernel);
-      const { model_id } = await channel.first({ path });
-      const view = await manager.create_view(await manager.get_model(model_id));
-      return { widget: view.luminoWidget, channel };
-    } catch (error) {
-      if (!(error instanceof Problem)) this.#started = null;
+    this.#started ??= this.#start().catch((error) => {
+      this.#started = null;
       throw error;
-    }
+    });
+    const { session, manager } = await this.#started;
+    const channel = new Channel(session.session.kernel);
+    const { model_id } = await channel.first({ path });
+    const view = await manager.create_view(await manager.get_model(model_id));
+    return { widget: view.luminoWidget, channel };
   }
 
   // A document closed; the kernel ends after the last.
@@ -76,18 +78,27 @@ export class Kernel {
       type: "console",
       kernelPreference: { name: pythonOf(kernelspecs.specs), shutdownOnDispose: true },
     });
-    await session.initialize();
-    await session.ready;
-    await listen(session.session.kernel);
+    try {
+      await session.initialize();
+      await session.ready;
+      await listen(session.session.kernel);
+    } catch (error) {
+      session.dispose();
+      throw error;
+    }
     const { manager, registration } = widgetManagerOf(session, widgets, this.#rendermime.clone());
-    const onStatus = (_sender, status) => {
-      if (!["restarting", "autorestarting", "dead", "terminating"].includes(status)) return;
+    const onGone = () => {
       session.statusChanged.disconnect(onStatus);
+      session.kernelChanged.disconnect(onGone);
       registration.dispose();
+      sessionStorage.removeItem(SESSION); // what comes next is a new kernel
+      setTimeout(() => session.dispose());
       this.#started = null;
       for (const each of this.#documents) each.onGone();
     };
+    const onStatus = (_sender, status) => GONE.has(status) && onGone();
     session.statusChanged.connect(onStatus);
+    session.kernelChanged.connect(onGone);
     return { session, registration, manager: await manager };
   }
 }
@@ -158,9 +169,8 @@ function widgetManagerOf(session, { registerWidgetManager }, rendermime) {
 
 // A page that is loaded again finds its kernel by this path; another page has another.
 function sessionPath() {
-  const key = "kafka-log-workbench:session";
-  const path = sessionStorage.getItem(key) ?? `kafka-log-workbench-${crypto.randomUUID()}`;
-  sessionStorage.setItem(key, path);
+  const path = sessionStorage.getItem(SESSION) ?? `kafka-log-workbench-${Date.now()}-${Math.random()}`;
+  sessionStorage.setItem(SESSION, path);
   return path;
 }
 

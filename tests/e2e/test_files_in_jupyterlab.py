@@ -183,7 +183,8 @@ def test_documents_come_back_with_the_page_and_their_kernel_ends_with_the_last(l
     lab.item("shop/orders-0", LOG).dblclick()
     expect(lab.shown.locator(".klw-map canvas")).to_be_visible(timeout=READY_MS)
     lab.command("apputils:change-theme", "{theme: 'JupyterLab Dark'}")
-    expect(lab.shown.locator(".klw").first).to_have_attribute("data-theme", "dark")
+    root = lab.shown.locator(".klw").first
+    expect(root).to_have_attribute("data-theme", "dark", timeout=READY_MS)
     page.screenshot(path=SHOTS / "jupyterlab-log-dark.png")
     before = lab.sessions()
     lab.wait_for_saved_layout([f"kafka-log-workbench:shop/orders-0/{LOG}"])
@@ -195,10 +196,12 @@ def test_documents_come_back_with_the_page_and_their_kernel_ends_with_the_last(l
         """async () => {
           const { sessions, kernels } = window.jupyterapp.serviceManager;
           const { kernel } = [...sessions.running()].find((each) => each.path.startsWith("kafka"));
-          await kernels.connectTo({ model: kernel }).restart();
+          const connection = kernels.connectTo({ model: kernel });
+          await connection.restart();
+          connection.dispose();
         }"""
     )
-    expect(lab.shown.get_by_role("alert")).to_contain_text("kernel")
+    expect(lab.shown.get_by_role("alert")).to_contain_text("kernel", timeout=READY_MS)
     page.get_by_role("button", name="Try again").click()
     expect(lab.shown.locator(".klw-map canvas")).to_be_visible(timeout=READY_MS)
     lab.command("application:close-all")
