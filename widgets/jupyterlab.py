@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import comm
-import ipywidgets
 import nbformat
 
 import workbench
@@ -35,8 +34,7 @@ HINT: Final = (
 
 
 def listen() -> None:
-    """Show what the extension asks for from now on; what an earlier page showed is closed."""
-    ipywidgets.Widget.close_all()
+    """Show what the extension asks for from now on."""
     comm.get_comm_manager().register_target(TARGET, _opened)
 
 

@@ -28,6 +28,7 @@ export async function plugins(scope) {
     launcher: "@jupyterlab/launcher",
     lumino: "@lumino/widgets",
     rendermime: "@jupyterlab/rendermime",
+    services: "@jupyterlab/services",
     ui: "@jupyterlab/ui-components",
   };
   await Promise.all(Object.entries(names).map(async ([key, name]) => modules[key] = await shared(name)));

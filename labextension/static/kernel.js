@@ -1,10 +1,8 @@
-// The kernel that reads what is opened: one for a page, started with the first document and ended after the last.
+// The kernel that reads what is opened: one for a page, started with the first document and ended with the last.
 
 const LISTEN = "from widgets.jupyterlab import listen; listen()";
 const TARGET = "kafka-log-workbench"; // widgets/jupyterlab.py has it, too
 const NAME = "Kafka Log Workbench";
-
-const SESSION = "kafka-log-workbench:session"; // in the page's storage
 
 const GONE = new Set(["starting", "restarting", "autorestarting", "dead", "terminating"]); // of one that was ready
 
@@ -73,7 +71,7 @@ export class Kernel {
       kernelManager: kernels,
       sessionManager: sessions,
       specsManager: kernelspecs,
-      path: sessionPath(),
+      path: `kafka-log-workbench-${Date.now()}-${Math.random()}`,
       name: NAME,
       type: "console",
       kernelPreference: { name: pythonOf(kernelspecs.specs), shutdownOnDispose: true },
@@ -86,12 +84,12 @@ export class Kernel {
       session.dispose();
       throw error;
     }
+    this.#endWithPage(session);
     const { manager, registration } = widgetManagerOf(session, widgets, this.#rendermime.clone());
     const onGone = () => {
       session.statusChanged.disconnect(onStatus);
       session.kernelChanged.disconnect(onGone);
       registration.dispose();
-      sessionStorage.removeItem(SESSION); // what comes next is a new kernel
       setTimeout(() => session.dispose());
       this.#started = null;
       for (const each of this.#documents) each.onGone();
@@ -100,6 +98,18 @@ export class Kernel {
     session.statusChanged.connect(onStatus);
     session.kernelChanged.connect(onGone);
     return { session, registration, manager: await manager };
+  }
+
+  // End the kernel when the page closes or is loaded again: another page cannot take over its widgets.
+  #endWithPage(session) {
+    const { ServerConnection } = this.#modules.services, settings = this.#services.serverSettings;
+    const end = ({ persisted }) => {
+      if (persisted || !session.session) return;
+      const url = new URL(`api/sessions/${session.session.id}`, settings.baseUrl).href;
+      ServerConnection.makeRequest(url, { method: "DELETE", keepalive: true }, settings);
+    };
+    globalThis.addEventListener("pagehide", end);
+    session.disposed.connect(() => globalThis.removeEventListener("pagehide", end));
   }
 }
 
@@ -165,13 +175,6 @@ function widgetManagerOf(session, { registerWidgetManager }, rendermime) {
     return given;
   });
   return { manager, registration };
-}
-
-// A page that is loaded again finds its kernel by this path; another page has another.
-function sessionPath() {
-  const path = sessionStorage.getItem(SESSION) ?? `kafka-log-workbench-${Date.now()}-${Math.random()}`;
-  sessionStorage.setItem(SESSION, path);
-  return path;
 }
 
 // Return the name of the kernel of Python: JupyterLab's default if it is one.
