@@ -28,6 +28,7 @@ NOT_OURS = (  # of what a page complains of
     "favicon",
     "service-worker",
     "Failed to load resource",
+    "restore the debugger state",  # of a notebook that closes before its debugger has answered
     "(reading 'schema')",  # jupyter/notebook#7862; no script of ours reads a schema
 )
 
