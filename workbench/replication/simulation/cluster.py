@@ -155,11 +155,11 @@ class SimulatedBroker:
 
     def submit(self, partition: Partition, request: AlterPartition) -> None:
         """Send a change of the ISR to the controller, unless it cannot be reached."""
-        self._cluster.submit(self, partition, request)
+        self._cluster._submit(self, partition, request)  # noqa: SLF001
 
     def respond(self, reply_to: Any, answer: Any) -> None:
         """Send an answer."""
-        self._cluster.respond(reply_to, answer)
+        self._cluster._respond(reply_to, answer)  # noqa: SLF001
 
     def halt(self, reason: str) -> None:
         """End the process."""
@@ -364,17 +364,6 @@ class Cluster:
         other._next_isr_check = self._next_isr_check  # noqa: SLF001
         other._next_checkpoint = self._next_checkpoint  # noqa: SLF001
         return other
-
-    def forget(self) -> None:
-        """Let go of everything; the cluster cannot be used any more.
-
-        Brokers, managers and partitions know each other, so without this only a collection of
-        garbage would free a copy, and a search makes thousands of copies per second.
-        """
-        for broker in self.brokers.values():
-            if broker.manager is not None:
-                broker.manager.forget()
-        self.brokers.clear()
 
     def __enter__(self) -> Self:
         return self
@@ -622,9 +611,9 @@ class Cluster:
             manager.fetch_messages(request.params, request.partitions, reply_to)
         elif isinstance(request, EpochRequest):
             answers = manager.last_offsets_for_leader_epoch(request.partitions)
-            self.respond(reply_to, answers)
+            self._respond(reply_to, answers)
         else:
-            self.respond(
+            self._respond(
                 reply_to,
                 manager.fetch_offset(
                     request.partition, request.current_leader_epoch, request.timestamp
@@ -687,7 +676,7 @@ class Cluster:
                 return True
         return False
 
-    def respond(self, reply_to: Any, answer: Any) -> None:
+    def _respond(self, reply_to: Any, answer: Any) -> None:
         """Take an answer of a broker; it travels to the client or follower."""
         kind, *rest = reply_to
         if kind == "produce":
@@ -702,7 +691,7 @@ class Cluster:
 
     # The controller
 
-    def submit(
+    def _submit(
         self, broker: SimulatedBroker, partition: Partition, request: AlterPartition
     ) -> None:
         """Let the controller check a change of the ISR; the answer comes at once.

@@ -141,7 +141,7 @@ def find_schedule(
                 then = spent.after(event)
                 state = hash((next_.fingerprint(), then))
                 if state in seen:
-                    next_.forget()
+                    _forget(next_)
                     continue
                 seen.add(state)
                 wrong = check(next_)
@@ -150,8 +150,20 @@ def find_schedule(
                 if len(seen) >= most_states:
                     return result(None, None, whole=False)
                 queue.append((next_, then, (*path, event)))
-            cluster.forget()
+            _forget(cluster)
     return result(None, None, whole=is_complete)
+
+
+def _forget(cluster: Cluster) -> None:
+    """Let go of everything; the cluster cannot be used any more.
+
+    Brokers, managers and partitions know each other, so without this only a collection of garbage
+    would free a copy, and a search makes thousands of copies per second.
+    """
+    for broker in cluster.brokers.values():
+        if broker.manager is not None:
+            broker.manager.forget()
+    cluster.brokers.clear()
 
 
 @contextmanager
@@ -166,7 +178,7 @@ def _no_collection(queue: deque[_Node]) -> Iterator[None]:
         yield
     finally:
         for cluster, *_ in queue:
-            cluster.forget()
+            _forget(cluster)
         queue.clear()
         if was_enabled:
             gc.enable()
