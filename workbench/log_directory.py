@@ -108,11 +108,36 @@ def _opened(
         if not partition.is_alone:
             cast(Partition, partition).log_directories = together
     keys = {key_id: os.fspath(path) for key_id, path in (remote_keys or {}).items()}
+    _attach(listing, remote, keys, fs)
+    return LogDirectory(listing, remote=remote, remote_keys=keys)
+
+
+def _attach(listing: Listing, remote: StrPath | None, keys: Mapping[str, str], fs: Files) -> None:
+    """Let partitions read their segments in a remote tier, too."""
     if remote is not None:
         from workbench.inspection.remote_tier.tier import attach_remote_tier
 
         attach_remote_tier(listing, *opened(os.fspath(remote), fs), keys)
-    return LogDirectory(listing, remote=remote, remote_keys=keys)
+
+
+def later(
+    logs: "LogDirectory", listing: Listing, *, is_tier_read_again: bool = False
+) -> "LogDirectory":
+    """Return a later listing of the same directories, with the same remote tier.
+
+    Args:
+        logs: what was opened.
+        listing: the directories as they are now.
+        is_tier_read_again: whether the tier has changed too; otherwise partitions keep what they
+            have of it.
+
+    Raises:
+        OSError: the tier cannot be listed.
+    """
+    tier = logs.tier
+    if is_tier_read_again:
+        _attach(listing, tier.get("remote"), tier.get("remote_keys", {}), listing.fs)
+    return LogDirectory(listing, **tier)
 
 
 def verify(
@@ -329,7 +354,7 @@ class LogDirectory(Mapping[str, Partition]):
     ) -> None:
         self.listing = listing
         self._remote = remote
-        self._remote_keys = remote_keys
+        self._remote_keys = {k: os.fspath(path) for k, path in (remote_keys or {}).items()}
 
     @property
     def tier(self) -> dict[str, Any]:
@@ -338,26 +363,6 @@ class LogDirectory(Mapping[str, Partition]):
             return {}
         named = {"remote": self._remote, "remote_keys": self._remote_keys or None}
         return {name: value for name, value in named.items() if value is not None}
-
-    def at(self, listing: Listing, *, is_tier_read_again: bool = False) -> "LogDirectory":
-        """Return a later listing of the same directories, with the same remote tier.
-
-        Args:
-            listing: the directories as they are now.
-            is_tier_read_again: whether the tier has changed too; otherwise partitions keep what
-                they have of it.
-
-        Raises:
-            OSError: the tier cannot be listed.
-        """
-        if is_tier_read_again and self._remote is not None:
-            from workbench.inspection.remote_tier.tier import attach_remote_tier
-
-            attach_remote_tier(listing, *opened(os.fspath(self._remote), listing.fs), self._keys())
-        return LogDirectory(listing, remote=self._remote, remote_keys=self._remote_keys)
-
-    def _keys(self) -> dict[str, str]:
-        return {key_id: os.fspath(path) for key_id, path in (self._remote_keys or {}).items()}
 
     def listed_again(self, paths: Iterable[StrPath] | None = None) -> "LogDirectory":
         """Open the same directories, with the same remote tier, as they are now.

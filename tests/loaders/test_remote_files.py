@@ -103,7 +103,7 @@ def test_a_partition_that_is_listed_anew_asks_again(server: S3Server, thousand: 
     before = partition.names
     server.put("many", {f"broker-1/topic-7/{9:020}.log": b""})
     assert partition.names == before
-    assert partition.listed_anew().names == before | {f"{9:020}.log"}
+    assert partition.listed_again().names == before | {f"{9:020}.log"}
     server.backend().delete_object("many", f"broker-1/topic-7/{9:020}.log")
 
 

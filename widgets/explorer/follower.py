@@ -16,7 +16,7 @@ from widgets._written import Written
 from workbench.inspection.listing import Listing, Root, opened_paths
 from workbench.inspection.partition import Partition
 from workbench.inspection.remote_tier.metadata_topic import TOPIC as REMOTE_METADATA
-from workbench.inspection.segment import Segment
+from workbench.inspection.segment import Segment, take_over
 from workbench.log_directory import LogDirectory
 
 LOOK_EVERY_S: Final = 1.0
@@ -230,7 +230,7 @@ class Follower:
         )
         if is_same:
             return None
-        anew = partition.listed_anew()
+        anew = partition.listed_again()
         now = {each.base_offset: _listed(each) for each in anew.segments}
         names = {file.name for file in anew.files}
         if now == known and names == {file.name for file in partition.files}:
@@ -244,7 +244,7 @@ class Follower:
                 if before is not None:
                     seen.replaced.setdefault(name, set()).add(segment.base_offset)
                 continue
-            segment.take_over(old[segment.base_offset])
+            take_over(segment, old[segment.base_offset])
             if stamp != before:
                 seen.new_from.setdefault(name, {})[segment.base_offset] = before[1]
         is_shorter = any(base not in now for base in known)
@@ -281,7 +281,7 @@ def _taking_over(partition: Partition, earlier: Partition) -> Partition:
     partition.remote = earlier.remote
     for segment in partition.segments:
         if segment.base_offset in old:
-            segment.take_over(old[segment.base_offset])
+            take_over(segment, old[segment.base_offset])
     return partition
 
 

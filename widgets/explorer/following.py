@@ -21,6 +21,7 @@ from widgets.verification.verifier import ShowsFindings
 from widgets.view.meanings import Meanings
 from widgets.view.tree import MOST_LOOKED_INTO
 from workbench.inspection.partition import Partition
+from workbench.log_directory import later
 
 BYTES_PER_BATCH: Final = 17
 """About what a batch costs on its way to the front end."""
@@ -131,7 +132,8 @@ class Following(ExplorerAnswers, ShowsFindings):
     def _show_changes(self, changes: Changes) -> None:
         listing = changes.listing
         if changes:
-            self.logs = self.logs.at(listing, is_tier_read_again=changes.has_other_tier)
+            again = changes.has_other_tier
+            self.logs = later(self.logs, listing, is_tier_read_again=again)
             self._meanings.relist(listing)
             self._picture = None
         self._mark(changes)

@@ -18,7 +18,7 @@ from workbench.inspection.bytes.fields import explain_batch
 from workbench.inspection.findings import finding_of
 from workbench.inspection.partition import Partition
 from workbench.inspection.record_window import Record, RecordWindow
-from workbench.inspection.segment import Segment
+from workbench.inspection.segment import Segment, take_over
 from workbench.inspection.transactions import read_transactions
 from workbench.inspection.verify.segments.log_pass import read_tail
 
@@ -102,7 +102,7 @@ class SegmentView:
         self.segment = segment
         self.meanings = meanings
         if earlier is not None:
-            segment.take_over(earlier.segment)
+            take_over(segment, earlier.segment)
         table = segment.batches
         self.rows: npt.NDArray[Any] = table.rows
         self.records = RecordWindow(segment)

@@ -34,7 +34,7 @@ class Verification(Background):
         book: FindingBook | None = None,
     ) -> None:
         super().__init__("verify all", tell)
-        self._listing = listing.listed_anew()
+        self._listing = listing.listed_again()
         self._names = {each.path: name for name, each in listing.partitions.items()}
         self._total = sum(each.kind != "delete" for each in self._listing.partitions.values())
         self.book = FindingBook() if book is None else book

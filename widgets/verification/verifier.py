@@ -41,7 +41,7 @@ class Verifier:
 
     def verify(self, name: str) -> list[Finding]:
         """Verify one partition and return its findings."""
-        partition = self.listing.partitions[name].listed_anew()
+        partition = self.listing.partitions[name].listed_again()
         root = self.listing.root_of(self.listing.partitions[name])
         assert root is not None
         alone = Listing((replace(root, partitions=(partition,)),), {name: partition})

@@ -55,7 +55,7 @@ def verify_coordinators(
         return []
     found = _look(listing, topics)
     if any(map(is_running, listing.roots)):
-        found = confirmed(found, lambda: _look(listing.listed_anew(), topics))
+        found = confirmed(found, lambda: _look(listing.listed_again(), topics))
     return found
 
 

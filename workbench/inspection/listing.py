@@ -163,11 +163,11 @@ class Listing:
         """Return the root that a partition was opened with."""
         return next((root for root in self.roots if partition in root.partitions), None)
 
-    def listed_anew(self) -> "Listing":
+    def listed_again(self) -> "Listing":
         """Return the same partitions, to list the directory of each again."""
         beside = [root.metadata_log for root in self.roots if root.metadata_log is not None]
         every = [*beside, *(each for root in self.roots for each in root.partitions)]
-        anew = {each.path: each.listed_anew() for each in every}
+        anew = {each.path: each.listed_again() for each in every}
         roots = tuple(
             replace(
                 root,

@@ -190,7 +190,7 @@ class Partition:
         """Whether the operating system reads it: it is no bucket's, no archive's."""
         return self.fs.at(self.path) is None
 
-    def listed_anew(self) -> "Partition":
+    def listed_again(self) -> "Partition":
         """Return the same partition, to list its directory again."""
         return copy(self)  # leaves out what was read, like a pickle
 

@@ -46,14 +46,14 @@ def check_twice(
     for wait in WAITS:
         if not any(map(_is_doubtful, result.findings)):
             break
-        now = partition.listed_anew()
+        now = partition.listed_again()
         if not is_running and now.names == partition.names:
             break
         if partition.is_here and not os.path.lexists(partition.path):
             return PartitionResult([], None)
         if is_running:
             time.sleep(wait)
-            now = partition.listed_anew()
+            now = partition.listed_again()
         kept = _found_again(result.findings, check(now, deep=False).findings)
         result = replace(result, findings=kept)
     return result

@@ -100,11 +100,6 @@ class Segment:
                 )
         return self._table[1]
 
-    def take_over(self, earlier: "Segment") -> None:
-        """Take over the batch table of the same segment, from when it was listed before."""
-        if self.path == earlier.path:
-            self._table = earlier._table  # noqa: SLF001 - of the same class
-
     def batch_parts(self) -> Iterator[BatchTable]:
         """Walk the batch headers in tables of some thousand rows, none of which is kept.
 
@@ -260,6 +255,12 @@ class Segment:
         note = f"{left} more batches" if left else None
         title = f"Segment {self.base_offset}, {len(self.batches)} batches"
         return table_html(title, [name.replace("_", " ") for name in names], cells, note)
+
+
+def take_over(segment: Segment, earlier: Segment) -> None:
+    """Give a segment the batch table of the same segment, from when it was listed before."""
+    if segment.path == earlier.path:
+        segment._table = earlier._table  # noqa: SLF001 - what the class keeps
 
 
 def is_preallocated(

@@ -37,26 +37,27 @@ class ServerSecurity:
         """Whether connections are encrypted and only users with a password may connect."""
         return self.certificate is not None and self.passwords is not None
 
-    def context(self) -> ssl.SSLContext | None:
-        """Return what TLS needs; None without it.
 
-        Raises:
-            ServerError: a file cannot be read, or is no certificate with its key.
-        """
-        if self.certificate is None:
-            if self.key is not None:
-                raise ServerError(os.fspath(self.key), "is a key without a certificate")
-            return None
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
-        try:
-            context.load_cert_chain(self.certificate, self.key)
-        except (OSError, ssl.SSLError) as error:
-            where = os.fspath(self.certificate)
-            raise ServerError(
-                where, f"cannot be used: {error} (expected a certificate and its key in PEM)"
-            ) from error
-        return context
+def tls_context(security: ServerSecurity) -> ssl.SSLContext | None:
+    """Return what TLS needs; None without it.
+
+    Raises:
+        ServerError: a file cannot be read, or is no certificate with its key.
+    """
+    if security.certificate is None:
+        if security.key is not None:
+            raise ServerError(os.fspath(security.key), "is a key without a certificate")
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(security.certificate, security.key)
+    except (OSError, ssl.SSLError) as error:
+        where = os.fspath(security.certificate)
+        raise ServerError(
+            where, f"cannot be used: {error} (expected a certificate and its key in PEM)"
+        ) from error
+    return context
 
 
 class Passwords:

@@ -39,7 +39,7 @@ from workbench.server.limits import ServerLimits
 from workbench.server.logs.assigned_topics import AssignedTopics
 from workbench.server.logs.catalog import Catalog, TopicCatalog
 from workbench.server.request_trace import RequestTrace
-from workbench.server.security import Passwords, ServerSecurity
+from workbench.server.security import Passwords, ServerSecurity, tls_context
 from workbench.server.served_transactions import ServedTransactions
 from workbench.server.serving import Serving
 from workbench.server.session_groups import SessionGroups
@@ -192,7 +192,7 @@ class Server:
             WorkbenchError: the engine cannot open a directory; see `LogManager.startup`.
         """
         assert self._thread is None, "the server was started before"
-        self._tls = self._security.context()
+        self._tls = tls_context(self._security)
         if self._security.passwords is not None:
             self._passwords = Passwords.read(self._security.passwords)
             if self._passwords.is_readable_by_others:

@@ -137,7 +137,7 @@ class StoredTransactions:
             if not doubted:
                 break
             time.sleep(wait)
-            listing = self._listing.listed_anew()
+            listing = self._listing.listed_again()
             logs = [
                 each
                 for each in listing.partitions.values()

@@ -18,7 +18,7 @@ from workbench.loaders.exports.csv_file import write_csv
 from workbench.loaders.exports.parquet_file import write_parquet
 from workbench.loaders.scan.not_searched import NotSearched
 from workbench.loaders.scan.plan import input_paths
-from workbench.loaders.scan.scan import Scan
+from workbench.loaders.scan.scan import Scan, of_one_worker
 from workbench.loaders.scan.segment_batches import matching_chunks
 from workbench.loaders.schemas import RECORD_FIELDS
 from workbench.record.buffers import BufferPool
@@ -80,7 +80,7 @@ class Export(Job):
 
     def _write(self, file: IO[bytes]) -> None:
         if self.form == "parquet":
-            scan = self._scan.of_one_worker()
+            scan = of_one_worker(self._scan)
             workers = self._scan.workers
             write_parquet(self._batches(scan), scan.schema, file, "zstd", workers=workers)
         elif self.form == "csv":

@@ -312,7 +312,7 @@ def as_now(read: SegmentRead) -> list[SegmentRead]:
     low, high = max(read.low, read.segment.base_offset), min(read.high, read.next_base)
     again: list[SegmentRead] = []
     for _ in range(_LISTINGS):
-        partition = read.partition.listed_anew()
+        partition = read.partition.listed_again()
         again = [
             replace(each, transactions=read.transactions)
             for each in segments_within(partition, low, high)

@@ -510,18 +510,12 @@ class Scan:
             OutputError: the file would be in a directory that is read, or is one that is read.
         """
         with new_file(path, input_paths(self.partitions), overwrite=True) as file:
-            scan = self.of_one_worker()
+            scan = of_one_worker(self)
             count = write_parquet(
                 scan.batches(), scan.schema, file, compression, row_group_bytes, self.workers
             )
             self.findings, self.unread = scan.findings, scan.unread
             return count
-
-    def of_one_worker(self) -> "Scan":
-        """Return the same scan for what has workers of its own and takes the batches in turn."""
-        scan = copy.copy(self)
-        scan.workers = 1
-        return scan
 
     def count(self) -> int:
         """Return how many records there are; keys, values and headers are not decoded."""
@@ -599,6 +593,13 @@ class Scan:
                 yield from batch.to_pylist()
             except OverflowError:
                 yield from _with_plain_times(batch)
+
+
+def of_one_worker(scan: Scan) -> Scan:
+    """Return the same scan for what has workers of its own and takes the batches in turn."""
+    other = copy.copy(scan)
+    other.workers = 1
+    return other
 
 
 def _known_decodings(

@@ -119,7 +119,7 @@ class ChangingPartition:
             return False
         with self._lock:
             if self.now is listed:
-                now = listed.partition.listed_anew()
+                now = listed.partition.listed_again()
                 if _is_unread(now):
                     return False
                 again = Listed(now)

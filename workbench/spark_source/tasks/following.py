@@ -55,7 +55,7 @@ def _partition_now(
     """Return a partition as it is now, perhaps in another log directory of the same broker."""
     planned = read.partition
     if tier is None:
-        again = planned.listed_anew()
+        again = planned.listed_again()
         if again.segments:
             return again
         given, fs = all_opened(paths, planned.fs)
