@@ -1,9 +1,11 @@
 """Scans: what their options leave, what their verbs give, and what they say of damage."""
 
 import datetime as dt
+import pickle
 import random
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,8 @@ import pytest
 import workbench
 from tests.golden.cases import Case
 from tests.naive import Record, batch, message
-from workbench.loaders.scan.scan import CorruptDataWarning
+from workbench.loaders.scan import rows
+from workbench.loaders.scan.scan import CorruptDataWarning, Scan
 from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
 from workbench.log_directory import LogDirectory
 from workbench.tables.records import RecordBatchRow
@@ -249,10 +252,41 @@ def test_damage_is_left_out_warned_of_and_listed(tmp_path: Path) -> None:
     assert len(scan.findings) == 1
 
 
+@pytest.mark.parametrize("most", [rows.MOST_KEPT, 0])
+def test_a_list_of_a_scan_reads_the_records_once(
+    most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``list`` asks for the length first; each reading warns of the damage."""
+    monkeypatch.setattr(rows, "MOST_KEPT", most)
+    damaged(tmp_path, batch([Record(0)]), batch([Record(1)], crc=7), batch([Record(2)]))
+    scan = damaged(tmp_path, batch([Record(3)]), base=3).scan(columns=["offset"])
+    for many in (list, lambda scan: [*scan], Scan.to_pylist):
+        with pytest.warns(CorruptDataWarning) as told:
+            found = many(scan)
+        assert found == [{"offset": n} for n in (0, 2, 3)]
+        assert len(told) == (1 if most or many is Scan.to_pylist else 2)
+
+
+def test_a_length_takes_nothing_away_from_an_iteration(orders: LogDirectory) -> None:
+    scan = orders.scan(columns=["offset"])
+    wanted = scan.to_pylist()
+    begun = iter(scan)
+    assert [len(scan), len(scan)] == [len(wanted)] * 2
+    assert next(begun) == wanted[0]
+    assert len(scan) == len(wanted)
+    assert list(begun) == wanted[1:]
+    pending = iter(scan)
+    assert len(pickle.loads(pickle.dumps(scan))) == len(wanted)  # noqa: S301 - it is ours
+    with ThreadPoolExecutor(1) as other:
+        assert other.submit(len, scan).result() == len(wanted)
+    assert list(pending) == wanted
+
+
 def test_damage_may_stop_a_scan_instead(tmp_path: Path) -> None:
     logs = damaged(tmp_path, batch([Record(0)]), batch([Record(1)], crc=7))
-    with pytest.raises(workbench.CorruptRecordError, match="CRC"):
-        logs.scan(on_corrupt="raise").to_arrow()
+    for read in (Scan.to_arrow, list, len):
+        with pytest.raises(workbench.CorruptRecordError, match="CRC"):
+            read(logs.scan(on_corrupt="raise"))
 
 
 def test_crcs_need_not_be_checked(tmp_path: Path) -> None:

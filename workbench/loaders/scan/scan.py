@@ -9,6 +9,7 @@ import copy
 import dataclasses
 import os
 import warnings
+import weakref
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import cached_property
@@ -43,6 +44,7 @@ from workbench.loaders.scan.plan import (
     offsets_of,
     plan_partition,
 )
+from workbench.loaders.scan.rows import BatchesAhead, rows_of
 from workbench.loaders.scan.scan_options import OnCorrupt, ScanOptions, takes_scan_options
 from workbench.loaders.scan.segment_batches import EVERY_RECORD, ReadOptions, read_segments
 from workbench.loaders.scan.splits import size_of
@@ -122,6 +124,9 @@ class Scan:
         SchemaError: a mask has no meaning, or a decoding is unknown.
         ValueError: an argument has no meaning.
     """
+
+    _ahead: "weakref.ref[BatchesAhead] | None" = None
+    """The newest iteration, for `__len__`."""
 
     @takes_scan_options()
     def __init__(
@@ -322,6 +327,10 @@ class Scan:
     def columns(self) -> list[str]:
         """Names of the columns."""
         return list(self.options.columns)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out an iteration that has begun."""
+        return {**self.__dict__, "_ahead": None}
 
     def __repr__(self) -> str:
         names = ", ".join(p.name for p in self.partitions[:3])
@@ -576,7 +585,9 @@ class Scan:
         return list(iter(self))
 
     def __len__(self) -> int:
-        return self.count()
+        ahead = None if self._ahead is None else self._ahead()
+        count = None if ahead is None else ahead.count()
+        return self.count() if count is None else count
 
     def __bool__(self) -> bool:
         """Whether there is a record; reads no further than the first."""
@@ -588,11 +599,9 @@ class Scan:
 
         Times are datetimes; ms since the epoch where they are beyond what a datetime can hold.
         """
-        for batch in self.batches():
-            try:
-                yield from batch.to_pylist()
-            except OverflowError:
-                yield from _with_plain_times(batch)
+        ahead = BatchesAhead(self.batches())
+        self._ahead = weakref.ref(ahead)
+        return rows_of(ahead)
 
 
 def of_one_worker(scan: Scan) -> Scan:
@@ -625,18 +634,3 @@ def _known_decodings(
 def _kept(given: Any) -> Any:
     """Return one name, or several that can be looked at again."""
     return given if given is None or isinstance(given, int | str) else tuple(given)
-
-
-def _with_plain_times(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
-    """Yield the records of a batch that holds a time no datetime can be."""
-    for record in range(batch.num_rows):
-        row = batch.slice(record, 1)
-        try:
-            yield from row.to_pylist()
-        except OverflowError:
-            is_time = [pa.types.is_timestamp(field.type) for field in row.schema]
-            columns = [
-                column.cast(pa.int64()) if time else column
-                for column, time in zip(row.columns, is_time, strict=True)
-            ]
-            yield from pa.RecordBatch.from_arrays(columns, row.schema.names).to_pylist()
