@@ -117,10 +117,7 @@ def test_the_lab_opens_the_directory_that_is_named() -> None:
 def test_the_python_of_the_questions_runs(tmp_path: Path) -> None:
     cells = re.findall(r"^\| [^|]+ \| (`[^|]+`) \| [^|]*\|$", QUESTIONS, re.MULTILINE)
     assert len(cells) > 15
-    with (
-        workbench.LogManager([str(tmp_path / "logs")]) as manager,
-        workbench.serve(SHOP) as server,
-    ):
+    with workbench.serve(SHOP) as server:
         server.watch()
         with Client(server) as client:
             fetch(client, 0)
@@ -133,7 +130,6 @@ def test_the_python_of_the_questions_runs(tmp_path: Path) -> None:
             "path": tmp_path / "records.parquet",
             "logs": workbench.open_log_directory(SHOP),
             "others": workbench.open_log_directory(shutil.copytree(SHOP, tmp_path / "others")),
-            "log": manager.get_or_create_log("orders-0"),
         }
         for cell in cells:
             if "spark" in cell:  # tests/spark/test_readme.py
@@ -142,7 +138,7 @@ def test_the_python_of_the_questions_runs(tmp_path: Path) -> None:
             for code in re.findall(r"`([^`]+)`", cell):
                 whole = f"{start}{code}" if code.startswith(".") else code
                 start = whole.rpartition(".")[0]
-                if "…" in whole or "[copy]" in whole:  # what is left out is not known here
+                if "…" in whole:  # what is left out is not known here
                     whole = whole.partition("(")[0]
                 assert eval(whole, dict(names)) is not None, code  # noqa: S307 - it is ours
 
