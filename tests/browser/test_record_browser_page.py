@@ -1,5 +1,6 @@
 """The record browser in a real browser, over what a real broker wrote."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -248,3 +249,69 @@ def test_the_newest_come_first_and_a_consumers_isolation_level_is_chosen(
     assert browser.result["found"] == scan.count() < logs.scan(topics="payments").count()
     times = [row[0] for row in shown(page)]
     assert times == sorted(times, reverse=True)
+
+
+def headings(page: Page) -> list[str]:
+    return (
+        page.get_by_role("grid", name="Records")
+        .locator(
+            ".klw-sort, .klw-head > [role=columnheader]:not(:has(.klw-sort)):not(.klw-tabletools)"
+        )
+        .evaluate_all("(all) => all.map((each) => each.firstChild.textContent)")
+    )
+
+
+def test_fields_become_columns_with_what_is_in_them(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    browser = RecordBrowser(logs, topic="orders", show_values=True)
+    browser.wait(60)
+    show(browser)
+    page.get_by_role("button", name="Choose the columns").click()
+    sheet = page.get_by_role("dialog", name="Columns")
+    sheet.get_by_role("checkbox", name="Headers").click()
+    until(page, lambda: "headers" not in browser.columns)
+    sheet.get_by_label("Find a field").fill("country")
+    sheet.get_by_role("checkbox", name="$.ship_to.country").click()
+    until(page, lambda: browser.columns[-1] == "$.ship_to.country")
+    sheet.get_by_role("button", name="$.ship_to.country: one place to the left").click()
+    until(page, lambda: browser.columns[-2] == "$.ship_to.country")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("columnheader", name="$.ship_to.country")).to_contain_text("distinct")
+    names = ["Time (UTC)", "Partition", "Offset", "Key", "Value", "$.ship_to.country", "Bytes"]
+    assert headings(page) == names
+    wanted = [
+        json.loads(each["value"]) for each in logs.scan(topics="orders").to_arrow().to_pylist()
+    ]
+    known = {each["order_id"]: each["ship_to"]["country"] for each in wanted}
+    for row in shown(page):
+        assert row[5] == known[row[3]]
+
+
+def test_a_field_of_the_record_is_searched_for_left_out_or_made_a_column(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    browser = RecordBrowser(logs, topic="orders", show_values=True)
+    browser.wait(60)
+    show(browser)
+    page.get_by_role("grid", name="Records").locator("[data-row='0']:visible").click()
+    pane = page.get_by_role("region", name="The record in full")
+    city = pane.locator("[title='$.ship_to.city'][data-token=string]")
+    name = json.loads(city.inner_text())
+    city.click()
+    page.get_by_role("menuitem", name="Only $.ship_to.city").click()
+    until(page, lambda: browser.query == f'$.ship_to.city="{name}"')
+    page.wait_for_function("model.get('_result').status === 'done'")
+    found = logs.scan(topics="orders", where=browser.query)
+    assert browser.result["found"] == found.count() > 0
+    first = pane.locator("[data-part=value] .klw-token").first
+    first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.get_by_role("menuitem", name="Show as a column").focus()
+    page.keyboard.press("Enter")
+    until(page, lambda: browser.columns[-1].startswith("$."))
+    pane.locator("[title='$.ship_to.country'][data-token=string]").click()
+    page.get_by_role("menuitem", name="Without").click()
+    until(page, lambda: "-$.ship_to.country=" in browser.query)
+    page.wait_for_function("model.get('_result').found === 0")

@@ -18,6 +18,7 @@ from widgets import RecordBrowser
 from widgets.view.packing import unpack
 from widgets.view.record_cells import pretty_json
 from workbench.loaders.exports.export import Export
+from workbench.values.masking import Masks
 
 Golden = Callable[[str], Case]
 SAMPLE = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
@@ -345,7 +346,7 @@ def test_a_word_is_completed_with_paths_only_where_values_are_shown(logs: wb.Log
     browser.show_values = True
     found = ask(browser, "complete", text="paid or $.se", at=12)["completions"]
     assert [(start, text) for start, text, _ in found] == [(8, "$.secret")]
-    masked = RecordBrowser(logs, topic="orders", show_values=True, mask=lambda _, data: data)
+    masked = RecordBrowser(logs, topic="orders", show_values=True, mask=lambda *_: b"hidden")
     ended(masked)
     assert ask(masked, "complete", text="$.se", at=4)["completions"] == []
 
@@ -404,3 +405,72 @@ def test_the_chart_keeps_the_whole_time_of_the_topic() -> None:
     browser.query = ""
     browser.wait(60)
     assert unpack(browser.result["whole"]["counts"]).sum() == logs.scan(topics="customers").count()
+
+
+FIELDS = ["time", "$.id", "value", "key$.none", "$.secret"]
+
+
+def test_fields_are_columns_of_what_is_shown(logs: wb.LogDirectory) -> None:
+    browser = RecordBrowser(logs, topic="orders", columns=FIELDS, show_values=True)
+    browser.wait(30)
+    row = browser.result["rows"][4]
+    assert row[7] == [["2", "text"], ["", "quiet"], ["tea", "text"]]
+    assert ask(browser, "fields")["paths"] == ["$.id", "$.secret"]
+    profile = ask(browser, "profile", run=browser.result["run"])
+    assert profile["of"] == 200
+    assert profile["columns"]["$.id"] == {"none": 0, "distinct": 100, "low": 0, "high": 99}
+    secret = {"none": 0, "distinct": 1, "top": "tea", "top_count": 200}
+    assert profile["columns"]["$.secret"] == secret
+    assert profile["columns"]["key$.none"] == {"none": 200, "distinct": 0}
+
+
+def test_what_is_hidden_is_in_no_column_and_no_profile(logs: wb.LogDirectory) -> None:
+    browser = RecordBrowser(logs, topic="orders", columns=FIELDS)
+    browser.wait(30)
+    assert {cell[0] for row in browser.result["rows"] for cell in row[7]} == {"hidden"}
+    assert ask(browser, "fields")["paths"] == []
+    assert set(ask(browser, "profile", run=browser.result["run"])["columns"]) == {"time"}
+
+
+@pytest.mark.parametrize("rule", ["value drop", "value hash", "value.secret hash", "value first 4"])
+def test_what_is_masked_is_in_no_column_no_profile_and_no_completion(
+    logs: wb.LogDirectory, rule: str
+) -> None:
+    masks = Masks.of(f"orders {rule}")
+    browser = RecordBrowser(logs, topic="orders", columns=FIELDS, show_values=True, mask=masks)
+    browser.wait(30)
+    assert {cell[0] for row in browser.result["rows"] for cell in row[7]} == {""}
+    profile = ask(browser, "profile", run=browser.result["run"])["columns"]
+    assert profile["$.secret"] == {"none": 200, "distinct": 0}
+    assert "tea" not in str((browser.result, profile, ask(browser, "fields")))
+    assert ask(browser, "complete", text="$.se", at=4)["completions"] == []
+
+
+def test_a_mask_that_leaves_json_has_the_columns_that_are_left(logs: wb.LogDirectory) -> None:
+    def without_secret(column: str, data: bytes) -> bytes:
+        return b'{"id": 1}' if column == "value" else data
+
+    browser = RecordBrowser(
+        logs, topic="orders", columns=FIELDS, show_values=True, mask=without_secret
+    )
+    browser.wait(30)
+    assert ask(browser, "fields")["paths"] == ["$.id"]
+    assert browser.result["rows"][9][7] == [["1", "text"], ["", "quiet"], ["", "quiet"]]
+
+
+def test_decoded_values_have_columns() -> None:
+    browser = RecordBrowser(SAMPLE, topic="__consumer_offsets", show_values=True)
+    browser.wait(30)
+    paths = ask(browser, "fields")["paths"]
+    assert {"$.data.offset", "key$.data.group"} <= set(paths)
+    browser.columns = ["key$.data.group", "$.data.offset"]
+    row = next(row for row in browser.result["rows"] if row[7][1][1] == "text")
+    assert row[7][1][0].isdecimal()
+
+
+def test_a_column_that_is_none_is_refused(logs: wb.LogDirectory) -> None:
+    browser = RecordBrowser(logs, topic="orders")
+    with pytest.raises(traitlets.TraitError, match=r"no column 'valu' \(expected time, "):
+        browser.columns = ["valu"]
+    browser.columns = ["$.a", "$.a"]
+    assert browser.columns == ["$.a"]

@@ -15,6 +15,7 @@ from widgets._link import link, style
 from widgets._widget import KafkaWidget
 from widgets._written import Written
 from widgets.queries import opening
+from widgets.records.field_columns import MOST_COLUMNS, PLAIN_COLUMNS, field_of
 from widgets.records.record_code import record_code
 from widgets.records.shown_search import PATIENCE, ShownSearch, read_record
 from widgets.selection import NOTHING, from_front, to_front
@@ -60,6 +61,9 @@ class RecordBrowser(KafkaWidget):
         order: "time"; "offset": by partition, then offset; "key": by the first 64 bytes of the key;
             "size": by the bytes of key and value. For "key" and "size" the search is run again.
         newest_first: whether the order is turned round: the latest, highest or largest first.
+        columns: what is shown of each record, in this order: "time", "partition", "offset", "key",
+            "value", "headers", "size", and fields of JSON or of decoded values: ``$.customer.id``,
+            ``key$.id``.
         isolation_level: "read_uncommitted" or "read_committed", as of a consumer: without aborted
             records, and up to the last stable offset.
         show_values: whether keys, values and headers are shown; the eye button switches it.
@@ -92,6 +96,7 @@ class RecordBrowser(KafkaWidget):
     partition = traitlets.Unicode().tag(sync=True)
     brush = traitlets.List(traitlets.Float()).tag(sync=True)
     order = traitlets.Enum(ORDERS, "time").tag(sync=True)
+    columns = traitlets.List(traitlets.Unicode(), list(PLAIN_COLUMNS)).tag(sync=True)
     isolation_level = traitlets.Enum(get_args(IsolationLevel), "read_uncommitted").tag(sync=True)
     newest_first = traitlets.Bool(default_value=False).tag(sync=True)
     show_values = traitlets.Bool(default_value=False).tag(sync=True)
@@ -158,6 +163,17 @@ class RecordBrowser(KafkaWidget):
         if name and name not in self.logs:
             raise traitlets.TraitError(f"unknown partition {name!r}")
         return name
+
+    @traitlets.validate("columns")
+    def _known_columns(self, proposal: Any) -> list[str]:
+        names: list[str] = list(dict.fromkeys(proposal["value"]))
+        for name in names:
+            if name not in PLAIN_COLUMNS:
+                try:
+                    field_of(name)
+                except QueryError as error:
+                    raise traitlets.TraitError(str(error)) from None
+        return names[:MOST_COLUMNS] or list(PLAIN_COLUMNS)
 
     def _topic_of(self, partition: str) -> str:
         if partition not in self.logs:
@@ -246,7 +262,7 @@ class RecordBrowser(KafkaWidget):
         elif not self._is_searched(name):
             self.topic = self._topic_of(name)
 
-    @traitlets.observe("brush", "order", "show_values")
+    @traitlets.observe("brush", "order", "show_values", "columns")
     def _show_again(self, change: Any) -> None:
         if not self._is_ready:
             return
@@ -361,7 +377,7 @@ class RecordBrowser(KafkaWidget):
         if shown.search.status == "done" and self._owed.changed:
             self._search_on()  # which shows it
             return
-        state = shown.state(self.lens)
+        state = shown.state(self.lens, self.columns)
         self._result = state | {"run": self._run, "problem": self._problem or state["problem"]}
 
     def _list(self) -> None:
@@ -400,14 +416,24 @@ class RecordBrowser(KafkaWidget):
     def answer_complete(self, text: str, at: int) -> Answer:
         """Return what the word before a place of a query can become: start, text and meaning.
 
-        Names of fields of JSON are among them if values are shown as they are.
+        Names of fields of JSON are among them as far as values are shown.
         """
-        names = self.shown.paths() if self.shown is not None and self._shows_everything else []
-        return {"completions": [[*each] for each in completions(text, at, names)]}, []
+        return {"completions": [[*each] for each in completions(text, at, self._field_paths())]}, []
 
-    @property
-    def _shows_everything(self) -> bool:
-        return self.show_values and self._mask is None
+    def _field_paths(self) -> list[str]:
+        if self.shown is None or not self.show_values:
+            return []
+        return self.shown.paths(self.lens)
+
+    def answer_fields(self) -> Answer:
+        """Return the paths of the fields that can be columns."""
+        return {"paths": self._field_paths()}, []
+
+    def answer_profile(self, run: int) -> Answer:
+        """Return what is in the columns of the first listed records; see `ShownSearch.profile`."""
+        if run != self._run or self.shown is None:
+            return {"of": 0, "columns": {}}, []
+        return self.shown.profile(self.columns, self.lens), []
 
     def answer_cancel(self, run: int) -> Answer:
         """Stop the search."""
@@ -421,7 +447,7 @@ class RecordBrowser(KafkaWidget):
             return {"rows": []}, []
         lens = self.lens
         lens.most = MOST_IN_PANE if whole else lens.most
-        return {"rows": self.shown.rows(self.shown.listed()[start:stop], lens)}, []
+        return {"rows": self.shown.rows(self.shown.listed()[start:stop], lens, self.columns)}, []
 
     def answer_place(self, partition: str, offset: str) -> Answer:
         """Return the row of a record in the list; -1 if it is not listed."""
@@ -486,6 +512,8 @@ class RecordBrowser(KafkaWidget):
         for start in range(0, min(listed, MOST_IN_FILE), PAGE_ROWS):
             window = {"run": self._run, "start": start, "stop": start + PAGE_ROWS}
             yield "rows", window, self.answer_rows(self._run, start, start + PAGE_ROWS)
+        yield "profile", {"run": self._run}, self.answer_profile(self._run)
+        yield "fields", {}, self.answer_fields()
         for at, row in self.shown.records(0, min(listed, MOST_OPENED_IN_FILE)):
             name = f"{row['topic']}-{row['partition']}"
             place = {"partition": name, "offset": str(row["offset"])}

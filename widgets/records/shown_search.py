@@ -1,17 +1,26 @@
 """A search as the page shows it: how far it is, its matches in an order, their rows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from widgets.records.field_columns import (
+    PLAIN_COLUMNS,
+    column_value,
+    document_of,
+    field_cell,
+    field_of,
+    field_paths,
+    profile_of,
+    values_of,
+)
 from widgets.view.meanings import Meanings
 from widgets.view.packing import pack
-from widgets.view.record_cells import ROW_COLUMNS, record_cells
+from widgets.view.record_cells import ROW_COLUMNS, ReadRecord, match_row, read_records
 from widgets.view.records import Lens
 from workbench.inspection.listing import Listing
-from workbench.loaders.queries.json_path import parsed, paths_in
 from workbench.loaders.scan.not_searched import summary
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.schemas import SCAN_FIELDS
@@ -27,6 +36,9 @@ PATIENCE: Final = 0.25
 
 MOST_PATHS: Final = 500
 """Paths into JSON that a query can be completed with."""
+
+MOST_PROFILED: Final = 500
+"""Listed records from which the profile of a column is made."""
 
 ROWS_AT_ONCE: Final = 50
 """Records may be large: no more of them are in memory together."""
@@ -57,7 +69,7 @@ class ShownSearch:
         self.meanings, self.whole = meanings, whole
         self.order, self.descending = order, descending
         self.times: tuple[int, int] | None = None
-        self._paths: tuple[int, list[str]] | None = None
+        self._paths: tuple[tuple[int, bool], list[str]] | None = None
         self.search = Search(scan, newest_first=descending and order == "time", order=order)
         self.search.start()
         self.search.wait(matches=HEAD_ROWS, seconds=PATIENCE)
@@ -76,15 +88,51 @@ class ShownSearch:
         """Return the row of a record in the list; -1 if it is not listed."""
         return self.search.matches.place_of(partition, offset, self.listed())
 
-    def rows(self, numbers: Numbers, lens: Lens) -> list[Any]:
-        """Return matches as rows of the list; null where one cannot be read any more."""
+    def rows(self, numbers: Numbers, lens: Lens, columns: Sequence[str] = ()) -> list[Any]:
+        """Return matches as rows of the list; null where one cannot be read any more.
+
+        Args:
+            numbers: of matches.
+            lens: how much is shown.
+            columns: names of columns; the cells of those that are fields end each row.
+        """
+        fields = [field_of(name) for name in columns if name not in PLAIN_COLUMNS]
         rows: list[Any] = [None] * len(numbers)
+        for place, record in self._read(numbers, lens):
+            row = match_row(record, lens)
+            if fields:
+                document = document_of(record, lens)
+                row.append([field_cell(values_of(field, document), lens) for field in fields])
+            rows[place] = row
+        return rows
+
+    def _read(self, numbers: Numbers, lens: Lens) -> Iterator[tuple[int, ReadRecord]]:
+        """Yield matches that can still be read, with their places among the numbers."""
         for start in range(0, len(numbers), ROWS_AT_ONCE):
             some = self.search.matches.read(numbers[start : start + ROWS_AT_ONCE], ROW_COLUMNS)
-            cells = record_cells(some.table, lens, self.meanings)
-            for place, row in zip(some.places, cells, strict=True):
-                rows[start + int(place)] = row
-        return rows
+            records = read_records(some.table, lens, self.meanings)
+            for place, record in zip(some.places, records, strict=True):
+                yield start + int(place), record
+
+    def profile(self, columns: Sequence[str], lens: Lens) -> dict[str, Any]:
+        """Return what the columns of the first `MOST_PROFILED` listed records have.
+
+        Returns:
+            ``of``: how many records; ``columns``: name → see `profile_of`; hidden ones are absent.
+        """
+        hidden = () if lens.show_values else ("key", "value", "headers")
+        names = [
+            name
+            for name in columns
+            if name not in hidden and (lens.show_values or name in PLAIN_COLUMNS)
+        ]
+        values: dict[str, list[Any]] = {name: [] for name in names}
+        count = 0
+        for _place, record in self._read(self.listed()[:MOST_PROFILED], lens):
+            document, count = document_of(record, lens), count + 1
+            for name in names:
+                values[name].append(column_value(name, record, document, lens))
+        return {"of": count, "columns": {name: profile_of(each) for name, each in values.items()}}
 
     def records(self, start: int, stop: int) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield listed records [start, stop) with all their columns, and their places."""
@@ -94,16 +142,20 @@ class ShownSearch:
             for place, row in zip(some.places, dicts(some.table), strict=True):
                 yield start + at + int(place), row
 
-    def paths(self) -> list[str]:
-        """Return the paths into the JSON of the first values that were found."""
-        if self._paths is None or self._paths[0] < min(self.search.matches.listed, HEAD_ROWS):
-            numbers = np.arange(min(self.search.matches.listed, HEAD_ROWS))
-            values = self.search.matches.read(numbers.tolist(), ["value"]).table["value"]
-            documents = (parsed(each.as_buffer()) for each in values if each.is_valid)
-            self._paths = len(numbers), paths_in(documents, MOST_PATHS)
+    def paths(self, lens: Lens) -> list[str]:
+        """Return the paths of fields in the first listed records, as far as the lens shows them.
+
+        Those of decoded keys and values are columns, too, but a query reads JSON alone.
+        """
+        count = min(self.search.matches.listed, HEAD_ROWS)
+        seen = (count, lens.show_values)
+        if self._paths is None or self._paths[0] != seen:
+            numbers = np.arange(count)
+            found = [document_of(record, lens) for _place, record in self._read(numbers, lens)]
+            self._paths = seen, field_paths(found, MOST_PATHS)
         return self._paths[1]
 
-    def state(self, lens: Lens) -> dict[str, Any]:
+    def state(self, lens: Lens, columns: Sequence[str] = ()) -> dict[str, Any]:
         """Return how far the search is, its histogram and the first rows."""
         search = self.search
         is_over = search.is_over  # before the matches, so that the last state is complete
@@ -128,7 +180,7 @@ class ShownSearch:
             "counts": pack(bins.counts),
             "without_time": search.histogram.without_time,
             "whole": self._whole(),
-            "rows": self.rows(listed[:HEAD_ROWS], lens),
+            "rows": self.rows(listed[:HEAD_ROWS], lens, columns),
         }
 
     def _whole(self) -> dict[str, Any]:

@@ -6,8 +6,8 @@ The bytes of keys, values and headers are given only if the lens shows them.
 import json
 import re
 from collections.abc import Iterator, Mapping
-from itertools import groupby
-from typing import Any, Final
+from itertools import groupby, starmap
+from typing import Any, Final, NamedTuple
 
 from widgets.view.meanings import Meanings
 from widgets.view.records import NOTHING_MEANT, Lens
@@ -28,13 +28,29 @@ MOST_PRETTY: Final = 64 << 10
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 
 
-def record_cells(table: Any, lens: Lens, meanings: Meanings) -> list[list[Any]]:
-    """Return the rows of a table with `ROW_COLUMNS` for the record list.
+class ReadRecord(NamedTuple):
+    """A record that was read again, and what its key and value mean; see `Meanings`.
 
-    Returns:
-        For each record: partition's name, offset as text, ms or None, cells of key, value and
-        headers, bytes of key and value.
+    Attributes:
+        time: ms; None without a timestamp.
     """
+
+    partition: str
+    offset: int
+    time: int | None
+    key: bytes | None
+    value: bytes | None
+    headers: list[tuple[bytes, bytes | None]]
+    meaning: Mapping[str, Any]
+
+    @property
+    def size(self) -> int:
+        """Bytes of key and value."""
+        return len(self.key or b"") + len(self.value or b"")
+
+
+def read_records(table: Any, lens: Lens, meanings: Meanings) -> list[ReadRecord]:
+    """Return the records of a table with `ROW_COLUMNS`, decoded if the lens shows that."""
     columns = {name: table[name] for name in ROW_COLUMNS}
     times = columns["timestamp"].cast("int64").to_pylist()
     topics = columns["topic"].to_pylist()
@@ -51,17 +67,26 @@ def record_cells(table: Any, lens: Lens, meanings: Meanings) -> list[list[Any]]:
             meant[within] = meanings.of(
                 topics[start], keys[within], values[within], headers[within]
             )
+    names = [f"{topic}-{number}" for topic, number in zip(topics, partitions, strict=True)]
+    parts = zip(names, offsets, times, keys, values, headers, meant, strict=True)
+    return list(starmap(ReadRecord, parts))
+
+
+def match_row(record: ReadRecord, lens: Lens) -> list[Any]:
+    """Return a record as a row of the record list.
+
+    Returns:
+        Partition's name, offset as text, ms or None, cells of key, value and headers, bytes of key
+        and value.
+    """
     return [
-        [
-            f"{topics[at]}-{partitions[at]}",
-            str(offsets[at]),
-            times[at],
-            lens.cell("key", keys[at], meant[at]),
-            lens.cell("value", values[at], meant[at]),
-            lens.headers(headers[at]),
-            len(keys[at] or b"") + len(values[at] or b""),
-        ]
-        for at in range(len(table))
+        record.partition,
+        str(record.offset),
+        record.time,
+        lens.cell("key", record.key, record.meaning),
+        lens.cell("value", record.value, record.meaning),
+        lens.headers(record.headers),
+        record.size,
     ]
 
 
@@ -102,10 +127,11 @@ def record_in_full(row: dict[str, Any], decoded: dict[str, Any], lens: Lens) -> 
 
 def pane_bytes(row: dict[str, Any], lens: Lens) -> list[bytes]:
     """Return the first `MOST_IN_PANE` bytes of key and value; nothing where they are hidden."""
-    return [_shown(name, row[name], lens)[:MOST_IN_PANE] for name in ("key", "value")]
+    return [shown_bytes(name, row[name], lens)[:MOST_IN_PANE] for name in ("key", "value")]
 
 
-def _shown(name: str, data: bytes | None, lens: Lens) -> bytes:
+def shown_bytes(name: str, data: bytes | None, lens: Lens) -> bytes:
+    """Return the bytes that a lens lets through of a key or a value; nothing where it is hidden."""
     if data is None or not lens.show_values:
         return b""
     return lens.mask(name, data) if lens.mask else data
@@ -125,7 +151,7 @@ def _part(name: str, data: bytes | None, decoded: dict[str, Any], lens: Lens) ->
     if name in decoded and lens.mask is None:
         text = json.dumps(printable(decoded[name]), indent=2, ensure_ascii=False, default=str)
         return part | {"form": "decoded", "text": text[:MOST_IN_PANE]}
-    shown = _shown(name, data, lens)
+    shown = shown_bytes(name, data, lens)
     pretty = pretty_json(shown)
     if pretty is not None:
         return part | {"form": "json", "text": pretty}

@@ -1,12 +1,29 @@
 // The line above the records: which of them a consumer would get, and whether the newest come first.
-import { choice, h } from "../shared/dom.js";
+import { button, choice, h } from "../shared/dom.js";
+import { columnPicker } from "./column_picker.js";
 
 const LEVELS = [
   ["read_uncommitted", "also of open and aborted transactions"],
   ["read_committed", "without aborted records, up to the last stable offset"],
 ];
 
-export function recordBar({ model, onChange }) {
+// `fields()` resolves to the paths of the fields that can be columns.
+export function recordBar({ model, sheet, fields, onChange }) {
+  const columns = button("Choose the columns, fields of keys and values among them", {
+    glyph: "columns",
+    text: "Columns",
+    kind: "klw-framed",
+    isLive: true,
+    onclick: () =>
+      columnPicker({
+        sheet,
+        from: columns,
+        chosen: () => model.get("columns"),
+        fields,
+        onChange: (names) => onChange({ columns: names }),
+      }),
+  });
+  columns.setAttribute("aria-haspopup", "dialog");
   const ends = choice("Order of time", [["oldest", "Oldest first"], ["newest", "Newest first"]], "oldest", (end) => {
     return onChange({ order: "time", newest_first: end === "newest" });
   });
@@ -21,7 +38,6 @@ export function recordBar({ model, onChange }) {
     },
     ...LEVELS.map(([name, what]) => h("option", { value: name, title: what }, name)),
   );
-  const tools = h("span", { class: "klw-tools" });
   function show() {
     const isByTime = model.get("order") === "time";
     ends.show(isByTime ? (model.get("newest_first") ? "newest" : "oldest") : "");
@@ -29,8 +45,7 @@ export function recordBar({ model, onChange }) {
     level.title = LEVELS.find(([name]) => name === level.value)?.[1] ?? "";
   }
   return {
-    el: h("div", { class: "klw-listbar" }, ends.el, level, h("span", { class: "klw-sum" }), tools),
-    tools,
+    el: h("div", { class: "klw-listbar" }, ends.el, level, h("span", { class: "klw-sum" }), columns),
     show,
   };
 }

@@ -8,7 +8,7 @@ import { recordHead } from "./record_head.js";
 import { recordHistogram } from "./record_histogram.js";
 import { matchList } from "./record_list.js";
 import { recordPane } from "./record_pane.js";
-import { queryBox, queryOfTime, widerSearch } from "./record_query.js";
+import { queryBox, queryOfTime, widerSearch, withTerm } from "./record_query.js";
 import { recordBar } from "./record_bar.js";
 import { searchWatch } from "./record_watch.js";
 import { requests } from "../shared/requests.js";
@@ -22,6 +22,8 @@ function render(given) {
     model,
     ask,
     shownRun: null, // the search that is shown
+    profile: null, // what is known of the values in the columns
+    profiled: "", // of which search and columns
     placedRun: null, // the search in which the selected record was sought to its end
     result: () => model.get("_result") ?? {},
     chosen: () => ({ ...NOTHING, ...model.get("selected") }),
@@ -54,8 +56,18 @@ function render(given) {
     onPick: ([partition, offset]) => select(view, partition, offset),
     onSort: (changes) => model.choose(changes),
   });
-  view.bar = recordBar({ model, onChange: (changes) => model.choose(changes) });
-  view.pane = recordPane({ signal, onClose: () => deselect(view) });
+  view.bar = recordBar({
+    model,
+    sheet,
+    fields: () => ask("fields").then((answer) => answer?.paths),
+    onChange: (changes) => model.choose(changes),
+  });
+  view.pane = recordPane({
+    signal,
+    onClose: () => deselect(view),
+    onQuery: (term) => model.choose({ query: withTerm(model.get("query"), term) }),
+    onColumn: (path) => model.choose({ columns: [...model.get("columns").filter((name) => name !== path), path] }),
+  });
   view.body = h("div", { class: "klw-matches" }, h("div", { class: "klw-hits" }, view.list.el), view.pane.el);
   frame.fill(view.head.el, view.box.el, view.histogram.el, view.bar.el, view.body);
   onKeys(root, (event) => actOnKey(view, sheet, event));
@@ -94,6 +106,19 @@ function followModel(view) {
   return end;
 }
 
+// What is in the columns, once the search is over.
+function showProfile(view) {
+  const { model, ask, list } = view, names = model.get("columns"), now = view.result();
+  const wanted = JSON.stringify([now.run, now.count, names, model.get("show_values")]);
+  if (view.isRunning() || wanted === view.profiled || !names.some((name) => name.includes("$"))) return;
+  view.profiled = wanted;
+  ask("profile", { run: now.run }).then((answer) => {
+    if (!answer || view.profiled !== wanted) return;
+    view.profile = { of: answer.of, columns: answer.columns };
+    list.setColumns(names, !model.get("topic"), view.profile);
+  });
+}
+
 function select({ model, announce }, partition, offset) {
   announce(`Record ${offset} of ${partition}.`);
   model.set("selected", { ...NOTHING, partition, offset });
@@ -111,7 +136,7 @@ function showResult(view) {
   box.setState(now, view.isRunning());
   histogram.setData(now);
   const order = model.get("order"), newestFirst = model.get("newest_first");
-  list.setOfAll(!model.get("topic"));
+  list.setColumns(model.get("columns"), !model.get("topic"), view.profile);
   const wider = widerSearch(model.get("_choices") ?? {}, model.get("topic"), model.get("partition"));
   const offer = wider && [wider[0], () => model.choose(wider[1])];
   list.setResult(now, { isNew, order, newestFirst, words: now.query ?? "", wider: offer });
@@ -123,6 +148,7 @@ function showResult(view) {
   view.shownRun = now.run;
   showPlace(view, view.placedRun !== now.run);
   if (!view.isRunning()) view.placedRun = now.run;
+  showProfile(view);
   view.watch();
 }
 

@@ -2,24 +2,10 @@
 import { count, timestamp } from "../shared/format.js";
 import { pageStore } from "../shared/pages.js";
 import { dataGrid } from "../shared/rows.js";
+import { PLAIN_NAMES, recordColumns } from "./record_columns.js";
 
 const MOST_KEPT = 2000;
 const LARGEST_FIRST = { newest_first: true };
-
-const COLUMNS = [
-  { name: "Time (UTC)", width: "172px", order: "time" },
-  { name: "Partition", width: "80px", number: true },
-  { name: "Offset", width: "96px", number: true, order: "offset", title: "Sort by partition and offset" },
-  { name: "Key", width: "minmax(96px,1fr)", order: "key" },
-  { name: "Value", width: "minmax(200px,4fr)" },
-  { name: "Headers", width: "minmax(80px,1fr)" },
-  { name: "Bytes", width: "72px", number: true, order: "size", title: "Bytes of key and value" },
-].map((column) => ({ ...column, isSortable: Boolean(column.order), isLive: true }));
-
-// Of several topics, a partition has its whole name.
-const COLUMNS_OF_ALL = COLUMNS.map((column) =>
-  column.name === "Partition" ? { ...column, width: "minmax(104px,.7fr)", number: false, isName: true } : column
-);
 
 // `fetch(start, stop)` asks for rows; with `isWhole`, for all of their texts.
 export function matchList({ fetch, isLive, onPick, onSort, signal }) {
@@ -47,20 +33,20 @@ export function matchList({ fetch, isLive, onPick, onSort, signal }) {
     if (picked >= 0) pick(picked);
   }
   const isMarked = (got) => got && got[0] === marked.partition && got[1] === marked.offset;
-  let order = "time", newestFirst = false, isOfAll = false;
+  let order = "time", newestFirst = false, shown = { names: PLAIN_NAMES, isOfAll: false, profile: null };
   const grid = dataGrid({
     label: "Records",
     signal,
     emptyText: "",
-    columns: COLUMNS,
+    columns: recordColumns(PLAIN_NAMES, shown),
     cellsOf(i) {
       const got = row(i);
-      if (got) return matchCells(got, words, isOfAll);
+      if (got) return matchCells(got, words, shown);
       const quiet = { text: "not in the saved picture: run the cell again", kind: "quiet" };
-      return isLive() ? null : ["", "", "", "", quiet, "", ""];
+      return isLive() ? null : shown.names.map((_, k) => (k === shown.names.length - 1 ? quiet : ""));
     },
     load: (start, stop) =>
-      fetch(start, stop, true).then((rows) => (rows ?? []).map((got) => got && matchCells(got, [], isOfAll))),
+      fetch(start, stop, true).then((rows) => (rows ?? []).map((got) => got && matchCells(got, [], shown))),
     rowKind: (i) => (isMarked(row(i)) ? "within" : ""),
     onPick: pick,
     onSort: ({ order: name }) =>
@@ -68,6 +54,8 @@ export function matchList({ fetch, isLive, onPick, onSort, signal }) {
         order === name ? { newest_first: !newestFirst } : { order: name, ...(name === "size" && LARGEST_FIRST) },
       ),
   });
+  const showOrder = () =>
+    grid.showSort(recordColumns(shown.names, shown).findIndex((column) => column.order === order), newestFirst);
   const marks = highlighter(grid.el, () => words, signal);
 
   return {
@@ -78,17 +66,19 @@ export function matchList({ fetch, isLive, onPick, onSort, signal }) {
       if (offset === null) grid.select(-1);
       grid.refresh();
     },
-    // Whether records of every topic are listed.
-    setOfAll(isAll) {
-      if (isAll === isOfAll) return;
-      isOfAll = isAll;
-      grid.setColumns(isAll ? COLUMNS_OF_ALL : COLUMNS);
+    // The columns by their names in the kernel; whether records of every topic are listed; what is known of the values.
+    setColumns(names, isOfAll, profile) {
+      const next = { names, isOfAll, profile };
+      if (JSON.stringify(next) === JSON.stringify(shown)) return;
+      shown = next;
+      grid.setColumns(recordColumns(names, shown));
+      showOrder();
     },
     // `wider` is the text and the act of a button for a search that found nothing; null for none.
     setResult(result, { isNew, order: by, newestFirst: isDown, words: query, wider }) {
       order = by;
       newestFirst = isDown;
-      grid.showSort(COLUMNS.findIndex((column) => column.order === by), isDown);
+      showOrder();
       words = plainWords(query);
       if (isNew) {
         kept = new Map();
@@ -112,16 +102,18 @@ function emptyText(result) {
   return result.query ? "No record meets this query." : "No records here.";
 }
 
-function matchCells([partition, offset, time, key, value, headers, size], words, isOfAll) {
-  return [
-    time === null ? { text: "none", kind: "null" } : timestamp(time),
-    { text: isOfAll ? partition : partition.slice(partition.lastIndexOf("-") + 1), title: partition },
-    count(offset),
-    matchCell(key, words),
-    matchCell(value, words),
-    matchCell(headers, words),
-    { text: count(size), kind: "quiet" },
-  ];
+function matchCells([partition, offset, time, key, value, headers, size, fields = []], words, { names, isOfAll }) {
+  const cells = {
+    time: time === null ? { text: "none", kind: "null" } : timestamp(time),
+    partition: { text: isOfAll ? partition : partition.slice(partition.lastIndexOf("-") + 1), title: partition },
+    offset: count(offset),
+    key: matchCell(key, words),
+    value: matchCell(value, words),
+    headers: matchCell(headers, words),
+    size: { text: count(size), kind: "quiet" },
+  };
+  let field = 0;
+  return names.map((name) => cells[name] ?? matchCell(fields[field++] ?? ["", "quiet"], words));
 }
 
 // A cell begins shortly before the first word that was found, so that the word can be seen.

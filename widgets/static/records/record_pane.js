@@ -3,10 +3,12 @@ import { button, choice, fillName, h, pairList } from "../shared/dom.js";
 import { bytes, count, plural } from "../shared/format.js";
 import { copyText } from "../shared/popover.js";
 import { windowedRows } from "../shared/rows.js";
+import { openMenu } from "../table/table_menu.js";
 
 const HEX_WIDTH = 16;
 
-export function recordPane({ onClose, signal }) {
+// `onQuery` gets a condition of a field that was clicked, `onColumn` its path.
+export function recordPane({ onClose, onQuery, onColumn, signal }) {
   const title = h("h3", {}), about = h("span", { class: "klw-about" });
   const close = button("Close the record (Esc)", { glyph: "cross", onclick: onClose });
   const body = h("div", { class: "klw-whole", tabindex: 0, role: "region", "aria-label": "The record in full" });
@@ -33,18 +35,19 @@ export function recordPane({ onClose, signal }) {
       about.textContent = place ? `offset ${count(place.offset)}` : "";
       parts.abort();
       parts = new AbortController();
-      body.replaceChildren(...(record ? recordParts(record, parts.signal) : []));
+      const given = { signal: parts.signal, acts: { onQuery, onColumn } };
+      body.replaceChildren(...(record ? recordParts(record, given) : []));
       if (record && key !== shown) body.scrollTop = 0;
       shown = key;
     },
   };
 }
 
-function recordParts(record, signal) {
+function recordParts(record, given) {
   const [key, value] = record.buffers.map((view) => new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
   return [
-    valuePart("value", record.value, value, signal),
-    valuePart("key", record.key, key, signal),
+    valuePart("value", record.value, value, given),
+    valuePart("key", record.key, key, given),
     record.header_count ? headersPart(record) : "",
     h(
       "section",
@@ -56,10 +59,10 @@ function recordParts(record, signal) {
 }
 
 // A key or a value, in the best of its forms first.
-function valuePart(name, sent, data, signal) {
+function valuePart(name, sent, data, { signal, acts }) {
   const size = sent.size === null ? "null" : bytes(sent.size), forms = formsOf(sent, data), best = forms[0][0];
   const content = h("div", { class: "klw-form" });
-  const pick = (form) => content.replaceChildren(contentOf(form, sent, data, signal));
+  const pick = (form) => content.replaceChildren(contentOf(form, sent, data, { signal, name, acts }));
   const copy = button(`Copy the ${name}`, {
     glyph: "copy",
     text: "Copy",
@@ -101,31 +104,86 @@ function formsOf(sent, data) {
   return data.length ? [...forms, ["hex", "Hex"]] : [["cell", "Empty"]];
 }
 
-function contentOf(form, sent, data, signal) {
+function contentOf(form, sent, data, { signal, name, acts }) {
   if (form === "cell") {
     return h("div", { class: "klw-plain", "data-kind": sent.cell[1], title: sent.cell[2] }, sent.cell[0]);
   }
   if (form === "hex") return hexView(data, signal);
   if (form === "raw") return h("pre", { class: "klw-text" }, new TextDecoder().decode(data));
-  return h("pre", { class: "klw-text" }, ...(form === "json" ? coloredJson(sent.text) : [sent.text]));
+  if (form !== "json") return h("pre", { class: "klw-text" }, sent.text);
+  const about = fieldMenu(name, sent.form === "json", acts);
+  const text = h("pre", { class: "klw-text" }, ...coloredJson(sent.text, about));
+  const tokens = [...text.querySelectorAll(".klw-token")];
+  if (tokens.length) tokens[0].tabIndex = 0; // arrows lead to the others
+  text.addEventListener("keydown", (event) => moveToToken(tokens, event));
+  return text;
 }
 
-const JSON_TOKEN = /"(?:[^"\\]|\\.)*"(\s*:)?|-?\d[\d.eE+-]*|\b(?:true|false|null)\b/g;
-const MOST_COLORED = 5000;
+// What can be done with a field that is clicked. A query reads JSON, not what was decoded.
+function fieldMenu(name, isSearched, { onQuery, onColumn }) {
+  return (path, literal) => (event) => {
+    const whole = name === "key" ? `key${path}` : path, term = `${whole}=${literal}`;
+    const short = literal.length > 40 ? `${literal.slice(0, 39)}…` : literal;
+    const isScalar = literal !== "" && isSearched;
+    openMenu(event.currentTarget, whole, [
+      ...(isScalar ? [["search", `Only ${whole} = ${short}`, "", () => onQuery(term)]] : []),
+      ...(isScalar ? [["cross", `Without ${whole} = ${short}`, "", () => onQuery(`-${term}`)]] : []),
+      ...(isSearched ? [["check", `Only with ${whole}`, "", () => onQuery(whole)]] : []),
+      ["columns", "Show as a column", "", () => onColumn(whole)],
+    ]);
+  };
+}
 
-// JSON as text nodes and spans that say what sort of token it is.
-export function coloredJson(text) {
-  const out = [];
+function moveToToken(tokens, event) {
+  const way = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
+  const at = tokens.indexOf(event.target), next = tokens[at + way];
+  if (!way || at < 0 || !next || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  event.stopPropagation();
+  next.focus();
+}
+
+const JSON_TOKEN = /"(?:[^"\\]|\\.)*"(\s*:)?|[{}[\]]|-?\d[\d.eE+-]*|\b(?:true|false|null)\b/g;
+const MOST_COLORED = 5000;
+const PLAIN_STEP = /^[A-Za-z0-9_-]+$/;
+
+// JSON as text nodes and parts that say what sort of token it is. `aboutField(path, literal)`, if it is given, returns
+// what a click on the name of a field, or on a value that is a literal, does.
+export function coloredJson(text, aboutField = null) {
+  const out = [], names = []; // of the objects and lists that are open, the field that is read
   let from = 0, left = MOST_COLORED;
   for (const found of text.matchAll(JSON_TOKEN)) {
     if (!left--) break;
     const [token, colon] = found, end = found.index + token.length - (colon?.length ?? 0);
-    const kind = colon !== undefined ? "name" : token[0] === '"' ? "string" : /^[-\d]/.test(token) ? "number" : "word";
-    out.push(text.slice(from, found.index), h("span", { "data-token": kind }, text.slice(found.index, end)));
-    from = end;
+    if (token === "{" || token === "[") names.push("");
+    else if (token === "}" || token === "]") names.pop();
+    else {
+      const kind = colon !== undefined
+        ? "name"
+        : token[0] === '"'
+        ? "string"
+        : /^[-\d]/.test(token)
+        ? "number"
+        : "word";
+      const part = text.slice(found.index, end), isInside = names.length > 0;
+      if (kind === "name" && isInside) names[names.length - 1] = stepTo(part);
+      const path = `$${names.join("")}`, isField = aboutField && isInside && path !== "$";
+      const onclick = isField ? aboutField(path, kind === "name" ? "" : part) : null;
+      const attributes = onclick && { type: "button", class: "klw-token", tabindex: -1, title: path, onclick };
+      out.push(
+        text.slice(from, found.index),
+        h(onclick ? "button" : "span", { "data-token": kind, ...attributes }, part),
+      );
+      from = end;
+    }
   }
   out.push(text.slice(from));
   return out;
+}
+
+function stepTo(quoted) {
+  const name = JSON.parse(quoted);
+  return PLAIN_STEP.test(name) ? `.${name}` : `[${quoted}]`;
 }
 
 function hexView(data, signal) {

@@ -217,6 +217,13 @@ export function queryOfTime(query, [from, to]) {
   return `${rest} time:${isoText(from)}..${isoText(to - 1)}`.trim();
 }
 
+// A query with one more condition.
+export function withTerm(query, term) {
+  const plain = query.trim();
+  if (` ${plain} `.includes(` ${term} `)) return plain;
+  return `${/(^|[\s)])or($|[\s(])/i.test(plain) ? `(${plain})` : plain} ${term}`.trim();
+}
+
 // A time as a query takes it: UTC, to the millisecond, in one word.
 function isoText(ms) {
   return new Date(ms).toISOString().replace("Z", "");

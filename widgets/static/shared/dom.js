@@ -65,6 +65,8 @@ const ICONS = {
   stop: "M4.5 4.5h7v7h-7z",
   follow:
     "M8 7a1 1 0 1 1 0 2 1 1 0 0 1 0-2M5.2 5.2a4 4 0 0 0 0 5.6M10.8 5.2a4 4 0 0 1 0 5.6M3 3a7 7 0 0 0 0 10M13 3a7 7 0 0 1 0 10",
+  up: "M4 10l4-4 4 4",
+  down: "M4 6l4 4 4-4",
   more: "M3.5 8h.01M8 8h.01M12.5 8h.01",
   columns: "M2 3h12v10H2zM6 3v10M10 3v10",
   keyboard: "M2 4h12v8H2zM5 7h.01M8 7h.01M11 7h.01M5 9.5h6",

@@ -64,8 +64,10 @@ export function tableHead({ canSort, onSort, onWidths, fitting, menu }) {
   return {
     el,
     setColumns(next) {
+      const before = new Map(columns.map(({ name }, k) => [name, widths[k]]));
       columns = next;
-      widths = columns.map((column) => column.px ?? null);
+      widths = columns.map(({ name }) => before.get(name) ?? null);
+      el.toggleAttribute("data-tall", columns.some(({ about }) => about));
       cells.splice(0, cells.length, ...columns.map(heading));
       el.replaceChildren(...cells, menu);
     },

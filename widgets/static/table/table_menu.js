@@ -3,55 +3,53 @@ import { button, h, icon } from "../shared/dom.js";
 
 const SAID_MS = 1800;
 
-// `items()` returns [glyph, text, hint, act] of each entry.
-export function tableMenu({ label, items }) {
-  const open = button(`${label}: copy, download`, { glyph: "more", kind: "klw-more" });
-  open.setAttribute("aria-haspopup", "menu");
-  let el = null;
-  const close = () => el?.hidePopover();
-  function show() {
-    if (el) return close();
-    const root = open.closest(".klw");
-    el = h(
-      "div",
-      { class: "klw-menu", role: "menu", popover: "auto", "aria-label": `${label}: what to do` },
-      ...items().map(([glyph, text, hint, act]) =>
-        h(
-          "button",
-          {
-            type: "button",
-            role: "menuitem",
-            tabindex: -1,
-            onclick: () => {
-              close();
-              act();
-            },
+// A menu below a button; `items` are [glyph, text, hint, act].
+export function openMenu(from, label, items) {
+  const el = h(
+    "div",
+    { class: "klw-menu", role: "menu", popover: "auto", "aria-label": label },
+    ...items.map(([glyph, text, hint, act]) =>
+      h(
+        "button",
+        {
+          type: "button",
+          role: "menuitem",
+          tabindex: -1,
+          onclick: () => {
+            el.hidePopover();
+            act();
           },
-          icon(glyph),
-          h("span", {}, text),
-          h("kbd", {}, hint),
-        )
-      ),
-    );
-    el.addEventListener("keydown", (event) => moveIn(el, event));
-    el.addEventListener("toggle", ({ newState }) => {
-      if (newState !== "closed") return;
-      el?.remove();
-      el = null;
-      open.setAttribute("aria-expanded", "false");
-      open.focus({ preventScroll: true });
-    });
-    root.append(el);
-    el.showPopover();
-    placeBelow(el, open);
-    open.setAttribute("aria-expanded", "true");
-    el.querySelector("button")?.focus({ preventScroll: true });
-  }
-  open.addEventListener("click", (event) => {
+        },
+        icon(glyph),
+        h("span", {}, text),
+        h("kbd", {}, hint),
+      )
+    ),
+  );
+  el.addEventListener("keydown", (event) => moveIn(el, event));
+  el.addEventListener("toggle", ({ newState }) => {
+    if (newState !== "closed") return;
+    el.remove();
+    from.setAttribute("aria-expanded", "false");
+    if (document.activeElement === document.body) from.focus({ preventScroll: true });
+  });
+  from.closest(".klw").append(el);
+  el.showPopover();
+  placeBelow(el, from);
+  from.setAttribute("aria-expanded", "true");
+  el.querySelector("button")?.focus({ preventScroll: true });
+}
+
+// The button with what can be done with a table; `items()` returns the entries of its menu.
+export function tableMenu({ label, items }) {
+  const el = button(`${label}: copy, download`, { glyph: "more", kind: "klw-more" });
+  const show = () => openMenu(el, `${label}: what to do`, items());
+  el.setAttribute("aria-haspopup", "menu");
+  el.addEventListener("click", (event) => {
     event.stopPropagation();
     show();
   });
-  return { el: open, show };
+  return { el, show };
 }
 
 function moveIn(menu, event) {
@@ -66,7 +64,8 @@ function moveIn(menu, event) {
 function placeBelow(menu, from) {
   const box = from.getBoundingClientRect(), { offsetWidth: wide, offsetHeight: high } = menu;
   const top = box.bottom + high + 8 > innerHeight ? box.top - high - 4 : box.bottom + 4;
-  menu.style.left = `${Math.max(8, Math.min(innerWidth - wide - 8, box.right - wide))}px`;
+  const left = box.left + wide + 8 > innerWidth ? box.right - wide : box.left;
+  menu.style.left = `${Math.max(8, Math.min(innerWidth - wide - 8, left))}px`;
   menu.style.top = `${Math.max(8, top)}px`;
 }
 
