@@ -279,7 +279,7 @@ def test_fields_become_columns_with_what_is_in_them(
     page.keyboard.press("Escape")
     expect(page.get_by_role("columnheader", name="$.ship_to.country")).to_contain_text("distinct")
     names = ["Time (UTC)", "Partition", "Offset", "Key", "Value", "$.ship_to.country", "Bytes"]
-    assert headings(page) == names
+    until(page, lambda: headings(page) == names)
     wanted = [
         json.loads(each["value"]) for each in logs.scan(topics="orders").to_arrow().to_pylist()
     ]

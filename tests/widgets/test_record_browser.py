@@ -414,7 +414,11 @@ def test_fields_are_columns_of_what_is_shown(logs: wb.LogDirectory) -> None:
     browser = RecordBrowser(logs, topic="orders", columns=FIELDS, show_values=True)
     browser.wait(30)
     row = browser.result["rows"][4]
-    assert row[7] == [["2", "text"], ["", "quiet"], ["tea", "text"]]
+    assert row[7] == {
+        "$.id": ["2", "text"],
+        "key$.none": ["", "quiet"],
+        "$.secret": ["tea", "text"],
+    }
     assert ask(browser, "fields")["paths"] == ["$.id", "$.secret"]
     profile = ask(browser, "profile", run=browser.result["run"])
     assert profile["of"] == 200
@@ -427,7 +431,7 @@ def test_fields_are_columns_of_what_is_shown(logs: wb.LogDirectory) -> None:
 def test_what_is_hidden_is_in_no_column_and_no_profile(logs: wb.LogDirectory) -> None:
     browser = RecordBrowser(logs, topic="orders", columns=FIELDS)
     browser.wait(30)
-    assert {cell[0] for row in browser.result["rows"] for cell in row[7]} == {"hidden"}
+    assert {cell[0] for row in browser.result["rows"] for cell in row[7].values()} == {"hidden"}
     assert ask(browser, "fields")["paths"] == []
     assert set(ask(browser, "profile", run=browser.result["run"])["columns"]) == {"time"}
 
@@ -439,7 +443,7 @@ def test_what_is_masked_is_in_no_column_no_profile_and_no_completion(
     masks = Masks.of(f"orders {rule}")
     browser = RecordBrowser(logs, topic="orders", columns=FIELDS, show_values=True, mask=masks)
     browser.wait(30)
-    assert {cell[0] for row in browser.result["rows"] for cell in row[7]} == {""}
+    assert {cell[0] for row in browser.result["rows"] for cell in row[7].values()} == {""}
     profile = ask(browser, "profile", run=browser.result["run"])["columns"]
     assert profile["$.secret"] == {"none": 200, "distinct": 0}
     assert "tea" not in str((browser.result, profile, ask(browser, "fields")))
@@ -455,7 +459,8 @@ def test_a_mask_that_leaves_json_has_the_columns_that_are_left(logs: wb.LogDirec
     )
     browser.wait(30)
     assert ask(browser, "fields")["paths"] == ["$.id"]
-    assert browser.result["rows"][9][7] == [["1", "text"], ["", "quiet"], ["", "quiet"]]
+    assert browser.result["rows"][9][7]["$.id"] == ["1", "text"]
+    assert browser.result["rows"][9][7]["$.secret"] == ["", "quiet"]
 
 
 def test_decoded_values_have_columns() -> None:
@@ -464,8 +469,9 @@ def test_decoded_values_have_columns() -> None:
     paths = ask(browser, "fields")["paths"]
     assert {"$.data.offset", "key$.data.group"} <= set(paths)
     browser.columns = ["key$.data.group", "$.data.offset"]
-    row = next(row for row in browser.result["rows"] if row[7][1][1] == "text")
-    assert row[7][1][0].isdecimal()
+    fields = [row[7] for row in browser.result["rows"]]
+    assert any(each["$.data.offset"][0].isdecimal() for each in fields)
+    assert any(each["key$.data.group"][0] for each in fields)
 
 
 def test_a_column_that_is_none_is_refused(logs: wb.LogDirectory) -> None:

@@ -94,15 +94,20 @@ class ShownSearch:
         Args:
             numbers: of matches.
             lens: how much is shown.
-            columns: names of columns; the cells of those that are fields end each row.
+            columns: names of columns; a row ends with the cells of those that are fields, by name.
         """
-        fields = [field_of(name) for name in columns if name not in PLAIN_COLUMNS]
+        fields = {name: field_of(name) for name in columns if name not in PLAIN_COLUMNS}
         rows: list[Any] = [None] * len(numbers)
         for place, record in self._read(numbers, lens):
             row = match_row(record, lens)
             if fields:
                 document = document_of(record, lens)
-                row.append([field_cell(values_of(field, document), lens) for field in fields])
+                row.append(
+                    {
+                        name: field_cell(values_of(field, document), lens)
+                        for name, field in fields.items()
+                    }
+                )
             rows[place] = row
         return rows
 

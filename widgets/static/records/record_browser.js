@@ -92,6 +92,7 @@ function followModel(view) {
     brush: showBrush,
     selected: () => showRecord(view),
     show_values: showValues,
+    columns: () => showResult(view),
     order: bar.show,
     newest_first: bar.show,
     isolation_level: bar.show,

@@ -102,7 +102,7 @@ function emptyText(result) {
   return result.query ? "No record meets this query." : "No records here.";
 }
 
-function matchCells([partition, offset, time, key, value, headers, size, fields = []], words, { names, isOfAll }) {
+function matchCells([partition, offset, time, key, value, headers, size, fields = {}], words, { names, isOfAll }) {
   const cells = {
     time: time === null ? { text: "none", kind: "null" } : timestamp(time),
     partition: { text: isOfAll ? partition : partition.slice(partition.lastIndexOf("-") + 1), title: partition },
@@ -112,8 +112,7 @@ function matchCells([partition, offset, time, key, value, headers, size, fields 
     headers: matchCell(headers, words),
     size: { text: count(size), kind: "quiet" },
   };
-  let field = 0;
-  return names.map((name) => cells[name] ?? matchCell(fields[field++] ?? ["", "quiet"], words));
+  return names.map((name) => cells[name] ?? matchCell(fields[name] ?? ["", "quiet"], words));
 }
 
 // A cell begins shortly before the first word that was found, so that the word can be seen.
