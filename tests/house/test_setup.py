@@ -78,6 +78,17 @@ def test_the_environment_is_renewed_when_a_dependency_changes(
     assert environment.fingerprint() != before
 
 
+def test_the_environment_has_the_extension_of_this_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = tmp_path / environment.EXTENSION.relative_to(environment.ENVIRONMENT)
+    monkeypatch.setattr(environment, "EXTENSION", link)
+    for _ in range(2):  # an older link is replaced
+        environment.link_extension()
+    load = json.loads((link / "package.json").read_text())["jupyterlab"]["_build"]["load"]
+    assert (link / load).samefile(ROOT / "labextension" / load)
+
+
 def linked_source(folder: Path) -> Path:
     """Return a folder with links to what is built, where building may write."""
     source = folder / "source"
