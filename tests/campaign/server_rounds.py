@@ -53,12 +53,12 @@ def without_errors() -> Iterator[None]:
         def emit(self, record: logging.LogRecord) -> None:
             told.append(self.format(record))
 
-    keeper, root = Keeper(logging.ERROR), logging.getLogger()
-    root.addHandler(keeper)
+    keeper, ours = Keeper(logging.ERROR), logging.getLogger("workbench")  # not a client's
+    ours.addHandler(keeper)
     try:
         yield
     finally:
-        root.removeHandler(keeper)
+        ours.removeHandler(keeper)
     if told:
         raise FailedError(told[0])
 

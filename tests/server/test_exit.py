@@ -12,6 +12,7 @@ import pytest
 
 from tests.server.asking import Asker
 from tests.server.conftest import SHOP
+from tests.server.served_process import ServedProcess
 from tests.waiting import HANGS_AFTER_S
 from workbench.files.names import CLEAN_SHUTDOWN
 from workbench.server.protocol.api_keys import METADATA
@@ -60,3 +61,16 @@ def test_a_server_stops_cleanly_with_the_interpreter(tmp_path: Path, kind: str) 
             client.join()
     assert (process.returncode, errors) == (0, "")
     assert (folder / CLEAN_SHUTDOWN).exists() == (kind == "writable")
+
+
+def test_a_signal_ends_a_server_whose_output_nobody_reads(tmp_path: Path) -> None:
+    """Its lines fill the pipe, so it waits there; it stops cleanly all the same."""
+    folder = tmp_path / "shop"
+    shutil.copytree(SHOP, folder)
+    with ServedProcess(folder, "--writable") as running:
+        with Asker(running.where) as asker:
+            for _ in range(1000):  # each takes more than 64 bytes of 64 KiB
+                asker.ask(METADATA, 9, {"topics": [{"name": "orders"}]})
+        running.process.terminate()
+        assert running.process.wait(HANGS_AFTER_S) == 0
+    assert (folder / CLEAN_SHUTDOWN).exists()

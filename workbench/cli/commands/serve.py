@@ -3,11 +3,12 @@
 import json
 import os
 import queue
+import select
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
@@ -242,7 +243,7 @@ def _print_line(fields: dict[str, Any]) -> None:
 class _Events:
     """What the server reports, to be printed by the main thread; ends when `end` was called.
 
-    A reader of stdout that stops reading does not stop the server.
+    A reader of stdout that stops reading does not stop the server, nor keep it from its end.
 
     Attributes:
         count: receives requests instead, in the server's thread: a printer that wakes up for each
@@ -252,6 +253,7 @@ class _Events:
     def __init__(self) -> None:
         self._queue: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
         self._dropped = 0
+        self._is_over = False
         self.count: Callable[[RequestDone], None] | None = None
 
     def add(self, event: "Event") -> None:
@@ -265,14 +267,28 @@ class _Events:
 
     def end(self) -> None:
         """End the iteration; a handler of signals may call it."""
+        self._is_over = True
         self._queue.put(None)
+        _leave_unread()
 
     def __iter__(self) -> "Iterator[Event]":
         while (event := self._queue.get()) is not None:
             if self._dropped:
                 dropped, self._dropped = self._dropped, 0
                 yield f"{dropped} events were not printed: nobody read them"
+            if self._is_over:
+                _leave_unread()
             yield event
+
+
+def _leave_unread() -> None:
+    """Write to nowhere from now on if nobody reads stdout: a write that waits goes on there."""
+    with suppress(OSError, ValueError):  # not a file of the system
+        stdout = sys.stdout.fileno()
+        if not select.select([], [stdout], [], 0)[1]:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stdout)
+            os.close(nowhere)
 
 
 @contextmanager
