@@ -21,7 +21,7 @@ import workbench as wb
 from workbench.cli.main import main
 from workbench.decoders.registry import DECODERS
 from workbench.inspection.bytes.fields import explain_batch
-from workbench.inspection.record_window import RecordWindow
+from workbench.inspection.lookups.record_window import RecordWindow
 
 NOW: Final = 1_800_000_000_000
 """The time that ages are measured by, ms: every call gives the same answer on every day."""

@@ -10,8 +10,8 @@ import workbench
 from tests.coordinator.writing import TIME, CoordinatorLog, commit, group, group_tombstone, member
 from tests.golden.cases import Case, open_case
 from tests.naive import Record, batch
+from workbench.loaders.explanations.coordinator_explanation import GroupExplanation
 from workbench.loaders.schemas import schema_of
-from workbench.loaders.tables.coordinator_explanation import GroupExplanation
 from workbench.tables.foresight import CoordinatorRuleRow
 
 DAY = 86_400_000

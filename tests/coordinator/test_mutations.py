@@ -28,7 +28,8 @@ from workbench.coordinator.runtime.era import Era
 from workbench.coordinator.runtime.log_records import LogRecord, read_log_records
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.inspection.listing import list_log_directories
-from workbench.loaders.tables.coordinator_explanation import explain_transaction, explained
+from workbench.loaders.explanations.coordinator_explanation import explain_transaction, explained
+from workbench.loaders.explanations.offset_fates import fates_of_offsets
 from workbench.loaders.tables.coordinator_rows import (
     commit_rows,
     group_rows,
@@ -37,7 +38,6 @@ from workbench.loaders.tables.coordinator_rows import (
     repair_rows,
     transaction_rows,
 )
-from workbench.loaders.tables.offset_fates import fates_of_offsets
 from workbench.loaders.tables.rows import table_of
 from workbench.runtime.words import safe
 from workbench.tables.columns import json_of

@@ -11,8 +11,8 @@ from tests.coordinator.writing import TIME, CoordinatorLog, commit, record, tran
 from tests.naive import Record, batch
 from workbench.decoders import transaction_state
 from workbench.errors import ConfigError
+from workbench.loaders.explanations.coordinator_explanation import TransactionExplanation
 from workbench.loaders.schemas import schema_of
-from workbench.loaders.tables.coordinator_explanation import TransactionExplanation
 from workbench.tables.foresight import CoordinatorRuleRow
 
 FOO: dict[str, Any] = {"transactionPartitions": [{"topic": "foo", "partitionIds": [0]}]}

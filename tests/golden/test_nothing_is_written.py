@@ -22,8 +22,8 @@ from tests.cli.program import run
 from tests.golden.cases import Case
 from workbench.errors import StateUnknownError
 from workbench.inspection.bytes.fields import explain_batch
+from workbench.inspection.lookups.record_window import RecordWindow
 from workbench.inspection.partition import Partition
-from workbench.inspection.record_window import RecordWindow
 from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.log_directory import LogDirectory
 

@@ -3,7 +3,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.golden.cases import Case, names
-from workbench.inspection.log_tail import log_end_offset
+from workbench.inspection.lookups.log_tail import log_end_offset
 from workbench.log_directory import open_log_directory
 
 Golden = Callable[[str], Case]

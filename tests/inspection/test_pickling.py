@@ -12,7 +12,7 @@ import pytest
 import workbench
 from tests.golden.cases import Case
 from workbench.inspection.bytes.fields import explain_batch
-from workbench.inspection.record_window import RecordWindow
+from workbench.inspection.lookups.record_window import RecordWindow
 from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import read_transactions
 from workbench.log_directory import LogDirectory

@@ -10,7 +10,7 @@ from tests.golden.cases import Case
 from tests.golden.reading import open_segment
 from tests.naive import Record, batch, wrapper
 from tests.naive import read as read_plainly
-from workbench.inspection.record_window import RecordWindow
+from workbench.inspection.lookups.record_window import RecordWindow
 
 Golden = Callable[[str], Case]
 

@@ -13,9 +13,9 @@ import workbench
 from tests.naive import Record, batch
 from workbench.inspection.bytes.batch_bytes import read_batch
 from workbench.inspection.bytes.fields import explain_batch
-from workbench.inspection.log_tail import next_offset
+from workbench.inspection.lookups.log_tail import next_offset
+from workbench.inspection.lookups.record_window import RecordWindow
 from workbench.inspection.partition import Partition
-from workbench.inspection.record_window import RecordWindow
 from workbench.inspection.transactions import read_transactions
 
 SAMPLES: Final = Path(__file__).parents[2] / "sample_data"

@@ -16,8 +16,8 @@ from tests.trees import snapshot
 from workbench.cleaner.decisions import Reason
 from workbench.errors import ConfigError, LogDirectoryError
 from workbench.inspection.partition import Partition
+from workbench.loaders.explanations.cleaning_plan import CleaningPlan
 from workbench.loaders.schemas import schema_of
-from workbench.loaders.tables.cleaning_plan import CleaningPlan
 from workbench.tables.cleaning import BatchDecisionRow, PlannedKeyRow, ReasonRow, RecordDecisionRow
 from workbench.tables.foresight import RuleRow
 

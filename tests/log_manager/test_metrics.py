@@ -8,8 +8,7 @@ from tests.log_manager.managers import Managed, records
 from workbench.errors import LogDirectoryError, RecordTooLargeError
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.writing.builder import RecordsBuilder
-from workbench.runtime.broker_state import BrokerState
-from workbench.runtime.metrics import LogMetrics
+from workbench.runtime.metrics import BrokerState, LogMetrics
 
 
 def test_metrics_have_kafkas_names_and_say_what_was_done(tmp_path: Path) -> None:

@@ -23,8 +23,8 @@ from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.decisions import Reason
 from workbench.foresight.dry_listing import open_dry, round_times
 from workbench.foresight.rehearse.cleaning import CleaningRehearsal, Detail, rehearse_cleaning
+from workbench.loaders.explanations.explain_partition import load_one
 from workbench.loaders.partition import Config
-from workbench.loaders.tables.explain_partition import load_one
 from workbench.runtime.words import plural
 
 MOST_ROWS = 1000

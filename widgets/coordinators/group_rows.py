@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from widgets.view.records import Lens
 from widgets.view.text import time_text
-from workbench.loaders.tables.coordinator_explanation import GroupExplanation
+from workbench.loaders.explanations.coordinator_explanation import GroupExplanation
 from workbench.runtime.words import plural
 
 UNKNOWN: Final = "–"

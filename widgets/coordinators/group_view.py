@@ -28,8 +28,8 @@ from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.groups.rebalance_history import RebalanceHistory
 from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.runtime.era import era_of
+from workbench.loaders.explanations.coordinator_explanation import GroupExplanation, explained
 from workbench.loaders.tables import coordinator_rows
-from workbench.loaders.tables.coordinator_explanation import GroupExplanation, explained
 from workbench.loaders.tables.rows import table_of
 from workbench.runtime.steps import Step
 from workbench.tables.groups import CommitRow, CommittedOffsetRow, GroupRow, RebalanceRow

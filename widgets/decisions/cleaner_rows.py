@@ -9,8 +9,8 @@ from widgets.view.text import size_text, time_text
 from workbench.cleaner.schedule.log_to_clean import LogToClean
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
-from workbench.loaders.tables.cleaning_plan import CleaningPlan
-from workbench.loaders.tables.explanation import Explanation
+from workbench.loaders.explanations.cleaning_plan import CleaningPlan
+from workbench.loaders.explanations.explanation import Explanation
 
 MOST_READ: Final = 64 << 20
 """Bytes: in a larger partition single tombstones are not counted; horizons in headers are."""

@@ -18,8 +18,8 @@ from widgets.decisions.cleaner_rows import (
 from widgets.decisions.log_rules import Judged, LogRules
 from workbench.cleaner.schedule.log_to_clean import LogToClean, log_to_clean
 from workbench.foresight.dry_logs import DryLogs
-from workbench.loaders.tables.cleaning_plan import CleaningPlan
-from workbench.loaders.tables.explain_partition import Explainer, load_one
+from workbench.loaders.explanations.cleaning_plan import CleaningPlan
+from workbench.loaders.explanations.explain_partition import Explainer, load_one
 from workbench.runtime.job import Job
 
 WAITS: Final = {"state": "waits"}

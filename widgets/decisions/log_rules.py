@@ -18,9 +18,9 @@ from workbench.foresight.dry_listing import open_dry, time_or_now
 from workbench.foresight.dry_logs import DryLogs
 from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.listing import Listing
+from workbench.loaders.explanations.explain_partition import Explainer
+from workbench.loaders.explanations.explanation import Explanation
 from workbench.loaders.partition import Config, Partition
-from workbench.loaders.tables.explain_partition import Explainer
-from workbench.loaders.tables.explanation import Explanation
 
 MOST_PICKED: Final = 20_000
 """Logs that the picker lists."""

@@ -7,8 +7,8 @@ from widgets.decisions.log_rules import Judged, LogRules
 from widgets.view.text import size_text, time_text
 from workbench.foresight.dry_logs import DryLogs
 from workbench.foresight.explain.rule_verdict import RuleVerdict
-from workbench.loaders.tables.explain_partition import Explainer, load_one
-from workbench.loaders.tables.explanation import Explanation
+from workbench.loaders.explanations.explain_partition import Explainer, load_one
+from workbench.loaders.explanations.explanation import Explanation
 from workbench.log.retention import LogState, by_time
 
 

@@ -16,8 +16,8 @@ from widgets.view.segments import batch_columns, first_rows, index_columns, time
 from workbench.inspection.bytes.batch_bytes import BatchBytes, read_batch
 from workbench.inspection.bytes.fields import explain_batch
 from workbench.inspection.findings import finding_of
+from workbench.inspection.lookups.record_window import Record, RecordWindow
 from workbench.inspection.partition import Partition
-from workbench.inspection.record_window import Record, RecordWindow
 from workbench.inspection.segment import Segment, take_over
 from workbench.inspection.transactions import read_transactions
 from workbench.inspection.verify.segments.log_pass import read_tail

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from widgets.view.packing import pack
 from widgets.view.text import size_text, time_text
+from workbench.inspection.lookups.record_counts import count_records
 from workbench.inspection.partition import Partition
-from workbench.inspection.record_counts import count_records
 from workbench.inspection.unreadable import if_readable
 from workbench.runtime.words import plural
 

@@ -32,9 +32,9 @@ from workbench.inspection.entries import (
 )
 from workbench.inspection.facts.html import table_html
 from workbench.inspection.log_parts import LogPart, log_parts
+from workbench.inspection.lookups.time_lookup import first_record_at
 from workbench.inspection.remote_tier.remote_log import Gap, RemoteLog, RemoteRead, joined
 from workbench.inspection.segment import Segment
-from workbench.inspection.time_lookup import first_record_at
 from workbench.runtime.times import Time, milliseconds
 from workbench.runtime.words import safe
 

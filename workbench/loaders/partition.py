@@ -17,11 +17,11 @@ from workbench.runtime.times import Time
 if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
     import pyarrow as pa
 
+    from workbench.loaders.explanations.cleaning_plan import CleaningPlan
+    from workbench.loaders.explanations.explanation import Explanation
     from workbench.loaders.offsets.explanation import OffsetExplanation
     from workbench.loaders.scan.plan import OffsetRange
     from workbench.loaders.scan.scan import Scan
-    from workbench.loaders.tables.cleaning_plan import CleaningPlan
-    from workbench.loaders.tables.explanation import Explanation
 
 Config = Mapping[str, Any] | None
 
@@ -127,7 +127,7 @@ class Partition(OfLogs, inspection.Partition):
         Kafka: Cleaner.doClean (4.2)
         """
         from workbench.foresight.dry_listing import open_dry, round_times
-        from workbench.loaders.tables.explain_partition import plan_partition
+        from workbench.loaders.explanations.explain_partition import plan_partition
 
         times = round_times(now, passes)
         with open_dry(self._directories, config, times[0], kafka, self.fs) as dry:
@@ -149,7 +149,7 @@ class Partition(OfLogs, inspection.Partition):
         Kafka: LogCleanerManager.grabFilthiestCompactedLog (4.2)
         """
         from workbench.foresight.dry_listing import open_dry, time_or_now
-        from workbench.loaders.tables.explain_partition import Explainer
+        from workbench.loaders.explanations.explain_partition import Explainer
 
         moment = time_or_now(now)
         with open_dry(self._directories, config, moment, kafka, self.fs) as dry:
@@ -166,7 +166,7 @@ class Partition(OfLogs, inspection.Partition):
         Kafka: UnifiedLog.deleteOldSegments (4.2)
         """
         from workbench.foresight.dry_listing import open_dry, time_or_now
-        from workbench.loaders.tables.explain_partition import Explainer
+        from workbench.loaders.explanations.explain_partition import Explainer
 
         moment = time_or_now(now)
         with open_dry(self._directories, config, moment, kafka, self.fs) as dry:

@@ -4,9 +4,11 @@ Kafka: the fields of UnifiedLog (4.2)
 """
 
 from dataclasses import dataclass
+from uuid import UUID
 
 from workbench.config.log_config import LogConfig
-from workbench.files.names import TopicPartition
+from workbench.files.names import PARTITION_METADATA, TopicPartition
+from workbench.files.partition_metadata import PartitionMetadata
 from workbench.log.context import LogContext
 from workbench.log.fetch import LogOffsetMetadata
 from workbench.log.leader_epoch_cache import LeaderEpochCache
@@ -117,3 +119,31 @@ class BaseLog:
     def last_flush_time(self) -> int:
         """Time when the recovery point last rose; ms."""
         return self.local.last_flushed_ms
+
+
+def read_topic_id(context: LogContext) -> UUID | None:
+    """Return the id of a log's topic, in its `partition.metadata`; None if there is no file.
+
+    Raises:
+        CorruptCheckpointError: the file is not valid.
+        StorageError: it cannot be read; the log directory is offline.
+    """
+    path = context.path(PARTITION_METADATA)
+    if not context.fs.exists(path):
+        return None
+    with context.guard("read the topic id of"):
+        data = context.fs.read(path, PartitionMetadata.size_limit + 1)
+        return PartitionMetadata.decode(data, path).topic_id
+
+
+def write_topic_id(context: LogContext, topic_id: UUID) -> None:
+    """Write the id of a log's topic.
+
+    Kafka: PartitionMetadataFile (4.2)
+
+    Raises:
+        StorageError: writing failed; the log directory is offline.
+    """
+    with context.guard("write the topic id of"):
+        path = context.path(PARTITION_METADATA)
+        context.fs.write_atomically(path, PartitionMetadata(topic_id=topic_id).encode())

@@ -28,7 +28,7 @@ from workbench.files.names import TopicPartition, parse_directory_name
 from workbench.log.append.append_info import LogAppendInfo
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.append.appending import append
-from workbench.log.base_log import BaseLog
+from workbench.log.base_log import BaseLog, read_topic_id, write_topic_id
 from workbench.log.context import LogContext
 from workbench.log.fetch import FetchData, LogOffsetMetadata
 from workbench.log.flushing import flush, flush_up_to, roll
@@ -47,7 +47,6 @@ from workbench.log.shortening import (
     truncate_to,
 )
 from workbench.log.timestamp_search import find_offset
-from workbench.log.topic_id import read_topic_id, write_topic_id
 from workbench.record.memory_records import MemoryRecords, Pair
 from workbench.runtime.clock import Clock, SystemClock
 from workbench.runtime.failures import LogDirFailures

@@ -52,9 +52,9 @@ from workbench.log_manager.opening import (
 )
 from workbench.log_manager.registry import PartitionName, partition_of
 from workbench.log_manager.tasks import DeletionTask, schedule_tasks
-from workbench.runtime.broker_state import BrokerState
 from workbench.runtime.clock import Clock, SystemClock
 from workbench.runtime.failures import FailureListener
+from workbench.runtime.metrics import BrokerState
 from workbench.runtime.scheduler import Scheduler, Task, ThreadScheduler
 from workbench.runtime.several import several
 from workbench.runtime.steps import Observer, Step

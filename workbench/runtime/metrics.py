@@ -10,7 +10,26 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import IntEnum
 from typing import Any
+
+
+class BrokerState(IntEnum):
+    """A state by Kafka's name and number, in the order in which a broker passes through them.
+
+    The metric `BrokerState`; a broker's registration tells it too.
+
+    Kafka: BrokerState (4.2); BrokerStates (up to 2.7), where RECOVERY was
+    RecoveringFromUncleanShutdown
+    """
+
+    NOT_RUNNING = 0
+    STARTING = 1
+    RECOVERY = 2
+    RUNNING = 3
+    PENDING_CONTROLLED_SHUTDOWN = 6
+    SHUTTING_DOWN = 7
+    UNKNOWN = 127
 
 
 class Meter:

@@ -19,9 +19,9 @@ from workbench.files.names import TopicPartition
 from workbench.inspection.bytes.field_list import Field
 from workbench.inspection.facts.file_facts import entry_facts
 from workbench.inspection.listing import Root
-from workbench.inspection.log_tail import log_end_offset
+from workbench.inspection.lookups.log_tail import log_end_offset
+from workbench.inspection.lookups.record_counts import count_records, counts_of
 from workbench.inspection.partition import Partition
-from workbench.inspection.record_counts import count_records, counts_of
 from workbench.inspection.remote_tier.segment_rows import remote_segment_rows
 from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import (

@@ -20,7 +20,7 @@ from workbench.coordinator.groups.commit_history import Commit
 from workbench.coordinator.offsets.positions import BEYOND_END, RECREATED, LogPositions
 from workbench.files.indexes import time_index
 from workbench.files.names import TopicPartition
-from workbench.inspection.log_tail import next_offset
+from workbench.inspection.lookups.log_tail import next_offset
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.layout.attributes import CREATE_TIME, LOG_APPEND_TIME

@@ -22,7 +22,7 @@ from workbench.coordinator.groups.stored_groups import CommittedOffset, StoredGr
 from workbench.coordinator.offsets.commit_lag import CommitLag, lags_of
 from workbench.coordinator.offsets.positions import BELOW_START, BEYOND_END
 from workbench.files.names import TopicPartition
-from workbench.inspection.unread_part import UnreadPart, unread_part
+from workbench.inspection.lookups.unread_part import UnreadPart, unread_part
 from workbench.runtime.times import age_text, time_text, with_hours
 from workbench.runtime.words import plural
 from workbench.tables.stuck import GroupLagRow

@@ -15,7 +15,7 @@ from workbench.files.names import TopicPartition
 from workbench.inspection.cluster.image import StoredCluster
 from workbench.inspection.cluster.loading import read_stored_cluster
 from workbench.inspection.listing import Listing
-from workbench.inspection.log_tail import log_end_offset
+from workbench.inspection.lookups.log_tail import log_end_offset
 from workbench.inspection.partition import Partition
 from workbench.runtime.words import plural
 

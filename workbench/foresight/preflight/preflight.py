@@ -34,7 +34,7 @@ from workbench.inspection.cluster.image import StoredCluster
 from workbench.inspection.cluster.loading import stored_cluster
 from workbench.inspection.findings import SEVERITIES
 from workbench.inspection.listing import Listing
-from workbench.inspection.log_tail import log_end_offset
+from workbench.inspection.lookups.log_tail import log_end_offset
 from workbench.inspection.unreadable import if_readable
 from workbench.runtime.words import plural
 

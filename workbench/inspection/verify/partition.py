@@ -15,8 +15,8 @@ from workbench.config.internal_topics import COMPACTED_TOPICS
 from workbench.files import names
 from workbench.files.names import FileKind, TopicPartition
 from workbench.inspection.findings import Finding
+from workbench.inspection.lookups.time_lookup import first_in_segment
 from workbench.inspection.partition import Partition
-from workbench.inspection.time_lookup import first_in_segment
 from workbench.inspection.unreadable import if_readable, unread_kinds, unreadable
 from workbench.inspection.verify.epochs import verify_epochs
 from workbench.inspection.verify.leftovers import swap_ranges, swaps, verify_leftovers

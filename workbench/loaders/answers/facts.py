@@ -18,8 +18,13 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
 from workbench.loaders.answers.stuck import stuck_rows
+from workbench.loaders.explanations.explain_partition import (
+    Explainer,
+    is_cleaned,
+    load_one,
+    policy_of,
+)
 from workbench.loaders.tables.coordinator_rows import open_producer_row
-from workbench.loaders.tables.explain_partition import Explainer, is_cleaned, load_one, policy_of
 from workbench.tables.stuck import GroupLagRow, StuckRow
 from workbench.tables.transactions import OpenProducerRow
 

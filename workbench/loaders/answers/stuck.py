@@ -24,8 +24,8 @@ from workbench.files.names import TopicPartition
 from workbench.foresight.dry_listing import Config, open_dry, time_or_now
 from workbench.foresight.dry_logs import DryLogs
 from workbench.inspection.listing import Listing
-from workbench.inspection.unread_part import unread_part
-from workbench.loaders.tables.explain_partition import cleaning_problem, dirt_of
+from workbench.inspection.lookups.unread_part import unread_part
+from workbench.loaders.explanations.explain_partition import cleaning_problem, dirt_of
 from workbench.log.log import Log
 from workbench.log.retention import LogState, by_time
 from workbench.log.segments.segment import LogSegment

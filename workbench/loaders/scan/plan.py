@@ -17,7 +17,7 @@ import numpy.typing as npt
 from workbench.files.names import parse_file_name
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.listing import Listing
-from workbench.inspection.log_tail import log_end_offset
+from workbench.inspection.lookups.log_tail import log_end_offset
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import ABORTED, read_transactions

@@ -10,7 +10,7 @@ from workbench.foresight.dry_logs import DryLogs
 from workbench.foresight.explain.cleaning import earliest_cleaning
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
-from workbench.loaders.tables.explain_partition import cleaning_problem, dirt_of, policy_of
+from workbench.loaders.explanations.explain_partition import cleaning_problem, dirt_of, policy_of
 from workbench.tables.cleaning import CleaningRow
 
 

@@ -17,8 +17,8 @@ from workbench.files import names
 from workbench.inspection.broker_version import meant_broker
 from workbench.inspection.findings import Finding, without_info
 from workbench.inspection.listing import Listing
+from workbench.inspection.lookups.record_counts import count_records
 from workbench.inspection.partition import Partition
-from workbench.inspection.record_counts import count_records
 from workbench.inspection.remote_tier.segment_rows import remote_segment_rows
 from workbench.inspection.segment import Segment
 from workbench.inspection.verify.verify import verify_partitions

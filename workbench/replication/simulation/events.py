@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from workbench.errors import ReplicationError
-from workbench.replication.simulation.cluster import Cluster, SimulatedBroker
+from workbench.replication.simulation.cluster import Cluster
 from workbench.replication.simulation.coordinator import Commit
+from workbench.replication.simulation.simulated_broker import SimulatedBroker
 from workbench.runtime.words import plural
 
 KINDS: Final = {

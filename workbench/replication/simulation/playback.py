@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from workbench.errors import ReplicationError
-from workbench.replication.simulation.cluster import Cluster, Produced
+from workbench.replication.simulation.cluster import Cluster
+from workbench.replication.simulation.cluster_state import Produced
 from workbench.replication.simulation.events import KINDS, OF_CLIENTS, Event, do, event_of
 from workbench.replication.simulation.invariants import Violation, violations
 from workbench.replication.simulation.search import Schedule

@@ -6,7 +6,9 @@ from workbench.replication.fetcher import EpochRequest, FetchRequest, Request
 from workbench.replication.messages import EpochEndOffset, FetchPartitionData
 from workbench.replication.partition import LATEST
 from workbench.replication.purgatory import DelayedFetch, DelayedOperation
-from workbench.replication.simulation.cluster import Cluster, Exchange, Produced, SimulatedBroker
+from workbench.replication.simulation.cluster import Cluster
+from workbench.replication.simulation.cluster_state import Produced
+from workbench.replication.simulation.simulated_broker import Exchange, SimulatedBroker
 from workbench.replication.simulation.storage import StoredRecord
 from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.words import plural

@@ -8,7 +8,7 @@ import numpy as np
 from workbench.file_system.mounts import THIS_MACHINE, Files
 from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.listing import list_log_directories
-from workbench.inspection.time_lookup import TimestampAndOffset
+from workbench.inspection.lookups.time_lookup import TimestampAndOffset
 from workbench.layout.attributes import ZSTD
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.log.log import Isolation, Log

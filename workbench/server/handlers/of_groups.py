@@ -4,9 +4,9 @@ Kafka: KafkaApis.handleJoinGroupRequest and its like, handleDescribeGroupsReques
 handleConsumerGroupDescribe, handleFindCoordinatorRequest (4.2)
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
-from typing import Final
+from typing import Any, Final
 
 from workbench.config.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from workbench.coordinator.groups.classic.messages import (
@@ -20,11 +20,10 @@ from workbench.coordinator.groups.classic.messages import (
 )
 from workbench.coordinator.groups.consumer.member import assignment_of, fields_of
 from workbench.coordinator.groups.consumer.messages import ConsumerGroupHeartbeatRequest
-from workbench.coordinator.groups.groups import ModernMember
+from workbench.coordinator.groups.groups import ModernGroup, ModernMember
 from workbench.errors import CoordinatorError
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.handlers.authorized_operations import GROUP, UNKNOWN_OPERATIONS, operations
-from workbench.server.handlers.consumer_groups import described_consumer_group
 from workbench.server.handlers.of_configs import MALFORMED
 from workbench.server.protocol import api_keys as apis
 from workbench.server.protocol.messages import (
@@ -49,9 +48,16 @@ from workbench.server.protocol.messages import (
     sync_group_request,
     sync_group_response,
 )
+from workbench.server.protocol.messages.consumer_group_describe_response import (
+    Assignment,
+    DescribedGroup,
+    Member,
+)
 from workbench.server.serving import BlockingHandler, Call, InThread, WaitingHandler
 
 _OF_GROUPS, _OF_TRANSACTIONS = 0, 1  # key types of a coordinator
+_CLASSIC, _CONSUMER = 0, 1  # types of a member: the protocol that it speaks
+_NO_FIELDS: Final[Mapping[str, Any]] = {}
 _SEVERAL_SINCE: Final = 4  # version of FindCoordinator that asks for several keys
 
 
@@ -321,7 +327,7 @@ def consumer_group_describe(
                 {"groupId": group_id, "errorCode": error.code, "errorMessage": error.problem}
             )
         else:
-            result = described_consumer_group(found, call.serving.catalog.names_by_id)
+            result = _described(found, call.serving.catalog.names_by_id)
             if request["includeAuthorizedOperations"]:
                 result["authorizedOperations"] = operations(call, GROUP)
             groups.append(result)
@@ -372,6 +378,65 @@ def delete_groups(
 WRITES: Final[Mapping[int, BlockingHandler]] = {
     apis.DELETE_GROUPS.key: delete_groups,
 }
+
+
+def _described(group: ModernGroup, names_by_id: Mapping[str, str]) -> DescribedGroup:
+    """Return what a response says of a group of KIP-848.
+
+    Args:
+        group: the group.
+        names_by_id: topic id → topic; partitions of others are left out.
+
+    Kafka: ConsumerGroup.asDescribedGroup, ConsumerGroupMember.asConsumerGroupDescribeMember (4.2)
+    """
+    return {
+        "errorCode": ErrorCode.NONE,
+        "groupId": group.group_id,
+        "groupState": group.state,
+        "groupEpoch": group.epoch,
+        "assignmentEpoch": group.assignment_epoch,
+        "assignorName": group.protocol or "",
+        "members": [
+            _member(member, group.targets.get(member.member_id, _NO_FIELDS), names_by_id)
+            for member in group.members.values()
+        ],
+    }
+
+
+def _member(
+    member: ModernMember, target: Mapping[str, Any], names_by_id: Mapping[str, str]
+) -> Member:
+    metadata, current = member.metadata or _NO_FIELDS, member.current or _NO_FIELDS
+    is_classic = metadata.get("classicMemberMetadata") is not None
+    return {
+        "memberId": member.member_id,
+        "instanceId": metadata.get("instanceId"),
+        "rackId": metadata.get("rackId"),
+        "memberEpoch": member.epoch,
+        "clientId": metadata.get("clientId", ""),
+        "clientHost": metadata.get("clientHost", ""),
+        "subscribedTopicNames": metadata.get("subscribedTopicNames", []),
+        "subscribedTopicRegex": metadata.get("subscribedTopicRegex"),
+        "assignment": _assignment(current.get("assignedPartitions", ()), names_by_id),
+        "targetAssignment": _assignment(target.get("topicPartitions", ()), names_by_id),
+        "memberType": _CLASSIC if is_classic else _CONSUMER,
+    }
+
+
+def _assignment(topics: Iterable[Mapping[str, Any]], names_by_id: Mapping[str, str]) -> Assignment:
+    return {
+        "topicPartitions": [
+            {
+                "topicId": topic["topicId"],
+                "topicName": names_by_id[topic["topicId"]],
+                "partitions": topic["partitions"],
+            }
+            for topic in topics
+            if topic["topicId"] in names_by_id
+        ]
+    }
+
+
 HANDLERS: Final[Mapping[int, BlockingHandler]] = {
     apis.FIND_COORDINATOR.key: find_coordinator,
     apis.HEARTBEAT.key: heartbeat,

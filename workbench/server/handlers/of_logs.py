@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from workbench.files.names import TopicPartition
-from workbench.inspection.time_lookup import TimestampAndOffset
+from workbench.inspection.lookups.time_lookup import TimestampAndOffset
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.budget import ITEM, SMALL
 from workbench.server.fetch_sessions import Where

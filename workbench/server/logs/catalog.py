@@ -20,7 +20,7 @@ from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.cluster.image import StoredCluster, StoredConfigs
 from workbench.inspection.cluster.loading import read_stored_cluster
 from workbench.inspection.listing import Listing
-from workbench.inspection.time_lookup import TimestampAndOffset
+from workbench.inspection.lookups.time_lookup import TimestampAndOffset
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.record.message_schema import NULL_UUID
 from workbench.server.logs.served_log import Records, ServedLog, Tell

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.inspection.log_parts import HIGHEST
+from workbench.inspection.lookups.time_lookup import TimestampAndOffset, first_offsets
 from workbench.inspection.segment import Segment
-from workbench.inspection.time_lookup import TimestampAndOffset, first_offsets
 from workbench.inspection.unreadable import unreadable
 from workbench.layout import problems
 from workbench.record.buffers import thread_pool

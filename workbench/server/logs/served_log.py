@@ -21,9 +21,13 @@ from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.findings import Finding
 from workbench.inspection.log_parts import LogPart
+from workbench.inspection.lookups.time_lookup import (
+    TimestampAndOffset,
+    first_offsets,
+    first_record_at,
+)
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
-from workbench.inspection.time_lookup import TimestampAndOffset, first_offsets, first_record_at
 from workbench.inspection.transactions import (
     AbortedTransaction,
     aborted_transactions,

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.inspection.findings import Finding, finding_of, torn_tail
+from workbench.inspection.lookups.time_lookup import first_offsets
 from workbench.inspection.segment import Segment, is_preallocated
-from workbench.inspection.time_lookup import first_offsets
 from workbench.inspection.verify.segments.batches import out_of_place
 from workbench.layout import problems
 from workbench.layout.batch_row import BATCH_ROW

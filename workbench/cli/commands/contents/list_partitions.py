@@ -25,9 +25,9 @@ from workbench.cli.output import (
 )
 from workbench.cli.progress import progress
 from workbench.inspection.listing import Root
-from workbench.inspection.log_tail import log_end_offset
+from workbench.inspection.lookups.log_tail import log_end_offset
+from workbench.inspection.lookups.record_counts import count_records
 from workbench.inspection.partition import Partition
-from workbench.inspection.record_counts import count_records
 from workbench.inspection.remote_tier.segment_rows import remote_totals
 from workbench.inspection.unreadable import findings_of_unread, if_readable, unreadable
 from workbench.log_directory import LogDirectory

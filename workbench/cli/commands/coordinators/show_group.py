@@ -16,7 +16,7 @@ from workbench.cli.show.coordinator_facts import (
 )
 from workbench.coordinator.groups.rebalance_history import RebalanceHistory
 from workbench.coordinator.runtime.era import Era
-from workbench.loaders.tables.coordinator_explanation import explained
+from workbench.loaders.explanations.coordinator_explanation import explained
 from workbench.loaders.tables.coordinator_rows import group_row, offset_rows
 from workbench.runtime.words import did_you_mean
 from workbench.tables.columns import json_of

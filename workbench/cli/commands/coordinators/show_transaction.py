@@ -10,7 +10,7 @@ from workbench.cli.settings import settings_for, takes_settings
 from workbench.cli.show.coordinator_facts import report
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.coordinator.transactions.transaction_explanation import TransactionExplainer
-from workbench.loaders.tables.coordinator_explanation import explained_transaction
+from workbench.loaders.explanations.coordinator_explanation import explained_transaction
 from workbench.loaders.tables.coordinator_rows import id_row, open_producer_row
 from workbench.tables.columns import json_of
 

@@ -13,8 +13,8 @@ from workbench.cli.settings import named_values, say_meant, takes_kafka, takes_s
 from workbench.errors import WorkbenchError
 from workbench.foresight.dry_listing import open_dry, time_or_now
 from workbench.inspection.partition import Partition
-from workbench.loaders.tables.explain_partition import Explainer
-from workbench.loaders.tables.explanation import Explanation
+from workbench.loaders.explanations.explain_partition import Explainer
+from workbench.loaders.explanations.explanation import Explanation
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from workbench.files.names import TopicPartition
 from workbench.foresight.dry_listing import open_dry
 from workbench.foresight.dry_logs import DryLogs
 from workbench.inspection.partition import Partition
-from workbench.loaders.tables.cleaning_plan import CleaningPlan
-from workbench.loaders.tables.explain_partition import plan_partition
+from workbench.loaders.explanations.cleaning_plan import CleaningPlan
+from workbench.loaders.explanations.explain_partition import plan_partition
 
 
 @click.command("plan", cls=Command)

@@ -6,7 +6,7 @@ from workbench.cli.command import Command, as_json, open_logs
 from workbench.cli.explain_options import FAILURES, takes_now
 from workbench.cli.output import console, print_json, print_table, rich_text, say
 from workbench.cli.settings import named_values, say_meant, takes_kafka, takes_settings
-from workbench.loaders.tables.what_if import COLUMNS, WhatIf
+from workbench.loaders.explanations.what_if import COLUMNS, WhatIf
 from workbench.log_directory import what_if
 from workbench.tables.foresight import WhatIfRow
 from workbench.tables.groups import OffsetFateRow

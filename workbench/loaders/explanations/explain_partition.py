@@ -26,8 +26,8 @@ from workbench.foresight.explain.retention import explain_retention
 from workbench.foresight.explain.rule_verdict import RuleVerdict
 from workbench.foresight.rehearse.rounds import clean_rounds
 from workbench.inspection.partition import Partition
-from workbench.loaders.tables.cleaning_plan import CleaningPlan
-from workbench.loaders.tables.explanation import Explanation
+from workbench.loaders.explanations.cleaning_plan import CleaningPlan
+from workbench.loaders.explanations.explanation import Explanation
 from workbench.log.log import Log
 from workbench.runtime.times import due_text
 

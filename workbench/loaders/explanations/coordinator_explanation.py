@@ -22,7 +22,7 @@ from workbench.foresight.explain.rule_verdict import CoordinatorVerdict
 from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.facts.text_table import text_table
 from workbench.inspection.listing import Listing
-from workbench.loaders.tables.explanation import value_text
+from workbench.loaders.explanations.explanation import value_text
 from workbench.loaders.tables.rows import ArrowTable, table_of
 from workbench.runtime.words import plural, safe, safe_lines
 from workbench.tables.foresight import CoordinatorRuleRow

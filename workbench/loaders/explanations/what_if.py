@@ -28,13 +28,13 @@ from workbench.foresight.explain.rule_verdict import RuleVerdict
 from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.listing import Listing, list_log_directories
-from workbench.loaders.tables.explain_partition import (
+from workbench.loaders.explanations.explain_partition import (
     cleaning_conclusion,
     dirt_of,
     policy_of,
     why_retained,
 )
-from workbench.loaders.tables.offset_fates import (
+from workbench.loaders.explanations.offset_fates import (
     fate_sentence,
     fates_of_offsets,
     retention_ms_of,

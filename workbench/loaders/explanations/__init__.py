@@ -1,0 +1,1 @@
+"""Why a broker keeps, deletes, compacts or commits something: verdicts and plans as rows."""
