@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.cli.output import size_text, time_of
+from workbench.cli.output import time_of
 from workbench.cli.show.value_text import FORMATS, key_text, plain_text, value_text
+from workbench.runtime.words import size_text
 
 
 @pytest.mark.parametrize(

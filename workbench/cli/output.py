@@ -15,7 +15,7 @@ import click
 
 from workbench.inspection.facts.text_table import numeric_columns, padded
 from workbench.runtime.times import LONGEST_TIME, time_text
-from workbench.runtime.words import safe
+from workbench.runtime.words import safe, size_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 WIDE: Final = 500  # columns of output that is not a terminal
 _MOST_RICH_ROWS: Final = 500
-_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 def say(text: str, *, err: bool = False, **style: Any) -> None:
@@ -165,16 +164,6 @@ def cell(value: Any) -> str:
     if isinstance(value, Size):
         return size_text(value)
     return f"{value:,}" if isinstance(value, int) else safe(str(value))
-
-
-def size_text(size: int) -> str:
-    """Return bytes with a unit of at most four digits: ``1.5 MiB``."""
-    number = float(size)
-    for unit in _UNITS:
-        if number < 1000 or unit == _UNITS[-1]:
-            return f"{size:d} B" if unit == "B" else f"{number:.1f} {unit}"
-        number /= 1024
-    raise AssertionError(size)
 
 
 def time_of(milliseconds: int | None) -> str | None:

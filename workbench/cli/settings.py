@@ -5,6 +5,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from workbench.cli.command import read_time
 from workbench.cli.output import say
 from workbench.config.broker_rules import About, limits
 from workbench.config.settings import Settings, parse_values
@@ -32,6 +33,23 @@ takes_kafka: Final = click.option(
     help="What a broker of this version would do: 0.8.2 to 4.3. Default: the newest version that "
     "the directory shows; the first line says which, and why.",
 )
+
+
+_START: Final = (
+    click.option("--node-id", type=int, help="The node's id; default: that of meta.properties."),
+    click.option(
+        "--now", metavar="TIME", callback=read_time,
+        help="A start at this time: ISO 8601, or ms since the epoch; default: this machine's. "
+        "Producers expire by it.",
+    ),
+)  # fmt: skip
+
+
+def takes_start(function: Function) -> Function:
+    """Add what says which broker starts, with which configuration, and when."""
+    for option in reversed((takes_settings, takes_kafka, *_START)):
+        function = option(function)
+    return function
 
 
 def settings_for(listing: Listing, settings: tuple[str, ...]) -> Settings:

@@ -1,7 +1,10 @@
-"""Counts with the right word, the name that somebody meant, and text that is safe to print."""
+"""Counts with the right word, sizes, the name that somebody meant, text that is safe to print."""
 
 import difflib
 from collections.abc import Iterable
+from typing import Final
+
+_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:
@@ -15,6 +18,16 @@ def plural(count: int, one: str, many: str | None = None) -> str:
     if many is None:
         many = one + ("es" if one.endswith(("ch", "x", "s")) else "s")
     return f"{count:,} {one if count == 1 else many}"
+
+
+def size_text(size: int) -> str:
+    """Return bytes with a unit of at most four digits: ``1.5 MiB``."""
+    number = float(size)
+    for unit in _UNITS:
+        if number < 1000 or unit == _UNITS[-1]:
+            return f"{size:d} B" if unit == "B" else f"{number:.1f} {unit}"
+        number /= 1024
+    raise AssertionError(size)
 
 
 def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:

@@ -3,10 +3,11 @@
 import click
 
 from workbench.cli.command import Command, as_json, open_logs, read_time
-from workbench.cli.output import print_json, say, size_text
+from workbench.cli.output import print_json, say
 from workbench.cli.settings import takes_kafka
 from workbench.file_system.outputs import new_file
 from workbench.inspection.listing import opened_paths
+from workbench.runtime.words import size_text
 
 
 @click.command("report", cls=Command)

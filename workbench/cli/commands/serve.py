@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from workbench.cli.command import Command, as_json, open_logs, reads_remote_tier
-from workbench.cli.output import console, is_terminal, note, rich_text, say, size_text
+from workbench.cli.output import console, is_terminal, note, rich_text, say
 from workbench.cli.settings import named_values, takes_settings
 from workbench.inspection.findings import Finding
 from workbench.log_directory import serve
-from workbench.runtime.words import plural
+from workbench.runtime.words import plural, size_text
 
 if TYPE_CHECKING:
     from rich.text import Text

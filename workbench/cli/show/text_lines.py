@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import click
 
-from workbench.cli.output import size_text, time_of
+from workbench.cli.output import time_of
 from workbench.cli.show.value_text import (
     AUTO,
     TopicText,
@@ -30,7 +30,7 @@ from workbench.layout.attributes import TIMESTAMP_TYPE_NAMES, codec_name
 from workbench.loaders.exports.json_lines import control_of
 from workbench.loaders.exports.pieces import MOST_DECODED, is_null_at, size_at
 from workbench.record.columns import BinaryColumn, HeaderColumn, RecordColumns
-from workbench.runtime.words import plural, safe
+from workbench.runtime.words import plural, safe, size_text
 
 _LONGEST: Final = 300  # characters of a key or value, unless they are wanted whole
 

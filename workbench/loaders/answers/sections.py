@@ -10,7 +10,7 @@ from typing import Final
 from workbench.inspection.findings import SEVERITIES
 from workbench.loaders.answers.facts import Facts, LogVerdict
 from workbench.loaders.answers.report_page import Badge, Bar, Cell, Row, Section, Target, Tile
-from workbench.runtime.words import plural
+from workbench.runtime.words import plural, size_text
 from workbench.tables.stuck import StuckRow
 
 _MOST_ROWS: Final = 200  # of a table; a line says how many more there are
@@ -262,13 +262,3 @@ def _first_upper(text: str) -> str:
 def _left(count: int, what: str) -> str:
     more = count - _MOST_ROWS
     return f"{plural(more, f'more {what}')}: the command has all" if more > 0 else ""
-
-
-def size_text(size: int) -> str:
-    """Return bytes with a unit of at most four digits: ``1.5 MiB``."""
-    number = float(size)
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if number < 1000 or unit == "TiB":
-            break
-        number /= 1024
-    return f"{size:,} B" if unit == "B" else f"{number:,.1f} {unit}"

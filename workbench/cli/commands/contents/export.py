@@ -20,7 +20,7 @@ from workbench.cli.command import (
     select_records,
     takes_workers,
 )
-from workbench.cli.output import is_terminal, note, print_json, size_text
+from workbench.cli.output import is_terminal, note, print_json
 from workbench.cli.progress import progress
 from workbench.cli.reading import Reading
 from workbench.cli.show.decoded_text import key_format, shown_as_json, value_format
@@ -35,7 +35,7 @@ from workbench.loaders.scan.not_searched import summary
 from workbench.loaders.scan.plan import input_paths
 from workbench.loaders.scan.scan import CorruptDataWarning, Scan
 from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
-from workbench.runtime.words import plural, safe, unknown_column
+from workbench.runtime.words import plural, safe, size_text, unknown_column
 from workbench.runtime.workers import worker_count
 from workbench.values.masking import Masks
 

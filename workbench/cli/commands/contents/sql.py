@@ -16,11 +16,11 @@ from typing import IO, Any, Final
 import click
 
 from workbench.cli.command import Command, open_logs, reads_remote_tier
-from workbench.cli.output import is_terminal, note, print_table, size_text
+from workbench.cli.output import is_terminal, note, print_table
 from workbench.cli.show.decoded_text import key_format, value_format
 from workbench.cli.show.value_text import AUTO, plain_text
 from workbench.file_system.outputs import new_file
-from workbench.runtime.words import plural
+from workbench.runtime.words import plural, size_text
 
 FORMATS: Final = ("table", "csv", "json", "jsonl", "parquet")
 _MOST_SHOWN: Final = 1000  # rows of a table in a terminal

@@ -5,9 +5,9 @@ from typing import Final
 import click
 
 from workbench.cli.changing import loading
-from workbench.cli.command import Command, as_json, open_logs, read_time
+from workbench.cli.command import Command, as_json, open_logs
 from workbench.cli.output import cell, console, print_json, print_table, rich_text
-from workbench.cli.settings import meant_for, say_meant, takes_kafka, takes_settings
+from workbench.cli.settings import meant_for, say_meant, takes_start
 from workbench.config.internal_topics import METADATA_LOG
 from workbench.foresight.startup.prediction import (
     MetadataStart,
@@ -25,16 +25,7 @@ _COLORS: Final = {_LOADS: "green", _CHANGES: "yellow", _FAILS: "red"}
 
 @click.command("predict", cls=Command)
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
-@takes_settings
-@takes_kafka
-@click.option(
-    "--node-id", type=int, help="The broker's node id; default: node.id in meta.properties."
-)
-@click.option(
-    "--now", metavar="TIME", callback=read_time,
-    help="Predict a start at this time: ISO 8601, or ms since the epoch; default: this machine's. "
-    "Producers expire by it.",
-)  # fmt: skip
+@takes_start
 @click.option("--quick", is_flag=True, help="Do not predict what consumers will read.")
 @as_json
 def command(

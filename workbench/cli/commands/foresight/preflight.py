@@ -5,9 +5,9 @@ from typing import Final
 import click
 
 from workbench.cli.changing import loading
-from workbench.cli.command import Command, as_json, open_logs, read_time
+from workbench.cli.command import Command, as_json, open_logs
 from workbench.cli.output import Size, console, print_json, print_table, rich_text, say
-from workbench.cli.settings import named_values, say_meant, takes_kafka, takes_settings
+from workbench.cli.settings import named_values, say_meant, takes_start
 from workbench.foresight.preflight.results import COLUMNS, Preflight
 
 _SERVED: Final = 0
@@ -20,17 +20,11 @@ _NOT: Final = {"not served", "served in part"}
 
 @click.command("preflight", cls=Command)
 @click.argument("paths", metavar="DIR...", nargs=-1, required=True, type=click.Path())
-@takes_settings
-@takes_kafka
-@click.option("--node-id", type=int, help="The node's id; default: that of meta.properties.")
+@takes_start
 @click.option("--cluster-id", help="The cluster's id; default: that of meta.properties.")
 @click.option(
     "--rate", type=click.FloatRange(min=0, min_open=True), metavar="MB",
     help="Megabytes per second that one recovery thread reads; default: as measured here.",
-)  # fmt: skip
-@click.option(
-    "--now", metavar="TIME", callback=read_time,
-    help="A start at this time: ISO 8601, or ms since the epoch; default: this machine's.",
 )  # fmt: skip
 @click.option("--deep", is_flag=True, help="Read every record, for damage no broker detects.")
 @as_json
