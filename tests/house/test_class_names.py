@@ -49,7 +49,6 @@ TWICE: Final = frozenset(
         "Snapshot",
         "Tail",
         "Task",
-        "TimestampAndOffset",
         "TooLargeError",
         "Truncation",
         "Verification",

@@ -36,7 +36,7 @@ Unreadable = Callable[[Segment, OSError], None]
 _AT_ONCE: Final = 32  # segments that are looked into side by side: a bucket takes 20 ms each
 
 
-class TimestampAndOffset(NamedTuple):
+class OffsetAtTime(NamedTuple):
     """A record found by its time: ms, and its offset."""
 
     timestamp: int
@@ -45,7 +45,7 @@ class TimestampAndOffset(NamedTuple):
 
 def first_record_at(
     partition: "Partition", time: int, unreadable: Unreadable | None = None
-) -> TimestampAndOffset | None:
+) -> OffsetAtTime | None:
     """Return the first record at or after ``time`` (ms) that a broker finds; None without one.
 
     Args:
@@ -72,7 +72,7 @@ def first_record_at(
     return None
 
 
-def first_in_segment(segment: Segment, time: int) -> TimestampAndOffset | None:
+def first_in_segment(segment: Segment, time: int) -> OffsetAtTime | None:
     """Return the first record of a segment at or after a time (ms); None without one.
 
     Raises:
@@ -90,7 +90,7 @@ class _Look(NamedTuple):
     """
 
     reaches: bool
-    record: TimestampAndOffset | None = None
+    record: OffsetAtTime | None = None
 
 
 def _tried(
@@ -160,7 +160,7 @@ def _look(segment: Segment, time: int, start: int, end: int | None = None) -> _L
                 at = int(np.argmax(found)) if found.any() else -1
                 if at >= 0:
                     stamp, offset = int(columns.timestamps[at]), int(columns.offsets[at])
-                    return _Look(reaches=True, record=TimestampAndOffset(stamp, offset))
+                    return _Look(reaches=True, record=OffsetAtTime(stamp, offset))
     if position == 0 and largest < 0:  # without timestamps, the file's time counts
         reaches = segment.modified_ms >= time
     return _Look(reaches)

@@ -8,7 +8,7 @@ import numpy as np
 from workbench.file_system.mounts import THIS_MACHINE, Files
 from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.listing import list_log_directories
-from workbench.inspection.lookups.time_lookup import TimestampAndOffset
+from workbench.inspection.lookups.time_lookup import OffsetAtTime
 from workbench.layout.attributes import ZSTD
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.log.log import Isolation, Log
@@ -130,18 +130,18 @@ class LiveLog:
         (partition,) = list_log_directories(self.log.directory).partitions.values()
         return ServedLog(partition, self._tell)
 
-    def offset_for_timestamp(self, timestamp: int, end: int) -> TimestampAndOffset | None:
+    def offset_for_timestamp(self, timestamp: int, end: int) -> OffsetAtTime | None:
         """Return the first record at or after a time and below ``end``; None without one."""
         found = self.log.offset_for_timestamp(timestamp)
         if found is None or found.offset < 0 or found.offset >= end:
             return None
-        return TimestampAndOffset(found.timestamp, found.offset)
+        return OffsetAtTime(found.timestamp, found.offset)
 
     def producers(self) -> list[ProducerEntry]:
         """Return the producers that the log knows, in the order of a broker's map."""
         with self.log.lock:
             return self.log.producer_state.active_producers()
 
-    def max_timestamp(self) -> TimestampAndOffset | None:
+    def max_timestamp(self) -> OffsetAtTime | None:
         """Return the first record with the largest time; None without any."""
         return self.offset_for_timestamp(MAX_TIMESTAMP, self.high_watermark)

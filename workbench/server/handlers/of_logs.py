@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from workbench.files.names import TopicPartition
-from workbench.inspection.lookups.time_lookup import TimestampAndOffset
+from workbench.inspection.lookups.time_lookup import OffsetAtTime
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.budget import ITEM, SMALL
 from workbench.server.fetch_sessions import Where
@@ -48,7 +48,7 @@ LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4,
 EARLIEST_PENDING_UPLOAD = -6
 _SINCE: Final = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 """Version of ListOffsets since which it knows a special timestamp."""
-_NOTHING: Final = TimestampAndOffset(-1, -1)
+_NOTHING: Final = OffsetAtTime(-1, -1)
 
 
 def check_epoch(log: PartitionLog, epoch: int) -> ErrorCode:
@@ -321,21 +321,21 @@ def _offset(
     }
 
 
-def _lookup(log: PartitionLog, timestamp: int, *, is_committed: bool) -> TimestampAndOffset:
+def _lookup(log: PartitionLog, timestamp: int, *, is_committed: bool) -> OffsetAtTime:
     """Kafka: Partition.fetchOffsetForTimestamp, UnifiedLog.fetchOffsetByTimestamp (4.2)."""
     if timestamp == EARLIEST:
-        return TimestampAndOffset(-1, log.log_start_offset)
+        return OffsetAtTime(-1, log.log_start_offset)
     if timestamp == EARLIEST_LOCAL:
-        return TimestampAndOffset(-1, log.local_log_start_offset)
+        return OffsetAtTime(-1, log.local_log_start_offset)
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         highest = log.highest_remote_offset
         if highest is None:
             return _NOTHING  # nothing of this log is in a remote tier
         following = max(highest + 1, log.log_start_offset)
-        return TimestampAndOffset(-1, highest if timestamp == LATEST_TIERED else following)
+        return OffsetAtTime(-1, highest if timestamp == LATEST_TIERED else following)
     end = log.last_stable_offset if is_committed else log.high_watermark
     if timestamp == LATEST:
-        return TimestampAndOffset(-1, end)
+        return OffsetAtTime(-1, end)
     if timestamp == MAX_TIMESTAMP:
         largest = log.max_timestamp()
         return largest if largest is not None and largest.offset < end else _NOTHING

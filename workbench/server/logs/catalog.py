@@ -20,7 +20,7 @@ from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.cluster.image import StoredCluster, StoredConfigs
 from workbench.inspection.cluster.loading import read_stored_cluster
 from workbench.inspection.listing import Listing
-from workbench.inspection.lookups.time_lookup import TimestampAndOffset
+from workbench.inspection.lookups.time_lookup import OffsetAtTime
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.record.message_schema import NULL_UUID
 from workbench.server.logs.served_log import Records, ServedLog, Tell
@@ -83,10 +83,10 @@ class PartitionLog(Protocol):
     ) -> Records:
         """Return the batches from an offset on; see `ServedLog.read`."""
 
-    def offset_for_timestamp(self, timestamp: int, end: int, /) -> TimestampAndOffset | None:
+    def offset_for_timestamp(self, timestamp: int, end: int, /) -> OffsetAtTime | None:
         """Return the first record at or after a time and below ``end``; None without one."""
 
-    def max_timestamp(self) -> TimestampAndOffset | None:
+    def max_timestamp(self) -> OffsetAtTime | None:
         """Return the first record with the largest time; None without any."""
 
     def producers(self) -> Sequence[ProducerEntry]:

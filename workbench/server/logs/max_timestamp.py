@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.inspection.log_parts import HIGHEST
-from workbench.inspection.lookups.time_lookup import TimestampAndOffset, first_offsets
+from workbench.inspection.lookups.time_lookup import OffsetAtTime, first_offsets
 from workbench.inspection.segment import Segment
 from workbench.inspection.unreadable import unreadable
 from workbench.layout import problems
@@ -21,7 +21,7 @@ from workbench.server.logs.sound_batches import sound_batches
 Rows = npt.NDArray[Any]
 
 
-def max_timestamp(attempt: Attempt, end: int) -> TimestampAndOffset | None:
+def max_timestamp(attempt: Attempt, end: int) -> OffsetAtTime | None:
     """Return the first record with the largest time; None without any.
 
     Args:
@@ -58,7 +58,7 @@ def _batches(attempt: Attempt, first: int) -> Iterator[tuple[Segment, Rows]]:
 
 def _first_record(
     segment: Segment, row: Any, timestamp: int, within: tuple[int, int]
-) -> TimestampAndOffset | None:
+) -> OffsetAtTime | None:
     """Return the first record of a batch that has at least a time, of the offsets that count."""
     begin, stop = int(row["position"]), int(row["position"] + row["size"])
     start, end = within
@@ -67,7 +67,7 @@ def _first_record(
         found = (columns.timestamps >= timestamp) & (columns.offsets >= start)
         at = np.flatnonzero(found & (columns.offsets < end))
         if len(at):
-            return TimestampAndOffset(int(columns.timestamps[at[0]]), int(columns.offsets[at[0]]))
+            return OffsetAtTime(int(columns.timestamps[at[0]]), int(columns.offsets[at[0]]))
     return None
 
 

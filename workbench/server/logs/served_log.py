@@ -22,7 +22,7 @@ from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.findings import Finding
 from workbench.inspection.log_parts import LogPart
 from workbench.inspection.lookups.time_lookup import (
-    TimestampAndOffset,
+    OffsetAtTime,
     first_offsets,
     first_record_at,
 )
@@ -403,13 +403,13 @@ class ServedLog:
 
     # times
 
-    def offset_for_timestamp(self, timestamp: int, end: int) -> TimestampAndOffset | None:
+    def offset_for_timestamp(self, timestamp: int, end: int) -> OffsetAtTime | None:
         """Return the first record at or after a time and below ``end``; None without one.
 
         Kafka: UnifiedLog.fetchOffsetByTimestamp, Partition.fetchOffsetForTimestamp (4.2)
         """
 
-        def find(attempt: Attempt) -> TimestampAndOffset | None:
+        def find(attempt: Attempt) -> OffsetAtTime | None:
             return first_record_at(
                 attempt.listed.partition,
                 timestamp,
@@ -419,7 +419,7 @@ class ServedLog:
         found = self._changing.read(find)
         return found if found is not None and found.offset < end else None
 
-    def max_timestamp(self) -> TimestampAndOffset | None:
+    def max_timestamp(self) -> OffsetAtTime | None:
         """Return the first record with the largest time; None without any.
 
         As in a broker, only local segments count.
