@@ -28,7 +28,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-long test-quick coverage campaign test-spark-versions check fix bench notebooks docs screenshots pictures map messages env lock upgrade system wheel clean
+.PHONY: help lab test test-long test-quick coverage campaign test-spark-versions check fix bench notebooks docs screenshots pictures map messages env lock upgrade system jar wheel clean
 
 help: ## show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-19s %s\n", $$1, $$2}' Makefile
@@ -36,11 +36,11 @@ help: ## show this list
 lab: env ## open JupyterLab on the tour over sample_data
 	@$(BIN)/kafka-workbench lab
 
-test: env system ## run the tests: units, real brokers, browser, notebooks, Spark
+test: env system jar ## run the tests: units, real brokers, browser, notebooks, Spark
 	$(call run_tests,and not long)
 
 test-long: export HYPOTHESIS_PROFILE = long
-test-long: env system ## run every test, with many examples: for a night, or before a release
+test-long: env system jar ## run every test, with many examples: for a night, or before a release
 	$(call run_tests,,--timeout=1800)
 
 test-quick: env ## run what a contributor runs at every change, below two minutes
@@ -52,10 +52,10 @@ coverage: env system ## run the tests and print how much of each file it ran; tw
 	@PYTEST_ADDOPTS="--cov --cov-append --cov-report=" $(MAKE) --no-print-directory test
 	@$(BIN)/coverage report
 
-campaign: env system ## damage directories at random and try every call on them: MINUTES=10 [SEED=1]
+campaign: env system jar ## damage directories at random and try every call on them: MINUTES=10 [SEED=1]
 	@$(BIN)/python -m tests.campaign.campaign --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
-test-spark-versions: env system ## run the tests of the Spark source on the oldest and newest Spark
+test-spark-versions: env system jar ## run the tests of the Spark source on the oldest and newest Spark
 	@$(BIN)/python .ci/spark_versions.py
 
 check: env ## check format, lint, types and layers; changes nothing
@@ -71,7 +71,7 @@ fix: env map ## format, fix what ruff can fix safely, and draw the layers
 	@$(BIN)/ruff format
 	@$(BIN)/deno fmt --quiet
 
-bench: env system ## measure beside memcpy, Kafka's code, Spark and clients, into docs/measured: [BENCH="decode"]
+bench: env system jar ## measure beside memcpy, Kafka's code, Spark and clients, into docs/measured: [BENCH="decode"]
 	@$(BIN)/python -m tests.benchmarks $(BENCH)
 
 notebooks: env ## execute every notebook and write it, with its output, to build/notebooks
@@ -108,10 +108,13 @@ upgrade: ## write requirements.lock with the newest versions that pyproject.toml
 system: ## install what tests need besides Python: Chromium, a JDK, Maven, node, kcat, zsh
 	@$(PYTHON) .ci/system_packages.py
 
-wheel: ## build the wheel, and check it in fresh environments of every Python here: [EXTRAS="core pandas"]
+jar: env system ## compile the reader in Java that Spark loads, for tests and the wheel
+	@$(BIN)/python .ci/jar.py
+
+wheel: jar ## build the wheel, and check it in fresh environments of every Python here: [EXTRAS="core pandas"]
 	@$(PYTHON) .ci/wheel.py $(EXTRAS)
 
 clean: ## remove everything that make created, including the environment
 	rm -rf .venv build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
-	rm -rf *.egg-info
+	rm -rf *.egg-info workbench/spark_source/jvm/*.jar
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

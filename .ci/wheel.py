@@ -32,7 +32,7 @@ CHECKS = {
     "replay": "import confluent_kafka",
     "spark": (
         "frame = wb.spark.session(1).read.format('kafka-log').option('subscribe', 'orders')"
-        ".load(PATH); assert frame.count() == 5200"
+        ".load(PATH); assert frame.count() == 5200; assert wb.spark.reader_jar()"
     ),
     "values": "import google.protobuf, grpc_tools, msgpack",
 }

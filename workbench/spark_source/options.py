@@ -51,7 +51,7 @@ _STRATEGIES: Final = ("assign", "subscribe", "subscribePattern")
 _OURS: Final = (
     "path", "paths", "columns", "includeMetadata", "includeControl", "includeInternal",
     "maxPartitionBytes", "batchRows", "onCorrupt", "decode", "mask", "maskSecret",
-    "remote", "remoteKeys",
+    "remote", "remoteKeys", "reader",
 )  # fmt: skip
 _BOTH: Final = (
     *_STRATEGIES, "startingOffsets", "startingOffsetsByTimestamp", "startingTimestamp",
@@ -105,6 +105,7 @@ class SourceOptions:
         decode: decodings of keys and values, see `values.registry`.
         masks: rules that keep private data out, see `values.masking`.
         tier: the remote tier; None: only local segments are read.
+        reader: what reads where the reader in Java is installed: "auto" or "python".
     """
 
     paths: tuple[str, ...]
@@ -127,6 +128,7 @@ class SourceOptions:
     decode: Mapping[str, str]
     masks: Masks
     tier: TierOptions | None
+    reader: Literal["auto", "python"] = "auto"
 
 
 def parse_columns(options: Mapping[str, str]) -> tuple[str, ...]:
@@ -194,7 +196,16 @@ def parse_options(options: Mapping[str, str], *, streaming: bool = False) -> Sou
         decode=_decode(given.get("decode")),
         masks=_masks(given),
         tier=parse_tier(given),
+        reader=_reader(given),
     )
+
+
+def _reader(given: Mapping[str, str]) -> Any:
+    """Return which reader is asked for."""
+    text = given.get("reader", "auto").strip().lower()
+    if text not in {"auto", "python"}:
+        raise ValueError(f"reader is {text!r}, not auto or python")
+    return text
 
 
 def _decode(text: str | None) -> dict[str, str]:

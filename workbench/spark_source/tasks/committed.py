@@ -231,3 +231,20 @@ class _FatesAhead:
         fates = self._transactions.fates(rows)
         fates[fates == OPEN] = ABORTED
         return fates
+
+
+def aborted_ranges(read: SegmentRead) -> list[int]:
+    """Return the aborted batches of a piece of `with_markers`, as pairs of offsets, ascending.
+
+    A pair is the first offset and the last of aborted batches with no other data between them.
+    """
+    assert read.transactions is not None
+    parts = [np.zeros((3, 0), np.int64)]
+    for part in _Part(read.segment, read.start, read.stop).batch_parts():
+        data = part.rows[~part.rows["is_control"]]
+        is_aborted = read.transactions.fates(data) == ABORTED
+        parts.append(np.array([is_aborted, data["base_offset"], data["last_offset"]], np.int64))
+    is_aborted, firsts, lasts = np.concatenate(parts, axis=1)
+    edges = np.flatnonzero(np.diff(is_aborted, prepend=0, append=0))
+    pairs = np.stack([firsts[edges[::2]], lasts[edges[1::2] - 1]], axis=1)
+    return [int(offset) for offset in pairs.ravel()]

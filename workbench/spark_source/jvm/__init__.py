@@ -1,0 +1,1 @@
+"""The reader in Java, and the planner that answers its questions."""

@@ -1,0 +1,227 @@
+"""Plan for the reader in Java: questions of the driver's JVM on stdin, answers on stdout, as JSON.
+
+Each is a line. The process belongs to one driver, which starts it at its first question; it ends
+when stdin does. Options, offsets and pieces are those of the Python source, by the same code.
+"""
+
+import json
+import os
+import sys
+import warnings
+from collections.abc import Iterable
+from itertools import count
+from types import SimpleNamespace
+from typing import Any
+
+from pyspark.sql.types import StructType
+
+from workbench.layout.batch_header import MAGIC_AT
+from workbench.loaders.scan.plan import SegmentRead
+from workbench.loaders.scan.splits import located
+from workbench.record.limits import LARGEST_CONTENT
+from workbench.spark_source.columns import ALL_COLUMNS
+from workbench.spark_source.option_values import small_names
+from workbench.spark_source.options import SourceOptions, parse_options
+from workbench.spark_source.plan.planning import Task
+from workbench.spark_source.source import KafkaLogReader, KafkaLogSource, chosen_columns
+from workbench.spark_source.streaming import KafkaLogStreamReader
+from workbench.spark_source.tasks.committed import aborted_ranges, with_markers
+from workbench.spark_source.tasks.reading import TaskPartition
+
+Answer = dict[str, Any]
+Question = dict[str, Any]
+
+
+class ForPython(Exception):  # noqa: N818 - it is no error
+    """Something that the Python source has to read; the message says what."""
+
+
+def reason_of(options: SourceOptions, columns: Iterable[str]) -> str | None:
+    """Return which option asks for what only the Python source does; None: none does."""
+    asked = {
+        "reader=python": options.reader == "python",
+        f"onCorrupt={options.on_corrupt}": options.on_corrupt != "fail",
+        "failOnDataLoss=false": not options.fail_on_data_loss,
+        "decode": options.decode,
+        "mask": options.masks.rules,
+        "remote": options.tier,
+        "includeControl": options.include_control,
+        "batchRows": options.batch_rows,
+        "the column damage": not set(columns) <= ALL_COLUMNS.keys(),
+    }
+    return next((name for name, is_asked in asked.items() if is_asked), None)
+
+
+class Pieces:
+    """Makes the pieces of tasks as the reader in Java takes them.
+
+    Args:
+        options: the options of the ``load``.
+    """
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._read_committed = options.read_committed
+        self._magic: dict[str, int] = {}
+
+    def of(self, tasks: Iterable[Task]) -> Answer:
+        """Return the answer for tasks.
+
+        Raises:
+            ForPython: a segment is not on this machine, or of an older magic.
+        """
+        found = [[piece for read in task for piece in self._of(read)] for task in tasks]
+        tasks_left = [task for task in found if task]
+        return {"tasks": tasks_left, "largest": LARGEST_CONTENT, "reason": None}
+
+    def _of(self, planned: SegmentRead) -> Iterable[Answer]:
+        entry = planned.segment.files["log"]
+        if not entry.is_here:
+            raise ForPython(f"{entry.path} is not on this machine")
+        magic = self._magic_of(entry.path)
+        if magic in {0, 1}:
+            raise ForPython(f"{entry.path} begins with magic {magic}")
+        read = located(planned)
+        if read is not None and self._read_committed:
+            read = with_markers(read)
+        if read is None:
+            return
+        stop = entry.size if read.stop is None else read.stop
+        yield {
+            "topic": read.partition.topic,
+            "partition": read.partition.partition,
+            "path": entry.path,
+            "segment": read.segment.base_offset,
+            "size": entry.size,
+            "modified": entry.modified_ms,
+            "inode": entry.inode,
+            "isActive": read.segment.is_active,
+            "start": read.start,
+            "stop": stop,
+            "low": read.low,
+            "high": read.high,
+            "floor": read.floor,
+            "end": read.next_base,
+            "aborted": aborted_ranges(read) if self._read_committed else [],
+        }
+
+    def _magic_of(self, path: str) -> int:
+        """Return the magic of a segment's first batch, -1 if that cannot be read."""
+        if path not in self._magic:
+            try:
+                with open(path, "rb", buffering=0) as file:
+                    header = file.read(MAGIC_AT + 1)
+            except OSError:
+                header = b""
+            self._magic[path] = header[MAGIC_AT] if len(header) > MAGIC_AT else -1
+        return self._magic[path]
+
+
+class Planner:
+    """Answers questions; keeps the streams that are open."""
+
+    def __init__(self) -> None:
+        self._streams: dict[int, tuple[KafkaLogStreamReader, Pieces]] = {}
+        self._numbers = count(1)
+
+    def answer(self, question: Question) -> Answer:
+        """Return the answer to one question, by its name.
+
+        Raises:
+            Exception: the options, or the log directories, cannot be used.
+        """
+        answer: Answer = getattr(self, f"_{question['what']}")(question)
+        return answer
+
+    def _schema(self, question: Question) -> Answer:
+        return {"schema": KafkaLogSource(question["options"]).schema().json()}
+
+    def _plan(self, question: Question) -> Answer:
+        """Plan a batch query, or say why none is possible: a stream has other options."""
+        given, columns = _asked(question)
+        ending = {name for name in small_names(given) if name.startswith("ending")}
+        try:
+            options = parse_options(given)
+        except ValueError as error:
+            reason = None if ending else reason_of(parse_options(given, streaming=True), columns)
+            return {"tasks": [], "refused": str(error), "reason": reason}
+        if reason := reason_of(options, columns):
+            return {"tasks": [], "reason": reason}
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            try:
+                partitions = KafkaLogReader(options, columns).partitions()
+                answer = Pieces(options).of(_tasks(partitions))
+            except ForPython as reason_found:
+                return {"tasks": [], "reason": str(reason_found)}
+            except Exception as error:  # noqa: BLE001 - raised again where the query begins
+                return {"tasks": [], "refused": str(error), "reason": None}
+        return answer | {"warnings": [str(each.message) for each in told]}
+
+    def _stream(self, question: Question) -> Answer:
+        given, columns = _asked(question)
+        options = parse_options(given, streaming=True)
+        number = next(self._numbers)
+        self._streams[number] = (KafkaLogStreamReader(options, columns), Pieces(options))
+        return {"stream": number, "most": options.max_offsets}
+
+    def _initial(self, question: Question) -> Answer:
+        return {"offsets": self._of(question)[0].initialOffset()}
+
+    def _latest(self, question: Question) -> Answer:
+        limit = SimpleNamespace(max_rows=question["most"]) if "most" in question else None
+        return {"offsets": self._of(question)[0].latestOffset(question["start"], limit)}
+
+    def _report(self, question: Question) -> Answer:
+        return {"offsets": self._of(question)[0].reportLatestOffset()}
+
+    def _available(self, question: Question) -> Answer:
+        self._of(question)[0].prepareForTriggerAvailableNow()
+        return {}
+
+    def _partitions(self, question: Question) -> Answer:
+        reader, pieces = self._of(question)
+        try:
+            return pieces.of(_tasks(reader.partitions(question["start"], question["end"])))
+        except ForPython as reason:
+            return {"tasks": [], "reason": str(reason)}
+
+    def _stop(self, question: Question) -> Answer:
+        self._streams.pop(question["stream"], None)
+        return {}
+
+    def _of(self, question: Question) -> tuple[KafkaLogStreamReader, Pieces]:
+        return self._streams[question["stream"]]
+
+
+def _asked(question: Question) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the options of a question, and the columns of its schema."""
+    given = question["options"]
+    schema = StructType.fromJson(json.loads(question["schema"]))
+    return given, chosen_columns(schema, KafkaLogSource(given).schema())
+
+
+def _tasks(partitions: Iterable[Any]) -> list[Task]:
+    found = []
+    for each in partitions:
+        assert isinstance(each, TaskPartition)
+        found.append(each.task)
+    return found
+
+
+def main() -> None:
+    """Answer until the questions end."""
+    # What a library prints must not be taken for an answer.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    planner = Planner()
+    for line in sys.stdin:
+        try:
+            answer = planner.answer(json.loads(line))
+        except Exception as error:  # noqa: BLE001 - every error goes to the user of the JVM
+            answer = {"error": str(error)}
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()
