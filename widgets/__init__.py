@@ -16,6 +16,7 @@ from widgets.coordinators.offsets_player import OffsetsPlayer
 from widgets.coordinators.transaction_lanes import TransactionLanes
 from widgets.decisions.cleaner_view import CleanerView
 from widgets.decisions.retention_view import RetentionView
+from widgets.decisions.what_if_view import WhatIfView
 from widgets.disk.checkpoint_table import CheckpointTable
 from widgets.disk.cluster_view import ClusterView
 from widgets.disk.disk_usage import DiskUsage
@@ -53,6 +54,7 @@ __all__ = [
     "Stack",
     "StepPlayer",
     "TransactionLanes",
+    "WhatIfView",
     "Workbench",
     "follow_theme",
 ]

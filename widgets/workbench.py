@@ -1,6 +1,5 @@
 """Workbench: every view of log directories on one screen, with one selection."""
 
-import html
 import os
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -17,12 +16,14 @@ from widgets.decisions.cleaner_view import CleanerView
 from widgets.decisions.conditions import AS_IT_IS
 from widgets.decisions.log_rules import LogRules
 from widgets.decisions.retention_view import RetentionView
+from widgets.decisions.what_if_view import WhatIfView
 from widgets.disk.checkpoint_table import CheckpointTable
 from widgets.disk.cluster_view import ClusterView
 from widgets.disk.disk_usage import DiskUsage
 from widgets.explorer.explorer import LogExplorer
 from widgets.explorer.file_view import find_file
 from widgets.frame.place_bar import PlaceBar
+from widgets.frame.tab_state import TabState
 from widgets.overview.overview import Overview
 from widgets.records.record_browser import RecordBrowser
 from widgets.replication.replica_lanes import ReplicaLanes
@@ -41,6 +42,7 @@ EXPLORE: Final = "Explore"
 RECORDS: Final = "Records"
 CLEANING: Final = "Cleaning"
 RETENTION: Final = "Retention"
+WHAT_IF: Final = "What if"
 GROUPS: Final = "Groups"
 REPLICAS: Final = "Replicas"
 TRANSACTIONS: Final = "Transactions"
@@ -49,28 +51,35 @@ CLUSTER: Final = "Cluster"
 FINDINGS: Final = "Findings"
 _LEADS_TO: Final = {
     "identity": "Files", "start": EXPLORE, "sizes": DISK, "logs": CLEANING, "groups": GROUPS,
-    "transactions": TRANSACTIONS, "cluster": CLUSTER,
+    "transactions": TRANSACTIONS, "cluster": CLUSTER, "freed": CLEANING, "expired": GROUPS,
+    "loading": EXPLORE,
 }  # fmt: skip
 """Section of the overview → the tab that shows more of its rows."""
 _SECTION_OF_STUCK: Final = {NOT_READABLE: "transactions", NOT_CONSUMED: "groups"}
 _COSTLY: Final = frozenset({RECORDS, CLEANING, RETENTION})
 """Tabs whose views read much for each selection: they follow it while they are open."""
+_ONLY_DELETED: Final = frozenset({BY_RETENTION, NOT_DELETED, "delete"})
+"""What a row about a log tells of it if Retention says why, and not Cleaning."""
 _MOST_VISITED: Final = 200  # places that the way back leads through
 _TIMES: Final = {RECORDS: "brush", GROUPS: "window"}  # [from, to) in ms; empty: all
+
+
+class NothingSelectedError(LookupError):
+    """A view needs a partition, and none is selected."""
 
 
 class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
     """Every view as a tab, below one line with the place that all of them show.
 
-    Overview · Explore · Records · Disk · Cleaning · Retention · Groups · Transactions · Replicas ·
-    Files · Cluster · Findings.
+    Overview · Explore · Records · Disk · Cleaning · Retention · What if · Groups · Transactions ·
+    Replicas · Files · Cluster · Findings.
 
     A view of the same directories is made when its tab is first opened. All follow the same
     selection (partition, segment, batch, record), and the time chosen in Records and in Groups is
     the same. The line above has the place (topic, partition, segment, offset) as fields to choose
     by, the way back and forward, and the switch for values. Cleaning and Retention show the
-    selected partition, under the same conditions. Records searches the selected partition's topic
-    while its tab is open. Findings are those of the explorer.
+    selected partition, What if all of them, under the same conditions. Records searches the
+    selected partition's topic while its tab is open. Findings are those of the explorer.
 
     While the explorer follows what a broker writes (its button, or F), the open tab does, too; the
     others read what is new when they are opened. Only what is new is read where that is possible.
@@ -134,6 +143,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
             DISK: lambda: DiskUsage(self.explorer.logs),
             CLEANING: lambda: self._rules_of(CleanerView),
             RETENTION: lambda: self._rules_of(RetentionView),
+            WHAT_IF: self._what_if,
             GROUPS: lambda: GroupView(self._of_one_broker(), **shown),
             TRANSACTIONS: lambda: TransactionLanes(self.explorer.logs),
             REPLICAS: lambda: ReplicaLanes(self.explorer.logs, show=self._show_in_explorer),
@@ -254,11 +264,14 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         for each in place.children:
             if each is not self.explorer:
                 each.close()
-        place.children = [_text("Reading…")]
+        place.children = [TabState("loading", "Reading…")]
         try:
             view = self._make[name]()
+        except NothingSelectedError as error:
+            place.children = [TabState("empty", str(error))]
+            return
         except (WorkbenchError, LookupError, ValueError, OSError) as error:
-            place.children = [_text(error_text(error))]
+            place.children = [TabState("failed", error_text(error))]
             return
         self.views[name] = view
         self._share(name)
@@ -324,7 +337,9 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
             return
         if section == "stuck":
             section = _SECTION_OF_STUCK.get(target.what or "", "logs")
-        tab = RETENTION if target.what in {BY_RETENTION, NOT_DELETED} else _LEADS_TO[section]
+        tab = _LEADS_TO[section]
+        if tab == CLEANING and target.what in _ONLY_DELETED:
+            tab = RETENTION
         self._unlink_all_but(tab)
         if target.partition in self.explorer.logs:
             self.explorer.selected = NOTHING | {"partition": target.partition}
@@ -354,10 +369,15 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
     def _rules_of(self, view: type[LogRules]) -> LogRules:
         name = self.explorer.selected["partition"]
         if name is None:
-            raise LookupError("Select a partition above, or in Explore.")
+            raise NothingSelectedError("Select a partition above, or in Explore.")
         given = self._conditions
         return view(self.explorer.logs[name], given["config"], now=given["now"],
                     kafka=given["kafka"], selected=self.explorer.selected)  # fmt: skip
+
+    def _what_if(self) -> WhatIfView:
+        given = self._conditions
+        return WhatIfView(self.explorer.logs, given["config"], now=given["now"],
+                          kafka=given["kafka"], lead=self._lead)  # fmt: skip
 
     def _share_conditions(self, name: str) -> None:
         """Decide under the conditions that were typed in another tab."""
@@ -380,7 +400,3 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         if self._static:
             data["image/png"] = self.explorer.to_png()
         return data
-
-
-def _text(text: str) -> ipywidgets.HTML:
-    return ipywidgets.HTML(f"<p>{html.escape(text)}</p>")

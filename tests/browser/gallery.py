@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import workbench as wb
 from tests.widgets.requested import Client, fetch, watched
@@ -32,13 +32,16 @@ from widgets import (
     Stack,
     StepPlayer,
     TransactionLanes,
+    WhatIfView,
     Workbench,
 )
+from widgets._sections import Sectioned
 from widgets._widget import KafkaWidget
 from widgets.frame.place_bar import PlaceBar
 from workbench.foresight.rehearse.log import Rehearsal, rehearse_recovery
 from workbench.server.watching.watch import RequestWatch, WatchedRequest
 
+View = TypeVar("View", bound=Sectioned)
 SAMPLES: Final = Path(os.path.relpath(Path(__file__).parents[2] / "sample_data"))
 SHOP: Final = SAMPLES / "shop-4.3.1"
 BROKERS: Final = SAMPLES / "two-brokers"
@@ -63,6 +66,7 @@ ENTRIES: Final[dict[type[KafkaWidget], str]] = {
     RequestPlayer: "requests/request_player.js",
     RetentionView: "decisions/log_rules.js",
     RequestView: "requests/request_view.js",
+    WhatIfView: "decisions/what_if.js",
     TransactionLanes: "coordinators/transaction_lanes.js",
 }
 """The module of each widget's front end; a class comes before those that it derives from."""
@@ -85,8 +89,8 @@ def planned(view: CleanerView) -> CleanerView:
     return view
 
 
-def made(view: Overview) -> Overview:
-    """Return an overview with all of its sections."""
+def made(view: View) -> View:
+    """Return a view with all of its sections."""
     view.wait()
     return view
 
@@ -192,6 +196,14 @@ MORE: Final[dict[str, Callable[[], KafkaWidget]]] = {
     "recovery": lambda: recovery(RecoveryPlayer),
     "replica-disks": lambda: ReplicaLanes([BROKERS / "broker1", BROKERS / "broker2"]),
     "requests": lambda: RequestView(requests(), selected=requests()[-3].number),
+    "what-if": lambda: made(
+        WhatIfView(
+            SHOP,
+            {"retention.ms": "5d", "min.cleanable.dirty.ratio": 0.1},
+            kafka="4.1",
+            now=1_795_700_000_000,
+        )
+    ),
     "steps": lambda: StepPlayer(recovered().steps, recovered().segments),
 }
 """Other widgets, and other states of them."""

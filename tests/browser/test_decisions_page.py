@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 import workbench as wb
 from tests.browser.bridge import Show
 from tests.browser.pages import until
-from widgets import CleanerView, RetentionView
+from widgets import CleanerView, RetentionView, WhatIfView
 
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 LATE = 1_795_700_000_000  # ms; 4.9 days after the newest record of payments-0
@@ -63,7 +63,7 @@ def test_a_log_is_picked_by_name(page: Page, show: Show) -> None:
     expect(log).to_have_value("orders-1")
     log.fill("__cluster_metadata-0")
     log.press("Enter")
-    expect(page.locator(".klw-conclusion")).to_contain_text("KRaft manages it")
+    expect(page.locator(".klw-state")).to_contain_text("KRaft manages it")
     expect(page.get_by_role("grid", name="Rules")).to_be_hidden()
     log.fill("customers-0")
     log.press("Enter")
@@ -90,3 +90,23 @@ def test_a_page_without_a_kernel_shows_the_conditions_and_asks_for_none(
     assert (
         page.locator(".klw-conditions input:visible, .klw-conditions button:visible").count() == 0
     )
+
+
+def test_what_a_broker_of_another_version_does_is_asked_by_typing_it(
+    page: Page, show: Show
+) -> None:
+    view = WhatIfView(SHOP, {"retention.ms": "4d"}, now=LATE)
+    view.wait()
+    bridge = show(view)
+    done = page.locator(".klw-overcard[data-state=done]")
+    expect(done).to_have_count(4)
+    expect(page.get_by_role("button", name="broker starts: yes")).to_be_visible()
+    version = page.get_by_label("Version of Kafka")
+    version.fill("4.1")
+    version.press("Enter")
+    until(page, lambda: view.conditions["kafka"] == "4.1")
+    view.wait()
+    bridge.push()
+    expect(done).to_have_count(4)
+    expect(page.get_by_role("button", name="broker starts: no")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -36,3 +36,20 @@ def test_a_place_is_picked_by_keys(page: Page, show: Show) -> None:
     page.get_by_role("button", name="Show keys, values and headers").click()
     until(page, lambda: bar.show_values)
     expect(page.get_by_role("button", name="Back")).to_be_disabled()
+
+
+def test_what_became_of_an_offset_is_one_click_away(page: Page, show: Show) -> None:
+    logs = wb.open_log_directory(SHOP)
+    chosen = {"partition": "payments-0", "segment": None, "position": None, "offset": 4736}
+    bar = PlaceBar(logs, move=lambda _by: None, selected=chosen)
+    bridge = show(bar)
+    page.get_by_role("button", name="What became of this offset?").click()
+    told = page.get_by_role("region", name="What became of the offset")
+    expect(told).to_contain_text(logs["payments-0"].fate(4736).conclusion)
+    expect(told).to_contain_text("read_committed")
+    bar.selected = chosen | {"offset": 12}
+    bridge.push()
+    expect(told).to_be_hidden()  # it was about another one
+    bar.selected = chosen | {"offset": None}
+    bridge.push()
+    expect(page.get_by_role("button", name="What became of this offset?")).to_be_hidden()

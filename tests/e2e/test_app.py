@@ -1,16 +1,11 @@
 """`kafka-workbench app`: one screen in a browser, behind a token; its kernels end with it."""
 
-import os
 import re
 import signal
-import subprocess
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
 
 import psutil
 import pytest
@@ -19,7 +14,7 @@ from playwright.sync_api import Page, expect
 import workbench as wb
 from tests.browser.bridge import chromium
 from tests.cli.program import run
-from tests.ports import free_ports
+from tests.e2e.apps import READY_MS, App, end, start, stay_local
 from workbench.cli.app import shown_paths
 
 pytestmark = pytest.mark.browser
@@ -27,56 +22,13 @@ pytestmark = pytest.mark.browser
 PROJECT = Path(__file__).parents[2]
 SAMPLE = PROJECT / "sample_data" / "era-2.8.2"
 SHOTS = PROJECT / "build" / "screenshots"
-READY_MS = 90_000
-
-
-class App(NamedTuple):
-    """A running `kafka-workbench app`."""
-
-    process: subprocess.Popen[str]
-    address: str
-
-    @property
-    def base(self) -> str:
-        return self.address.partition("?")[0]
-
-    def kernels(self) -> list[psutil.Process]:
-        """Return the running kernels."""
-        return psutil.Process(self.process.pid).children()
-
-
-def start(home: Path, port: int | None = None, errors: Path | None = None) -> App:
-    if port is None:
-        (port,) = free_ports(1)
-    environment = dict(os.environ)
-    for name in ("CONFIG", "DATA", "RUNTIME"):
-        environment[f"JUPYTER_{name}_DIR"] = str(home / name.lower())
-    # What a user has in the folder is not for this server: this one would let everybody in.
-    (home / "voila.json").write_text('{"Voila": {"token": ""}}')
-    command = [sys.executable, "-m", "workbench.cli.main", "app", str(SAMPLE), "--no-browser"]
-    with ExitStack() as opened:
-        stderr = None if errors is None else opened.enter_context(errors.open("w"))
-        process = subprocess.Popen(
-            [*command, "--", f"--port={port}"],
-            env=environment | {"IPYTHONDIR": str(home / "ipython")},
-            cwd=home,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            text=True,
-        )
-    assert process.stdout is not None
-    return App(process, process.stdout.readline().strip())
 
 
 @pytest.fixture(name="app", scope="module")
 def app_(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    app = start(tmp_path_factory.mktemp("home"))
+    app = start(SAMPLE, tmp_path_factory.mktemp("home"))
     yield app
-    if app.process.poll() is None:
-        app.process.send_signal(signal.SIGINT)
-        app.process.wait(30)
-    assert app.process.stdout is not None
-    app.process.stdout.close()
+    end(app)
 
 
 @pytest.fixture(name="page", scope="module")
@@ -94,12 +46,6 @@ def page_(app: App, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
         if not page.is_closed():
             page.close()
     assert not errors
-
-
-def stay_local(url: str, app: App, errors: list[str]) -> None:
-    host = app.base.partition("://")[2]
-    if not url.startswith((app.base, f"ws://{host}", "data:", "blob:")):
-        errors.append(f"a request to {url}")
 
 
 def status_of(address: str, **headers: str) -> int:
@@ -126,7 +72,7 @@ def test_nobody_gets_in_without_the_token(app: App) -> None:
 
 def test_port_0_is_a_free_port_and_the_log_of_refusals_has_no_token(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    app = start(tmp_path, 0, log)
+    app = start(SAMPLE, tmp_path, 0, log)
     try:
         port = int(app.base.rstrip("/").rpartition(":")[2])
         assert port > 0
@@ -135,10 +81,7 @@ def test_port_0_is_a_free_port_and_the_log_of_refusals_has_no_token(tmp_path: Pa
         assert status_of(f"{app.base}nowhere?token={token}") == 404
         assert status_of(f"{app.base}api/kernels/x?token={token}") in {403, 404}
     finally:
-        app.process.send_signal(signal.SIGINT)
-        app.process.wait(60)
-        assert app.process.stdout is not None
-        app.process.stdout.close()
+        end(app)
     assert "Kafka Log Workbench shows" in log.read_text()
     assert token not in log.read_text()
 

@@ -6,7 +6,7 @@ test("sizes have one digit after the point below ten", () => {
   assert.deepEqual([0, 1, 1023, 1024, 1536, 10240, 805306368].map(bytes), [
     "0 B",
     "1 B",
-    "1023 B",
+    "1,023 B",
     "1 KiB",
     "1.5 KiB",
     "10 KiB",

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+import workbench as wb
 from widgets import Workbench
+from widgets.frame.place_bar import PlaceBar
 from widgets.workbench import EXPLORE, GROUPS, OVERVIEW, RECORDS
 
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
@@ -100,3 +102,16 @@ def test_values_are_shown_in_every_view_or_in_none() -> None:
     screen.views[RECORDS].show_values = False
     assert not screen.bar.show_values
     assert str(screen.explorer.get_state("_segment")) == hidden
+
+
+def test_the_fate_of_an_offset_is_that_of_its_partition() -> None:
+    logs = wb.open_log_directory(SHOP)
+    bar = PlaceBar(logs, move=lambda _by: None)
+    with pytest.raises(LookupError, match="choose a partition first"):
+        bar.answer_fate("5")
+    bar.selected = {"partition": "customers-0"}
+    told, _ = bar.answer_fate("1000000")
+    fate = logs["customers-0"].fate(1_000_000)
+    assert told == {"conclusion": fate.conclusion, "rows": fate.rows()}
+    with pytest.raises(ValueError, match="expected an offset, found '-1'"):
+        bar.answer_fate("-1")

@@ -14,7 +14,7 @@ SHOP = SAMPLES / "shop-4.3.1"
 
 def texts_of(screen: Workbench) -> list[str]:
     place = screen.tabs.children[screen.tabs.selected_index]
-    return [each.value for each in place.children if hasattr(each, "value")]
+    return [each.text for each in place.children if hasattr(each, "text")]
 
 
 def test_a_view_is_made_when_its_tab_is_opened_and_only_once() -> None:
@@ -90,7 +90,7 @@ def test_what_cannot_be_shown_is_said_in_its_tab(tmp_path: Path) -> None:
         screen.tab = name
         assert name in screen.views or texts_of(screen), name
     screen.tab = CLEANING
-    assert texts_of(screen) == ["<p>Select a partition above, or in Explore.</p>"]
+    assert texts_of(screen) == ["Select a partition above, or in Explore."]
     with pytest.raises(LookupError, match="no tab Nowhere; tabs: Overview"):
         screen.tab = "Nowhere"
 

@@ -97,6 +97,21 @@ class PlaceBar(KafkaWidget):
         self.selected = self._picked(part, text.strip())
         return {}, []
 
+    def answer_fate(self, offset: str) -> Answer:
+        """Tell what became of an offset of the selected partition.
+
+        Raises:
+            LookupError: no partition is selected.
+            ValueError: it is not a number.
+        """
+        name = self.selected["partition"]
+        if name is None:
+            raise LookupError("choose a partition first")
+        if not offset.isdecimal():
+            raise ValueError(f"expected an offset, found {offset!r}")
+        told = self.logs[name].fate(int(offset))
+        return {"conclusion": told.conclusion, "rows": told.rows()}, []
+
     def _picked(self, part: str, text: str) -> dict[str, Any]:
         name = self.selected["partition"]
         if part == "topic":

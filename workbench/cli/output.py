@@ -8,7 +8,8 @@ passes through `safe`; JSON is exact and has its own escapes.
 import json
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 WIDE: Final = 500  # columns of output that is not a terminal
 _MOST_RICH_ROWS: Final = 500
 
@@ -73,6 +75,7 @@ def print_table(
     title: str = "",
     footer: Sequence[Any] | None = None,
     spare: Sequence[str] = (),
+    styles: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Print rows under headings; numbers flush right, None as a dash.
 
@@ -86,6 +89,7 @@ def print_table(
         footer: the values of a last row.
         spare: headings of columns to leave out, in this order, if the terminal is too narrow; a
             line on stderr names those that are.
+        styles: the text of a cell → its style on a terminal.
     """
     values = [list(row) for row in rows]
     left_out: list[str] = []
@@ -123,7 +127,7 @@ def print_table(
         foot = rich_text(last[at] if last else "")
         table.add_column(rich_text(name), foot, justify=justify, overflow="fold")
     for row in cells:
-        table.add_row(*map(rich_text, row))
+        table.add_row(*(rich_text(text, styles.get(text, "")) for text in row))
     console().print(table)
     _name(left_out)
 

@@ -6,6 +6,7 @@ import { count, plural } from "../shared/format.js";
 import { NOTHING, onKeys, widgetFrame } from "../shared/frame.js";
 import { withKernel } from "../shared/kernel.js";
 import { closeOutside, codeButton, popover } from "../shared/popover.js";
+import { stateInstead, stateNote } from "../shared/state.js";
 import { tabStrip } from "../shared/tabs.js";
 import { commitAtSelection, GroupLane, KINDS, pickedAgain, timeSpan } from "./group_data.js";
 import { partitionFacts, rebalanceFacts, ruleFacts } from "./group_facts.js";
@@ -23,19 +24,29 @@ const LEGEND = [
 ];
 
 function render(given) {
-  const { model } = given, frame = widgetFrame(given, "klw-cleaner klw-coordinators");
+  const { model } = given,
+    frame = widgetFrame(given, "klw-cleaner klw-coordinators");
   const view = {
     model,
     root: frame.root,
     announce: frame.announce,
     lanes: [],
     shown: null, // the story that is shown
-    title: h("select", { class: "klw-input klw-groups", "aria-label": "Group", "data-live": "disable" }),
+    title: h("select", {
+      class: "klw-input klw-groups",
+      "aria-label": "Group",
+      "data-live": "disable",
+    }),
     about: h("span", { class: "klw-sum" }),
     conclusion: h("p", { class: "klw-conclusion" }),
     note: h("span", { class: "klw-about" }),
     legend: h("div", { class: "klw-legend" }),
-    facts: h("div", { class: "klw-now", tabindex: 0, role: "region", "aria-label": "What is selected" }),
+    facts: h("div", {
+      class: "klw-now",
+      tabindex: 0,
+      role: "region",
+      "aria-label": "What is selected",
+    }),
     story: () => model.get("_story"),
     rows: () => view.story().rows ?? [],
     go(target) {
@@ -55,9 +66,21 @@ function render(given) {
   view.chart = groupChart(view, frame);
   Object.assign(view, groupTables(view, frame.signal));
   const [first, chartPanel, below] = groupPanels(view);
-  const sheet = popover(frame.root), code = codeButton(sheet, "The group as Python", () => model.get("query"));
-  frame.fill(h("header", { class: "klw-top" }, title, view.about, code), error.el, first, chartPanel, below);
-  onKeys(frame.root, (event) => event.key === "Escape" && sheet.isOpen && sheet.close());
+  const sheet = popover(frame.root),
+    code = codeButton(sheet, "The group as Python", () => model.get("query"));
+  view.instead = stateInstead([first, chartPanel, below]);
+  frame.fill(
+    h("header", { class: "klw-top" }, title, view.about, code),
+    error.el,
+    view.instead.el,
+    first,
+    chartPanel,
+    below,
+  );
+  onKeys(
+    frame.root,
+    (event) => event.key === "Escape" && sheet.isOpen && sheet.close(),
+  );
   closeOutside(frame.root, sheet);
   const end = frame.follow({
     _story: () => showAll(view),
@@ -102,7 +125,8 @@ function groupTables(view, signal) {
       signal,
       rows: view.rows,
       onPick(i) {
-        const { name, cells, state } = view.rows()[i], at = view.lanes.findIndex((each) => each.name === name);
+        const { name, cells, state } = view.rows()[i],
+          at = view.lanes.findIndex((each) => each.name === name);
         const lane = view.lanes[at], newest = lane?.commitAt(Infinity);
         announce(`${name}: lag ${cells[3]}, ${state}.`);
         if (lane) view.chart.setPicked(at, newest);
@@ -149,16 +173,40 @@ function groupPanels(view) {
     h(
       "section",
       { class: "klw-panel" },
-      h("div", { class: "klw-phead" }, h("h3", {}, "Over time"), view.note, modes.el, chart.tools),
+      h(
+        "div",
+        { class: "klw-phead" },
+        h("h3", {}, "Over time"),
+        view.note,
+        modes.el,
+        chart.tools,
+      ),
       chart.el,
       view.legend,
     ),
-    h("div", { class: "klw-below klw-rules" }, facts, h("div", { class: "klw-steps" }, view.tabs.el)),
+    h(
+      "div",
+      { class: "klw-below klw-rules klw-fill" },
+      facts,
+      h("div", { class: "klw-steps" }, view.tabs.el),
+    ),
   ];
 }
 
-function showGroups({ model, title }) {
-  title.replaceChildren(...model.get("_groups").map((name) => h("option", { value: name }, name)));
+function showGroups({ model, title, instead }) {
+  const isEmpty = !model.get("_groups").length;
+  title.hidden = isEmpty;
+  instead.set(
+    isEmpty
+      ? stateNote(
+        "empty",
+        "No group has committed an offset in these directories.",
+      )
+      : null,
+  );
+  title.replaceChildren(
+    ...model.get("_groups").map((name) => h("option", { value: name }, name)),
+  );
   title.value = model.get("group");
 }
 
@@ -179,15 +227,22 @@ function showLanes(view, isOther) {
 }
 
 function showStory(view) {
-  const sent = view.story(), keep = view.shown?.group === sent.group, { about, conclusion, root, note, tabs } = view;
+  const sent = view.story(),
+    keep = view.shown?.group === sent.group,
+    { about, conclusion, root, note, tabs } = view;
   view.shown = sent;
   showGroups(view);
   about.textContent = about.title = sent.summary ?? "";
   conclusion.textContent = `${sent.conclusion}.`;
-  root.setAttribute("aria-label", `Group ${sent.group}: ${sent.summary}. ${sent.conclusion}.`);
+  root.setAttribute(
+    "aria-label",
+    `Group ${sent.group}: ${sent.summary}. ${sent.conclusion}.`,
+  );
   showLanes(view, !keep);
   note.textContent = note.title = noteText(sent);
-  view.legend.replaceChildren(...groupLegend(view.lanes, (sent.marks ?? []).length > 0));
+  view.legend.replaceChildren(
+    ...groupLegend(view.lanes, (sent.marks ?? []).length > 0),
+  );
   const counts = {
     partitions: [view.table, view.rows().length],
     why: [view.why, (sent.why ?? []).length],
@@ -218,7 +273,13 @@ function groupLegend(lanes, hasRebalances) {
 // Find what the explorer selected: a partition of the group, or the record of a commit.
 function showSelected(view) {
   const { chart, lanes, model } = view;
-  chart.setPicked(...commitAtSelection(lanes, { ...NOTHING, ...model.get("selected") }, chart.picked));
+  chart.setPicked(
+    ...commitAtSelection(
+      lanes,
+      { ...NOTHING, ...model.get("selected") },
+      chart.picked,
+    ),
+  );
   showFacts(view);
 }
 
@@ -226,15 +287,23 @@ function showFacts({ chart, lanes, rows, table, facts, go }, row = -1) {
   const { lane: number, item: commit } = chart.picked, lane = lanes[number];
   const i = row >= 0 ? row : lane ? rows().findIndex((each) => each.name === lane.name) : -1;
   table.select(i, false);
-  facts.replaceChildren(...partitionFacts({ lane, commit, row: rows()[i], go }));
+  facts.replaceChildren(
+    ...partitionFacts({ lane, commit, row: rows()[i], go }),
+  );
   if (lane || i >= 0) facts.scrollTop = 0;
 }
 
 function noteText({ left_out: leftOut, lanes_with_notes: notes }) {
   const words = [];
-  if (leftOut) words.push(`${plural(leftOut, "partition")} with less lag only in the table.`);
+  if (leftOut) {
+    words.push(
+      `${plural(leftOut, "partition")} with less lag only in the table.`,
+    );
+  }
   if (notes) {
-    words.push(`By their timestamps, all records of ${plural(notes, "log")} were there before the first commit.`);
+    words.push(
+      `By their timestamps, all records of ${plural(notes, "log")} were there before the first commit.`,
+    );
   }
   return words.join(" ");
 }

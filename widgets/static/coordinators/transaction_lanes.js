@@ -58,7 +58,7 @@ function render(given) {
       view.chart.el,
       view.legend,
     ),
-    h("div", { class: "klw-below klw-rules" }, view.facts, h("div", { class: "klw-steps" }, view.tabs.el)),
+    h("div", { class: "klw-below klw-rules klw-fill" }, view.facts, h("div", { class: "klw-steps" }, view.tabs.el)),
   );
   const end = frame.follow({
     _directory: () => showDirectory(view),

@@ -2,6 +2,7 @@
 import { button, h } from "../shared/dom.js";
 import { bytes, count } from "../shared/format.js";
 import { dataGrid } from "../shared/rows.js";
+import { stateNote } from "../shared/state.js";
 
 export function droppedPane({ model, ask, signal }) {
   let rows = [];
@@ -29,17 +30,13 @@ export function droppedPane({ model, ask, signal }) {
   });
   const el = h("div", { class: "klw-dropped" }, said, grid.el);
   const read = () =>
-    h(
-      "p",
-      {},
-      "The log has more than 64 MiB: reading every record of it takes a while. ",
-      button("Find what a cleaning would drop", {
-        text: "Read",
-        kind: "klw-framed",
-        isLive: true,
-        onclick: () => ask("plan"),
-      }),
-    );
+    button("Find what a cleaning would drop", {
+      text: "Read the records",
+      kind: "klw-framed",
+      isLive: true,
+      onclick: () => ask("plan"),
+    });
+  const asks = "The log has more than 64 MiB. To find what a cleaning would drop, all of its records are read.";
   return {
     el,
     // Returns how many records are dropped; null: not known.
@@ -48,9 +45,10 @@ export function droppedPane({ model, ask, signal }) {
       grid.el.hidden = plan.state !== "done" || !rows.length;
       grid.setCount(rows.length);
       said.replaceChildren(...{
-        waits: () => [model.isLive ? read() : h("p", {}, `This is ${model.absence}.`)],
-        running: () => [h("p", {}, "Reading the records…")],
-        failed: () => [h("p", { "data-tone": "bad" }, `A cleaning fails: ${plan.error}.`)],
+        waits:
+          () => [model.isLive ? stateNote("empty", asks, read()) : stateNote("absent", `This is ${model.absence}.`)],
+        running: () => [stateNote("loading", "Reading the records…")],
+        failed: () => [stateNote("failed", `A cleaning fails: ${plan.error}.`)],
         done: () => [sizeBar(plan), h("p", {}, `${[plan.summary, ...plan.rounds].join(". ")}.`)],
       }[plan.state]());
       return plan.state === "done" ? rows.reduce((sum, row) => sum + (row[0] ? 0 : row[2]), 0) : null;

@@ -19,6 +19,7 @@ import { picker } from "../shared/picker.js";
 import { popover } from "../shared/popover.js";
 import { requests } from "../shared/requests.js";
 import { dataGrid } from "../shared/rows.js";
+import { stateInstead, stateNote } from "../shared/state.js";
 import { tabStrip } from "../shared/tabs.js";
 
 const KINDS = {
@@ -27,7 +28,7 @@ const KINDS = {
 };
 
 function render(given) {
-  const { model } = given, frame = widgetFrame(given, "klw-cleaner klw-fills", { tabindex: 0 });
+  const { model } = given, frame = widgetFrame(given, "klw-cleaner", { tabindex: 0 });
   const sheet = popover(frame.root);
   const ask = requests(model, {
     signal: frame.signal,
@@ -62,18 +63,17 @@ function render(given) {
     text: "Python",
     onclick: () => sheet.python(code, "Python", model.get("query")),
   });
-  view.picture = h("div", { class: "klw-picture" }, markers, strip, legend, gauge);
   view.log.el.classList.add("klw-logpick");
+  const picture = h("section", { class: "klw-panel klw-regionbox" }, conclusion, markers, strip, legend, gauge);
+  const tables = h("div", { class: "klw-steps" }, view.tabs.el);
+  const below = h("div", { class: "klw-below klw-rules klw-fill" }, facts, tables);
+  view.instead = stateInstead([picture, below]);
   frame.fill(
     h("header", { class: "klw-top" }, view.log.el, about, code),
     view.conditions.el,
-    h("section", { class: "klw-panel klw-regionbox" }, conclusion, view.picture),
-    view.below = h(
-      "div",
-      { class: "klw-below klw-rules klw-fill" },
-      facts,
-      h("div", { class: "klw-steps" }, view.tabs.el),
-    ),
+    view.instead.el,
+    picture,
+    below,
   );
   onKeys(frame.root, (event) => {
     if (event.key === "Escape" && sheet.isOpen) return sheet.close();
@@ -185,9 +185,8 @@ function showDecision(view) {
   const sent = view.decision(), { segments = [], problem } = sent, sizes = segments.map((each) => each.size);
   showName(view);
   view.stats.draws++;
-  view.picture.hidden = view.below.hidden = Boolean(problem);
-  view.conclusion.dataset.problem = String(Boolean(problem));
-  view.conclusion.textContent = problem ?? `${sent.conclusion}.`;
+  view.instead.set(problem ? stateNote("failed", `${problem}.`) : null);
+  view.conclusion.textContent = problem ? "" : `${sent.conclusion}.`;
   if (problem) {
     view.about.textContent = "";
     view.root.setAttribute("aria-label", `${sent.partition}: ${problem}`);

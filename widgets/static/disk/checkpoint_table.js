@@ -31,7 +31,7 @@ function render(given) {
     error.el,
     h("section", { class: "klw-panel" }, view.cards),
     h("div", { class: "klw-phead" }, h("h3", {}, "Partitions"), which, h("span", { class: "klw-about" }), search),
-    h("div", { class: "klw-checkbody" }, h("div", { class: "klw-sizes" }, view.grid.el), view.facts),
+    h("div", { class: "klw-checkbody klw-fill" }, h("div", { class: "klw-sizes" }, view.grid.el), view.facts),
   );
   onKeys(root, (event) => event.key === "Escape" && sheet.isOpen && sheet.close());
   const end = frame.follow({

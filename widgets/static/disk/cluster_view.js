@@ -46,7 +46,7 @@ function render(given) {
     h("div", { class: "klw-phead" }, h("h3", {}, "What changed")),
     h("div", { class: "klw-clusterchanges" }, view.changes.el),
     h("div", { class: "klw-phead" }, h("h3", {}, "The cluster then"), view.which.el, view.note),
-    h("div", { class: "klw-clusterbody" }, ...Object.values(view.grids).map((grid) => grid.el)),
+    h("div", { class: "klw-clusterbody klw-fill" }, ...Object.values(view.grids).map((grid) => grid.el)),
   );
   onKeys(root, (event) => {
     const steps = { ArrowLeft: -1, ArrowRight: 1 };

@@ -57,7 +57,7 @@ function render(given) {
     h("div", { class: "klw-phead" }, view.up, crumbs),
     h(
       "div",
-      { class: "klw-diskbody" },
+      { class: "klw-diskbody klw-fill" },
       h("div", { class: "klw-treebox" }, view.map.el, line),
       h("div", { class: "klw-sizes" }, view.list.el),
     ),

@@ -1,5 +1,5 @@
 // PlaceBar: directory › topic › partition › segment › offset, each a field that searches; back, forward, and values.
-import { button, disable, h, icon } from "../shared/dom.js";
+import { button, disable, h, icon, pairList } from "../shared/dom.js";
 import { errorBar } from "../shared/error_bar.js";
 import { NOTHING, onKeys, widgetFrame } from "../shared/frame.js";
 import { withKernel } from "../shared/kernel.js";
@@ -16,8 +16,11 @@ function render(given) {
     topic: picker("Topic", "topic", pick("topic")),
     partition: picker("Partition", "partition", pick("partition")),
     segment: picker("Segment, by its base offset", "segment", pick("segment")),
-    offset: picker("Offset", "offset", pick("offset")),
+    offset: picker("Offset", "offset", async (text) => {
+      if (await pick("offset")(text) === null && /^\d+$/.test(text)) await fate.ask(text);
+    }),
   };
+  const fate = fateOf(model, ask, error);
   const back = button("Back (Alt ←)", { glyph: "back", isLive: true, onclick: () => ask("move", { by: -1 }) });
   const forward = button("Forward (Alt →)", { glyph: "next", isLive: true, onclick: () => ask("move", { by: 1 }) });
   const eye = valuesButton(model);
@@ -28,12 +31,14 @@ function render(given) {
       h("span", { class: "klw-moves" }, back, forward),
       title,
       ...Object.values(fields).flatMap((field) => [h("i", { "aria-hidden": "true" }, icon("chevron")), field.el]),
+      fate.button,
       h("span", { class: "klw-sum" }),
       eye.el,
     ),
     error.el,
+    fate.el,
   );
-  const view = { model, frame, title, fields, back, forward, eye };
+  const view = { model, frame, title, fields, back, forward, eye, fate };
   onKeys(frame.root, (event) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!event.altKey || !by) return false;
@@ -61,7 +66,42 @@ function render(given) {
   return end;
 }
 
-function showPlace({ model, title, fields, back, forward, eye, frame }) {
+// What became of an offset: a button beside it, and a panel with the answer until another place is shown.
+function fateOf(model, ask, error) {
+  const text = h("strong", {}), rows = h("div", {});
+  const close = button("Close", { glyph: "cross", onclick: () => el.hidden = true });
+  const el = h("div", { class: "klw-fate", role: "region", "aria-label": "What became of the offset", hidden: true });
+  el.append(h("header", {}, text, close), rows);
+  let shown = "";
+  const tell = async (offset) => {
+    const told = await ask("fate", { offset });
+    if (!told) return;
+    error.show("");
+    text.textContent = told.conclusion;
+    rows.replaceChildren(pairList(told.rows.slice(1)));
+    el.hidden = false;
+  };
+  const asks = button("What became of this offset?", {
+    glyph: "search",
+    text: "Fate",
+    kind: "klw-framed",
+    isLive: true,
+    onclick: () => tell(model.get("selected").offset),
+  });
+  return {
+    el,
+    button: asks,
+    ask: tell,
+    show({ partition, offset }) {
+      const place = `${partition} ${offset}`;
+      if (place !== shown) el.hidden = true;
+      shown = place;
+      asks.hidden = offset === null;
+    },
+  };
+}
+
+function showPlace({ model, title, fields, back, forward, eye, fate, frame }) {
   const selected = { ...NOTHING, ...model.get("selected") }, moves = model.get("_moves");
   const { title: name, path } = model.get("_title");
   title.textContent = name;
@@ -70,6 +110,7 @@ function showPlace({ model, title, fields, back, forward, eye, frame }) {
   fields.partition.set(selected.partition ?? "", model.get("_partitions"));
   fields.segment.set(selected.segment ?? "", model.get("_segments"));
   fields.offset.set(selected.offset ?? "", selected.partition === null ? [] : null);
+  fate.show(selected);
   disable(back, !moves.back);
   disable(forward, !moves.forward);
   eye.show();

@@ -1,14 +1,15 @@
 // Overview: what log directories are, what is wrong, what fills the disk; each row leads to the view with more of it.
 import { usageTree } from "../disk/disk_usage_data.js";
 import { usageMap } from "../disk/usage_map.js";
-import { button, disable, h } from "../shared/dom.js";
+import { button, h } from "../shared/dom.js";
 import { errorBar } from "../shared/error_bar.js";
-import { count, plural } from "../shared/format.js";
 import { onKeys, widgetFrame } from "../shared/frame.js";
 import { withKernel } from "../shared/kernel.js";
 import { popover } from "../shared/popover.js";
 import { requests } from "../shared/requests.js";
+import { numberTiles } from "./number_tiles.js";
 import { sectionCard } from "./section_card.js";
+import { sectionHead } from "./section_head.js";
 
 // Sections that are cards, in the order of the page: name, and title until it is made.
 const CARDS = [
@@ -35,12 +36,17 @@ function render(given) {
     onSilence: () => {},
   });
   const view = { ...frame, model, ask, isFilled: false };
-  view.head = overviewHead(view, sheet);
-  view.tiles = h("div", {
-    class: "klw-overtiles",
-    role: "group",
-    "aria-label": "Numbers",
+  const again = button("Read everything again", {
+    glyph: "refresh",
+    isLive: true,
+    onclick: () => ask("refresh"),
   });
+  view.head = sectionHead(view, sheet, {
+    name: "Overview",
+    codeLabel: "Python code for a page with this",
+    more: [again],
+  });
+  view.tiles = numberTiles(CARDS.map(([name]) => name), (name) => view.cards[name].show());
   view.map = diskMap(view, signal, stats);
   view.cards = Object.fromEntries(CARDS.map(([name, title]) => [
     name,
@@ -60,7 +66,7 @@ function render(given) {
     h(
       "div",
       { class: "klw-overbody" },
-      view.tiles,
+      view.tiles.el,
       h(
         "div",
         { class: "klw-overcards" },
@@ -79,72 +85,18 @@ function render(given) {
     _progress: () => showHead(view),
     _usage: () => showSizes(view),
     _sections: () => showSections(view),
-    _tiles: () => showTiles(view),
+    _tiles: () => view.tiles.set(model.get("_tiles")),
   }, view.map.ask);
   error.show(model.get("_error"));
   showHead(view);
   showSizes(view);
-  showTiles(view);
+  view.tiles.set(model.get("_tiles"));
   showSections(view);
   return end;
 }
 
-function overviewHead({ model, ask }, sheet) {
-  const title = h("span", { class: "klw-title" }),
-    sum = h("span", { class: "klw-sum" });
-  const bar = h("progress", { "aria-label": "Sections made", max: 1 });
-  const cancel = button("Stop; what was found stays", {
-    glyph: "cross",
-    text: "Stop",
-    kind: "klw-framed",
-    isLive: true,
-    onclick: () => {
-      disable(cancel);
-      ask("cancel");
-    },
-  });
-  const code = button("Python code for a page with this", {
-    glyph: "code",
-    text: "Python",
-    onclick: () => sheet.python(code, "Python", model.get("query")),
-  });
-  const again = button("Read everything again", {
-    glyph: "refresh",
-    isLive: true,
-    onclick: () => ask("refresh"),
-  });
-  const el = h(
-    "header",
-    { class: "klw-top" },
-    title,
-    sum,
-    bar,
-    cancel,
-    code,
-    again,
-  );
-  return { el, title, sum, bar, cancel, again };
-}
-
-function showHead({ model, head, announce, root }) {
-  const directory = model.get("_directory"), progress = model.get("_progress");
-  const isRunning = progress.state === "running";
-  head.title.textContent = directory.title;
-  head.title.title = directory.path;
-  root.setAttribute("aria-label", `Overview of ${directory.title}`);
-  head.sum.textContent = isRunning
-    ? `${directory.about} · reading: ${count(progress.checked)} of ${plural(progress.partitions, "answer")}`
-    : directory.about +
-      (model.get("_is_old") ? " · written since: read everything again for new answers" : "");
-  head.bar.hidden = head.cancel.hidden = !isRunning;
-  disable(head.again, isRunning);
-  if (!isRunning) {
-    head.cancel.disabled = false;
-    if (progress.state) {
-      announce(`The overview of ${directory.title} is there.`);
-    }
-  }
-  head.bar.value = progress.partitions ? progress.checked / progress.partitions : 0;
+function showHead({ model, head }) {
+  head.show(model.get("_is_old") ? " · written since: read everything again for new answers" : "");
 }
 
 // The treemap: a press on a topic leads to Disk.
@@ -177,28 +129,6 @@ function diskMap(view, signal, stats) {
 function showSizes(view) {
   view.tree = usageTree(view.model.get("_usage"), null, null);
   view.map.ask();
-}
-
-function showTiles(view) {
-  const all = view.model.get("_tiles");
-  const made = CARDS.flatMap(([name]) =>
-    (all[name] ?? []).map(({ label, value, tone }) =>
-      h(
-        "button",
-        {
-          type: "button",
-          class: "klw-number-tile",
-          "data-tone": tone,
-          "aria-label": `${label}: ${value}`,
-          onclick: () => view.cards[name].show(),
-        },
-        h("b", {}, value),
-        h("span", {}, label),
-      )
-    )
-  );
-  view.tiles.replaceChildren(...made);
-  view.tiles.hidden = !made.length;
 }
 
 function showSections(view) {

@@ -1,6 +1,7 @@
 // One section of the overview: its state, notes, what is in the way, a table whose rows lead on, and its command.
 import { button, h } from "../shared/dom.js";
 import { dataGrid } from "../shared/rows.js";
+import { stateNote } from "../shared/state.js";
 
 const ROW = 26, HEAD = 28, MOST_SHOWN = 7; // px, px, rows
 const STATES = { waits: "waiting", running: "reading…" };
@@ -47,25 +48,15 @@ export function sectionCard(
 }
 
 function contents(section, { signal, canLead, onLead, onMake }) {
-  if (section.state === "failed") {
-    return [
-      h("p", { class: "klw-overnote", "data-tone": "bad" }, section.error),
-    ];
-  }
+  if (section.state === "failed") return [stateNote("failed", section.error)];
   if (section.state === "asks") {
-    return [
-      h(
-        "p",
-        { class: "klw-overnote" },
-        "Not read yet: this reads the headers of every log.",
-      ),
-      button("Read the headers of every log", {
-        text: "Read",
-        kind: "klw-framed",
-        isLive: true,
-        onclick: onMake,
-      }),
-    ];
+    const read = button("Read the headers of every log", {
+      text: "Read",
+      kind: "klw-framed",
+      isLive: true,
+      onclick: onMake,
+    });
+    return [stateNote("empty", "Not read yet: this reads the headers of every log.", read)];
   }
   if (section.state !== "done") return [];
   return [
@@ -137,7 +128,7 @@ const WIDTHS = {
   long: "minmax(100px, 2.4fr)",
 };
 const LONG = 30; // characters
-const IS_SIZE = /^[\d,.]+ [KMGT]?i?B$/;
+const IS_SIZE = /^[+−]?[\d,.]+ [KMGT]?i?B$/;
 
 // What a column holds, by its cells.
 function kindOf(rows, at) {

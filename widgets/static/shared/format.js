@@ -8,7 +8,7 @@ export function bytes(n) {
     unit++;
   }
   const text = unit === 0
-    ? String(Math.round(value))
+    ? count(Math.round(value))
     : Math.abs(value) < 9.95
     ? value.toFixed(1).replace(/\.0$/, "")
     : String(Math.round(value));

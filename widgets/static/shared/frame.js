@@ -1,5 +1,6 @@
 // What every widget begins and ends with: its frame on the page, what is announced, and the traits it follows.
 import { h } from "./dom.js";
+import { fillWindow } from "./fill.js";
 import { followTheme } from "./theme.js";
 
 // The traits of `selected` where nothing is chosen.
@@ -19,10 +20,12 @@ export function widgetFrame({ model, el, signal: outer }, kind = "", attributes 
     announce(text) {
       live.textContent = text;
     },
-    // Put the parts of the widget on the page.
+    // Put the parts of the widget on the page; in the app, the one with the class `klw-fill` fills the window.
     fill(...parts) {
       root.append(...parts, live);
       el.append(root);
+      const filled = root.querySelector(".klw-fill");
+      if (filled) fillWindow(root, filled, signal);
     },
     // Call the act of a trait when it changes, and of a name with a colon at that event; `repaint` if the theme
     // changes. Returns the function that ends the widget.

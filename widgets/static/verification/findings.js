@@ -8,6 +8,7 @@ import { isModified, onKeys, widgetFrame } from "../shared/frame.js";
 import { withKernel } from "../shared/kernel.js";
 import { popover } from "../shared/popover.js";
 import { requests } from "../shared/requests.js";
+import { stateInstead, stateNote } from "../shared/state.js";
 import { verifyBar } from "./verify_bar.js";
 
 const FINDING_KEYS = [
@@ -30,13 +31,9 @@ function render(given) {
   });
   view.progress = verifyBar({ onCancel: () => ask("cancel") });
   view.list = allFindings({ model, signal, ask });
-  frame.fill(
-    view.head.el,
-    view.progress.el,
-    error.el,
-    view.filter.el,
-    h("div", { class: "klw-panes klw-findpane" }, view.list.el),
-  );
+  const pane = h("div", { class: "klw-panes klw-findpane" }, view.list.el);
+  view.instead = stateInstead([view.filter.el, pane]);
+  frame.fill(view.head.el, view.progress.el, error.el, view.filter.el, view.instead.el, pane);
   onKeys(root, (event) => {
     if (event.key === "Escape" && sheet.isOpen) sheet.close();
     else if (isModified(event) || event.target.tagName === "SELECT") return false;
@@ -112,8 +109,11 @@ function showFindings(view) {
     totals.all > all.length &&
     `${plural(totals.all - all.length, "more finding")} not listed: logs.verify() has all`,
   ].filter(Boolean).join(" · ");
-  list.setEmptyText(emptyText({ isFiltered, isRunning, isVerified: verified.length > 0 }));
+  list.setEmptyText("No finding is like that.");
   list.setFindings(shown, shown.length, null);
+  view.instead.set(
+    all.length || isFiltered ? null : nothingFound(view, { isRunning, isVerified: verified.length > 0 }),
+  );
   progress.show(check, totals.all, model.get("_changed").length);
   if (check.state && !isRunning) view.announce(head.sum.textContent);
   view.stats.draws++;
@@ -125,12 +125,20 @@ function verifiedText(verified, partitions, { all, errors }) {
   return `${count(verified)} of ${plural(partitions, "partition")} verified · ${found}`;
 }
 
-function emptyText({ isFiltered, isRunning, isVerified }) {
-  if (isFiltered) return "No finding is like that.";
-  if (isRunning) return "No findings yet.";
-  return isVerified
-    ? "No findings: every byte of the verified partitions was checked."
-    : "Not verified yet. Verify all reads every byte of every partition and checks it, and the files of the directory.";
+// What stands where no finding is known.
+function nothingFound({ head }, { isRunning, isVerified }) {
+  if (isRunning) return stateNote("loading", "No findings yet.");
+  if (isVerified) return stateNote("empty", "No findings: every byte of the verified partitions was checked.");
+  const text = "Not verified yet. Verify all reads every byte of every partition and checks it, and the files of the " +
+    "directory.";
+  const verify = button("Verify all partitions", {
+    glyph: "shields",
+    text: "Verify all",
+    kind: "klw-framed",
+    isLive: true,
+    onclick: () => head.verifyAll.click(),
+  });
+  return stateNote("empty", text, head.verifyAll.disabled ? null : verify);
 }
 
 export default { render: withKernel(render) };

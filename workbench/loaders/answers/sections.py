@@ -13,7 +13,8 @@ from workbench.loaders.answers.report_page import Badge, Bar, Cell, Row, Section
 from workbench.runtime.words import plural, size_text
 from workbench.tables.stuck import StuckRow
 
-_MOST_ROWS: Final = 200  # of a table; a line says how many more there are
+MOST_ROWS: Final = 200
+"""Of a table; a line says how many more there are."""
 _SOUND: Final = (
     "Nothing was found in the names, sizes, headers and indexes of all files. Without --deep, CRCs "
     "and records were not checked; the command below checks them."
@@ -51,7 +52,7 @@ def identity(facts: Facts, where: str) -> Section:
 def start(facts: Facts, where: str) -> Section:
     """Whether the topics are served after a start."""
     preflight = facts.preflight
-    ordered = sorted(preflight, key=lambda row: (row.verdict == "served", row.topic))[:_MOST_ROWS]
+    ordered = sorted(preflight, key=lambda row: (row.verdict == "served", row.topic))[:MOST_ROWS]
     rows: list[Row] = [
         [row.topic, Badge(row.verdict, _VERDICTS.get(row.verdict, "bad")), row.partitions,
          size_text(row.size), size_text(row.recovery_bytes), size_text(row.bytes_cut), row.reason]
@@ -61,9 +62,9 @@ def start(facts: Facts, where: str) -> Section:
                 preflight.concerns]  # fmt: skip
     return Section(
         "Will the topics be served?", f"kafka-workbench preflight {where}",
-        [f"{_first_upper(str(preflight.recovery))}."],
+        [f"{first_upper(str(preflight.recovery))}."],
         ["topic", "verdict", "partitions", "bytes", "recovery reads", "truncated", "why"],
-        rows, _left(len(preflight), "topic"), concerns, list(preflight.steps),
+        rows, left_out(len(preflight), "topic"), concerns, list(preflight.steps),
         [Target(topic=row.topic) for row in ordered],
     )  # fmt: skip
 
@@ -74,14 +75,14 @@ def findings(facts: Facts, where: str) -> Section:
     rows: list[Row] = [
         [Badge(each.severity, _TONES[each.severity]), each.kind, each.path, each.position,
          each.offset, each.found, each.broker]
-        for each in ordered[:_MOST_ROWS]
+        for each in ordered[:MOST_ROWS]
     ]  # fmt: skip
     return Section(
         "What is damaged?", f"kafka-workbench verify {where}",
         [] if rows else [_SOUND],
         ["severity", "kind", "file", "byte", "offset", "found", "what a broker does"],
-        rows, _left(len(ordered), "finding"),
-        targets=[Target(finding=each) for each in ordered[:_MOST_ROWS]],
+        rows, left_out(len(ordered), "finding"),
+        targets=[Target(finding=each) for each in ordered[:MOST_ROWS]],
     )  # fmt: skip
 
 
@@ -91,27 +92,27 @@ def sizes(facts: Facts, where: str) -> Section:
     rows: list[Row] = [
         [row.topic, row.partitions, size_text(row.size), Bar(row.size / total),
          size_text(row.logs), size_text(row.others), size_text(row.leftovers)]
-        for row in facts.sizes[:_MOST_ROWS]
+        for row in facts.sizes[:MOST_ROWS]
     ]  # fmt: skip
     return Section(
         "What fills the disk?", f"kafka-workbench ls {where} --topics --sort size", [],
         ["topic", "partitions", "bytes", "share", "segments", "indexes, snapshots",
          "deleted, stray, moving"],
-        rows, _left(len(facts.sizes), "topic"),
-        targets=[Target(topic=row.topic) for row in facts.sizes[:_MOST_ROWS]],
+        rows, left_out(len(facts.sizes), "topic"),
+        targets=[Target(topic=row.topic) for row in facts.sizes[:MOST_ROWS]],
     )  # fmt: skip
 
 
 def logs(facts: Facts, where: str) -> Section:
     """What the cleaner and retention would do with each log now."""
-    shown = facts.logs[:_MOST_ROWS]
+    shown = facts.logs[:MOST_ROWS]
     rows: list[Row] = [
         [row.partition, size_text(row.size), row.policy, *_log_cells(row)] for row in shown
     ]
     return Section(
         "Is it cleaned and deleted as configured?", f"kafka-workbench explain {where}", [],
         ["partition", "bytes", "cleanup.policy", "cleaner", "retention", "why"],
-        rows, _left(len(facts.logs), "log"),
+        rows, left_out(len(facts.logs), "log"),
         targets=[Target(partition=row.partition, what=None if row.is_compacted else BY_RETENTION)
                  for row in shown],
     )  # fmt: skip
@@ -125,12 +126,12 @@ def _log_cells(row: LogVerdict) -> list[Cell]:
         cleaner = Badge("due", "good") if row.is_due else Badge("waits", "calm")
     deletes = f"deletes {size_text(row.deleted_bytes)}" if row.deletes else "keeps"
     why = row.cleaning if row.is_compacted else row.retention
-    return [cleaner, Badge(deletes, "warn" if row.deletes else "calm"), _first_upper(f"{why}.")]
+    return [cleaner, Badge(deletes, "warn" if row.deletes else "calm"), first_upper(f"{why}.")]
 
 
 def stuck(facts: Facts, where: str) -> Section:
     """What is stuck, and what holds it."""
-    shown = facts.stuck[:_MOST_ROWS]
+    shown = facts.stuck[:MOST_ROWS]
     rows: list[Row] = [
         [f"{row.topic}-{row.partition}", Badge(row.what, "warn"), row.holder, row.offset,
          size_text(row.bytes), row.reason, row.action]
@@ -140,7 +141,7 @@ def stuck(facts: Facts, where: str) -> Section:
         "What is stuck?", f"kafka-workbench stuck {where}",
         [] if rows else ["Everything is deleted, compacted, readable and consumed as configured."],
         ["partition", "what", "held by", "offset", "bytes behind", "why", "to do"],
-        rows, _left(len(facts.stuck), "row"),
+        rows, left_out(len(facts.stuck), "row"),
         targets=[_of_stuck(row) for row in shown],
     )  # fmt: skip
 
@@ -152,7 +153,7 @@ def _of_stuck(row: StuckRow) -> Target:
 
 def groups(facts: Facts, where: str) -> Section:
     """Groups by lag."""
-    shown = facts.lags[:_MOST_ROWS]
+    shown = facts.lags[:MOST_ROWS]
     rows: list[Row] = [
         [row.group, f"{row.topic}-{row.partition}",
          Badge(row.verdict, _VERDICTS.get(row.verdict, "calm")), row.lag,
@@ -164,7 +165,7 @@ def groups(facts: Facts, where: str) -> Section:
         "Groups by lag", f"kafka-workbench stuck {where}",
         [] if rows else ["No committed offset is in these directories."],
         ["group", "partition", "verdict", "lag", "seconds behind", "bytes behind", "why"],
-        rows, _left(len(facts.lags), "offset"),
+        rows, left_out(len(facts.lags), "offset"),
         targets=[Target(partition=f"{row.topic}-{row.partition}", group=row.group)
                  for row in shown],
     )  # fmt: skip
@@ -172,7 +173,7 @@ def groups(facts: Facts, where: str) -> Section:
 
 def transactions(facts: Facts, where: str) -> Section:
     """Open transactions."""
-    shown = facts.opened[:_MOST_ROWS]
+    shown = facts.opened[:MOST_ROWS]
     rows: list[Row] = [
         [f"{row.topic}-{row.partition}", row.transactional_id, row.producer_id,
          Badge(row.verdict or "unknown", "bad" if row.verdict == "hangs" else "warn"),
@@ -184,7 +185,7 @@ def transactions(facts: Facts, where: str) -> Section:
         [] if rows else ["No log has an open transaction."],
         ["partition", "transactional id", "producer id", "verdict", "first offset",
          "offsets blocked", "why"],
-        rows, _left(len(facts.opened), "transaction"),
+        rows, left_out(len(facts.opened), "transaction"),
         targets=[Target(partition=f"{row.topic}-{row.partition}") for row in shown],
     )  # fmt: skip
 
@@ -219,8 +220,8 @@ def cluster(facts: Facts, where: str) -> Section:
     return Section(
         "The cluster", command, notes,
         ["partition", "state", "leader", "replicas", "in sync", "leader epoch"],
-        odd[:_MOST_ROWS], _left(len(odd), "partition"),
-        targets=[Target(partition=str(row[0])) for row in odd[:_MOST_ROWS]],
+        odd[:MOST_ROWS], left_out(len(odd), "partition"),
+        targets=[Target(partition=str(row[0])) for row in odd[:MOST_ROWS]],
     )  # fmt: skip
 
 
@@ -255,10 +256,12 @@ def tiles(name: str, facts: Facts) -> Iterable[Tile]:
         yield Tile("offsets of late groups", text, "warn" if late else "good")
 
 
-def _first_upper(text: str) -> str:
+def first_upper(text: str) -> str:
+    """Return a clause as a sentence begins."""
     return text[:1].upper() + text[1:]
 
 
-def _left(count: int, what: str) -> str:
-    more = count - _MOST_ROWS
+def left_out(count: int, what: str) -> str:
+    """Return how many rows of so many a section does not have; empty for none."""
+    more = count - MOST_ROWS
     return f"{plural(more, f'more {what}')}: the command has all" if more > 0 else ""

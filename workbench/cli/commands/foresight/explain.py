@@ -1,7 +1,7 @@
 """`kafka-workbench explain`: why a log is compacted or not, and why segments are deleted or not."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -15,6 +15,12 @@ from workbench.foresight.dry_listing import open_dry, time_or_now
 from workbench.inspection.partition import Partition
 from workbench.loaders.explanations.explain_partition import Explainer
 from workbench.loaders.explanations.explanation import Explanation
+
+_STYLES: Final = {
+    "blocks": "bold dark_orange", "deleted": "bold dark_orange", "limits": "bold",
+    "demands": "bold",
+}  # fmt: skip
+"""Verdict → its style on a terminal, as the app has it."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +132,6 @@ def _print(answer: PartitionExplanations) -> None:
         title = f"{answer.partition}, {what}: {explanation.conclusion}"
         out.print(rich_text(title, "bold"))
         spare = ["Kafka", "threshold", "value"]
-        print_table(explanation.columns, explanation.cells(), spare=spare)
+        print_table(explanation.columns, explanation.cells(), spare=spare, styles=_STYLES)
         out.print(rich_text(explanation.high_watermark))
         out.print()

@@ -1,0 +1,68 @@
+"""The running app, for tests in a browser."""
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import psutil
+
+from tests.ports import free_ports
+
+READY_MS: Final = 90_000
+
+
+class App(NamedTuple):
+    """A running `kafka-workbench app`."""
+
+    process: subprocess.Popen[str]
+    address: str
+
+    @property
+    def base(self) -> str:
+        return self.address.partition("?")[0]
+
+    def kernels(self) -> list[psutil.Process]:
+        """Return the running kernels."""
+        return psutil.Process(self.process.pid).children()
+
+
+def start(shown: Path, home: Path, port: int | None = None, errors: Path | None = None) -> App:
+    if port is None:
+        (port,) = free_ports(1)
+    environment = dict(os.environ)
+    for name in ("CONFIG", "DATA", "RUNTIME"):
+        environment[f"JUPYTER_{name}_DIR"] = str(home / name.lower())
+    # What a user has in the folder is not for this server: this one would let everybody in.
+    (home / "voila.json").write_text('{"Voila": {"token": ""}}')
+    command = [sys.executable, "-m", "workbench.cli.main", "app", str(shown), "--no-browser"]
+    with ExitStack() as opened:
+        stderr = None if errors is None else opened.enter_context(errors.open("w"))
+        process = subprocess.Popen(
+            [*command, "--", f"--port={port}"],
+            env=environment | {"IPYTHONDIR": str(home / "ipython")},
+            cwd=home,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+        )
+    assert process.stdout is not None
+    return App(process, process.stdout.readline().strip())
+
+
+def end(app: App) -> None:
+    """Stop it as Ctrl+C does, unless it has ended."""
+    if app.process.poll() is None:
+        app.process.send_signal(signal.SIGINT)
+        app.process.wait(60)
+    assert app.process.stdout is not None
+    app.process.stdout.close()
+
+
+def stay_local(url: str, app: App, errors: list[str]) -> None:
+    host = app.base.partition("://")[2]
+    if not url.startswith((app.base, f"ws://{host}", "data:", "blob:")):
+        errors.append(f"a request to {url}")

@@ -1,0 +1,42 @@
+"""TabState: what stands in a tab whose view is being made, failed, or waits for a choice."""
+
+from typing import Literal
+
+import traitlets
+
+from widgets._link import link, style
+from widgets._widget import KafkaWidget
+
+Kind = Literal["empty", "loading", "failed"]
+
+
+class TabState(KafkaWidget):
+    """Say in one sentence why a tab shows nothing.
+
+    Attributes:
+        kind: "empty", "loading" or "failed".
+        text: the sentence.
+
+    Args:
+        kind, text: see above.
+    """
+
+    _esm = link("frame/tab_state.js")
+    _css = style()
+
+    kind = traitlets.Unicode().tag(sync=True)
+    text = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, kind: Kind, text: str) -> None:
+        """Say it; see the class."""
+        super().__init__(kind=kind, text=text, static=False)
+
+    def describe(self) -> str:
+        """Return the sentence."""
+        return f"TabState: {self.text}"
+
+    def to_png(self) -> bytes:
+        """Draw the sentence. Imports matplotlib."""
+        from widgets.pictures import text_picture
+
+        return text_picture(self.text)
