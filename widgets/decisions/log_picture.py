@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE, plain_text, text_picture
-from workbench.runtime.words import size_text
+from widgets.view.text import size_text
 
 _CLEAN, _DIRTY, _ACTIVE = "#009E73", "#E69F00", "#8b949e"
 _EDGES: Final = {"clean": _CLEAN, "dirty": _DIRTY, "waiting": _DIRTY, "active": _ACTIVE,

@@ -4,13 +4,12 @@ from typing import Any
 
 from widgets.decisions.cleaner_rows import age_text, rule_rows
 from widgets.decisions.log_rules import Judged, LogRules
-from widgets.view.text import time_text
+from widgets.view.text import size_text, time_text
 from workbench.foresight.dry_logs import DryLogs
 from workbench.foresight.explain.rule_verdict import RuleVerdict
 from workbench.loaders.explanations.explain_partition import Explainer, load_one
 from workbench.loaders.explanations.explanation import Explanation
 from workbench.log.retention import LogState, by_time
-from workbench.runtime.words import size_text
 
 
 class RetentionView(LogRules):

@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 from widgets.disk.treemap import Rect, squarify
 from widgets.disk.usage_nodes import KEY, KIND, NAME, OCCUPIED, PARENT, SIZE, Node
 from widgets.pictures import DAMAGE, DIM, INK, LINE, PALETTE, plain_text
-from workbench.runtime.words import size_text
+from widgets.view.text import size_text
 
 _WIDTH, _HEIGHT, _DPI = 10.0, 4.2, 110
 _MAP = Rect(0.016, 0.055, 0.6, 0.775)  # of the figure, from its bottom left

@@ -17,9 +17,8 @@ from widgets.players.player_picture import player_picture
 from widgets.requests.request_rows import request_rows
 from widgets.requests.story_rows import PRIVATE
 from widgets.view.bytes import places
-from widgets.view.text import time_text
+from widgets.view.text import size_text, time_text
 from workbench.runtime.steps import Step
-from workbench.runtime.words import size_text
 from workbench.server.watching.frame_fields import NamedFrame
 from workbench.server.watching.request_steps import Place, RequestStory
 from workbench.server.watching.watch import WatchedRequest

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.runtime.words import size_text
+from widgets.view.text import size_text
 from workbench.server.watching.watch import WatchedRequest
 
 _MOST_NAMES = 3

@@ -13,12 +13,11 @@ import numpy.typing as npt
 
 from widgets.view.packing import pack
 from widgets.view.segments import positions_of
-from widgets.view.text import time_text
+from widgets.view.text import size_text, time_text
 from workbench.foresight.rehearse.log import SegmentPicture
 from workbench.inspection.segment import Segment
 from workbench.runtime.steps import KINDS, Step
 from workbench.runtime.times import with_hours
-from workbench.runtime.words import size_text
 
 MOST_STEPS: Final = 50_000
 """The most steps a player shows; it omits later ones and says so."""
