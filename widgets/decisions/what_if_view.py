@@ -7,7 +7,6 @@ from functools import cached_property, partial
 from typing import Any, Final
 
 import traitlets
-from workbench.loaders.tables.what_if import WhatIf
 
 import workbench
 from widgets._background import are_quickly_read
@@ -21,6 +20,7 @@ from workbench.loaders.answers.condition_sections import OF_WHAT_IF, loading
 from workbench.loaders.answers.facts import Facts
 from workbench.loaders.answers.report_page import Section, Tile
 from workbench.loaders.answers.sections import SECTIONS, tiles
+from workbench.loaders.explanations.what_if import WhatIf
 from workbench.loaders.partition import Config
 from workbench.runtime.times import Time, time_text
 from workbench.runtime.words import plural

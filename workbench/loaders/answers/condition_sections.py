@@ -7,8 +7,8 @@ from workbench.foresight.preflight.results import Preflight
 from workbench.foresight.startup.prediction import PartitionStart
 from workbench.loaders.answers.report_page import Badge, Row, Section, Target, Tile
 from workbench.loaders.answers.sections import MOST_ROWS, first_upper, left_out
-from workbench.loaders.tables.offset_fates import fate_sentence
-from workbench.loaders.tables.what_if import WhatIf
+from workbench.loaders.explanations.offset_fates import fate_sentence
+from workbench.loaders.explanations.what_if import WhatIf
 from workbench.runtime.words import plural, size_text
 
 _VERDICTS: Final = {
