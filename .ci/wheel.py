@@ -24,7 +24,18 @@ CORE = "core"
 CHECKS = {
     CORE: "assert wb.verify(PATH) == []; assert logs.scan('orders').limit(3).to_arrow().num_rows",
     "app": "import voila, widgets; assert widgets.Workbench(logs)",
+    "delta": (
+        "import tempfile; from workbench.pipelines import to_table; "
+        "rows = to_table(PATH, tempfile.mkdtemp() + '/t', topics='orders', table_format='delta'); "
+        "assert sum(rows['records'].to_pylist()) == 5200"
+    ),
     "duckdb": "assert logs.sql('select count(*) from orders').fetchone() == (5200,)",
+    "iceberg": (
+        "import tempfile; from workbench.pipelines import to_table; home = tempfile.mkdtemp(); "
+        "options = {'type': 'sql', 'uri': f'sqlite:///{home}/c', 'warehouse': f'file://{home}'}; "
+        "rows = to_table(PATH, 'a.t', topics='orders', table_format='iceberg', options=options); "
+        "assert sum(rows['records'].to_pylist()) == 5200"
+    ),
     "notebook": "import widgets, jupyterlab, matplotlib; assert widgets.LogExplorer(logs)",
     "pandas": "assert len(logs['orders'].to_pandas(columns='offset')) == 5200",
     "polars": "assert len(logs.scan('orders', columns='offset').to_polars()) == 5200",

@@ -5,9 +5,9 @@
 # are on two of them, some lag behind, and no broker will start again. How do the records become a
 # table that SQL can ask, and how does the table stay exact when another disk is found a day later?
 #
-# `to_table` reads of each partition the replica that is ahead, and writes Parquet files. Up
-# to where it came is kept *in the table*, in the same commit as the records: so each record is
-# loaded once, whatever moment a run is killed at.
+# `to_table` reads of each partition the replica that is ahead, and writes Parquet, Delta or
+# Iceberg. Up to where it came is kept *in the table*, in the same commit as the records: so each
+# record is loaded once, whatever moment a run is killed at.
 #
 # The sample is the tea shop's week of Black Friday. The queries know its topics and the fields of
 # its values, so this notebook reads the sample even if `kafka-workbench lab` was given a directory
@@ -241,9 +241,11 @@ axes.tick_params(left=False)
 axes.spines[["top", "right", "left"]].set_visible(False)
 
 # %% [markdown]
-# ## One command
+# ## Delta, Iceberg, and one command
 #
-# On the command line, the first load is
+# `table_format="delta"` or `"iceberg"` writes such a table without Spark; positions are in the
+# transactions of Delta and in the properties of Iceberg, so that a commit moves both. On the
+# command line, the first load is
 #
 # ```sh
 # kafka-workbench to-table broker-1 broker-2 --to lake/shop -t orders --value-format json

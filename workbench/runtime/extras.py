@@ -10,6 +10,7 @@ EXTRAS: Final = {
     "anywidget": "notebook",
     "confluent-kafka": "replay",
     "cryptography": "remote",
+    "deltalake": "delta",
     "duckdb": "duckdb",
     "grpcio-tools": "values",
     "ipywidgets": "notebook",
@@ -20,6 +21,7 @@ EXTRAS: Final = {
     "pandas": "pandas",
     "polars": "polars",
     "protobuf": "values",
+    "pyiceberg": "iceberg",
     "pyspark": "spark",
     "voila": "app",
 }

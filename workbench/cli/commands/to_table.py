@@ -1,7 +1,7 @@
 """`kafka-workbench to-table`: load the records that a table does not have yet."""
 
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -10,6 +10,7 @@ from workbench.cli.command import (
     as_json,
     chooses_partitions,
     chosen_tier,
+    name_and_value,
     reads_remote_tier,
     takes_workers,
 )
@@ -18,6 +19,9 @@ from workbench.cli.show.decoded_text import key_format, value_format
 from workbench.cli.show.value_text import AUTO
 from workbench.runtime.words import plural
 from workbench.tables.lake import LoadedRow
+
+if TYPE_CHECKING:  # Arrow is imported when it is asked for
+    from workbench.pipelines.lake.to_table import TableFormat
 
 _DAMAGED: Final = 2
 _ALWAYS: Final = ("topic", "partition", "before", "records", "log_end_offset")
@@ -28,8 +32,15 @@ _ALWAYS: Final = ("topic", "partition", "before", "records", "log_end_offset")
 )  # fmt: skip
 @chooses_partitions
 @click.option("--to", "to", required=True, metavar="TABLE",
-    help="A folder or a URI such as s3://bucket/lake/orders; with {topic} in it, each topic "
-    "has its own table.",
+    help="A folder or a URI such as s3://bucket/lake/orders, of Iceberg an identifier such as "
+    "lake.orders; with {topic} in it, each topic has its own table.",
+)  # fmt: skip
+@click.option("--table-format", type=click.Choice(["parquet", "delta", "iceberg"]),
+    default="parquet", show_default=True, help="Of the table.",
+)  # fmt: skip
+@click.option("-X", "settings", multiple=True, metavar="NAME=VALUE",
+    help="delta: a storage option of deltalake; iceberg: a property of the catalog of pyiceberg, "
+    "such as uri=…; repeatable.",
 )  # fmt: skip
 @click.option("--upsert", is_flag=True,
     help="For compacted topics: keep the newest record of each key; tombstones delete its row.",
@@ -53,6 +64,8 @@ def command(
     topics: tuple[str, ...],
     partitions: tuple[str, ...],
     to: str,
+    table_format: "TableFormat",
+    settings: tuple[str, ...],
     upsert: bool,
     columns: str | None,
     key_format: str,
@@ -81,6 +94,8 @@ def command(
     done: list[dict[str, Any]] = to_table(
         paths,
         to,
+        table_format=table_format,
+        options=dict(map(name_and_value, settings)),
         mode="upsert" if upsert else "append",
         topics=topics or None,
         partitions=names or None,

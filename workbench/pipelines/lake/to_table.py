@@ -20,6 +20,8 @@ from workbench.loaders.scan.plan import IsolationLevel, input_paths
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.schemas import RECORD_FIELDS
 from workbench.loaders.tables.rows import table_of
+from workbench.pipelines.lake.delta_table import DeltaTable
+from workbench.pipelines.lake.iceberg_table import IcebergTable
 from workbench.pipelines.lake.parquet_table import ParquetTable
 from workbench.pipelines.lake.shape import (
     evolved,
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
     from workbench.values.registry import AnyDecoding
 
 Mode = Literal["append", "upsert"]
+TableFormat = Literal["parquet", "delta", "iceberg"]
+FORMATS: Final[tuple[TableFormat, ...]] = ("parquet", "delta", "iceberg")
 
 TOPIC: Final = "{topic}"
 """In the name of a table: each topic gets its own."""
@@ -81,6 +85,8 @@ def to_table(
     isolation_level: IsolationLevel = "read_committed",
     commit_bytes: int = COMMIT_BYTES,
     workers: int | None = None,
+    table_format: TableFormat = "parquet",
+    options: Mapping[str, str] | None = None,
     filesystem: Any = None,
     mode: Mode = "append",
     tell: Callable[[str], object] = warnings.warn,
@@ -94,7 +100,8 @@ def to_table(
     Args:
         paths: log directories of one broker, or of several of one cluster: of each partition the
             replica that is ahead is read. Directories and URIs as `open_log_directory` takes them.
-        to: the table: a folder or a URI; with ``{topic}`` in it, each topic has its own.
+        to: the table: a folder or a URI, of Iceberg its identifier (``lake.orders``); with
+            ``{topic}`` in it, each topic has its own.
         topics: names; None: all but those that brokers make for themselves.
         partitions: numbers, or names as ``orders-0``; None: all.
         remote: the folder or URL of the remote tier (KIP-405).
@@ -108,7 +115,11 @@ def to_table(
             offset; ``read_uncommitted`` takes all.
         commit_bytes: about as many bytes of logs are loaded in one commit.
         workers: threads that decode; None: one per core.
-        filesystem: of `pyarrow.fs` or fsspec, in which ``to`` is a path; None: by its URI.
+        table_format: "parquet": a folder of files; "delta" or "iceberg": a table of that kind,
+            written without Spark.
+        options: Delta: storage options of deltalake; Iceberg: properties of the catalog of
+            pyiceberg, with its ``name`` in ``.pyiceberg.yaml`` if it has one.
+        filesystem: Parquet: of `pyarrow.fs` or fsspec, in which ``to`` is a path; None: by its URI.
         mode: "append" adds every record; "upsert" keeps the newest record of each key of a
             partition, for compacted topics: it replaces the row of its key, and a tombstone deletes
             it; records without a key are left out.
@@ -123,6 +134,7 @@ def to_table(
         LogDirectoryError: a path does not exist, a log ends below what was loaded, or records were
             read that the batch headers do not mention, or the other way round.
         LookupError: a topic, partition or column does not exist.
+        MissingDependencyError: deltalake or pyiceberg is not installed.
         OutputError: the table would be in a directory that is read, or somebody else has written to
             it meanwhile.
         SchemaError: a decoding or mask cannot be used, or values do not fit the table's types.
@@ -144,25 +156,31 @@ def to_table(
         workers=workers,
     )
     rows: list[LoadedRow] = []
-    for name, mine in _by_table(os.fspath(to), found).items():
-        table = _opened(name, filesystem, listing)
+    for name, mine in _by_table(os.fspath(to), found, table_format).items():
+        table = _opened(name, table_format, options or {}, filesystem, listing)
         loading = _Loading(table, scan_of, isolation_level, commit_bytes, mode == "upsert", tell)
         rows += loading.rows(mine)
     return table_of(LoadedRow, rows)
 
 
-def _by_table(to: str, partitions: list[Partition]) -> dict[str, list[Partition]]:
+def _by_table(
+    to: str, partitions: list[Partition], table_format: TableFormat
+) -> dict[str, list[Partition]]:
     """Return the partitions of each table."""
     if TOPIC not in to:
         return {to: partitions}
     found: dict[str, list[Partition]] = {}
     for each in partitions:
-        found.setdefault(to.replace(TOPIC, each.topic), []).append(each)
+        # A dot would be another namespace; Kafka allows no two topics that differ in this alone.
+        topic = each.topic.replace(".", "_") if table_format == "iceberg" else each.topic
+        found.setdefault(to.replace(TOPIC, topic), []).append(each)
     return found
 
 
 def _opened(
     name: str,
+    table_format: TableFormat,
+    options: Mapping[str, str],
     filesystem: Any,
     listing: Listing,
 ) -> Table:
@@ -171,9 +189,16 @@ def _opened(
     Raises:
         LogDirectoryError: the location cannot be reached.
         OutputError: it is inside of what is read.
+        ValueError: the format is unknown.
     """
+    if table_format not in FORMATS:
+        raise ValueError(f"table_format is {table_format!r}, not one of {', '.join(FORMATS)}")
+    if table_format == "iceberg":
+        return IcebergTable(name, options)
     if filesystem is None and not is_uri(name):
         refuse_inputs(os.path.realpath(name), input_paths(listing.partitions.values()))
+    if table_format == "delta":
+        return DeltaTable(name, options)
     return ParquetTable(*_place(name, filesystem), name.partition("?")[0])
 
 

@@ -1,0 +1,262 @@
+"""Delta and Iceberg tables, and upserts in every format: exact, whatever happens in between."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable as Delta
+from pyarrow.fs import PyFileSystem
+from pyiceberg.catalog import load_catalog
+from pyiceberg.io.pyarrow import PyArrowFile, PyArrowFileIO
+
+from tests.naive import Record
+from tests.pipelines.planted import Death, DiedError, Disk, DyingFiles, orders, rows_of
+from workbench.errors import InconsistentTopicIdError, OutputError, SchemaError
+from workbench.pipelines import to_table
+from workbench.pipelines.lake.delta_table import DeltaTable
+from workbench.pipelines.lake.iceberg_table import IcebergTable
+from workbench.pipelines.lake.table import LoadedUpTo
+
+DEATHS: dict[str, Death] = {}
+
+
+class DyingIO(PyArrowFileIO):
+    """The files of an Iceberg table, until death; see `planted.Death`."""
+
+    def new_output(self, location: str) -> PyArrowFile:
+        DEATHS[self.properties["death"]].change()
+        return super().new_output(location)
+
+    def new_input(self, location: str) -> PyArrowFile:
+        DEATHS[self.properties["death"]].look()
+        return super().new_input(location)
+
+    def delete(self, location: Any) -> None:
+        DEATHS[self.properties["death"]].change()
+        super().delete(location)
+
+
+Row = tuple[Any, ...]
+COLUMNS = ("topic", "partition", "offset", "key")
+
+
+class Place:
+    """Where a table of one format is.
+
+    Attributes:
+        arguments: of `to_table`.
+        rows: returns what another reader finds there.
+    """
+
+    def __init__(self, form: str, folder: Path) -> None:
+        self.form = form
+        self.folder = folder
+        self.arguments: dict[str, Any] = {"to": str(folder / "t"), "table_format": form}
+        if form == "iceberg":
+            folder.mkdir()
+            self.options = {
+                "type": "sql",
+                "uri": f"sqlite:///{folder}/catalog.db",
+                "warehouse": folder.as_uri(),
+            }
+            self.arguments |= {"to": "lake.t", "options": self.options}
+
+    def table(self) -> pa.Table:
+        """Return the whole table, by the format's own reader."""
+        if self.form == "delta":
+            return Delta(str(self.folder / "t")).to_pyarrow_table()
+        return load_catalog(None, **self.options).load_table("lake.t").scan().to_arrow()
+
+    def rows(self, columns: tuple[str, ...] = COLUMNS) -> list[Row]:
+        """Return columns of all rows, sorted."""
+        if self.form == "parquet":
+            return rows_of(self.folder / "t", ", ".join(f'"{name}"' for name in columns))
+        found = self.table().select(list(columns)).to_pylist()
+        return sorted(tuple(row.values()) for row in found)
+
+
+@pytest.fixture(params=["delta", "iceberg"])
+def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    return Place(request.param, tmp_path / "lake")
+
+
+@pytest.fixture(params=["parquet", "delta", "iceberg"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    return Place(request.param, tmp_path / "lake")
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Disk:
+    made = Disk(tmp_path / "broker")
+    made.append("orders-0", orders(0, 20))
+    made.append("people-0", orders(0, 9))
+    return made
+
+
+def wanted(**ends: int) -> list[Row]:
+    """Return the rows of topics up to an offset, as they were planted."""
+    return sorted(
+        (topic, 0, at, f"k{at % 7}".encode()) for topic, end in ends.items() for at in range(end)
+    )
+
+
+def test_only_what_is_new_is_loaded_and_new_fields_become_columns(disk: Disk, lake: Place) -> None:
+    to_table(disk.path, **lake.arguments, decode="json", commit_bytes=1200)
+    assert lake.rows() == wanted(orders=20, people=9)
+    assert to_table(disk.path, **lake.arguments, decode="json")["records"].to_pylist() == [0, 0]
+    disk.append("orders-0", orders(20, 24, paid=2.5))
+    to_table(disk.path, **lake.arguments, decode="json")
+    assert lake.rows() == wanted(orders=24, people=9)
+    found = {row["offset"]: row for row in lake.table().to_pylist() if row["topic"] == "orders"}
+    assert [found[at]["number"] for at in range(24)] == list(range(24))
+    assert [found[at]["paid"] for at in (19, 20)] == [None, 2.5]
+    assert found[7]["day"] == found[7]["timestamp"].date()
+    disk.append("orders-0", [Record(24, 1, b"k", b'{"number": "many"}')])
+    with pytest.raises(SchemaError, match="number is string in these records and int64 in"):
+        to_table(disk.path, **lake.arguments, decode="json")
+    assert lake.rows() == wanted(orders=24, people=9)
+
+
+def test_a_topic_that_was_made_again_is_refused(disk: Disk, lake: Place) -> None:
+    to_table(disk.path, **lake.arguments)
+    disk.append("orders-0", orders(20, 24), topic_id="zzzzzzzzzzzzzzzzzzzzzw")
+    with pytest.raises(InconsistentTopicIdError, match="expected AAAAAAAAAAAAAAAAAAAAAQ, from"):
+        to_table(disk.path, **lake.arguments)
+
+
+def test_of_two_writers_at_a_time_one_is_refused(disk: Disk, lake: Place) -> None:
+    to_table(disk.path, **lake.arguments, topics="people")
+    kind = DeltaTable if lake.form == "delta" else IcebergTable
+    late = kind(lake.arguments["to"], lake.arguments.get("options", {}))
+    schema = late.schema
+    assert schema is not None
+    to_table(disk.path, **lake.arguments)
+    with pytest.raises(OutputError, match="another process has written to it meanwhile"):
+        late.commit(_nothing(schema), schema, {("orders", 0): LoadedUpTo(20, None)}, upsert=False)
+    assert lake.rows() == wanted(orders=20, people=9)
+
+
+def _nothing(schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    row = {"topic": "orders", "partition": 0, "offset": 1, "timestamp": None}
+    yield pa.RecordBatch.from_pylist([row], schema)
+
+
+def test_a_commit_that_fails_before_its_end_changes_nothing(disk: Disk, lake: Place) -> None:
+    to_table(disk.path, **lake.arguments, topics="people")
+    kind = DeltaTable if lake.form == "delta" else IcebergTable
+    table = kind(lake.arguments["to"], lake.arguments.get("options", {}))
+    schema = table.schema
+    assert schema is not None
+
+    def dying() -> Iterator[pa.RecordBatch]:
+        yield from _nothing(schema)
+        raise DiedError
+
+    with pytest.raises(Exception, match=r".*"):  # deltalake wraps it
+        table.commit(dying(), schema, {("orders", 0): LoadedUpTo(20, None)}, upsert=False)
+    to_table(disk.path, **lake.arguments)
+    assert lake.rows() == wanted(orders=20, people=9)
+
+
+def test_a_run_into_iceberg_that_dies_at_any_file_leaves_an_exact_table(
+    disk: Disk, tmp_path: Path
+) -> None:
+    def run(place: Place, death: Death) -> None:
+        DEATHS[str(place.folder)] = death
+        dying = {"py-io-impl": f"{__name__}.DyingIO", "death": str(place.folder)}
+        to_table(
+            disk.path,
+            place.arguments["to"],
+            table_format="iceberg",
+            options=place.options | dying,
+            topics="people",
+        )
+
+    whole = Death()
+    run(Place("iceberg", tmp_path / "whole"), whole)
+    assert whole.changes >= 6  # metadata twice, data files, a manifest and a list of manifests
+    for at in range(whole.changes):
+        place = Place("iceberg", tmp_path / f"died-{at}")
+        with pytest.raises(DiedError):
+            run(place, Death(at))
+        run(place, Death())
+        assert place.rows() == wanted(people=9), at
+
+
+def test_an_upsert_keeps_the_newest_of_each_key_and_tombstones_delete(
+    disk: Disk, place: Place
+) -> None:
+    options: dict[str, Any] = {"topics": "people", "mode": "upsert"}
+    (row,) = to_table(disk.path, **place.arguments, **options).to_pylist()
+    assert (row["records"], row["superseded"], row["tombstones"]) == (7, 2, 0)
+    newest = {at % 7: at for at in range(9)}
+    assert place.rows(("offset", "key")) == sorted(
+        (at, f"k{k}".encode()) for k, at in newest.items()
+    )
+    # k0 is replaced on another day, k1 and an unknown key are deleted, no key is left out.
+    more: list[tuple[int, bytes | None, bytes | None]]
+    more = [(9, b"k0", b"{}"), (10, b"k1", None), (11, b"new", b"1"), (12, b"new", None)]
+    more += [(13, b"other", b"2"), (14, None, b"3")]
+    disk.append("people-0", [Record(at, 1, key, value) for at, key, value in more])
+    (row,) = to_table(disk.path, **place.arguments, **options).to_pylist()
+    assert (row["records"], row["superseded"], row["tombstones"]) == (2, 2, 2)
+    left = {f"k{k}".encode(): at for k, at in newest.items() if k > 1}
+    left |= {b"k0": 9, b"other": 13}
+    assert place.rows(("offset", "key")) == sorted((at, key) for key, at in left.items())
+
+
+def test_an_upsert_of_parquet_that_dies_at_any_change_is_exact_afterwards(tmp_path: Path) -> None:
+    disk = Disk(tmp_path / "broker")
+    disk.append("people-0", orders(0, 12))
+
+    def run(table: Path, death: Death) -> None:
+        files = PyFileSystem(DyingFiles(death))
+        to_table(disk.path, str(table), filesystem=files, mode="upsert", workers=1)
+
+    for at in ("whole", *range(40)):
+        run(tmp_path / f"t{at}", Death())
+    disk.append("people-0", [*orders(12, 16), Record(16, 1, b"k6", None)])
+    whole = Death()
+    run(tmp_path / "twhole", whole)
+    exact = rows_of(tmp_path / "twhole", '"offset", key')
+    newest = {f"k{at % 7}".encode(): at for at in range(16) if at % 7 != 6}
+    assert exact == sorted((at, key) for key, at in newest.items())
+    assert 10 < whole.changes < 40
+    for at in range(whole.changes):
+        with pytest.raises(DiedError):
+            run(tmp_path / f"t{at}", Death(at))
+        run(tmp_path / f"t{at}", Death())
+        assert rows_of(tmp_path / f"t{at}", '"offset", key') == exact, at
+
+
+def test_an_upsert_needs_a_key_of_one_column(disk: Disk, tmp_path: Path) -> None:
+    with pytest.raises(SchemaError, match="needs the column key"):
+        to_table(disk.path, tmp_path / "t", columns="value", mode="upsert")
+
+
+def test_a_file_system_of_fsspec(disk: Disk, tmp_path: Path) -> None:
+    import fsspec
+
+    to_table(disk.path, str(tmp_path / "t"), filesystem=fsspec.filesystem("file"))
+    assert rows_of(tmp_path / "t", 'topic, partition, "offset", key') == wanted(orders=20, people=9)
+
+
+def test_a_bucket(disk: Disk) -> None:
+    from tests.s3_server import s3_server
+
+    with s3_server() as server:
+        server.put("lake", {"other": b""})
+        where = server.uri("lake/shop")
+        to_table(disk.path, where, commit_bytes=1200)
+        disk.append("orders-0", orders(20, 24))
+        assert to_table(disk.path, where)["records"].to_pylist() == [4, 0]
+        from pyarrow.dataset import dataset
+
+        from workbench.loaders.remote import writable_place
+
+        files, path = writable_place(where)
+        found = dataset(path, filesystem=files, format="parquet", partitioning="hive").to_table()
+        rows = found.select(list(COLUMNS)).to_pylist()
+        assert sorted(tuple(row.values()) for row in rows) == wanted(orders=24, people=9)

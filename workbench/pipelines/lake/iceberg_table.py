@@ -1,0 +1,150 @@
+"""A table of Iceberg, written by package `pyiceberg` without Spark.
+
+Positions are properties of the table, which a commit changes together with its snapshot. Unlike a
+snapshot's own properties, they stay when old snapshots expire or others write.
+"""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from workbench.errors import OutputError
+from workbench.pipelines.lake.table import DELETES, KEY, PARTITIONED_BY, LoadedUpTo, Positions
+from workbench.runtime.extras import optional
+
+_PROPERTY: Final = "kafka-log-workbench"
+_RETRIES: Final = "commit.retry.num-retries"
+
+
+@dataclass
+class IcebergTable:
+    """A table of a catalog.
+
+    Attributes:
+        name: its identifier, as ``lake.orders``.
+        options: properties of the catalog; ``name`` is its name in ``.pyiceberg.yaml``.
+    """
+
+    name: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        catalogs = optional("pyiceberg.catalog", "pyiceberg")
+        given = dict(self.options)
+        self._catalog = catalogs.load_catalog(given.pop("name", None), **given)
+        self._open()
+
+    def _open(self) -> None:
+        """Take the newest snapshot; a commit fails if another one came after it."""
+        self._table: Any = None
+        if self._catalog.table_exists(self.name):
+            table = self._catalog.load_table(self.name)
+            # pyiceberg would append once more what another process has just appended.
+            properties = {**table.metadata.properties, _RETRIES: "0"}
+            table.metadata = table.metadata.model_copy(update={"properties": properties})
+            self._table = table
+
+    @property
+    def schema(self) -> pa.Schema | None:
+        """See `Table.schema`."""
+        if self._table is None:
+            return None
+        return pa.schema(
+            [(each.name, _plain(each.type)) for each in self._table.schema().as_arrow()]
+        )
+
+    def positions(self, logs: Positions) -> Positions:
+        """See `Table.positions`."""
+        properties = {} if self._table is None else self._table.metadata.properties
+        found = {}
+        for log in logs:
+            text = properties.get(_property(*log))
+            if text is not None:
+                offset, _, topic_id = text.partition(" ")
+                found[log] = LoadedUpTo(int(offset), topic_id or None)
+        return found
+
+    def commit(
+        self,
+        batches: Iterator[pa.RecordBatch],
+        schema: pa.Schema,
+        moved: Positions,
+        *,
+        upsert: bool,
+    ) -> None:
+        """See `Table.commit`."""
+        errors = optional("pyiceberg.exceptions", "pyiceberg")
+        of_source = schema.append(pa.field(DELETES, pa.bool_())) if upsert else schema
+        rows = pa.Table.from_batches(batches, of_source)
+        if self._table is None:
+            self._create(schema)
+        properties = {
+            _property(*log): f"{at[0]} {at[1] or ''}".strip() for log, at in moved.items()
+        }
+        try:
+            # That a key is new is no reason for a warning.
+            with warnings.catch_warnings(), self._table.transaction() as transaction:
+                with transaction.update_schema() as update:
+                    update.union_by_name(schema)
+                transaction.set_properties(properties)
+                if upsert:
+                    warnings.filterwarnings("ignore", "Delete operation did not match")
+                    for condition in _conditions(rows):
+                        transaction.delete(condition)
+                    rows = rows.filter(pc.invert(rows[DELETES])).drop_columns([DELETES])
+                if rows.num_rows:
+                    transaction.append(rows)
+        except (errors.CommitFailedException, errors.ValidationException) as error:
+            raise OutputError(
+                self.name, f"another process has written to it meanwhile ({error}); run it again"
+            ) from error
+        self._open()
+
+    def _create(self, schema: pa.Schema) -> None:
+        """Create the table, empty; its partitions are those of `PARTITIONED_BY`."""
+        namespace = self.name.rpartition(".")[0]
+        self._catalog.create_namespace_if_not_exists(namespace)
+        created = self._catalog.create_table_transaction(self.name, schema=schema)
+        with created as transaction, transaction.update_spec() as spec:
+            for name in PARTITIONED_BY:
+                spec.add_identity(name)
+        self._open()
+
+
+def _conditions(rows: pa.Table) -> Iterator[Any]:
+    """Yield what meets the rows of a table that have the keys of new ones, by partition."""
+    of = optional("pyiceberg.expressions", "pyiceberg")
+    topic, partition, key = KEY
+    for log in (
+        rows.select([topic, partition]).group_by([topic, partition]).aggregate([]).to_pylist()
+    ):
+        is_of_log = pc.and_(
+            pc.equal(rows[topic], log[topic]), pc.equal(rows[partition], log[partition])
+        )
+        keys = rows.filter(is_of_log)[key].to_pylist()
+        yield of.And(
+            of.EqualTo(topic, log[topic]),
+            of.EqualTo(partition, log[partition]),
+            of.In(key, keys),
+        )
+
+
+def _property(topic: str, partition: int) -> str:
+    return f"{_PROPERTY}.{topic}-{partition}"
+
+
+def _plain(kind: Any) -> Any:
+    """Return a type of pyiceberg as `shape` has it: without large variants and field ids."""
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _plain(field.type)) for field in kind])
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return pa.list_(pa.field("element", _plain(kind.value_type)))
+    if pa.types.is_map(kind):
+        return pa.map_(_plain(kind.key_type), _plain(kind.item_type))
+    if pa.types.is_large_string(kind):
+        return pa.string()
+    return pa.binary() if pa.types.is_large_binary(kind) else kind
