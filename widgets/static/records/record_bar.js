@@ -27,6 +27,7 @@ export function recordBar({ model, sheet, fields, onChange }) {
   const ends = choice("Order of time", [["oldest", "Oldest first"], ["newest", "Newest first"]], "oldest", (end) => {
     return onChange({ order: "time", newest_first: end === "newest" });
   });
+  for (const each of ends.el.children) each.dataset.live = "disable";
   const level = h(
     "select",
     {

@@ -64,6 +64,7 @@ function render(given) {
   });
   view.pane = recordPane({
     signal,
+    isLive: () => model.isLive,
     onClose: () => deselect(view),
     onQuery: (term) => model.choose({ query: withTerm(model.get("query"), term) }),
     onColumn: (path) => model.choose({ columns: [...model.get("columns").filter((name) => name !== path), path] }),

@@ -45,8 +45,10 @@ export function matchList({ fetch, isLive, onPick, onSort, signal }) {
       const quiet = { text: "not in the saved picture: run the cell again", kind: "quiet" };
       return isLive() ? null : shown.names.map((_, k) => (k === shown.names.length - 1 ? quiet : ""));
     },
+    // Without a kernel, the rows that are kept are all there is.
     load: (start, stop) =>
-      fetch(start, stop, true).then((rows) => (rows ?? []).map((got) => got && matchCells(got, [], shown))),
+      (isLive() ? fetch(start, stop, true) : store.load(start, stop))
+        .then((rows) => (rows ?? []).map((got) => got && matchCells(got, [], shown))),
     rowKind: (i) => (isMarked(row(i)) ? "within" : ""),
     onPick: pick,
     onSort: ({ order: name }) =>

@@ -8,7 +8,8 @@ import { openMenu } from "../table/table_menu.js";
 const HEX_WIDTH = 16;
 
 // `onQuery` gets a condition of a field that was clicked, `onColumn` its path.
-export function recordPane({ onClose, onQuery, onColumn, signal }) {
+// Without a kernel (`isLive()` is false), fields are text.
+export function recordPane({ isLive, onClose, onQuery, onColumn, signal }) {
   const title = h("h3", {}), about = h("span", { class: "klw-about" });
   const close = button("Close the record (Esc)", { glyph: "cross", onclick: onClose });
   const body = h("div", { class: "klw-whole", tabindex: 0, role: "region", "aria-label": "The record in full" });
@@ -35,7 +36,7 @@ export function recordPane({ onClose, onQuery, onColumn, signal }) {
       about.textContent = place ? `offset ${count(place.offset)}` : "";
       parts.abort();
       parts = new AbortController();
-      const given = { signal: parts.signal, acts: { onQuery, onColumn } };
+      const given = { signal: parts.signal, acts: isLive() ? { onQuery, onColumn } : null };
       body.replaceChildren(...(record ? recordParts(record, given) : []));
       if (record && key !== shown) body.scrollTop = 0;
       shown = key;
@@ -111,7 +112,7 @@ function contentOf(form, sent, data, { signal, name, acts }) {
   if (form === "hex") return hexView(data, signal);
   if (form === "raw") return h("pre", { class: "klw-text" }, new TextDecoder().decode(data));
   if (form !== "json") return h("pre", { class: "klw-text" }, sent.text);
-  const about = fieldMenu(name, sent.form === "json", acts);
+  const about = acts && fieldMenu(name, sent.form === "json", acts);
   const text = h("pre", { class: "klw-text" }, ...coloredJson(sent.text, about));
   const tokens = [...text.querySelectorAll(".klw-token")];
   if (tokens.length) tokens[0].tabIndex = 0; // arrows lead to the others
