@@ -331,6 +331,18 @@ def test_nothing_is_written_where_records_are_read(logs: wb.LogDirectory) -> Non
     assert not inside.exists()
 
 
+def test_a_mask_that_a_file_cannot_be_written_with_refuses_the_export(
+    logs: wb.LogDirectory, tmp_path: Path
+) -> None:
+    browser = RecordBrowser(logs, mask=lambda _, data: data[:1])
+    sent: list[dict[str, Any]] = []
+    browser.send = lambda content, buffers=None: sent.append(content)
+    wanted = {"path": str(tmp_path / "found.csv"), "format": "csv"}
+    browser.receive(browser, {"kind": "export", "id": 7, **wanted}, [])
+    assert "give rules of a mask" in sent[0]["text"], sent
+    assert not (tmp_path / "found.csv").exists()
+
+
 def test_an_export_that_is_stopped_leaves_nothing(logs: wb.LogDirectory, tmp_path: Path) -> None:
     export = Export(logs.scan(), str(tmp_path / "all.jsonl"))
     export.cancel()

@@ -471,9 +471,13 @@ class RecordBrowser(KafkaWidget):
         """Begin to write the listed records to a file."""
         if self.export is not None and self.export.status == "running":
             raise ValueError("another file is being written")
+        if self._mask is not None and not isinstance(self._mask, Masks):
+            raise ValueError(
+                "the mask is a function, which a file cannot be written with: give rules of a mask,"
+                " as in logs.scan(mask=…)"
+            )
         wanted = os.path.expanduser(path.strip())
-        masks = self._mask if isinstance(self._mask, Masks) else None
-        scan = self._scan(self._where(), mask=masks, **self._time_option())
+        scan = self._scan(self._where(), mask=self._mask, **self._time_option())
         self.export = Export(scan, wanted, format)
         self.export.start()
         self.export.wait(PATIENCE)
