@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import BrowserContext, Page, sync_playwright
+from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
 
 import widgets
+from tests.waiting import HANGS_AFTER_S
 from widgets._file import OF_JUPYTER, plain
 from widgets._widget import KafkaWidget
 
@@ -19,6 +20,8 @@ HERE = Path(__file__).parent
 STATIC = Path(widgets.__file__).parent / "static"
 
 CHROMIUM = "/usr/bin/chromium"
+PATIENCE_MS = HANGS_AFTER_S * 1000 / 2
+"""For an action or an expectation; a test may wait for two before it counts as hanging."""
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -68,7 +71,8 @@ def chromium(profile: Path, *, width: int = 1180, height: int = 900) -> Iterator
             args=list(FLAGS),
             viewport={"width": width, "height": height},
         )
-        context.set_default_timeout(30_000)
+        context.set_default_timeout(PATIENCE_MS)
+        expect.set_options(timeout=PATIENCE_MS)  # 5 s by default, too little on a busy machine
         yield context
         context.close()
 

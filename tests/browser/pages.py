@@ -6,13 +6,14 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page
 
+from tests.waiting import HANGS_AFTER_S
+
 STATS = "document.getElementById('root').__stats"
-PATIENCE = 30  # seconds
 
 
 def until(page: Page, condition: Callable[[], bool]) -> None:
     """Wait until the kernel's side has followed the page."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + HANGS_AFTER_S
     while not condition():
         if time.monotonic() > deadline:
             raise AssertionError("the kernel did not follow")

@@ -76,11 +76,9 @@ def clicks_(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clicks]:
             page = context.new_page()
             page.on("pageerror", lambda error: errors.append(str(error)))
             page.on("request", lambda request: stay_local(request.url, app, errors))
-            page.set_default_timeout(READY_MS)
             page.goto(app.address)
             cards = page.locator(".klw-overcard[data-state=done]")
             expect(cards).to_have_count(9, timeout=READY_MS)
-            expect.set_options(timeout=READY_MS)
             yield Clicks(page)
     finally:
         end(app)

@@ -86,7 +86,7 @@ def test_the_explorer_follows_the_theme_of_jupyterlab(notebook: Notebook) -> Non
     page.evaluate(
         "window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})"
     )
-    expect(explorer).to_have_attribute("data-theme", "dark", timeout=20_000)
+    expect(explorer).to_have_attribute("data-theme", "dark")
     explorer.locator(MAP).scroll_into_view_if_needed()
     page.wait_for_timeout(500)
     page.screenshot(path=SHOTS / "tour-dark.png")

@@ -12,7 +12,7 @@ import pytest
 
 import workbench as wb
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 PROJECT = Path(__file__).parents[2]
 SHOP = PROJECT / "sample_data" / "shop-4.3.1"

@@ -20,7 +20,7 @@ class Client:
 
     def __init__(self, server: Server, client_id: str = "test") -> None:
         self._watch = server.watch()
-        self._socket = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+        self._socket = socket.create_connection(("127.0.0.1", server.port), timeout=90)
         self._id = client_id.encode()
 
     def __enter__(self) -> Self:

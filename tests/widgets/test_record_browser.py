@@ -336,7 +336,7 @@ def test_a_mask_that_a_file_cannot_be_written_with_refuses_the_export(
 ) -> None:
     browser = RecordBrowser(logs, mask=lambda _, data: data[:1])
     sent: list[dict[str, Any]] = []
-    browser.send = lambda content, buffers=None: sent.append(content)
+    browser.send = lambda content, _buffers=None: sent.append(content)
     wanted = {"path": str(tmp_path / "found.csv"), "format": "csv"}
     browser.receive(browser, {"kind": "export", "id": 7, **wanted}, [])
     assert "give rules of a mask" in sent[0]["text"], sent
