@@ -225,7 +225,7 @@ function crumb({ model }, node, level, last) {
 }
 
 function showLine({ open, line }, node) {
-  const hint = open.children.some(isOpenable) ? "Click a field to open it." : "";
+  const hint = open.children.some(isOpenable) ? "Click an area to open it." : "";
   line.textContent = node ? nodeSentence(node, open) : hint;
   line.title = line.textContent;
 }
