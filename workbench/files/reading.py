@@ -9,6 +9,7 @@ Problems of one kind are reported once per file, at the first position, with the
 megabyte of garbage gives a handful, not a million.
 """
 
+import os
 from typing import ClassVar, Final, Literal, NamedTuple, NoReturn, Self
 
 from workbench.errors import (
@@ -139,8 +140,11 @@ class SmallFile:
             return cls.decode(remote[0], path, strict=strict)
         with open(open_regular(path), "rb") as file:
             try:
-                data = file.read(cls.size_limit)
-                is_cut = bool(file.read(1))
+                size = os.fstat(
+                    file.fileno()
+                ).st_size  # `read` takes memory for all that it may get
+                data = file.read(min(size, cls.size_limit))
+                is_cut = size > cls.size_limit
             except OSError as error:  # which knows no name
                 error.filename = path
                 raise
