@@ -49,6 +49,7 @@ class Clicks:
         grid = self.page.get_by_role("grid", name=table)
         row = grid.get_by_text(text, exact=True)
         grid.hover()
+        grid.evaluate("e => [e, ...e.querySelectorAll('*')].forEach(each => (each.scrollTop = 0))")
 
         def is_in_sight() -> bool:
             self.page.mouse.wheel(0, 0 if row.count() else 52)
