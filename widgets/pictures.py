@@ -41,14 +41,14 @@ def plain_text() -> Iterator[None]:
 @plain_text()
 def text_picture(text: str) -> bytes:
     """Return a PNG of one line."""
-    with plain_text():
-        figure = Figure(figsize=(10, 0.4), dpi=110, facecolor="white")
-        figure.text(0.016, 0.5, text, size=9, color=INK, va="center")
-        out = io.BytesIO()
-        figure.savefig(out, format="png", metadata={"Software": None})
+    figure = Figure(figsize=(10, 0.4), dpi=110, facecolor="white")
+    figure.text(0.016, 0.5, text, size=9, color=INK, va="center")
+    out = io.BytesIO()
+    figure.savefig(out, format="png", metadata={"Software": None})
     return out.getvalue()
 
 
+@plain_text()
 def explorer_picture(
     directory: dict[str, Any], strip: dict[str, Any] | None, segment: dict[str, Any] | None
 ) -> bytes:

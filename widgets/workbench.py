@@ -59,7 +59,7 @@ _SECTION_OF_STUCK: Final = {NOT_READABLE: "transactions", NOT_CONSUMED: "groups"
 _COSTLY: Final = frozenset({RECORDS, CLEANING, RETENTION})
 """Tabs whose views read much for each selection: they follow it while they are open."""
 _ONLY_DELETED: Final = frozenset({BY_RETENTION, NOT_DELETED, "delete"})
-"""What a row about a log tells of it if Retention says why, and not Cleaning."""
+"""What a row says about a log if Retention says why, and not Cleaning."""
 _MOST_VISITED: Final = 200  # places that the way back leads through
 _TIMES: Final = {RECORDS: "brush", GROUPS: "window"}  # [from, to) in ms; empty: all
 

@@ -60,4 +60,4 @@ def test_a_directory_of_zookeepers_era_says_so_in_its_tab() -> None:
     screen = Workbench(SAMPLES / "era-2.8.2")
     screen.tab = "Cluster"
     (place,) = screen.tabs.children[screen.tabs.selected_index].children
-    assert "in ZooKeeper alone" in place.value
+    assert "in ZooKeeper alone" in place.text
