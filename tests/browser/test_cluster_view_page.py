@@ -8,6 +8,7 @@ from tests.browser.bridge import Show
 from tests.browser.pages import until
 from widgets import ClusterView
 
+TWO_FRAMES = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 
 
@@ -31,7 +32,10 @@ def test_a_partition_is_chosen_among_the_leaders(page: Page, show: Show) -> None
     view = ClusterView(SHOP)
     show(view)
     page.get_by_role("button", name="Leaders").click()
-    page.get_by_role("grid", name="Leaders").get_by_text("orders-1").click()
+    leader = page.get_by_role("grid", name="Leaders").get_by_text("orders-1")
+    leader.scroll_into_view_if_needed()
+    page.evaluate(TWO_FRAMES)  # rows that came into sight are drawn
+    leader.click()
     until(page, lambda: view.selected["partition"] == "orders-1")
     changed = page.get_by_role("grid", name="What changed at this moment")
     expect(changed.locator("[data-row]:visible").first).to_contain_text("broker")
