@@ -114,16 +114,10 @@ class SmallFile:
             CorruptFileError: the bytes break the format; which subclass depends on the file.
             UnsupportedFormatError: the file's version is unknown.
         """
-        is_cut = len(data) > cls.size_limit
-        return cls._checked(data[: cls.size_limit], path, is_cut=is_cut, strict=strict)
-
-    @classmethod
-    def _checked(cls, data: bytes, path: str | None, *, is_cut: bool, strict: bool) -> Self:
-        """Parse the bytes; ``is_cut`` says whether there are more, past the limit."""
         problems = ProblemList()
-        if is_cut:
+        if len(data) > cls.size_limit:
             problems.add("too large", cls.size_limit, "more bytes", f"at most {cls.size_limit}")
-        contents = cls._parse(data, problems)
+        contents = cls._parse(data[: cls.size_limit], problems)
         if strict and contents.problems:
             raise_problem(cls.corrupt_error, path, contents.problems[0])
         return contents
@@ -140,15 +134,13 @@ class SmallFile:
             return cls.decode(remote[0], path, strict=strict)
         with open(open_regular(path), "rb") as file:
             try:
-                size = os.fstat(
-                    file.fileno()
-                ).st_size  # `read` takes memory for all that it may get
-                data = file.read(min(size, cls.size_limit))
-                is_cut = size > cls.size_limit
+                size = os.fstat(file.fileno()).st_size
+                # `read` takes memory for all it may get; one byte more meets the end or an error
+                data = file.read(min(size, cls.size_limit) + 1)
             except OSError as error:  # which knows no name
                 error.filename = path
                 raise
-        return cls._checked(data, path, is_cut=is_cut, strict=strict)
+        return cls.decode(data, path, strict=strict)
 
     @classmethod
     def _parse(cls, data: bytes, problems: ProblemList) -> Self:
