@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 import workbench
 from tests.server.conftest import SHOP
@@ -55,11 +55,21 @@ def consumer_of(where: str) -> Consumer:
     return Consumer({"bootstrap.servers": where, "group.id": "unused"})
 
 
+def end_of(consumer: Consumer, partition: TopicPartition) -> int:
+    """Return a partition's log end; 0 while its topic is made and no broker leads it yet."""
+    try:
+        return int(consumer.get_watermark_offsets(partition, timeout=180)[1])
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError.NOT_LEADER_FOR_PARTITION:
+            raise
+        return 0
+
+
 def count_records(where: str) -> int:
     consumer = consumer_of(where)
     known = consumer.list_topics(timeout=180).topics
     found = sum(
-        consumer.get_watermark_offsets(each, timeout=180)[1]
+        end_of(consumer, each)
         for each in partitions()
         if each.topic in known and each.partition in known[each.topic].partitions
     )
