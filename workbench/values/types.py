@@ -1,13 +1,16 @@
 """Bring columns of several schemas together: one type, and arrays of it."""
 
-from collections.abc import Iterable
-from functools import reduce
+from collections.abc import Callable, Iterable
+from functools import partial, reduce
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from workbench.errors import SchemaError
+
+Choose = Callable[[Any, Any, str], Any]
+"""Returns the type of what has two types, neither with fields, at a path; or raises."""
 
 
 def merged(kinds: Iterable[pa.DataType]) -> pa.DataType:
@@ -16,10 +19,20 @@ def merged(kinds: Iterable[pa.DataType]) -> pa.DataType:
     Raises:
         SchemaError: a field has types that no type holds exactly.
     """
-    return reduce(lambda left, right: _merged(left, right, ""), kinds, pa.null())
+    return reduce(partial(merged_by, holder), kinds, pa.null())
 
 
-def _merged(left: Any, right: Any, path: str) -> Any:
+def merged_by(choose: Choose, left: Any, right: Any, path: str = "") -> Any:
+    """Return a type with every field that one of two types has.
+
+    Args:
+        choose: decides about two other types, at a path such as ``.a.b[]``.
+        left, right: the types; null is nothing that is known.
+        path: where they are.
+
+    Raises:
+        SchemaError: raised by ``choose``.
+    """
     if left == right or pa.types.is_null(right):
         return left
     if pa.types.is_null(left):
@@ -28,13 +41,23 @@ def _merged(left: Any, right: Any, path: str) -> Any:
         fields = {field.name: field.type for field in left}
         for field in right:
             here = fields.get(field.name, pa.null())
-            fields[field.name] = _merged(here, field.type, f"{path}.{field.name}")
+            fields[field.name] = merged_by(choose, here, field.type, f"{path}.{field.name}")
         return pa.struct(list(fields.items()))
     if pa.types.is_list(left) and pa.types.is_list(right):
-        return pa.list_(_merged(left.value_type, right.value_type, f"{path}[]"))
+        item = merged_by(choose, left.value_type, right.value_type, f"{path}[]")
+        return pa.list_(pa.field(left.value_field.name, item))
     if pa.types.is_map(left) and pa.types.is_map(right) and left.key_type == right.key_type:
-        item = _merged(left.item_type, right.item_type, f"{path}[]")
+        item = merged_by(choose, left.item_type, right.item_type, f"{path}[]")
         return pa.map_(left.key_type, item)
+    return choose(left, right, path)
+
+
+def holder(left: Any, right: Any, path: str) -> Any:
+    """Return the one of two types of numbers that holds all values of the other.
+
+    Raises:
+        SchemaError: neither does, or they are not numbers.
+    """
     for narrow, wide in ((left, right), (right, left)):
         if _is_held(narrow, wide):
             return wide

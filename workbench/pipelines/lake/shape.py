@@ -4,6 +4,7 @@ New fields of values become new fields of the table; a type of the table never c
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ from workbench.spark_source.kinds import as_spark, spark_kind
 from workbench.values.formats.json import inferred_kind, merged_kind, readable_schema
 from workbench.values.masking import Masks
 from workbench.values.registry import AnyDecoding, Decoding
-from workbench.values.types import aligned, merged
+from workbench.values.types import aligned, merged, merged_by
 
 DAY: Final = "day"
 """The column that is made of ``timestamp``: the day in UTC; null: the record has no timestamp."""
@@ -83,38 +84,20 @@ def evolved(there: pa.Schema | None, found: pa.Schema, where: str) -> pa.Schema:
     """
     if there is None:
         return found
-    fields = {each.name: each.type for each in there}
-    for each in found:
-        here = fields.get(each.name)
-        fields[each.name] = each.type if here is None else _grown(here, each.type, each.name, where)
-    return pa.schema(list(fields.items()))
+    fields = merged_by(partial(_unchanged, where), pa.struct(there), pa.struct(found))
+    return pa.schema(fields)
 
 
-def _grown(here: Any, new: Any, path: str, where: str) -> Any:
-    """Return a type with the fields that another one has besides."""
-    if pa.types.is_struct(here) and pa.types.is_struct(new):
-        fields = {field.name: field.type for field in here}
-        for field in new:
-            inner = fields.get(field.name)
-            fields[field.name] = (
-                field.type
-                if inner is None
-                else _grown(inner, field.type, f"{path}.{field.name}", where)
-            )
-        return pa.struct(list(fields.items()))
-    if pa.types.is_list(here) and pa.types.is_list(new):
-        item = _grown(here.value_type, new.value_type, f"{path}[]", where)
-        return pa.list_(pa.field(here.value_field.name, item))
-    if pa.types.is_map(here) and pa.types.is_map(new) and here.key_type == new.key_type:
-        return pa.map_(here.key_type, _grown(here.item_type, new.item_type, f"{path}[]", where))
+def _unchanged(where: str, here: Any, new: Any, path: str) -> Any:
+    """Return the type that a table has, if it holds the values of another one."""
     try:
         if merged((here, new)) == here:
             return here
     except SchemaError:
         pass
     raise SchemaError(
-        f"{path} is {new} in these records and {here} in {where} (a table's types do not change); "
-        f"give its type in decode, or load into another table"
+        f"{path[1:]} is {new} in these records and {here} in {where} (a table's types do not "
+        "change); give its type in decode, or load into another table"
     )
 
 
@@ -187,7 +170,7 @@ def with_every_field(
                     part = array.slice(first, _SAMPLED).to_pylist()
                     kind = merged_kind(kind, inferred_kind(part))
             if known is not None:
-                kind = _with_known(kind, _spread_kind(name, kind, known, masks))
+                kind = merged_by(_fraction, kind, _spread_kind(name, kind, known, masks))
             found[name] = readable_schema(kind)
     return found
 
@@ -204,13 +187,6 @@ def _spread_kind(name: str, kind: Any, known: pa.Schema, masks: Masks) -> pa.Dat
     return pa.struct([(each, known.field(each).type) for each in sorted(names & own)])
 
 
-def _with_known(kind: Any, there: Any) -> Any:
-    """Return a type of JSON with the fields of a table besides, and fractions where it has them."""
-    if pa.types.is_struct(kind) and pa.types.is_struct(there):
-        fields = {field.name: field.type for field in kind}
-        for each in there:
-            fields[each.name] = _with_known(fields.get(each.name, pa.null()), each.type)
-        return pa.struct(list(fields.items()))
-    if pa.types.is_list(kind) and pa.types.is_list(there):
-        return pa.list_(_with_known(kind.value_type, there.value_type))
-    return there if pa.types.is_null(kind) or (kind, there) == (pa.int64(), pa.float64()) else kind
+def _fraction(kind: Any, there: Any, _path: str) -> Any:
+    """Return the type of JSON, or fractions where a table has them."""
+    return there if (kind, there) == (pa.int64(), pa.float64()) else kind

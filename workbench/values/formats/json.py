@@ -18,7 +18,7 @@ from workbench.values.column import Bytes, Decoded, Int64s, one_problem
 from workbench.values.formats.pieces import halved, pieces_of
 from workbench.values.formats.samples import first_values, usable_samples
 from workbench.values.guard import require_size
-from workbench.values.types import merged, widest_item
+from workbench.values.types import holder, merged_by, widest_item
 
 _OBJECT: Final = r"(?s)^\s*\{.*\}\s*$"
 
@@ -108,19 +108,14 @@ def merged_kind(left: Any, right: Any) -> Any:
     Raises:
         SchemaError: a field is an object here and something else there.
     """
-    if pa.types.is_struct(left) and pa.types.is_struct(right):
-        fields = {field.name: field.type for field in left}
-        for field in right:
-            try:
-                fields[field.name] = merged_kind(fields.get(field.name, pa.null()), field.type)
-            except SchemaError as error:
-                raise SchemaError(f"{field.name}: {error}") from None
-        return pa.struct(list(fields.items()))
-    if pa.types.is_list(left) and pa.types.is_list(right):
-        return pa.list_(merged_kind(left.value_type, right.value_type))
-    if {left, right} == {pa.int64(), pa.float64()}:
-        return pa.float64()
-    return merged((left, right))
+    return merged_by(_number, left, right)
+
+
+def _number(left: Any, right: Any, path: str) -> Any:
+    """Return the type of numbers some of which are fractions."""
+    return (
+        pa.float64() if {left, right} == {pa.int64(), pa.float64()} else holder(left, right, path)
+    )
 
 
 def readable_schema(kind: Any) -> pa.Schema:
