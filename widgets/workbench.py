@@ -370,14 +370,11 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         name = self.explorer.selected["partition"]
         if name is None:
             raise NothingSelectedError("Select a partition above, or in Explore.")
-        given = self._conditions
-        return view(self.explorer.logs[name], given["config"], now=given["now"],
-                    kafka=given["kafka"], selected=self.explorer.selected)  # fmt: skip
+        selected = self.explorer.selected
+        return view(self.explorer.logs[name], **self._conditions, selected=selected)
 
     def _what_if(self) -> WhatIfView:
-        given = self._conditions
-        return WhatIfView(self.explorer.logs, given["config"], now=given["now"],
-                          kafka=given["kafka"], lead=self._lead)  # fmt: skip
+        return WhatIfView(self.explorer.logs, **self._conditions, lead=self._lead)
 
     def _share_conditions(self, name: str) -> None:
         """Decide under the conditions that were typed in another tab."""

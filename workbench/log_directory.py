@@ -21,7 +21,7 @@ from workbench.inspection.listing import (
 )
 from workbench.loaders.directory import ListedDirectory
 from workbench.loaders.partition import Partition
-from workbench.loaders.remote import all_opened, opened
+from workbench.loaders.remote import all_opened, attach_tier
 from workbench.loaders.scan.plan import choose_partitions
 from workbench.runtime.several import several
 from workbench.runtime.times import Time, ms_of
@@ -87,17 +87,8 @@ def _opened(
     for partition in listing.partitions.values():
         if not partition.is_alone:
             cast(Partition, partition).log_directories = together
-    keys = {key_id: os.fspath(path) for key_id, path in (remote_keys or {}).items()}
-    _attach(listing, remote, keys, fs)
-    return LogDirectory(listing, remote=remote, remote_keys=keys)
-
-
-def _attach(listing: Listing, remote: StrPath | None, keys: Mapping[str, str], fs: Files) -> None:
-    """Let partitions read their segments in a remote tier, too."""
-    if remote is not None:
-        from workbench.inspection.remote_tier.tier import attach_remote_tier
-
-        attach_remote_tier(listing, *opened(os.fspath(remote), fs), keys)
+    attach_tier(listing, remote, remote_keys, fs)
+    return LogDirectory(listing, remote=remote, remote_keys=remote_keys)
 
 
 def later(
@@ -116,7 +107,7 @@ def later(
     """
     tier = logs.tier
     if is_tier_read_again:
-        _attach(listing, tier.get("remote"), tier.get("remote_keys", {}), listing.fs)
+        attach_tier(listing, tier.get("remote"), tier.get("remote_keys"), listing.fs)
     return LogDirectory(listing, **tier)
 
 

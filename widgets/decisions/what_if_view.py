@@ -14,6 +14,7 @@ from widgets._link import link, style
 from widgets._sections import Lead, Making, Sectioned, require_one_broker
 from widgets._written import Written
 from widgets.decisions.conditions import Conditioned, arguments, call_on, conditions
+from widgets.view.text import title_of
 from workbench.foresight.dry_listing import meant_settings, time_or_now
 from workbench.inspection.listing import opened_paths
 from workbench.loaders.answers.condition_sections import OF_WHAT_IF, loading
@@ -101,15 +102,13 @@ class WhatIfView(Conditioned, Sectioned):
         self._given = given
         paths = opened_paths(listing)
         served = [each for each in listing.partitions.values() if each.kind == "log"]
-        title = os.path.basename(os.path.abspath(paths[0]))
         with self.hold_sync():
             self.tell_conditions(meant, settings)
             first = "logs" if given["config"] else "logs, {}"
             call = f"wb.what_if({arguments(given, first=first)})"
             self.set_trait("query", call_on([*paths], self.logs.tier, call))
             self._directory = {
-                "title": title if len(paths) == 1 else f"{title} and {len(paths) - 1} more",
-                "path": "\n".join(paths),
+                **title_of(paths),
                 "about": f"{plural(len(served), 'log')} · as of {time_text(now)}",
             }
         state = "waits" if are_quickly_read(served) else "asks"

@@ -20,6 +20,7 @@ from widgets.disk.checkpoint_rows import (
 )
 from widgets.queries import checkpoint_query
 from widgets.selection import NOTHING, from_front, to_front
+from widgets.view.text import title_of
 from workbench.inspection.brokers import listings_by_broker
 from workbench.inspection.facts.checkpoint_table import Checkpoints, checkpoint_table
 from workbench.inspection.findings import Finding
@@ -159,13 +160,11 @@ class CheckpointTable(KafkaWidget):
 
     def _show(self) -> None:
         paths = [str(root.path) for root in self.logs.listing.roots]
-        title = os.path.basename(os.path.abspath(paths[0]))
         rows = partition_rows(self.checkpoints, self.logs.listing)
         directories = directory_rows(self.checkpoints)
         self._picture = None
         self._table = {
-            "title": title if len(paths) == 1 else f"{title} and {len(paths) - 1} more",
-            "path": "\n".join(paths),
+            **title_of(paths),
             "summary": summary(self.checkpoints, sum(each.size for each in self._partitions)),
             "directories": directories,
             "rows": rows,

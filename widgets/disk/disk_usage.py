@@ -26,7 +26,7 @@ from widgets.disk.usage_nodes import (
 )
 from widgets.queries import usage_query
 from widgets.selection import NOTHING, from_front, segment_with_base, to_front
-from widgets.view.text import size_text
+from widgets.view.text import size_text, title_of
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.loaders.tables.disk_usage import LogFileParts
@@ -249,10 +249,8 @@ class DiskUsage(KafkaWidget):
         nodes = directory_nodes(listing)
         self._paths = partition_paths(nodes)
         paths = [str(root.path) for root in listing.roots]
-        title = os.path.basename(os.path.abspath(paths[0]))
         self._usage = {
-            "title": title if len(paths) == 1 else f"{title} and {len(paths) - 1} more",
-            "path": "\n".join(paths),
+            **title_of(paths),
             "nodes": nodes,
         }
 

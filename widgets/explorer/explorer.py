@@ -22,7 +22,7 @@ from widgets.view.findings import rows_by_place
 from widgets.view.meanings import Meanings
 from widgets.view.records import Lens, Mask
 from widgets.view.segments import strip_columns
-from widgets.view.text import size_text
+from widgets.view.text import size_text, title_of
 from widgets.view.tree import MOST_LOOKED_INTO, tree_nodes
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
@@ -318,10 +318,8 @@ class LogExplorer(Following):
         if len(listing.partitions) <= MOST_LOOKED_INTO:
             summary += f" · {size_text(sum(each.size for each in partitions))}"
         paths = [str(root.path) for root in listing.roots]
-        title = os.path.basename(os.path.abspath(paths[0]))
         self._directory = {
-            "title": title if len(paths) == 1 else f"{title} and {len(paths) - 1} more",
-            "path": "\n".join(paths),
+            **title_of(paths),
             "summary": summary,
             "nodes": tree_nodes(listing),
         }

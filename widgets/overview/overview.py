@@ -16,6 +16,7 @@ from widgets._sections import Lead, Making, Sectioned, require_one_broker
 from widgets._written import Written
 from widgets.disk.usage_nodes import directory_nodes
 from widgets.queries import HEAD, opening
+from widgets.view.text import title_of
 from workbench.comparison.ahead import Replicas
 from workbench.inspection.brokers import listings_by_broker
 from workbench.inspection.listing import Listing, opened_paths
@@ -76,17 +77,16 @@ class Overview(Sectioned):
         """Show what names and sizes say, and make the sections again."""
         listing: Listing = self.logs.listing
         paths = [str(root.path) for root in listing.roots]
-        title = os.path.basename(os.path.abspath(paths[0]))
         partitions = [each for each in listing.partitions.values() if each.kind == "log"]
         is_quick = are_quickly_read(partitions)
+        named = title_of(paths)
         with self.hold_sync():
             self._directory = {
-                "title": title if len(paths) == 1 else f"{title} and {len(paths) - 1} more",
-                "path": "\n".join(paths),
+                **named,
                 "about": f"{plural(len(self.logs.topics), 'topic')}, "
                 f"{plural(len(partitions), 'log')}",
             }
-            self._usage = {"title": title, "nodes": directory_nodes(listing)}
+            self._usage = {"title": named["title"], "nodes": directory_nodes(listing)}
             self._is_old = False
             code = f"{HEAD}\n\nlogs = {opening(paths, self.logs.tier)}\n"
             self.set_trait(

@@ -92,8 +92,13 @@ def field_paths(found: Sequence[Mapping[str, Any]], most: int) -> list[str]:
     return [*of_values, *(f"key{path}" for path in of_keys)][:most]
 
 
-def column_value(name: str, record: ReadRecord, document: Mapping[str, Any], lens: Lens) -> Any:
-    """Return what a record has in a column, for `profile_of`; None for nothing."""
+def fields_of(columns: Iterable[str]) -> dict[str, Field]:
+    """Return those columns that are fields, by their names."""
+    return {name: field_of(name) for name in columns if name not in PLAIN_COLUMNS}
+
+
+def plain_value(name: str, record: ReadRecord, lens: Lens) -> Any:
+    """Return what a record has in one of `PLAIN_COLUMNS`, for `profile_of`; None for nothing."""
     if name == "time":
         return record.time
     if name in {"partition", "offset", "size"}:
@@ -101,9 +106,11 @@ def column_value(name: str, record: ReadRecord, document: Mapping[str, Any], len
     if name in {"key", "value"}:
         cell = lens.cell(name, getattr(record, name), record.meaning)
         return cell[0] if cell[1] == "text" else None
-    if name == "headers":
-        return lens.headers(record.headers)[0] or None
-    values = values_of(field_of(name), document)
+    return lens.headers(record.headers)[0] or None
+
+
+def field_value(values: list[Any]) -> Any:
+    """Return what a record has in a field, for `profile_of`; None for nothing."""
     return values[0] if len(values) == 1 else values or None
 
 

@@ -8,11 +8,12 @@ import numpy.typing as npt
 
 from widgets.records.field_columns import (
     PLAIN_COLUMNS,
-    column_value,
     document_of,
     field_cell,
-    field_of,
     field_paths,
+    field_value,
+    fields_of,
+    plain_value,
     profile_of,
     values_of,
 )
@@ -96,7 +97,7 @@ class ShownSearch:
             lens: how much is shown.
             columns: names of columns; a row ends with the cells of those that are fields, by name.
         """
-        fields = {name: field_of(name) for name in columns if name not in PLAIN_COLUMNS}
+        fields = fields_of(columns)
         rows: list[Any] = [None] * len(numbers)
         for place, record in self._read(numbers, lens):
             row = match_row(record, lens)
@@ -126,17 +127,17 @@ class ShownSearch:
             ``of``: how many records; ``columns``: name → see `profile_of`; hidden ones are absent.
         """
         hidden = () if lens.show_values else ("key", "value", "headers")
-        names = [
-            name
-            for name in columns
-            if name not in hidden and (lens.show_values or name in PLAIN_COLUMNS)
-        ]
-        values: dict[str, list[Any]] = {name: [] for name in names}
+        fields = fields_of(columns) if lens.show_values else {}
+        plain = [name for name in columns if name in PLAIN_COLUMNS and name not in hidden]
+        values: dict[str, list[Any]] = {name: [] for name in (*plain, *fields)}
         count = 0
         for _place, record in self._read(self.listed()[:MOST_PROFILED], lens):
-            document, count = document_of(record, lens), count + 1
-            for name in names:
-                values[name].append(column_value(name, record, document, lens))
+            count += 1
+            for name in plain:
+                values[name].append(plain_value(name, record, lens))
+            document = document_of(record, lens) if fields else {}
+            for name, field in fields.items():
+                values[name].append(field_value(values_of(field, document)))
         return {"of": count, "columns": {name: profile_of(each) for name, each in values.items()}}
 
     def records(self, start: int, stop: int) -> Iterator[tuple[int, dict[str, Any]]]:

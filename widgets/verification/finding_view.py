@@ -12,6 +12,7 @@ from widgets._link import link, style
 from widgets.queries import finding_query
 from widgets.selection import NOTHING, from_front, to_front
 from widgets.verification.verifier import ShowsFindings, Verifier
+from widgets.view.text import title_of
 from workbench.runtime.words import plural
 
 
@@ -70,11 +71,9 @@ class FindingView(ShowsFindings):
         """Send what is verified: the directories may have been listed again."""
         listing = self.verifier.listing
         paths = [str(root.path) for root in listing.roots]
-        title = os.path.basename(os.path.abspath(paths[0]))
         self._picture = None
         self._directory = {
-            "title": title if len(paths) == 1 else f"{title} and {len(paths) - 1} more",
-            "path": "\n".join(paths),
+            **title_of(paths),
             "partitions": sum(each.kind != "delete" for each in listing.partitions.values()),
         }
 

@@ -1,10 +1,19 @@
 """Sizes, counts and times in readable form, for summaries and pictures. Times are UTC."""
 
+import os
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from workbench.runtime.times import milliseconds
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def title_of(paths: Sequence[str]) -> dict[str, str]:
+    """Return how opened directories are called: ``title``, and ``path``, with a line for each."""
+    name = os.path.basename(os.path.abspath(paths[0]))
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return {"title": f"{name}{more}", "path": "\n".join(paths)}
 
 
 def size_text(size: float) -> str:

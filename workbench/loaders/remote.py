@@ -10,7 +10,7 @@ import re
 import sys
 import threading
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
@@ -27,6 +27,7 @@ from workbench.file_system.mounts import (
     with_mount,
 )
 from workbench.file_system.read_cache import CachedFiles
+from workbench.inspection.listing import Listing, StrPath
 
 SCHEMES: Final = ("s3", "gs", "abfs", "abfss", "hdfs", "viewfs", "file")
 """Schemes of the URIs that can be opened."""
@@ -429,6 +430,30 @@ def _answering(uri: str) -> ArrowFiles:
     except (OSError, ValueError, ImportError, ArrowException) as error:
         raise LogDirectoryError(place.path, _reason(error, uri)) from None
     return files
+
+
+def attach_tier(
+    listing: Listing,
+    remote: StrPath | None,
+    remote_keys: Mapping[str, StrPath] | None,
+    fs: Files,
+) -> None:
+    """Let the partitions of a listing read their segments in a remote tier, too.
+
+    Args:
+        listing: what was opened.
+        remote: the folder or URL of the tier; None: there is none.
+        remote_keys: key id → file of the private key.
+        fs: what the listing is read through.
+
+    Raises:
+        As `inspection.remote_tier.tier.attach_remote_tier` and `opened`.
+    """
+    if remote is not None:
+        from workbench.inspection.remote_tier.tier import attach_remote_tier
+
+        keys = {key_id: os.fspath(path) for key_id, path in (remote_keys or {}).items()}
+        attach_remote_tier(listing, *opened(os.fspath(remote), fs), keys)
 
 
 def writable_place(uri: str) -> tuple[Any, str]:

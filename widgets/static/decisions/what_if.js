@@ -1,7 +1,7 @@
 // WhatIfView: what a broker of a version and a configuration would do: at its start, to logs, to committed offsets.
 import { conditionsBar } from "./conditions.js";
 import { numberTiles } from "../overview/number_tiles.js";
-import { sectionCard } from "../overview/section_card.js";
+import { sectionCards } from "../overview/section_card.js";
 import { sectionHead } from "../overview/section_head.js";
 import { h } from "../shared/dom.js";
 import { errorBar } from "../shared/error_bar.js";
@@ -28,24 +28,13 @@ function render(given) {
   });
   const conditions = conditionsBar(model, ask);
   const head = sectionHead({ ...frame, model, ask }, sheet, { name: "What if", codeLabel: "Python code of this" });
-  const cards = Object.fromEntries(PARTS.map(([name, title]) => [
-    name,
-    sectionCard({
-      name,
-      title,
-      signal: frame.signal,
-      canLead: model.get("_can_lead"),
-      onLead: (row) => ask("lead", { section: name, row }),
-      onMake: () => ask("make", { section: name }),
-    }),
-  ]));
-  const numbers = numberTiles(["start", "freed", "expired"], (name) => cards[name].show());
-  const all = PARTS.map(([name]) => cards[name].el);
+  const cards = sectionCards(PARTS, { model, ask, signal: frame.signal });
+  const numbers = numberTiles(["start", "freed", "expired"], cards.show);
   frame.fill(
     head.el,
     conditions.el,
     error.el,
-    h("div", { class: "klw-overbody" }, numbers.el, h("div", { class: "klw-overcards" }, ...all)),
+    h("div", { class: "klw-overbody" }, numbers.el, cards.el),
   );
   onKeys(frame.root, (event) => event.key === "Escape" && sheet.isOpen ? sheet.close() : false);
   const acts = {
@@ -54,8 +43,7 @@ function render(given) {
     _progress: () => head.show(),
     _tiles: () => numbers.set(model.get("_tiles")),
     _sections() {
-      const sections = model.get("_sections");
-      for (const [name] of PARTS) cards[name].setSection(sections[name]);
+      cards.set(model.get("_sections"));
       frame.stats.draws++;
     },
     _about_conditions: conditions.show,

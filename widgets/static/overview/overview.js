@@ -8,7 +8,7 @@ import { withKernel } from "../shared/kernel.js";
 import { popover } from "../shared/popover.js";
 import { requests } from "../shared/requests.js";
 import { numberTiles } from "./number_tiles.js";
-import { sectionCard } from "./section_card.js";
+import { sectionCards } from "./section_card.js";
 import { sectionHead } from "./section_head.js";
 
 // Sections that are cards, in the order of the page: name, and title until it is made.
@@ -35,7 +35,7 @@ function render(given) {
     onError: error.show,
     onSilence: () => {},
   });
-  const view = { ...frame, model, ask, isFilled: false };
+  const view = { ...frame, model, ask };
   const again = button("Read everything again", {
     glyph: "refresh",
     isLive: true,
@@ -46,20 +46,9 @@ function render(given) {
     codeLabel: "Python code for a page with this",
     more: [again],
   });
-  view.tiles = numberTiles(CARDS.map(([name]) => name), (name) => view.cards[name].show());
+  view.tiles = numberTiles(CARDS.map(([name]) => name), (name) => view.cards.show(name));
   view.map = diskMap(view, signal, stats);
-  view.cards = Object.fromEntries(CARDS.map(([name, title]) => [
-    name,
-    sectionCard({
-      name,
-      title,
-      signal,
-      extra: name === "sizes" ? view.map.el : null,
-      canLead: model.get("_can_lead"),
-      onLead: (row) => ask("lead", { section: name, row }),
-      onMake: () => ask("make", { section: name }),
-    }),
-  ]));
+  view.cards = sectionCards(CARDS, { model, ask, signal, extras: { sizes: view.map.el } });
   frame.fill(
     view.head.el,
     error.el,
@@ -67,11 +56,7 @@ function render(given) {
       "div",
       { class: "klw-overbody" },
       view.tiles.el,
-      h(
-        "div",
-        { class: "klw-overcards" },
-        ...CARDS.map(([name]) => view.cards[name].el),
-      ),
+      view.cards.el,
     ),
   );
   onKeys(
@@ -132,8 +117,7 @@ function showSizes(view) {
 }
 
 function showSections(view) {
-  const sections = view.model.get("_sections");
-  for (const [name] of CARDS) view.cards[name].setSection(sections[name]);
+  view.cards.set(view.model.get("_sections"));
   view.stats.draws++;
 }
 

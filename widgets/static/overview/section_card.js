@@ -6,7 +6,30 @@ import { stateNote } from "../shared/state.js";
 const ROW = 26, HEAD = 28, MOST_SHOWN = 7; // px, px, rows
 const STATES = { waits: "waiting", running: "reading…" };
 
-export function sectionCard(
+// The cards of a page in order: `parts` are names, and titles until they are made; `extras`: name → what is above a table.
+export function sectionCards(parts, { model, ask, signal, extras = {} }) {
+  const cards = Object.fromEntries(parts.map(([name, title]) => [
+    name,
+    sectionCard({
+      name,
+      title,
+      signal,
+      extra: extras[name],
+      canLead: model.get("_can_lead"),
+      onLead: (row) => ask("lead", { section: name, row }),
+      onMake: () => ask("make", { section: name }),
+    }),
+  ]));
+  return {
+    el: h("div", { class: "klw-overcards" }, ...parts.map(([name]) => cards[name].el)),
+    show: (name) => cards[name].show(),
+    set(sections) {
+      for (const [name] of parts) cards[name].setSection(sections[name]);
+    },
+  };
+}
+
+function sectionCard(
   { name, title, signal, extra, canLead, onLead, onMake },
 ) {
   const heading = h("h3", { id: `klw-over-${name}` }, title),

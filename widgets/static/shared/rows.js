@@ -118,9 +118,9 @@ export function windowedRows({ box, rowHeight, headHeight = 0, makeRow, fillRow,
 let tableCount = 0;
 const HEAD_PX = 28, TALL_HEAD_PX = 42, MOST_TAKEN = 100_000, PAGE_TAKEN = 200;
 
-// A table of any number of rows, for every view. A column is {name, width, number, mono, isName, title, value}: `isName`
-// keeps the end of its texts, `about` is a line below the heading, and `value(i)` is what row i sorts by, if its text does not say it. `cellsOf(i)` gives the
-// cells of row i, see `fillCell`, or null while they are on their way.
+// A table of any number of rows, for every view. A column is {name, width, number, mono, isName, about, title, value}:
+// `isName` keeps the end of its texts, `about` is a line below the heading, and `value(i)` is what row i sorts by, if its
+// text does not say it. `cellsOf(i)` gives the cells of row i, see `fillCell`, or null while they are on their way.
 // `onPick` gets a row that was selected, `onPress` one that was clicked, `onOpen` of Enter and double clicks.
 // A table whose rows come by page has `load(start, stop)`, which resolves to their cells to take along, and is sorted
 // where they come from: `onSort(column, isDown)`, for columns with `isSortable`; `showSort` then marks the column.

@@ -13,9 +13,16 @@ from uuid import UUID
 
 import pyarrow as pa
 
-from workbench.errors import OutputError
 from workbench.files.text import format_uuid, parse_uuid
-from workbench.pipelines.lake.table import DELETES, KEY, PARTITIONED_BY, LoadedUpTo, Positions
+from workbench.pipelines.lake.table import (
+    DELETES,
+    KEY,
+    PARTITIONED_BY,
+    LoadedUpTo,
+    Positions,
+    schema_of_upsert,
+    written_meanwhile,
+)
 from workbench.runtime.extras import optional
 
 _APP: Final = "kafka-log-workbench"
@@ -25,7 +32,7 @@ _KEPT: Final = {"name": "kafka-log-workbench"}
 
 @dataclass
 class DeltaTable:
-    """A table in a folder or behind a URI.
+    """A table in a folder or at a URI.
 
     Attributes:
         name: the folder or URI.
@@ -83,9 +90,7 @@ class DeltaTable:
             else:
                 self._append(batches, schema, properties)
         except self._delta.exceptions.CommitFailedError as error:
-            raise OutputError(
-                self.name, f"another process has written to it meanwhile ({error}); run it again"
-            ) from error
+            raise written_meanwhile(self.name, error) from error
         self._open()
 
     def _append(
@@ -110,9 +115,8 @@ class DeltaTable:
                 partition_by=list(PARTITIONED_BY),
                 storage_options=dict(self.options),
             )
-        of_source = schema.append(pa.field(DELETES, pa.bool_()))
         merger = self._table.merge(
-            pa.RecordBatchReader.from_batches(of_source, batches),
+            pa.RecordBatchReader.from_batches(schema_of_upsert(schema), batches),
             " and ".join(f"target.`{name}` = source.`{name}`" for name in KEY),
             source_alias="source",
             target_alias="target",

@@ -12,8 +12,16 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from workbench.errors import OutputError
-from workbench.pipelines.lake.table import DELETES, KEY, PARTITIONED_BY, LoadedUpTo, Positions
+from workbench.pipelines.lake.table import (
+    DELETES,
+    KEY,
+    PARTITIONED_BY,
+    LoadedUpTo,
+    Positions,
+    are_of,
+    schema_of_upsert,
+    written_meanwhile,
+)
 from workbench.runtime.extras import optional
 
 _PROPERTY: Final = "kafka-log-workbench"
@@ -78,8 +86,7 @@ class IcebergTable:
     ) -> None:
         """See `Table.commit`."""
         errors = optional("pyiceberg.exceptions", "pyiceberg")
-        of_source = schema.append(pa.field(DELETES, pa.bool_())) if upsert else schema
-        rows = pa.Table.from_batches(batches, of_source)
+        rows = pa.Table.from_batches(batches, schema_of_upsert(schema) if upsert else schema)
         if self._table is None:
             self._create(schema)
         properties = {
@@ -99,9 +106,7 @@ class IcebergTable:
                 if rows.num_rows:
                     transaction.append(rows)
         except (errors.CommitFailedException, errors.ValidationException) as error:
-            raise OutputError(
-                self.name, f"another process has written to it meanwhile ({error}); run it again"
-            ) from error
+            raise written_meanwhile(self.name, error) from error
         self._open()
 
     def _create(self, schema: pa.Schema) -> None:
@@ -122,10 +127,7 @@ def _conditions(rows: pa.Table) -> Iterator[Any]:
     for log in (
         rows.select([topic, partition]).group_by([topic, partition]).aggregate([]).to_pylist()
     ):
-        is_of_log = pc.and_(
-            pc.equal(rows[topic], log[topic]), pc.equal(rows[partition], log[partition])
-        )
-        keys = rows.filter(is_of_log)[key].to_pylist()
+        keys = rows.filter(are_of((log[topic], log[partition]), rows))[key].to_pylist()
         yield of.And(
             of.EqualTo(topic, log[topic]),
             of.EqualTo(partition, log[partition]),

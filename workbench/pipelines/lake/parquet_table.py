@@ -20,7 +20,15 @@ import pyarrow.compute as pc
 from workbench.errors import OutputError
 from workbench.file_system.outputs import new_file
 from workbench.pipelines.lake.shape import conformed
-from workbench.pipelines.lake.table import DELETES, PARTITIONED_BY, LoadedUpTo, Positions
+from workbench.pipelines.lake.table import (
+    DELETES,
+    PARTITIONED_BY,
+    LoadedUpTo,
+    Log,
+    Positions,
+    are_of,
+    log_of,
+)
 
 MANIFESTS: Final = "_manifests"
 """The folder of manifests in a table; readers of Hive's folders skip names that begin so."""
@@ -115,10 +123,9 @@ class ParquetTable:
             schema: of what is yielded.
             removed: these files are put in.
         """
-        keys: dict[tuple[str, int], list[pa.Array]] = {}
+        keys: dict[Log, list[pa.Array]] = {}
         for batch in batches:
-            log = batch["topic"][0].as_py(), batch["partition"][0].as_py()
-            keys.setdefault(log, []).append(batch["key"])
+            keys.setdefault(log_of(batch), []).append(batch["key"])
             stays = batch.filter(pc.invert(batch[DELETES])).select(schema.names)
             if stays.num_rows:
                 yield stays
@@ -262,12 +269,11 @@ def _by_folders() -> Any:
     return partitioning(columns, flavor="hive")
 
 
-def _have_keys(rows: pa.Table, keys: Mapping[tuple[str, int], Any]) -> Any:
+def _have_keys(rows: pa.Table, keys: Mapping[Log, Any]) -> Any:
     """Return which rows have one of the keys of their topic and partition."""
     found = pa.repeat(pa.scalar(value=False), rows.num_rows)
-    for (topic, partition), known in keys.items():
-        is_of_log = pc.and_(pc.equal(rows["topic"], topic), pc.equal(rows["partition"], partition))
-        found = pc.or_(found, pc.and_(is_of_log, pc.is_in(rows["key"], known)))
+    for log, known in keys.items():
+        found = pc.or_(found, pc.and_(are_of(log, rows), pc.is_in(rows["key"], known)))
     return found
 
 

@@ -11,13 +11,12 @@ from workbench.errors import InconsistentTopicIdError, LogDirectoryError
 from workbench.files.names import TopicPartition
 from workbench.inspection.listing import Listing, StrPath, list_log_directories, require_logs
 from workbench.inspection.partition import Partition
-from workbench.inspection.remote_tier.tier import attach_remote_tier
 from workbench.inspection.transactions import Transactions, read_transactions
 from workbench.loaders.offsets.runs import offset_runs
-from workbench.loaders.remote import all_opened, opened
+from workbench.loaders.remote import all_opened, attach_tier
 from workbench.loaders.scan.plan import IsolationLevel, choose_partitions, segments_within
 from workbench.loaders.scan.splits import size_of
-from workbench.pipelines.lake.table import LoadedUpTo, Positions
+from workbench.pipelines.lake.table import LoadedUpTo, Log, Positions
 from workbench.runtime.several import several
 
 _MOST_LOGS = 1000  # of a commit
@@ -47,9 +46,7 @@ def logs_of(
     given, fs = all_opened(os.fspath(each) for each in several(paths))
     listing = list_log_directories(given, fs=fs)
     require_logs(listing)
-    if remote is not None:
-        keys = {key_id: os.fspath(path) for key_id, path in (remote_keys or {}).items()}
-        attach_remote_tier(listing, *opened(os.fspath(remote), fs), keys)
+    attach_tier(listing, remote, remote_keys, fs)
     copies: dict[TopicPartition, list[str]] = {}
     for key, each in listing.partitions.items():
         if each.kind == "log" or each.is_alone:
@@ -103,7 +100,7 @@ class NewOffsets(NamedTuple):
     log_end: int
 
     @property
-    def log(self) -> tuple[str, int]:
+    def log(self) -> Log:
         """Topic and partition."""
         return self.partition.topic, self.partition.partition
 

@@ -1,9 +1,12 @@
 """What all formats of tables have in common: they keep with the data up to where it was loaded."""
 
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
+
+from workbench.errors import OutputError
 
 PARTITIONED_BY: Final = ("topic", "day")
 """The columns that a table's files are divided by."""
@@ -28,8 +31,32 @@ class LoadedUpTo(NamedTuple):
     topic_id: str | None
 
 
-Positions = Mapping[tuple[str, int], LoadedUpTo]
-"""Topic and partition → up to where it was loaded."""
+Log = tuple[str, int]
+"""Topic and partition."""
+
+Positions = Mapping[Log, LoadedUpTo]
+"""Log → up to where it was loaded."""
+
+
+def log_of(batch: pa.RecordBatch) -> Log:
+    """Return the log that the rows of a batch are of."""
+    return batch["topic"][0].as_py(), batch["partition"][0].as_py()
+
+
+def are_of(log: Log, rows: pa.Table) -> Any:
+    """Return which rows are of a log."""
+    topic, partition = log
+    return pc.and_(pc.equal(rows["topic"], topic), pc.equal(rows["partition"], partition))
+
+
+def schema_of_upsert(schema: pa.Schema) -> pa.Schema:
+    """Return the columns of an upsert's batches: those of the table, and `DELETES`."""
+    return schema.append(pa.field(DELETES, pa.bool_()))
+
+
+def written_meanwhile(table: str, why: object) -> OutputError:
+    """Return the error of a commit that met another one."""
+    return OutputError(table, f"another process has written to it meanwhile ({why}); run it again")
 
 
 class Table(Protocol):

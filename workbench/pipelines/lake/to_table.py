@@ -38,7 +38,7 @@ from workbench.pipelines.lake.source import (
     logs_of,
     new_offsets,
 )
-from workbench.pipelines.lake.table import DELETES, Table
+from workbench.pipelines.lake.table import DELETES, Log, Table, log_of
 from workbench.runtime.several import several
 from workbench.tables.lake import LoadedRow
 
@@ -55,8 +55,6 @@ TOPIC: Final = "{topic}"
 
 COMMIT_BYTES: Final = 1 << 30
 """Bytes of logs that are committed together."""
-
-Log = tuple[str, int]
 
 _ALWAYS: Final = ("topic", "partition", "offset", "timestamp")
 _COUNTED: Final = (
@@ -280,7 +278,7 @@ class _Loading:
         of_scan, undecoded = scan.schema, []
         for batch in raw.batches():
             for part in scan.values.parts(batch):
-                log = _log_of(part)
+                log = log_of(part)
                 decoded, findings = scan.values.apply(part, of_scan, log[0], paths[log])
                 undecoded += findings
                 yield shaped(part, decoded, schema, upsert=self.upsert)
@@ -303,7 +301,7 @@ class _Loading:
         read: Counter[Log] = Counter()
         deletes: Counter[Log] = Counter()
         for batch in batches:
-            log = _log_of(batch)
+            log = log_of(batch)
             read[log] += batch.num_rows
             if self.upsert:
                 deletes[log] += batch[DELETES].true_count
@@ -342,10 +340,6 @@ class _Loading:
             replica=each.partition.path,
             **{name: fates[name] for name in _COUNTED},
         )
-
-
-def _log_of(batch: pa.RecordBatch) -> Log:
-    return batch["topic"][0].as_py(), batch["partition"][0].as_py()
 
 
 def _scan(listing: Listing, commit: list[NewOffsets], **options: Any) -> Scan:
