@@ -29,7 +29,7 @@ CHECKS = {
         "rows = to_table(PATH, tempfile.mkdtemp() + '/t', topics='orders', table_format='delta'); "
         "assert sum(rows['records'].to_pylist()) == 5200"
     ),
-    "duckdb": "assert logs.sql('select count(*) from orders').fetchone() == (5200,)",
+    "duckdb": "assert logs.sql('select count(*) from orders').fetchall() == [(5200,)]",
     "iceberg": (
         "import tempfile; from workbench.pipelines import to_table; home = tempfile.mkdtemp(); "
         "options = {'type': 'sql', 'uri': f'sqlite:///{home}/c', 'warehouse': f'file://{home}'}; "

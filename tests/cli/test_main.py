@@ -51,6 +51,42 @@ def test_a_path_that_is_not_there_is_one_clear_line(name: str, tmp_path: Path) -
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("orders", "to choose the topic orders of {shop}: -t orders, in Python topics='orders'"),
+        ("orders-0", "did you mean {shop}/orders-0?"),
+    ],
+)
+@pytest.mark.parametrize("command", ["explain", "verify", "plan", "ls"])
+def test_a_log_that_is_given_as_a_path_is_told_how_it_is_chosen(
+    command: str, name: str, hint: str
+) -> None:
+    shop = SAMPLES / "shop-4.3.1"
+    for words in ((name, shop), (shop, name)):
+        outcome = run(command, *words)
+        assert outcome.code == 3
+        assert outcome.out == ""
+        expected = f"{name}: there is no such path; {hint.format(shop=shop)}"
+        assert outcome.err == f"kafka-workbench: {expected}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "usage"),
+    [
+        (("group", "{shop}", "billing"), "group NAME PATH"),
+        (("transaction", "{shop}", "tx-1"), "transaction ID PATH"),
+        (("offset", "{shop}", "orders-0", "12"), "offset PARTITION OFFSET PATH"),
+        (("sql", "select 1", "{shop}"), "sql PATH QUERY"),
+    ],
+)
+def test_a_name_after_the_path_is_told_where_it_belongs(words: tuple[str, ...], usage: str) -> None:
+    shop = str(SAMPLES / "shop-4.3.1")
+    outcome = run(*(word.format(shop=shop) for word in words))
+    assert outcome.code == 3
+    assert outcome.err.endswith(f" comes last: {usage}\n")
+
+
 def test_an_unknown_topic_gets_the_nearest_name(golden: Golden) -> None:
     directory = golden("4.2.0-txn").directory("data")
     outcome = run("dump", directory, "--topic", "txn-sorce")

@@ -364,3 +364,11 @@ def test_a_file_that_the_disk_does_not_give_is_told_and_the_rest_is_checked(
         ("error", os.strerror(errno.EIO))
     ]
     assert "zero-tail" in kinds(found)
+
+
+def test_a_folder_with_the_name_of_a_file_is_told_as_such(directory: Path) -> None:
+    log = last_log(directory)
+    log.unlink()
+    log.mkdir()
+    (found,) = [f for f in verify(directory) if f.kind == "not-a-file"]
+    assert (found.path, found.found, found.expected) == (str(log), "a folder", "a regular file")

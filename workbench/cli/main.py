@@ -103,6 +103,13 @@ SECTIONS: Final = {
 COMMANDS: Final = {name: module for part in SECTIONS.values() for name, (module, _) in part.items()}
 """Names of the commands, in the order of the help, and their modules."""
 
+_NAME_FIRST: Final = {
+    "group": "NAME PATH",
+    "offset": "PARTITION OFFSET PATH",
+    "transaction": "ID PATH",
+}
+"""Commands whose first argument is no path, and their usage."""
+
 _EPILOG: Final = """\b
 Exit codes:
   0    done (verify: nothing wrong; search: found)
@@ -209,7 +216,7 @@ class Program(click.Group):
                 for line in "".join(traceback.format_exception(error)).splitlines():
                     say(line, err=True)
                 return FAILED
-            note(one_line(error))
+            note(one_line(error) + _name_comes_first(args, error))
             return FAILED
         return code if isinstance(code, int) else 0
 
@@ -231,6 +238,20 @@ def one_line(error: Exception) -> str:
         name = type(error).__name__
         text = f"{name}: {text} (a bug in kafka-workbench; --debug shows where)"
     return safe(text.strip())
+
+
+def _name_comes_first(args: Sequence[str], error: Exception) -> str:
+    """Return the hint for `group PATH NAME`, where the name is taken for a path; else nothing."""
+    from workbench.errors import LogDirectoryError
+
+    command, *words = args
+    if command == "sql" and isinstance(error, LogDirectoryError) and os.path.isdir(words[-1]):
+        return "; the query comes last: sql PATH QUERY"
+    usage = _NAME_FIRST.get(command)
+    is_swapped = isinstance(error, LogDirectoryError) and error.path in words[1:]
+    if usage is None or not is_swapped or not os.path.isdir(words[0]):
+        return ""
+    return f"; the path comes last: {command} {usage}"
 
 
 class PipeClosedError(Exception):

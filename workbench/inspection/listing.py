@@ -8,6 +8,7 @@ Kafka: LogManager.loadLog, LocalLog.parseTopicPartitionName (4.2)
 """
 
 import os
+import re
 import stat
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -395,6 +396,21 @@ def _near(path: str) -> str:
     return ""
 
 
+def _name_among(path: str, given: Sequence[str]) -> str | None:
+    """Return what to say if a path that is not there is the name of a log in another one."""
+    if path not in given or "/" in path or os.path.lexists(path):
+        return None
+    for other in given:
+        with suppress(OSError), os.scandir(other) as entries:
+            names = {entry.name for entry in islice(entries, _COMPARED)}
+            if path in names:
+                return f"there is no such path; did you mean {os.path.join(other, path)}?"
+            if any(re.fullmatch(rf"{re.escape(path)}-\d+", name) for name in names):
+                choice = f"-t {path}, in Python topics={path!r}"
+                return f"there is no such path; to choose the topic {path} of {other}: {choice}"
+    return None
+
+
 def _list_path(path: str, make: MakePartition, fs: Files, *, whole: bool) -> Root:
     try:
         return _list_any(path, make, fs, whole=whole)
@@ -455,7 +471,12 @@ def list_log_directories(
     given: Sequence[StrPath] = several(paths)
     if not given:
         raise LogDirectoryError("open_log_directory", "no path was given")
-    roots = tuple(_list_path(os.fspath(path), make, fs, whole=whole) for path in given)
+    try:
+        roots = tuple(_list_path(os.fspath(path), make, fs, whole=whole) for path in given)
+    except LogDirectoryError as error:
+        if (hint := _name_among(error.path, [os.fspath(each) for each in given])) is None:
+            raise
+        raise LogDirectoryError(error.path, hint) from None
     partitions: dict[str, Partition] = {}
     for partition in sorted((p for root in roots for p in root.partitions), key=_order):
         key = partition.name if partition.name not in partitions else partition.path

@@ -38,6 +38,8 @@ def findings_of_unread(unread: Iterable[Unread]) -> Iterator[Finding]:
     for each in unread:
         severity: Severity = "error" if _has_meaning(each.name) else "info"
         expected, broker = _WORDS[each.kind]
+        if each.found == "a folder":  # where a name is that of a file
+            expected = "a regular file"
         yield Finding(each.kind, severity, each.path, None, None, each.found, expected, broker)
 
 
