@@ -29,6 +29,14 @@ def sent(usage: DiskUsage, name: str) -> Any:
     return usage.get_state(name)[name]
 
 
+def table_of(query: str) -> Any:
+    """Run the code that a widget shows and return its table."""
+    *statements, last = query.splitlines()
+    names: dict[str, Any] = {}
+    exec("\n".join(statements), names)  # noqa: S102
+    return eval(last, names)  # noqa: S307
+
+
 def top(nodes: list[Any], column: int = SIZE) -> int:
     return sum(node[column] for node in nodes if node[PARENT] < 0)
 
@@ -133,10 +141,7 @@ def test_a_path_to_nothing_is_refused(path: list[str]) -> None:
 def test_every_level_has_a_picture_and_code_that_runs(path: list[str]) -> None:
     usage = DiskUsage(SHOP, at=path)
     assert usage.to_png().startswith(b"\x89PNG")
-    *statements, last = usage.query.splitlines()
-    names: dict[str, Any] = {}
-    exec("\n".join(statements), names)  # noqa: S102 - what the widget shows
-    table = eval(last, names)  # noqa: S307
+    table = table_of(usage.query)
     assert len(table)
     if path == ["orders"]:
         assert table["size"].sum() == next(
@@ -172,3 +177,19 @@ def test_rectangles_have_the_areas_of_the_values_and_fill_the_box() -> None:
         assert rect.top + rect.height <= 220 + 1e-6
     assert squarify([], Rect(0, 0, 1, 1)) == []
     assert max(rects[0].width / rects[0].height, rects[0].height / rects[0].width) < 2
+
+
+@pytest.mark.parametrize("suffix", ["2a80b025c5194d9d8899eea2857e4e47-delete", "future", "stray"])
+def test_what_is_not_in_use_is_verified_and_has_its_code(suffix: str, tmp_path: Path) -> None:
+    """The folder of a deleted topic, of a replica that moves, or of a stray one."""
+    name = f"orders-0.{suffix}" if "-" in suffix else f"orders-0.{'a' * 32}-{suffix}"
+    shutil.copytree(SHOP / "orders-0", tmp_path / name)
+    shutil.copytree(SHOP / "payments-0", tmp_path / "payments-0")
+    found = LogExplorer(tmp_path).verify(name)
+    assert all(tmp_path / name in (Path(f.path), *Path(f.path).parents) for f in found)
+    base = wb.open_log_directory(tmp_path)[name].segments[0].base_offset
+    usage = DiskUsage(tmp_path, at=["orders", name, str(base)])
+    assert usage.selected["segment"] == base
+    table = table_of(usage.query)
+    assert set(table["segment"]) >= {base}
+    assert len(table)

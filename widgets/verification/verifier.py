@@ -45,7 +45,11 @@ class Verifier:
         root = self.listing.root_of(self.listing.partitions[name])
         assert root is not None
         alone = Listing((replace(root, partitions=(partition,)),), {name: partition})
-        found = list(workbench.LogDirectory(alone).verify(topics=partition.topic))
+        logs = workbench.LogDirectory(alone)
+        in_use = partition.kind == "log"  # then what coordinators keep in it is verified, too
+        found = list(
+            logs.verify(topics=partition.topic) if in_use else logs.verify(partitions=name)
+        )
         self.book.enter(name, partition, found)
         self._tell(self.running)
         return found
