@@ -111,7 +111,12 @@ def test_sorting_turns_round_and_partitions_can_be_chosen(
     rows = shown(page)
     assert {row[1] for row in rows} == {"2"}
     offsets = [int(row[2].replace(",", "")) for row in rows]
-    assert offsets == sorted(offsets, reverse=True)
+    assert offsets == sorted(offsets)
+    page.get_by_role("button", name="Offset").press("Enter")
+    until(page, lambda: browser.newest_first)
+    page.wait_for_function("model.get('_result').status === 'done'")
+    last = logs["orders-2"].log_end_offset - 1
+    expect(page.get_by_role("row").nth(1)).to_contain_text(f"{last:,}")
     page.get_by_role("button", name="Bytes").click()
     until(page, lambda: browser.order == "size" and browser.result["status"] == "done")
     page.wait_for_function("model.get('_result').status === 'done'")
@@ -311,3 +316,97 @@ def test_a_field_of_the_record_is_searched_for_left_out_or_made_a_column(
     page.get_by_role("menuitem", name="Without").click()
     until(page, lambda: "-$.ship_to.country=" in browser.query)
     page.wait_for_function("model.get('_result').found === 0")
+
+
+def done(page: Page, order: str) -> None:
+    """Wait until the list is sorted so, and every record was looked at."""
+    page.wait_for_function(
+        "(order) => model.get('order') === order && model.get('_result').status === 'done'",
+        arg=order,
+    )
+
+
+def test_all_records_are_sorted_by_a_field_with_the_keyboard(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    browser = RecordBrowser(
+        logs, topic="orders", columns=["offset", "$.ship_to.city", "value"], show_values=True
+    )
+    show(browser)
+    head = page.get_by_role("columnheader", name="$.ship_to.city")
+    records = [
+        (json.loads(each["value"])["ship_to"]["city"].casefold(), each["partition"], each["offset"])
+        for each in logs.scan(topics="orders").to_arrow().to_pylist()
+    ]
+    for key, way in ((min, "ascending"), (max, "descending")):
+        head.get_by_role("button").press("Enter")
+        page.wait_for_function(
+            "(isDown) => model.get('newest_first') === isDown", arg=way == "descending"
+        )
+        done(page, "$.ship_to.city")
+        expect(head).to_have_attribute("aria-sort", way)
+        city = key(records)[0]
+        expect(page.get_by_role("grid").locator("[data-row='0']")).to_contain_text(
+            city, ignore_case=True
+        )
+    assert browser.result["count"] == len(records)
+    button = head.get_by_role("button")
+    expect(button).to_be_focused()
+    page.get_by_role("button", name="keys, values and headers").click()
+    until(page, lambda: browser.order == "time")
+    expect(head.get_by_role("button")).to_have_count(0)
+
+
+def test_a_list_that_is_not_complete_says_what_is_sorted(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    browser = RecordBrowser(logs, topic="orders", order="size")
+    browser.wait(60)
+    bridge = show(browser)
+    expect(page.get_by_text("Sorted by Bytes")).to_be_hidden()
+    browser.set_trait("_result", browser.result | {"status": "canceled"})
+    bridge.push()
+    found = f"the {browser.result['listed']:,} records found so far"
+    expect(page.get_by_text(f"Sorted by Bytes: {found}; the search was stopped.")).to_be_visible()
+
+
+def test_widths_stay_with_their_columns(page: Page, show: Show, logs: wb.LogDirectory) -> None:
+    browser = RecordBrowser(logs, topic="orders")
+    bridge = show(browser)
+    key = page.get_by_role("columnheader", name="Key")
+    before = key.bounding_box()
+    key.get_by_role("button").press("Shift+ArrowRight")
+    until(page, lambda: "key" in browser.column_widths)
+    wider = browser.column_widths["key"]
+    assert before is not None
+    assert wider > before["width"]
+    page.get_by_label("Topic", exact=True).select_option("customers")
+    until(page, lambda: browser.topic == "customers")
+    browser.columns = ["offset", "value"]
+    bridge.push()
+    expect(key).to_have_count(0)
+    browser.columns = ["value", "key", "offset"]
+    bridge.push()
+    expect(key).to_have_count(1)
+    page.wait_for_function(
+        "(wanted) => [...document.querySelectorAll('[role=columnheader]')]"
+        ".find((each) => each.textContent === 'Key').offsetWidth === wanted",
+        arg=wider,
+    )
+
+
+@pytest.mark.parametrize("width", [760, 1280, 2560])
+def test_the_list_fills_the_window_of_the_app(
+    page: Page, show: Show, logs: wb.LogDirectory, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 1300})
+    page.add_init_script(
+        "addEventListener('DOMContentLoaded', () => document.body.classList.add('klw-app'))"
+    )
+    show(RecordBrowser(logs, topic="orders"))
+    page.wait_for_function(
+        "innerHeight - document.querySelector('.klw').getBoundingClientRect().bottom < 30"
+    )
+    grid = page.get_by_role("grid", name="Records").bounding_box()
+    assert grid is not None
+    assert grid["height"] > 800

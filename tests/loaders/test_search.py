@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,9 +11,9 @@ import pytest
 import workbench
 from tests.golden.cases import Case
 from tests.naive import Record, batch
-from workbench.loaders.search.matches import MOST_OF_KEY
 from workbench.loaders.search.pieces import pieces_by_time
 from workbench.loaders.search.search import Search
+from workbench.loaders.search.sort_keys import KEY, MOST_KEPT, SIZE, SortKey
 from workbench.loaders.search.time_histogram import MOST_BINS, TimeHistogram
 from workbench.log_directory import LogDirectory
 
@@ -75,24 +76,33 @@ def test_matches_are_merged_by_time(where: str, events: LogDirectory) -> None:
     ]
 
 
-@pytest.mark.parametrize("order", ["key", "size"])
-def test_matches_are_sorted_by_key_and_size(order: str, golden: Golden) -> None:
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("sort_key", [KEY, SIZE])
+def test_matches_are_sorted_by_key_and_size(
+    sort_key: SortKey, golden: Golden, *, descending: bool
+) -> None:
     logs = workbench.open_log_directory(golden("4.2.0-compact-nullkeys").directory("before1"))
-    search = Search(logs.scan(), order=order)  # type: ignore[arg-type]
+    search = Search(logs.scan(), sort_key=sort_key)
     search.run()
-    columns = ["key", "value"]
-    rows = search.matches.read(search.matches.arranged(order), columns).table.to_pylist()  # type: ignore[arg-type]
-    kept = [
-        (row["key"] is not None, (row["key"] or b"")[:MOST_OF_KEY])
-        if order == "key"
-        else len(row["key"] or b"") + len(row["value"] or b"")
-        for row in rows
-    ]
-    assert kept == sorted(kept)
-    assert len(set(kept)) > 3
+    columns = ["key", "value", "offset"]
+    numbers = search.matches.arranged(sort_key.name, descending=descending)
+    rows = search.matches.read(numbers, columns).table.to_pylist()
+    wanted = sorted(  # a stable order: of equal ones, the first found comes first either way
+        search.matches.read(range(len(numbers)), columns).table.to_pylist(),
+        key=lambda row: sorted_by(sort_key, row),
+        reverse=descending,
+    )
+    valued = [row for row in wanted if sort_key is SIZE or row["key"] is not None]
+    assert rows == [*valued, *(row for row in wanted if row not in valued)]
+    assert len({sorted_by(sort_key, row) for row in rows}) > 3
     assert len(rows) == logs.scan().count()
     with pytest.raises(ValueError, match="did not keep"):
-        search.matches.arranged("size" if order == "key" else "key")
+        search.matches.arranged("size" if sort_key is KEY else "key")
+
+
+def sorted_by(sort_key: SortKey, row: dict[str, Any]) -> Any:
+    key, value = row["key"] or b"", row["value"] or b""
+    return key[:MOST_KEPT] if sort_key is KEY else len(key) + len(value)
 
 
 def test_any_rows_can_be_read_again_with_their_contents(events: LogDirectory) -> None:

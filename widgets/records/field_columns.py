@@ -81,7 +81,7 @@ def field_cell(values: Sequence[Any], lens: Lens) -> Cell:
         return ["", "quiet"]
     if len(values) == 1 and values[0] is None:
         return ["null", "null"]
-    text, most = ", ".join(map(_text, values)), max(MOST_OF_FIELD, lens.most)
+    text, most = ", ".join(map(field_text, values)), max(MOST_OF_FIELD, lens.most)
     return [text if len(text) <= most else f"{text[: most - 1]}…", "text"]
 
 
@@ -127,17 +127,18 @@ def profile_of(values: Iterable[Any]) -> dict[str, Any]:
         if value is None:
             none += 1
         else:
-            counts[value if isinstance(value, int | float | str) else _text(value)] += 1
+            counts[value if isinstance(value, int | float | str) else field_text(value)] += 1
     profile: dict[str, Any] = {"none": none, "distinct": len(counts)}
     if not counts:
         return profile
     if all(isinstance(each, int | float) and not isinstance(each, bool) for each in counts):
         return profile | {"low": min(counts), "high": max(counts)}
     top, count = max(counts.items(), key=lambda each: each[1])
-    return profile | {"top": _text(top)[:MOST_OF_FIELD], "top_count": count}
+    return profile | {"top": field_text(top)[:MOST_OF_FIELD], "top_count": count}
 
 
-def _text(value: Any) -> str:
+def field_text(value: Any) -> str:
+    """Return a field's value as a cell shows it: a text as it is, other values as JSON."""
     if isinstance(value, str):
         return value
     return json.dumps(printable(value), ensure_ascii=False, default=str)

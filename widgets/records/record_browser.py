@@ -5,7 +5,7 @@ A thread searches and the page asks how far it is. What is shown is read again, 
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import traitlets
 
@@ -15,6 +15,7 @@ from widgets._link import link, style
 from widgets._widget import KafkaWidget
 from widgets._written import Written
 from widgets.queries import opening
+from widgets.records.column_order import check_order, is_of_values, sort_key
 from widgets.records.field_columns import MOST_COLUMNS, PLAIN_COLUMNS, field_of
 from widgets.records.record_code import record_code
 from widgets.records.shown_search import PATIENCE, ShownSearch, read_record
@@ -29,7 +30,6 @@ from workbench.loaders.queries.query import Query, parse
 from workbench.loaders.scan.not_searched import summary
 from workbench.loaders.scan.plan import IsolationLevel
 from workbench.loaders.scan.scan import Scan
-from workbench.loaders.search.matches import ORDERS, Order
 from workbench.loaders.search.search import Search
 from workbench.loaders.search.time_histogram import Bins
 from workbench.runtime.words import plural
@@ -58,12 +58,16 @@ class RecordBrowser(KafkaWidget):
             default that of the largest partition.
         partition: the name of the only partition that is searched, as "orders-0"; empty: all.
         brush: [from, to) in ms: only matches of that time are listed; empty: all.
-        order: "time"; "offset": by partition, then offset; "key": by the first 64 bytes of the key;
-            "size": by the bytes of key and value. For "key" and "size" the search is run again.
+        order: the column that all listed records are sorted by. "partition" and "offset" are by
+            partition, then offset; "key" by the first 64 bytes of the key; "value", "headers" and
+            fields by what is shown of them, numbers before texts, so only while values are shown.
+            Records without a value come last. For all but time and place the search is run again.
         newest_first: whether the order is turned round: the latest, highest or largest first.
         columns: what is shown of each record, in this order: "time", "partition", "offset", "key",
             "value", "headers", "size", and fields of JSON or of decoded values: ``$.customer.id``,
             ``key$.id``.
+        column_widths: name of a column → its width in px, of those that were made wider or
+            narrower.
         isolation_level: "read_uncommitted" or "read_committed", as of a consumer: without aborted
             records, and up to the last stable offset.
         show_values: whether keys, values and headers are shown; the eye button switches it.
@@ -95,8 +99,9 @@ class RecordBrowser(KafkaWidget):
     topic = traitlets.Unicode().tag(sync=True)
     partition = traitlets.Unicode().tag(sync=True)
     brush = traitlets.List(traitlets.Float()).tag(sync=True)
-    order = traitlets.Enum(ORDERS, "time").tag(sync=True)
+    order = traitlets.Unicode("time").tag(sync=True)
     columns = traitlets.List(traitlets.Unicode(), list(PLAIN_COLUMNS)).tag(sync=True)
+    column_widths = traitlets.Dict().tag(sync=True)
     isolation_level = traitlets.Enum(get_args(IsolationLevel), "read_uncommitted").tag(sync=True)
     newest_first = traitlets.Bool(default_value=False).tag(sync=True)
     show_values = traitlets.Bool(default_value=False).tag(sync=True)
@@ -174,6 +179,17 @@ class RecordBrowser(KafkaWidget):
                 except QueryError as error:
                     raise traitlets.TraitError(str(error)) from None
         return names[:MOST_COLUMNS] or list(PLAIN_COLUMNS)
+
+    @traitlets.validate("order")
+    def _known_order(self, proposal: Any) -> str:
+        order: str = proposal["value"]
+        try:
+            check_order(order)
+        except QueryError as error:
+            raise traitlets.TraitError(str(error)) from None
+        if is_of_values(order) and not self.show_values:
+            raise traitlets.TraitError(f"records are sorted by {order} only while values are shown")
+        return order
 
     def _topic_of(self, partition: str) -> str:
         if partition not in self.logs:
@@ -267,7 +283,10 @@ class RecordBrowser(KafkaWidget):
         if not self._is_ready:
             return
         with self.hold_sync():
-            is_known = self.shown is None or self.shown.can_sort_by(cast(Order, self.order))
+            if change["name"] == "show_values" and is_of_values(self.order):
+                self.order = "time"  # its values are hidden now
+                return
+            is_known = self.shown is None or self.shown.can_sort_by(self.order)
             if change["name"] == "order" and not is_known:
                 self._restart()
             else:
@@ -291,9 +310,14 @@ class RecordBrowser(KafkaWidget):
         if scan is not None:
             place = self.topic, self.partition, self.isolation_level
             whole = self._seen[1] if self._seen[0] == place else None
-            order, descending = cast(Order, self.order), self.newest_first
+            kept = sort_key(self.order, self.lens, self._meanings.apart())
             self.shown = ShownSearch(
-                scan, self._meanings, order, descending=descending, whole=whole
+                scan,
+                self._meanings,
+                self.order,
+                descending=self.newest_first,
+                sort_key=kept,
+                whole=whole,
             )
             self._seen = place, None
         self._show()
@@ -370,9 +394,8 @@ class RecordBrowser(KafkaWidget):
         if shown is None:
             self._result = {"run": self._run, "status": "none", "problem": self._problem}
             return
-        wanted = cast(Order, self.order)
-        if shown.can_sort_by(wanted):  # not if the query of a new order cannot be read
-            shown.order = wanted
+        if shown.can_sort_by(self.order):  # not if the query of a new order cannot be read
+            shown.order = self.order
         shown.descending, shown.times = self.newest_first, self._times()
         if shown.search.status == "done" and self._owed.changed:
             self._search_on()  # which shows it

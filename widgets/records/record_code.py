@@ -1,12 +1,16 @@
 """Python and SQL that give the records which the record browser shows."""
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final
+
+from widgets.records.field_columns import PLAIN_COLUMNS, field_of
+from workbench.loaders.queries.json_path import ANY, Step
 
 HEAD: Final = "import workbench as wb"
 
 _SIZE: Final = "coalesce(octet_length(key), 0) + coalesce(octet_length(value), 0)"
-_FIRST_BY: Final = {"time": ["timestamp"], "offset": [], "key": ["key"], "size": [_SIZE]}
+_FIRST_BY: Final = {"time": "timestamp", "partition": "", "offset": "", "size": _SIZE}
 
 
 def record_code(opened: str, options: Mapping[str, Any], order: str) -> dict[str, str]:
@@ -15,13 +19,13 @@ def record_code(opened: str, options: Mapping[str, Any], order: str) -> dict[str
     Args:
         opened: the expression that opens the directories, see `queries.opening`.
         options: the options of the scan, without those that have their default.
-        order: "time", "offset", "key" or "size", perhaps with " desc".
+        order: the name of a column, perhaps with " desc".
     """
     given = "".join(f"\n    {name}={_literal(value)}," for name, value in options.items())
     start = f"{HEAD}\n\nlogs = {opened}\nscan = logs.scan({given}\n)\n"
     name, _, direction = order.partition(" ")
-    columns = [*_FIRST_BY[name], "topic", "partition", '"offset"']
-    ordered = ", ".join(f"{each} {direction}".strip() for each in columns)
+    columns = [*_first_by(name), "topic", "partition", '"offset"']
+    ordered = ", ".join(f"{each} {direction}".strip() for each in columns if each)
     lines = (
         'connection = scan.to_duckdb("records")',
         'connection.sql("""',
@@ -30,6 +34,25 @@ def record_code(opened: str, options: Mapping[str, Any], order: str) -> dict[str
         '""")',
     )
     return {"python": f"{start}scan.to_pandas()", "sql": start + "\n".join(lines)}
+
+
+def _first_by(order: str) -> list[str]:
+    """Return what SQL sorts by before the place; of a field its numbers, then its texts."""
+    if order in _FIRST_BY:
+        return [_FIRST_BY[order]]
+    if order in PLAIN_COLUMNS:
+        return [order]
+    field = field_of(order)
+    steps = "".join(map(_step, field.steps)).replace("'", "''")
+    text = f"try(decode({field.column}) ->> '${steps}')"
+    return [f"try_cast({text} as double)", f"lower({text})"]
+
+
+def _step(step: Step) -> str:
+    """Return a step of a path as DuckDB writes it."""
+    if isinstance(step, str):
+        return f".{json.dumps(step, ensure_ascii=False)}"
+    return "[*]" if step is ANY else f"[{step}]"
 
 
 def _literal(value: Any) -> str:

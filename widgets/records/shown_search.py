@@ -25,8 +25,9 @@ from workbench.inspection.listing import Listing
 from workbench.loaders.scan.not_searched import summary
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.schemas import SCAN_FIELDS
-from workbench.loaders.search.matches import SORT_COLUMNS, Order
+from workbench.loaders.search.matches import PLACE_ORDERS
 from workbench.loaders.search.search import Search
+from workbench.loaders.search.sort_keys import SortKey
 from workbench.loaders.search.time_histogram import Bins
 
 HEAD_ROWS: Final = 60
@@ -62,22 +63,24 @@ class ShownSearch:
         self,
         scan: Scan,
         meanings: Meanings,
-        order: Order,
+        order: str,
         *,
         descending: bool,
+        sort_key: SortKey | None = None,
         whole: Bins | None = None,
     ) -> None:
         self.meanings, self.whole = meanings, whole
         self.order, self.descending = order, descending
         self.times: tuple[int, int] | None = None
         self._paths: tuple[tuple[int, bool], list[str]] | None = None
-        self.search = Search(scan, newest_first=descending and order == "time", order=order)
+        self.search = Search(scan, newest_first=descending and order == "time", sort_key=sort_key)
         self.search.start()
         self.search.wait(matches=HEAD_ROWS, seconds=PATIENCE)
 
-    def can_sort_by(self, order: Order) -> bool:
+    def can_sort_by(self, order: str) -> bool:
         """Return whether the search kept what it takes to sort its matches so."""
-        return order not in SORT_COLUMNS or order == self.search.matches.kept
+        kept = self.search.matches.kept
+        return order in PLACE_ORDERS or (kept is not None and order == kept.name)
 
     def listed(self) -> Numbers:
         """Return the numbers of the matches that are listed, in their order."""

@@ -50,6 +50,10 @@ class Meanings:
             self._decoders.pop(topic, None)
         self.problems = {}
 
+    def apart(self) -> "Meanings":
+        """Return the same for another thread."""
+        return Meanings(self._listing, self._decode)
+
     def of(
         self,
         topic: str,

@@ -55,6 +55,10 @@ function render(given) {
       ask("rows", { run: run(), start, stop, ...(isWhole && { whole: true }) }).then((answer) => answer?.rows),
     onPick: ([partition, offset]) => select(view, partition, offset),
     onSort: (changes) => model.choose(changes),
+    onWidths(widths) {
+      model.set("column_widths", widths);
+      model.save_changes();
+    },
   });
   view.bar = recordBar({
     model,
@@ -69,7 +73,7 @@ function render(given) {
     onQuery: (term) => model.choose({ query: withTerm(model.get("query"), term) }),
     onColumn: (path) => model.choose({ columns: [...model.get("columns").filter((name) => name !== path), path] }),
   });
-  view.body = h("div", { class: "klw-matches" }, h("div", { class: "klw-hits" }, view.list.el), view.pane.el);
+  view.body = h("div", { class: "klw-matches klw-fill" }, h("div", { class: "klw-hits" }, view.list.el), view.pane.el);
   frame.fill(view.head.el, view.box.el, view.histogram.el, view.bar.el, view.body);
   onKeys(root, (event) => actOnKey(view, sheet, event));
   closeOutside(root, sheet);
@@ -83,6 +87,7 @@ function followModel(view) {
     head.showValues();
     showRecord(view);
   };
+  const showWidths = () => view.list.setWidths(model.get("column_widths"));
   const showQuery = () => box.setQuery(model.get("query")), showBrush = () => histogram.setBrush(model.get("brush"));
   const end = view.follow({
     _result: () => showResult(view),
@@ -94,12 +99,14 @@ function followModel(view) {
     selected: () => showRecord(view),
     show_values: showValues,
     columns: () => showResult(view),
+    column_widths: showWidths,
     order: bar.show,
     newest_first: bar.show,
     isolation_level: bar.show,
     _error: () => model.get("_error") && box.setProblem(model.get("_error")),
   }, histogram.repaint);
   showPlaces();
+  showWidths();
   bar.show();
   showQuery();
   showBrush();
@@ -110,15 +117,20 @@ function followModel(view) {
 
 // What is in the columns, once the search is over.
 function showProfile(view) {
-  const { model, ask, list } = view, names = model.get("columns"), now = view.result();
+  const { model, ask } = view, names = model.get("columns"), now = view.result();
   const wanted = JSON.stringify([now.run, now.count, names, model.get("show_values")]);
   if (view.isRunning() || wanted === view.profiled || !names.some((name) => name.includes("$"))) return;
   view.profiled = wanted;
   ask("profile", { run: now.run }).then((answer) => {
     if (!answer || view.profiled !== wanted) return;
     view.profile = { of: answer.of, columns: answer.columns };
-    list.setColumns(names, !model.get("topic"), view.profile);
+    showColumns(view);
   });
+}
+
+function showColumns({ model, list, profile }) {
+  const isOfAll = !model.get("topic"), showsValues = model.get("show_values");
+  list.setColumns(model.get("columns"), { isOfAll, profile, showsValues });
 }
 
 function select({ model, announce }, partition, offset) {
@@ -135,10 +147,10 @@ function deselect({ model, list }) {
 
 function showResult(view) {
   const { model, box, histogram, list, stats } = view, now = view.result(), isNew = now.run !== view.shownRun;
-  box.setState(now, view.isRunning());
+  box.setState(now, view.isRunning(), model.get("order"));
   histogram.setData(now);
   const order = model.get("order"), newestFirst = model.get("newest_first");
-  list.setColumns(model.get("columns"), !model.get("topic"), view.profile);
+  showColumns(view);
   const wider = widerSearch(model.get("_choices") ?? {}, model.get("topic"), model.get("partition"));
   const offer = wider && [wider[0], () => model.choose(wider[1])];
   list.setResult(now, { isNew, order, newestFirst, words: now.query ?? "", wider: offer });

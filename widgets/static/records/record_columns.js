@@ -1,15 +1,15 @@
 // The columns of the records: which there are, what they are called, and what is known of their values.
 import { count, plural } from "../shared/format.js";
 
-// Columns that are not fields, by their names in the kernel; `order` is what the kernel sorts by.
+// Columns that are not fields, by their names in the kernel, which sorts by them; `isOfValues`: while values are shown.
 const PLAIN_COLUMNS = {
-  time: { name: "Time (UTC)", width: "172px", order: "time" },
-  partition: { name: "Partition", width: "80px", number: true },
-  offset: { name: "Offset", width: "96px", number: true, order: "offset", title: "Sort by partition and offset" },
-  key: { name: "Key", width: "minmax(96px,1fr)", order: "key" },
-  value: { name: "Value", width: "minmax(200px,4fr)" },
-  headers: { name: "Headers", width: "minmax(80px,1fr)" },
-  size: { name: "Bytes", width: "72px", number: true, order: "size", title: "Bytes of key and value" },
+  time: { name: "Time (UTC)", width: "172px" },
+  partition: { name: "Partition", width: "80px", number: true, title: "Sort by partition and offset" },
+  offset: { name: "Offset", width: "96px", number: true, title: "Sort by partition and offset" },
+  key: { name: "Key", width: "minmax(96px,1fr)" },
+  value: { name: "Value", width: "minmax(200px,4fr)", isOfValues: true },
+  headers: { name: "Headers", width: "minmax(80px,1fr)", isOfValues: true },
+  size: { name: "Bytes", width: "72px", number: true, title: "Sort by the bytes of key and value" },
 };
 export const PLAIN_NAMES = Object.keys(PLAIN_COLUMNS);
 const WHOLE_NAME = { width: "minmax(104px,.7fr)", number: false, isName: true }; // of several topics
@@ -17,15 +17,16 @@ const WHOLE_NAME = { width: "minmax(104px,.7fr)", number: false, isName: true };
 export const columnLabel = (name) => PLAIN_COLUMNS[name]?.name ?? name;
 
 // The columns of a table, for names in the kernel. `profile` is what the kernel says of their values; null: nothing yet.
-export function recordColumns(names, { isOfAll, profile }) {
+export function recordColumns(names, { isOfAll, profile, showsValues }) {
   const hasFields = names.some((name) => !(name in PLAIN_COLUMNS));
   return names.map((name) => {
     const plain = PLAIN_COLUMNS[name], known = hasFields && name !== "time" ? profile?.columns[name] : null;
-    const column = plain ?? { name, width: "minmax(92px,1fr)", number: known?.low !== undefined };
+    const column = plain ?? { name, width: "minmax(92px,1fr)", number: known?.low !== undefined, isOfValues: true };
     return {
       ...column,
       ...(name === "partition" && isOfAll && WHOLE_NAME),
-      isSortable: Boolean(column.order),
+      key: name,
+      isSortable: !column.isOfValues || showsValues,
       isLive: true,
       about: known && profileText(known),
       title: known ? profileTitle(name, known, profile.of) : column.title,

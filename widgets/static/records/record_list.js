@@ -5,10 +5,10 @@ import { dataGrid } from "../shared/rows.js";
 import { PLAIN_NAMES, recordColumns } from "./record_columns.js";
 
 const MOST_KEPT = 2000;
-const LARGEST_FIRST = { newest_first: true };
+const PLACES = new Set(["partition", "offset"]);
 
 // `fetch(start, stop)` asks for rows; with `isWhole`, for all of their texts.
-export function matchList({ fetch, isLive, onPick, onSort, signal }) {
+export function matchList({ fetch, isLive, onPick, onSort, onWidths, signal }) {
   const store = pageStore({ fetch, changed: arrived });
   let kept = new Map(), fresh = 0, marked = { partition: null, offset: null }, words = [];
   // While a search runs its rows are asked for again and again: the last known one stays until the new one is here.
@@ -33,7 +33,9 @@ export function matchList({ fetch, isLive, onPick, onSort, signal }) {
     if (picked >= 0) pick(picked);
   }
   const isMarked = (got) => got && got[0] === marked.partition && got[1] === marked.offset;
-  let order = "time", newestFirst = false, shown = { names: PLAIN_NAMES, isOfAll: false, profile: null };
+  let order = "time",
+    newestFirst = false,
+    shown = { names: PLAIN_NAMES, isOfAll: false, profile: null, showsValues: false };
   const grid = dataGrid({
     label: "Records",
     signal,
@@ -51,26 +53,31 @@ export function matchList({ fetch, isLive, onPick, onSort, signal }) {
         .then((rows) => (rows ?? []).map((got) => got && matchCells(got, [], shown))),
     rowKind: (i) => (isMarked(row(i)) ? "within" : ""),
     onPick: pick,
-    onSort: ({ order: name }) =>
+    // As in other tables: numbers begin with the largest; but places as they are.
+    onSort: ({ key: name, number }) =>
       onSort(
-        order === name ? { newest_first: !newestFirst } : { order: name, ...(name === "size" && LARGEST_FIRST) },
+        order === name
+          ? { newest_first: !newestFirst }
+          : { order: name, newest_first: Boolean(number) && !PLACES.has(name) },
       ),
+    onWidths,
   });
-  const showOrder = () =>
-    grid.showSort(recordColumns(shown.names, shown).findIndex((column) => column.order === order), newestFirst);
+  const showOrder = () => grid.showSort(shown.names.indexOf(order), newestFirst);
   const marks = highlighter(grid.el, () => words, signal);
 
   return {
     el: grid.el,
     select: (i, reveal) => grid.select(i, reveal),
+    setWidths: (widths) => grid.setWidths(widths),
     mark(partition, offset) {
       marked = { partition, offset };
       if (offset === null) grid.select(-1);
       grid.refresh();
     },
-    // The columns by their names in the kernel; whether records of every topic are listed; what is known of the values.
-    setColumns(names, isOfAll, profile) {
-      const next = { names, isOfAll, profile };
+    // The columns by their names in the kernel; whether records of every topic are listed; what is known of the values,
+    // and whether they are shown.
+    setColumns(names, { isOfAll, profile, showsValues }) {
+      const next = { names, isOfAll, profile, showsValues };
       if (JSON.stringify(next) === JSON.stringify(shown)) return;
       shown = next;
       grid.setColumns(recordColumns(names, shown));

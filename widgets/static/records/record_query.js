@@ -1,6 +1,7 @@
 // Where and what to search: topic and partition, the query, how far the search is, and what a query can say.
 import { button, h, icon } from "../shared/dom.js";
 import { bytes, count, plural } from "../shared/format.js";
+import { columnLabel } from "./record_columns.js";
 
 const TYPING_MS = 160;
 
@@ -166,7 +167,8 @@ export function queryBox({ signal, sheet, forms, complete, onQuery, onStop, onDo
       problem.hidden = !text;
       input.setAttribute("aria-invalid", String(Boolean(text)));
     },
-    setState(result, isRunning) {
+    // `order`: what the list is sorted by.
+    setState(result, isRunning, order) {
       this.setProblem(result.problem ?? "");
       stop.hidden = bar.hidden = !isRunning;
       const share = result.bytes_total ? result.bytes_read / result.bytes_total : 0;
@@ -176,7 +178,7 @@ export function queryBox({ signal, sheet, forms, complete, onQuery, onStop, onDo
       status.title = result.bytes_total
         ? `${bytes(result.bytes_read)} of ${bytes(result.bytes_total)} read in ${result.seconds} s`
         : "";
-      notice.textContent = noticeText(result);
+      notice.textContent = noticeText(result, isRunning, order);
       notice.hidden = !notice.textContent;
     },
   };
@@ -192,11 +194,17 @@ function statusText(result, isRunning) {
   return `${brushed}${found}${result.status === "canceled" ? ", stopped" : ""} · ${result.seconds} s`;
 }
 
-function noticeText(result) {
-  const texts = [];
+function noticeText(result, isRunning, order) {
+  const texts = [], isPart = isRunning || result.status === "canceled";
+  if (order !== "time" && isPart && result.listed) {
+    const after = isRunning ? "the search goes on" : "the search was stopped";
+    texts.push(`Sorted by ${columnLabel(order)}: the ${plural(result.listed, "record")} found so far; ${after}.`);
+  }
   if (result.listed < result.found) {
     texts.push(
-      `The first ${count(result.listed)} are listed; the others are only counted. Narrow the query to see them.`,
+      `The first ${
+        count(result.listed)
+      } that were found are listed and sorted; the others are only counted. Narrow the query to see them.`,
     );
   }
   if (result.finding_count) {

@@ -27,6 +27,8 @@ export function fillWindow(root, part, signal) {
 
 // Where there is no room side by side, each part of it has a height of its own.
 function isStacked(part) {
-  const { display, gridTemplateColumns } = getComputedStyle(part);
-  return display === "grid" && part.children.length > 1 && gridTemplateColumns.split(" ").length < 2;
+  const { display, gridTemplateColumns } = getComputedStyle(part), shown = [...part.children].filter(isShown);
+  return display === "grid" && shown.length > 1 && gridTemplateColumns.split(" ").length < 2;
 }
+
+const isShown = (el) => getComputedStyle(el).display !== "none";

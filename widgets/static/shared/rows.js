@@ -123,7 +123,8 @@ const HEAD_PX = 28, TALL_HEAD_PX = 42, MOST_TAKEN = 100_000, PAGE_TAKEN = 200;
 // text does not say it. `cellsOf(i)` gives the cells of row i, see `fillCell`, or null while they are on their way.
 // `onPick` gets a row that was selected, `onPress` one that was clicked, `onOpen` of Enter and double clicks.
 // A table whose rows come by page has `load(start, stop)`, which resolves to their cells to take along, and is sorted
-// where they come from: `onSort(column, isDown)`, for columns with `isSortable`; `showSort` then marks the column.
+// where they come from: `onSort(column)`, for columns with `isSortable`; `showSort` then marks the column.
+// `onWidths` gets the widths that columns were given, by `key` or name; `setWidths` gives them back.
 // Rows keep their numbers, however the table is sorted.
 export function dataGrid(
   {
@@ -136,6 +137,7 @@ export function dataGrid(
     rowKind,
     load,
     onSort,
+    onWidths,
     signal,
     rowHeight = 24,
     emptyText = "No rows.",
@@ -160,7 +162,10 @@ export function dataGrid(
     menu: h("span", { role: "columnheader", class: "klw-tabletools", "aria-label": "Table" }, menu.el),
     canSort: (column) => onSort ? column.isSortable : !load,
     onSort: (k) => onSort ? onSort(columns[k]) : sortBy(k),
-    onWidths: () => rows.refresh(),
+    onWidths(widths, isDone) {
+      rows.refresh();
+      if (isDone) onWidths?.(widths);
+    },
     fitting: (k) =>
       Math.max(...[...box.querySelectorAll(".klw-row:not([hidden])")].map((row) => widthOf(row.children[k]))),
   });
@@ -358,14 +363,18 @@ export function dataGrid(
       ["check", "Select all rows", "Ctrl A", takeAll],
       ["save", `Download ${what} as CSV`, "", () => save("csv")],
       ["save", `Download ${what} as JSON`, "", () => save("json")],
-      ...(head.isChanged || sorted.at >= 0 ? [["refresh", "Columns and order as they were", "", reset]] : []),
+      ...(head.isChanged || sorted.at >= 0
+        ? [["refresh", onSort ? "Columns as wide as they were" : "Columns and order as they were", "", reset]]
+        : []),
     ];
   }
   function reset() {
     head.resetWidths();
-    sorted = { at: -1, isDown: false };
-    arrange();
-    head.showSort(-1);
+    if (!onSort) {
+      sorted = { at: -1, isDown: false };
+      arrange();
+      head.showSort(-1);
+    }
     rows.refresh();
   }
 
@@ -373,6 +382,10 @@ export function dataGrid(
     el: box,
     refresh: rows.refresh,
     showSort: head.showSort,
+    setWidths(widths) {
+      head.setWidths(widths);
+      rows.refresh();
+    },
     setCount(n, { keep = false, isTail = false } = {}) {
       if (!keep) {
         mark(-1);

@@ -3,19 +3,23 @@ import { h } from "../shared/dom.js";
 
 const LEAST_COLUMN = 36, COLUMN_STEP = 16; // px
 
+// Widths are kept by a column's `key`, its name by default, also while it is not shown: `onWidths(widths)` gets all of
+// them after a change; `isDone` is false while an edge is still dragged.
 // `onSort(k)` is called for a column's button; without a heading, or where `canSort(column)` is false, there is none.
-// `fitting(k)` is the width in px that what is shown of a column needs. `onWidths()` is called after a change of widths.
+// `fitting(k)` is the width in px that what is shown of a column needs.
 export function tableHead({ canSort, onSort, onWidths, fitting, menu }) {
   const el = h("div", { class: "klw-row klw-head", role: "row" });
   const cells = []; // columnheaders
-  let columns = [], widths = [];
+  let columns = [], widths = new Map();
+  const keyOf = ({ key, name }) => key ?? name, widthOf = (column) => widths.get(keyOf(column)) ?? null;
+  const say = (isDone = true) => onWidths(Object.fromEntries(widths), isDone);
 
-  function setWidth(k, width) {
-    cells.slice(0, k).forEach((cell, before) => {
-      widths[before] ??= cell.offsetWidth; // columns before it keep their place
+  function setWidth(k, width, isDone) {
+    columns.slice(0, k).forEach((column, before) => {
+      if (!widthOf(column)) widths.set(keyOf(column), cells[before].offsetWidth); // columns before it keep their place
     });
-    widths[k] = Math.max(LEAST_COLUMN, Math.round(width));
-    onWidths();
+    widths.set(keyOf(columns[k]), Math.max(LEAST_COLUMN, Math.round(width)));
+    say(isDone);
   }
   function grip(k) {
     const edge = h("i", { class: "klw-grip", "aria-hidden": "true", title: "Drag: width; double click: as its texts" });
@@ -27,10 +31,11 @@ export function tableHead({ canSort, onSort, onWidths, fitting, menu }) {
       from = { x: event.clientX, width: cells[k].offsetWidth };
     });
     edge.addEventListener("pointermove", ({ clientX }) => {
-      if (from) setWidth(k, from.width + clientX - from.x);
+      if (from) setWidth(k, from.width + clientX - from.x, false);
     });
     for (const name of ["pointerup", "pointercancel"]) {
       edge.addEventListener(name, () => {
+        if (from) say();
         from = null;
       });
     }
@@ -64,26 +69,26 @@ export function tableHead({ canSort, onSort, onWidths, fitting, menu }) {
   return {
     el,
     setColumns(next) {
-      const before = new Map(columns.map(({ name }, k) => [name, widths[k]]));
+      const focused = columns[cells.findIndex((cell) => cell.contains(document.activeElement))];
       columns = next;
-      widths = columns.map(({ name }) => before.get(name) ?? null);
       el.toggleAttribute("data-tall", columns.some(({ about }) => about));
       cells.splice(0, cells.length, ...columns.map(heading));
       el.replaceChildren(...cells, menu);
+      if (focused) cells[columns.findIndex((each) => keyOf(each) === keyOf(focused))]?.querySelector("button")?.focus();
     },
     // The tracks of the rows' grid.
     get template() {
-      return columns.map((column, k) => (widths[k] ? `${widths[k]}px` : column.width)).join(" ");
-    },
-    get widths() {
-      return widths;
+      return columns.map((column) => (widthOf(column) ? `${widthOf(column)}px` : column.width)).join(" ");
     },
     get isChanged() {
-      return widths.some(Boolean);
+      return columns.some(widthOf);
+    },
+    setWidths(given) {
+      widths = new Map(Object.entries(given));
     },
     resetWidths() {
-      widths = columns.map(() => null);
-      onWidths();
+      widths = new Map();
+      say();
     },
     // Mark the column that the rows are sorted by; -1: none.
     showSort(at, isDown) {

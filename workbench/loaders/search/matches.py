@@ -1,35 +1,31 @@
 """What a search has found: where each record is, and what it takes to read it again.
 
-A match takes some 20 bytes whatever its record has, and its size or the beginning of its key if
-that is what it is sorted by. So millions can be listed; the records that are on the screen are read
+A match takes some 20 bytes whatever its record has, and what a `SortKey` keeps of it if it is
+sorted by that. So millions can be listed; the records that are on the screen are read
 again from their batches.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from workbench.loaders.scan import arrow
 from workbench.loaders.scan.plan import SegmentRead
 from workbench.loaders.scan.segment_batches import DECODED
 from workbench.loaders.schemas import SCAN_FIELDS
-from workbench.record.columns import RecordColumns
+from workbench.loaders.search.sort_keys import SortKey
 from workbench.record.reading.reader import Chunk
 
 MOST_LISTED: Final = 2_000_000
 """Matches that are listed unless another number is given: about 60 MB."""
 
-Order = Literal["time", "offset", "key", "size"]
-ORDERS: Final = ("time", "offset", "key", "size")
-
-MOST_OF_KEY: Final = 64
-"""Bytes of a key that decide its place among others."""
+PLACE_ORDERS: Final = ("time", "partition", "offset")
+"""The orders that every search can be listed in."""
 
 Mask = npt.NDArray[np.bool_]
 Longs = npt.NDArray[np.int64]
@@ -62,15 +58,15 @@ class Matches:
 
     Attributes:
         most: how many are listed; what is found afterwards is only counted.
-        kept: "key" or "size": what is kept of each match, so that it can be sorted by it.
+        kept: what is kept of each match, so that they can be sorted by it; None: nothing.
         count: how many were found.
     """
 
-    def __init__(self, most: int = MOST_LISTED, kept: Order = "time") -> None:
+    def __init__(self, most: int = MOST_LISTED, kept: SortKey | None = None) -> None:
         self.most = most
         self.kept = kept
         self.count = 0
-        self._sort_values: list[pa.Array] = []
+        self._sort_values: list[pa.RecordBatch] = []
         self._lock = threading.Lock()
         self._reads: list[SegmentRead] = []
         self._partitions: dict[str, int] = {}
@@ -116,14 +112,15 @@ class Matches:
             )
         )
         self._batches.append(batches)
-        if self.kept in SORT_VALUES:
-            self._sort_values.append(SORT_VALUES[self.kept](chunk.columns, places))
+        if self.kept is not None:
+            columns = _record_batch(self.kept.columns, read, chunk)
+            self._sort_values.append(self.kept.keep(columns, _indices(places)))
         self._batch_count += len(used)
         self._listed += len(places)
 
     def arranged(
         self,
-        order: Order = "time",
+        order: str = "time",
         *,
         descending: bool = False,
         times: tuple[int, int] | None = None,
@@ -132,44 +129,46 @@ class Matches:
 
         Args:
             order: "time": records of several partitions are merged; those without a time come
-                first. "offset": by partition, then offset. "size": by the bytes of key and value.
-                "key": by the first `MOST_OF_KEY` bytes of the key; those without one come first.
-                Equal ones remain in the order in which they were found.
+                first. "partition" and "offset": by partition, then offset. The name of what was
+                `kept`: by that; those without a value come last whichever way, and equal ones
+                remain in the order in which they were found.
             descending: the order is turned round.
             times: only matches with timestamps [first, end), in ms.
 
         Raises:
-            ValueError: neither "key" nor "size" can be sorted by if it was not `kept`.
+            ValueError: what to sort by was not `kept`.
         """
-        if order in SORT_VALUES and order != self.kept:
+        if order not in PLACE_ORDERS and (self.kept is None or order != self.kept.name):
             raise ValueError(f"the search did not keep what to sort by {order} needs")
         found = self._together()
         wanted = (len(found.offsets), order, descending, times)
         if self._arranged[0] == wanted:
             return self._arranged[1]
-        if order == "time":
-            places = np.argsort(found.times, kind="stable")
-        elif order in SORT_VALUES:
-            places = self._sorted(len(found.offsets))
-        else:
-            names = sorted(self._partitions)
-            rank = np.array([names.index(name) for name in self._partitions], np.int32)
-            places = np.lexsort((found.offsets, rank[found.partition]))
-        if descending:
-            places = places[::-1]
+        places = self._places(found, order, descending=descending)
         if times is not None:
             at = found.times[places]
             places = places[(at >= max(times[0], 0)) & (at < times[1])]
         self._arranged = (wanted, places)
         return places
 
-    def _sorted(self, count: int) -> Longs:
+    def _places(self, found: _Found, order: str, *, descending: bool) -> Longs:
+        """Return the numbers of all matches in an order."""
+        if self.kept is not None and order == self.kept.name:
+            return self._sorted(self.kept, len(found.offsets), descending=descending)
+        if order == "time":
+            places = np.argsort(found.times, kind="stable")
+        else:
+            names = sorted(self._partitions)
+            rank = np.array([names.index(name) for name in self._partitions], np.int32)
+            places = np.lexsort((found.offsets, rank[found.partition]))
+        return places[::-1] if descending else places
+
+    def _sorted(self, kept: SortKey, count: int, *, descending: bool) -> Longs:
         """Return the numbers of the first ``count`` matches by what was kept of them."""
         with self._lock:
-            values = pa.chunked_array(self._sort_values, SORT_KINDS[self.kept]).combine_chunks()
-            self._sort_values = [values] if isinstance(values, pa.Array) else values.chunks
-        order = pc.array_sort_indices(values[:count], null_placement="at_start")
-        return np.asarray(order.to_numpy(), np.int64)
+            table = pa.Table.from_batches(self._sort_values, kept.schema).combine_chunks()
+            self._sort_values = table.to_batches()
+        return kept.arranged(table[:count], descending=descending)
 
     def _together(self) -> _Found:
         """Return all matches as one piece."""
@@ -197,20 +196,16 @@ class Matches:
             OSError: a segment cannot be read any more.
         """
         names = tuple(columns)
-        schema = pa.schema([SCAN_FIELDS[name] for name in names])
         wanted = np.fromiter(numbers, np.int64)
         found = self._together()
         options = sum(DECODED[name] for name in names if name in DECODED)
-        batches = [schema.empty_table()]
+        batches = [_schema(names).empty_table()]
         places = [np.zeros(0, np.int64)]
         for read, start, stop, mine in self._runs(found.batch[wanted]):
             for chunk in _chunks(read, start, stop, options):
                 at, is_here = _lookup(chunk.columns.offsets, found.offsets[wanted[mine]])
                 if is_here.any():
-                    arrays = [
-                        arrow.column(name, chunk.columns, chunk.rows, read.place) for name in names
-                    ]
-                    batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
+                    batch = _record_batch(names, read, chunk)
                     batches.append(pa.Table.from_batches([batch.take(_indices(at[is_here]))]))
                     places.append(mine[is_here])
         place = np.concatenate(places)
@@ -252,26 +247,14 @@ class Records(NamedTuple):
     places: Longs
 
 
-def _keys(columns: RecordColumns, places: npt.NDArray[np.intp]) -> pa.Array:
-    """Return large_binary[n]: the beginnings of the keys at some places."""
-    assert columns.keys is not None
-    return pc.binary_slice(arrow.binary(columns.keys).take(_indices(places)), 0, MOST_OF_KEY)
+def _schema(names: tuple[str, ...]) -> pa.Schema:
+    return pa.schema([SCAN_FIELDS[name] for name in names])
 
 
-def _sizes(columns: RecordColumns, places: npt.NDArray[np.intp]) -> pa.Array:
-    """Return int64[n]: bytes of key and value of the records at some places."""
-    assert columns.keys is not None
-    assert columns.values is not None
-    return _indices((columns.keys.sizes() + columns.values.sizes())[places])
-
-
-SORT_VALUES: Final[dict[str, Callable[[RecordColumns, npt.NDArray[np.intp]], pa.Array]]] = {
-    "key": _keys,
-    "size": _sizes,
-}
-SORT_KINDS: Final = {"key": pa.large_binary(), "size": pa.int64()}
-SORT_COLUMNS: Final[dict[str, tuple[str, ...]]] = {"key": ("key",), "size": ("key", "value")}
-"""The columns that are read to sort by key or size."""
+def _record_batch(names: tuple[str, ...], read: SegmentRead, chunk: Chunk) -> pa.RecordBatch:
+    """Return some columns of the records of a chunk."""
+    arrays = [arrow.column(name, chunk.columns, chunk.rows, read.place) for name in names]
+    return pa.RecordBatch.from_arrays(arrays, schema=_schema(names))
 
 
 def _chunks(read: SegmentRead, start: int, stop: int, options: int) -> Iterator[Chunk]:

@@ -17,8 +17,9 @@ from workbench.inspection.unreadable import findings_about_records, removed
 from workbench.loaders.scan.not_searched import NotSearched, unread_by
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.scan.segment_batches import matching_chunks
-from workbench.loaders.search.matches import MOST_LISTED, SORT_COLUMNS, Matches, Order
+from workbench.loaders.search.matches import MOST_LISTED, Matches
 from workbench.loaders.search.pieces import Piece, pieces_by_time
+from workbench.loaders.search.sort_keys import SortKey
 from workbench.loaders.search.time_histogram import TimeHistogram
 from workbench.record.buffers import BufferPool
 from workbench.record.reading.reader import Chunk
@@ -49,7 +50,7 @@ class Search(Job):
         scan: the scan; its columns, decodings and limit do not matter.
         newest_first: begin with the latest records.
         most: how many matches are listed; further ones are counted.
-        order: "key" or "size" if the matches will be sorted by it: then it is kept of each.
+        sort_key: what is kept of each match, if they will be sorted by it.
     """
 
     def __init__(
@@ -58,13 +59,13 @@ class Search(Job):
         *,
         newest_first: bool = False,
         most: int = MOST_LISTED,
-        order: Order = "time",
+        sort_key: SortKey | None = None,
     ) -> None:
         super().__init__("search")
-        self._order = order
+        self._sort_key = sort_key
         self.scan = self._prepared(scan)
         self.newest_first = newest_first
-        self.matches = Matches(most, order)
+        self.matches = Matches(most, sort_key)
         self.histogram, self.looked = TimeHistogram(), TimeHistogram()
         self.bytes_read = self.bytes_total = self.records_read = 0
         self.reached: dict[str, int] = {}
@@ -77,7 +78,7 @@ class Search(Job):
     def _prepared(self, scan: Scan) -> Scan:
         mine = copy.copy(scan)
         mine.decode = {}
-        columns = SORT_COLUMNS.get(self._order, ())
+        columns = () if self._sort_key is None else self._sort_key.columns
         mine.options = dataclasses.replace(scan.options, columns=columns)
         return mine
 
