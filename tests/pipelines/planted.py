@@ -16,6 +16,9 @@ from tests.naive import Record, batch
 DAY: Final = 86_400_000  # ms
 IDS: Final = {"orders": "AAAAAAAAAAAAAAAAAAAAAQ", "people": "AAAAAAAAAAAAAAAAAAAAAg"}
 
+AGAIN: Final = "BBBBBBBBBBBBBBBBBBBBBA"
+"""The id of a topic that was deleted and made again."""
+
 
 class Disk:
     """The log directory of a broker; records are written in batches of ``per_batch``."""

@@ -1,5 +1,6 @@
 """Delta and Iceberg tables, and upserts in every format: exact, whatever happens in between."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,17 @@ from pyiceberg.catalog import load_catalog
 from pyiceberg.io.pyarrow import PyArrowFileIO
 
 from tests.naive import Record
-from tests.pipelines.planted import Death, DiedError, Disk, DyingFiles, orders, rows_of
-from workbench.errors import InconsistentTopicIdError, OutputError, SchemaError
+from tests.pipelines.planted import (
+    AGAIN,
+    IDS,
+    Death,
+    DiedError,
+    Disk,
+    DyingFiles,
+    orders,
+    rows_of,
+)
+from workbench.errors import OutputError, SchemaError
 from workbench.pipelines import to_table
 from workbench.pipelines.lake.delta_table import DeltaTable
 from workbench.pipelines.lake.iceberg_table import IcebergTable
@@ -122,11 +132,19 @@ def test_only_what_is_new_is_loaded_and_new_fields_become_columns(disk: Disk, la
     assert lake.rows() == wanted(orders=24, people=9)
 
 
-def test_a_topic_that_was_made_again_is_refused(disk: Disk, lake: Place) -> None:
+def test_a_topic_that_was_made_again_goes_on_beside_the_one_before(
+    disk: Disk, lake: Place, tmp_path: Path
+) -> None:
     to_table(disk.path, **lake.arguments)
-    disk.append("orders-0", orders(20, 24), topic_id="zzzzzzzzzzzzzzzzzzzzzw")
-    with pytest.raises(InconsistentTopicIdError, match="expected AAAAAAAAAAAAAAAAAAAAAQ, from"):
-        to_table(disk.path, **lake.arguments)
+    stale = shutil.copytree(disk.path, tmp_path / "stale")
+    shutil.rmtree(disk.path / "people-0")
+    disk.append("people-0", orders(0, 12), topic_id=AGAIN)
+    for logs, count in (disk.path, 12), (stale, 0), (disk.path, 0):
+        rows = to_table(logs, **lake.arguments, topics="people", tell=print)
+        assert rows["records"].to_pylist() == [count]
+    found = [row[1:] for row in lake.rows(("topic", "topic_id", "offset")) if row[0] == "people"]
+    both = [(IDS["people"], at) for at in range(9)] + [(AGAIN, at) for at in range(12)]
+    assert found == sorted(both)
 
 
 def test_of_two_writers_at_a_time_one_is_refused(disk: Disk, lake: Place) -> None:

@@ -11,6 +11,8 @@ from pyarrow.fs import LocalFileSystem, PyFileSystem
 
 from tests.naive import Record, batch, marker, read
 from tests.pipelines.planted import (
+    AGAIN,
+    IDS,
     Death,
     DiedError,
     Disk,
@@ -19,7 +21,7 @@ from tests.pipelines.planted import (
     orders,
     rows_of,
 )
-from workbench.errors import InconsistentTopicIdError, LogDirectoryError, OutputError, SchemaError
+from workbench.errors import LogDirectoryError, OutputError, SchemaError
 from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.pipelines import to_table
 from workbench.pipelines.lake.parquet_table import ParquetTable
@@ -173,14 +175,39 @@ def test_both_isolation_levels(disk: Disk, tmp_path: Path) -> None:
     assert offsets == [*range(20), 23, 24, 26, 27, 28]
 
 
-def test_a_topic_that_was_made_again_is_refused(disk: Disk, tmp_path: Path) -> None:
-    load(disk.path, tmp_path / "t")
+def made_again(disk: Disk, count: int) -> None:
+    """Delete topic people, and make it again."""
     shutil.rmtree(disk.path / "people-0")
-    disk.append("people-0", orders(0, 40), topic_id="BBBBBBBBBBBBBBBBBBBBBA")
-    with pytest.raises(
-        InconsistentTopicIdError, match=r"people-0 has the topic id BBBB.*made again"
-    ):
-        load(disk.path, tmp_path / "t")
+    disk.append("people-0", orders(0, count), topic_id=AGAIN)
+
+
+@pytest.mark.parametrize("count", [4, 40])
+def test_a_topic_that_was_made_again_is_loaded_beside_the_one_before(
+    disk: Disk, tmp_path: Path, count: int
+) -> None:
+    load(disk.path, tmp_path / "t")
+    stale = Disk(tmp_path / "stale")
+    shutil.copytree(disk.path, stale.path, dirs_exist_ok=True)
+    made_again(disk, count)
+    told: list[str] = []
+    row = load(disk.path, tmp_path / "t", tell=told.append)["people-0"]
+    assert (row["before"], row["records"]) == (0, count)
+    assert len(told) == 1
+    assert told[0].startswith(f"people-0: the topic was deleted and made again: its id is {AGAIN}")
+
+    found = [
+        row for row in rows_of(tmp_path / "t", 'topic, topic_id, "offset"') if row[0] == "people"
+    ]
+    both = [("people", IDS["people"], at) for at in range(9)]
+    both += [("people", AGAIN, at) for at in range(count)]
+    assert found == sorted(both)
+    # Each goes on where it ended, also that of a disk that was away meanwhile.
+    disk.append("people-0", orders(count, count + 3), topic_id=AGAIN)
+    stale.append("people-0", orders(9, 11))
+    assert load(disk.path, tmp_path / "t")["people-0"]["records"] == 3
+    assert load(stale.path, tmp_path / "t")["people-0"]["records"] == 2
+    assert load(disk.path, tmp_path / "t")["people-0"]["records"] == 0
+    assert len(set(rows_of(tmp_path / "t", 'topic_id, partition, "offset"'))) == 33 + 11 + count + 3
 
 
 def test_a_log_that_ends_below_what_was_loaded_is_refused(disk: Disk, tmp_path: Path) -> None:

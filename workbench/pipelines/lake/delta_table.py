@@ -1,13 +1,15 @@
 """A table of Delta Lake, written by package `deltalake` without Spark.
 
 Positions are the table's own transaction identifiers (`txn` actions), which checkpoints keep and
-whose conflicts Delta detects: one for the offset, two for the halves of the topic's id.
+whose conflicts Delta detects: one for the offset, two for the halves of the topic's id, and one for
+the offset in the topic of that id.
 
 Delta: Transaction Identifiers (protocol)
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -19,7 +21,9 @@ from workbench.pipelines.lake.table import (
     KEY,
     PARTITIONED_BY,
     LoadedUpTo,
+    Log,
     Positions,
+    of_topic,
     schema_of_upsert,
     written_meanwhile,
 )
@@ -61,10 +65,15 @@ class DeltaTable:
     def positions(self, logs: Positions) -> Positions:
         """See `Table.positions`."""
         found = {}
-        for log in logs if self._table is not None else ():
+        for log, now in logs.items() if self._table is not None else ():
             offset, *halves = (self._table.transaction_version(app) for app in _apps(*log))
             if offset is not None:
-                found[log] = LoadedUpTo(offset, None if None in halves else _id_of(*halves))
+                last = LoadedUpTo(offset, None if None in halves else _id_of(*halves))
+                found[log] = of_topic(now.topic_id, last, partial(self._next_offset, log))
+        return found
+
+    def _next_offset(self, log: Log, topic_id: str) -> int | None:
+        found: int | None = self._table.transaction_version(_app_of_topic(*log, topic_id))
         return found
 
     def commit(
@@ -82,6 +91,11 @@ class DeltaTable:
             for app, number in zip(
                 _apps(*log), (at.next_offset, *_halves(at.topic_id)), strict=False
             )
+        ]
+        transactions += [
+            self._delta.Transaction(_app_of_topic(*log, at.topic_id), at.next_offset)
+            for log, at in moved.items()
+            if at.topic_id is not None
         ]
         properties = self._delta.CommitProperties(_KEPT, None, transactions)
         try:
@@ -132,6 +146,11 @@ def _apps(topic: str, partition: int) -> tuple[str, str, str]:
     """Return the ids of the transactions that keep the position of a log."""
     name = f"{_APP}/{topic}-{partition}"
     return name, f"{name}/topic-id/high", f"{name}/topic-id/low"
+
+
+def _app_of_topic(topic: str, partition: int, topic_id: str) -> str:
+    """Return the id of the transaction that keeps the position in the topic of an id."""
+    return f"{_APP}/{topic}-{partition}/topic-id/{topic_id}"
 
 
 def _halves(topic_id: str | None) -> tuple[int, ...]:

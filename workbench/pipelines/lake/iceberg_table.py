@@ -7,6 +7,7 @@ snapshot's own properties, they stay when old snapshots expire or others write.
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import pyarrow as pa
@@ -17,8 +18,10 @@ from workbench.pipelines.lake.table import (
     KEY,
     PARTITIONED_BY,
     LoadedUpTo,
+    Log,
     Positions,
     are_of,
+    of_topic,
     schema_of_upsert,
     written_meanwhile,
 )
@@ -69,11 +72,12 @@ class IcebergTable:
         """See `Table.positions`."""
         properties = {} if self._table is None else self._table.metadata.properties
         found = {}
-        for log in logs:
+        for log, now in logs.items():
             text = properties.get(_property(*log))
             if text is not None:
                 offset, _, topic_id = text.partition(" ")
-                found[log] = LoadedUpTo(int(offset), topic_id or None)
+                last = LoadedUpTo(int(offset), topic_id or None)
+                found[log] = of_topic(now.topic_id, last, partial(_next_offset, properties, log))
         return found
 
     def commit(
@@ -89,9 +93,11 @@ class IcebergTable:
         rows = pa.Table.from_batches(batches, schema_of_upsert(schema) if upsert else schema)
         if self._table is None:
             self._create(schema)
-        properties = {
-            _property(*log): f"{at[0]} {at[1] or ''}".strip() for log, at in moved.items()
-        }
+        properties = {}
+        for log, at in moved.items():
+            properties[_property(*log)] = f"{at[0]} {at[1] or ''}".strip()
+            if at.topic_id is not None:
+                properties[_property(*log, at.topic_id)] = str(at.next_offset)
         try:
             # That a key is new is no reason for a warning.
             with warnings.catch_warnings(), self._table.transaction() as transaction:
@@ -135,8 +141,15 @@ def _conditions(rows: pa.Table) -> Iterator[Any]:
         )
 
 
-def _property(topic: str, partition: int) -> str:
-    return f"{_PROPERTY}.{topic}-{partition}"
+def _property(topic: str, partition: int, topic_id: str | None = None) -> str:
+    """Return the name of the property with the last position of a log, or with a topic id's."""
+    name = f"{_PROPERTY}.{topic}-{partition}"
+    return name if topic_id is None else f"{name}/{topic_id}"
+
+
+def _next_offset(properties: Mapping[str, str], log: Log, topic_id: str) -> int | None:
+    text = properties.get(_property(*log, topic_id))
+    return None if text is None else int(text)
 
 
 def _plain(kind: Any) -> Any:

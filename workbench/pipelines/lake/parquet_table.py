@@ -28,6 +28,7 @@ from workbench.pipelines.lake.table import (
     Positions,
     are_of,
     log_of,
+    of_topic,
 )
 
 MANIFESTS: Final = "_manifests"
@@ -79,11 +80,19 @@ class ParquetTable:
 
     def positions(self, logs: Positions) -> Positions:
         """See `Table.positions`."""
-        there = {(topic, number): LoadedUpTo(*at) for topic, number, *at in self._positions()}
-        return {log: there[log] for log in logs if log in there}
+        every = self._positions()
+        last = {(topic, number): LoadedUpTo(at, id_) for (topic, number, id_), at in every.items()}
+        return {
+            log: of_topic(now.topic_id, last[log], lambda id_: every.get((*log, id_)))  # noqa: B023
+            for log, now in logs.items()
+            if log in last
+        }
 
-    def _positions(self) -> list[list[Any]]:
-        return list(self._last.get("positions", []))
+    def _positions(self) -> dict[tuple[str, int, str | None], int]:
+        """Return topic, partition and topic id → next offset; of a log, the last comes last."""
+        return {
+            (topic, number, id_): at for topic, number, at, id_ in self._last.get("positions", ())
+        }
 
     def commit(
         self,
@@ -99,12 +108,17 @@ class ParquetTable:
         if upsert:
             batches = self._replacing(batches, schema, removed)
         added = self._write(batches, schema, run)
-        positions = {(topic, number): at for topic, number, *at in self._positions()}
-        positions |= {log: list(at) for log, at in moved.items()}
+        positions = self._positions()
+        for log, at in moved.items():
+            positions.pop((*log, at.topic_id), None)
+            positions[*log, at.topic_id] = at.next_offset
         manifest: Manifest = {
             "version": self.version + 1,
             "run": run,
-            "positions": [[*log, *at] for log, at in sorted(positions.items())],
+            "positions": [
+                [topic, number, positions[topic, number, id_], id_]
+                for topic, number, id_ in sorted(positions, key=lambda key: key[:2])
+            ],
             "schema": schema.remove_metadata().serialize().to_pybytes().hex(),
             "added": added,
             "removed": removed,

@@ -23,6 +23,11 @@ from workbench.values.types import aligned, merged, merged_by
 DAY: Final = "day"
 """The column that is made of ``timestamp``: the day in UTC; null: the record has no timestamp."""
 
+TOPIC_ID: Final = "topic_id"
+"""The column with the id of the topic; null: the disk does not say it.
+
+With partition and offset it identifies a record, also where a topic was deleted and made again."""
+
 _SAMPLED: Final = 4096  # values whose JSON is looked at together
 
 
@@ -32,20 +37,22 @@ def table_kind(kind: Any) -> Any:
 
 
 def schema_of_scan(scan: Scan) -> pa.Schema:
-    """Return the columns of a scan as those of a table, all nullable, with the day.
+    """Return the columns of a scan as those of a table, all nullable, with day and topic id.
 
     The fields of decoded keys and values become columns of their own, by their names; one that the
     table has already gets ``value_`` or ``key_`` before it.
     """
-    columns = _columns({each.name: pa.nulls(0, each.type) for each in scan.schema})
+    columns = _columns({each.name: pa.nulls(0, each.type) for each in scan.schema}, None)
     return pa.schema([(name, table_kind(array.type)) for name, array in columns.items()])
 
 
-def _columns(of_scan: dict[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return the columns of a table that are made of those of a scan."""
+def _columns(of_scan: dict[str, pa.Array], topic_id: str | None) -> dict[str, pa.Array]:
+    """Return the columns of a table that are made of those of a scan of one topic."""
     found = {name: array for name, array in of_scan.items() if not _is_spread(name, array.type)}
     if "timestamp" in of_scan:
         found[DAY] = _days(of_scan["timestamp"])
+    length = len(next(iter(of_scan.values())))
+    found[TOPIC_ID] = pa.repeat(pa.scalar(topic_id, pa.string()), length)
     for name, array in of_scan.items():
         if _is_spread(name, array.type):
             for field, inner in zip(array.type, array.flatten(), strict=True):
@@ -102,17 +109,23 @@ def _unchanged(where: str, here: Any, new: Any, path: str) -> Any:
 
 
 def shaped(
-    raw: pa.RecordBatch, decoded: pa.RecordBatch, schema: pa.Schema, *, upsert: bool
+    raw: pa.RecordBatch,
+    decoded: pa.RecordBatch,
+    topic_id: str | None,
+    schema: pa.Schema,
+    *,
+    upsert: bool,
 ) -> pa.RecordBatch:
     """Return a batch of a scan with the columns of a table; those that it lacks are null.
 
     Args:
         raw: the batch as it was read: a value that is null there is a tombstone.
         decoded: the same decoded and masked.
+        topic_id: of the topic that the records are of; None: it is unknown.
         schema: the columns of the table.
         upsert: whether the column `DELETES` is added.
     """
-    there = _columns(dict(zip(decoded.schema.names, decoded.columns, strict=True)))
+    there = _columns(dict(zip(decoded.schema.names, decoded.columns, strict=True)), topic_id)
     batch = conformed(pa.RecordBatch.from_pydict(there), schema)
     return batch.append_column(DELETES, raw["value"].is_null()) if upsert else batch
 
@@ -183,7 +196,7 @@ def _spread_kind(name: str, kind: Any, known: pa.Schema, masks: Masks) -> pa.Dat
     masked = [rule.path.split(".") for rule in masks.rules]
     names = {field.name for field in kind} if pa.types.is_struct(kind) else set()
     names |= {path[1] for path in masked if path[0] == name and len(path) > 1}
-    own = set(known.names) - {*SCAN_FIELDS, DAY}
+    own = set(known.names) - {*SCAN_FIELDS, DAY, TOPIC_ID}
     return pa.struct([(each, known.field(each).type) for each in sorted(names & own)])
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from workbench.comparison.ahead import Replicas
 from workbench.config.internal_topics import HIDDEN_TOPICS
-from workbench.errors import InconsistentTopicIdError, LogDirectoryError
+from workbench.errors import LogDirectoryError
 from workbench.files.names import TopicPartition
 from workbench.inspection.listing import Listing, StrPath, list_log_directories, require_logs
 from workbench.inspection.partition import Partition
@@ -123,6 +123,13 @@ class NewOffsets(NamedTuple):
         return found
 
 
+def is_made_again(partition: Partition, position: LoadedUpTo) -> bool:
+    """Return whether a topic has the name of one that was loaded, and another id."""
+    return None not in {partition.topic_id, position.topic_id} and (
+        partition.topic_id != position.topic_id
+    )
+
+
 def new_offsets(
     partition: Partition, position: LoadedUpTo | None, isolation_level: IsolationLevel
 ) -> NewOffsets:
@@ -130,22 +137,16 @@ def new_offsets(
 
     Args:
         partition: the replica to read.
-        position: up to where the table has it; None: nothing.
+        position: up to where the table has it; None: nothing. That of a topic with another id says
+            nothing of this one, whose offsets begin again.
         isolation_level: ``read_committed`` ends at the last stable offset.
 
     Raises:
-        InconsistentTopicIdError: the topic was made again since.
         LogDirectoryError: the log ends below what was loaded.
         OSError: the log end offset cannot be read.
     """
     name = f"{partition.topic}-{partition.partition}"
-    low = 0 if position is None else position.next_offset
-    known = None if position is None else position.topic_id
-    if known is not None and partition.topic_id not in {None, known}:
-        raise InconsistentTopicIdError(
-            f"{name} has the topic id {partition.topic_id} (expected {known}, from which the table "
-            "was loaded): the topic was deleted and made again; load it into another table"
-        )
+    low = 0 if position is None or is_made_again(partition, position) else position.next_offset
     end = max(partition.log_end_offset, partition.log_start_offset)
     if low > end:
         raise LogDirectoryError(

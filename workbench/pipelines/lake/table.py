@@ -1,6 +1,6 @@
 """What all formats of tables have in common: they keep with the data up to where it was loaded."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 import pyarrow as pa
@@ -36,6 +36,28 @@ Log = tuple[str, int]
 
 Positions = Mapping[Log, LoadedUpTo]
 """Log → up to where it was loaded."""
+
+
+def of_topic(
+    topic_id: str | None, last: LoadedUpTo, offset_of: Callable[[str], int | None]
+) -> LoadedUpTo:
+    """Return up to where the topic of an id was loaded.
+
+    A topic that is deleted and made again has another id, and offsets from 0 on. A broker that was
+    down meanwhile still has the topic of before.
+
+    Args:
+        topic_id: of the topic that is read; None: it is unknown.
+        last: what was loaded last from a topic of its name.
+        offset_of: returns the next offset of the topic of an id; None: it was not loaded.
+
+    Returns:
+        ``last``, with its own id, if nothing was loaded from the topic that is read.
+    """
+    if topic_id is None or last.topic_id in {None, topic_id}:
+        return last
+    offset = offset_of(topic_id)
+    return last if offset is None else LoadedUpTo(offset, topic_id)
 
 
 def log_of(batch: pa.RecordBatch) -> Log:
@@ -77,7 +99,7 @@ class Table(Protocol):
         ...
 
     def positions(self, logs: Positions) -> Positions:
-        """Return up to where logs were loaded, of those that were.
+        """Return up to where logs were loaded, of those that were, as `of_topic` says.
 
         Args:
             logs: the logs that are read, with their topic ids.

@@ -35,10 +35,11 @@ from workbench.pipelines.lake.source import (
     chosen,
     ids_of,
     in_commits,
+    is_made_again,
     logs_of,
     new_offsets,
 )
-from workbench.pipelines.lake.table import DELETES, Log, Table, log_of
+from workbench.pipelines.lake.table import DELETES, Log, Positions, Table, log_of
 from workbench.runtime.several import several
 from workbench.tables.lake import LoadedRow
 
@@ -93,7 +94,9 @@ def to_table(
 
     Up to where each partition was loaded is kept with the table, and changes in the same commit as
     its records: a run that is killed at any moment and started again loads each record once, and a
-    run later takes only what is new. The files are divided by topic and day (UTC).
+    run later takes only what is new. The files are divided by topic and day (UTC). A topic that was
+    deleted and made again, so that it has another id, is loaded from its beginning, beside the
+    records of the topic before it.
 
     Args:
         paths: log directories of one broker, or of several of one cluster: of each partition the
@@ -105,7 +108,7 @@ def to_table(
         remote: the folder or URL of the remote tier (KIP-405).
         remote_keys: key id → file of the RSA private key of an encrypted tier.
         columns: names of the columns of a scan, see `Scan`; topic, partition, offset and timestamp
-            are always there. ``day`` is added.
+            are always there. ``day`` and ``topic_id`` are added.
         decode: how to read keys and values, see `Scan`. JSON without a type gets every field that
             one of the records has; later runs add new fields to the table.
         mask: rules that keep private data out, see `values.masking`.
@@ -121,14 +124,14 @@ def to_table(
         mode: "append" adds every record; "upsert" keeps the newest record of each key of a
             partition, for compacted topics: it replaces the row of its key, and a tombstone deletes
             it; records without a key are left out.
-        tell: receives sentences: which replica is read, and which records are lost.
+        tell: receives sentences: which replica is read, which topics were made again, and which
+            records are lost.
 
     Returns:
         One row per partition (`tables.lake.LoadedRow`). Damaged batches are left out, warned of,
         and counted.
 
     Raises:
-        InconsistentTopicIdError: a topic was deleted and made again since it was loaded.
         LogDirectoryError: a path does not exist, a log ends below what was loaded, or records were
             read that the batch headers do not mention, or the other way round.
         LookupError: a topic, partition or column does not exist.
@@ -234,7 +237,7 @@ class _Loading:
 
     def rows(self, partitions: list[Partition]) -> list[LoadedRow]:
         """Load what is new, and return what became of every offset."""
-        there = self.table.positions(ids_of(partitions))
+        there = self._known(partitions)
         ranges = [
             new_offsets(each, there.get((each.topic, each.partition)), self.isolation_level)
             for each in partitions
@@ -246,6 +249,20 @@ class _Loading:
         return [
             self._row(each, counts[each.log], is_first=each.log not in there) for each in ranges
         ]
+
+    def _known(self, partitions: list[Partition]) -> Positions:
+        """Return up to where the table has the partitions, and tell which were made again."""
+        there = dict(self.table.positions(ids_of(partitions)))
+        for each in partitions:
+            log = each.topic, each.partition
+            if log in there and is_made_again(each, there[log]):
+                before = there.pop(log).topic_id
+                self.tell(
+                    f"{each.topic}-{each.partition}: the topic was deleted and made again: its id "
+                    f"is {each.topic_id}, and {before} of what was loaded last. It is loaded from "
+                    "its first record on; column topic_id tells the records of the two apart"
+                )
+        return there
 
     def _commit(self, commit: list[NewOffsets]) -> dict[Log, Counter[str]]:
         """Load some ranges of offsets in one commit; return how many offsets have which fate."""
@@ -272,16 +289,16 @@ class _Loading:
         self, scan: Scan, commit: list[NewOffsets], schema: pa.Schema
     ) -> Iterator[pa.RecordBatch]:
         """Yield the records with the columns of the table; a batch is of one partition."""
-        paths = {each.log: each.partition.path for each in commit}
+        logs = {each.log: each.partition for each in commit}
         columns = tuple(dict.fromkeys((*scan.values.read, *(("value",) if self.upsert else ()))))
         raw = self.scan_of(commit, columns=columns, decode={}, mask=None, latest=self.upsert)
         of_scan, undecoded = scan.schema, []
         for batch in raw.batches():
             for part in scan.values.parts(batch):
                 log = log_of(part)
-                decoded, findings = scan.values.apply(part, of_scan, log[0], paths[log])
+                decoded, findings = scan.values.apply(part, of_scan, log[0], logs[log].path)
                 undecoded += findings
-                yield shaped(part, decoded, schema, upsert=self.upsert)
+                yield shaped(part, decoded, logs[log].topic_id, schema, upsert=self.upsert)
         if undecoded:
             self.tell(
                 f"{len(undecoded)} batches have values that are null; the first: {undecoded[0]}"
