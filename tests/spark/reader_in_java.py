@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +14,8 @@ import pytest
 
 import workbench as wb
 from tests.golden.cases import CASES, Case, asked_again, open_case
-from tests.spark.tasks import Load, rows
+from tests.naive import Record, batch, marker
+from tests.spark.tasks import ORDER, Load, rows
 from workbench.layout.batch_header import (
     BATCH_HEADER_SIZE,
     BATCH_LENGTH_AT,
@@ -34,13 +35,6 @@ EVERYTHING = {"includeHeaders": "true", "includeMetadata": "true"}
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    session = wb.spark.session(reader_in_java=True, spark__sql__shuffle__partitions="2")
-    yield session
-    session.stop()
-
-
-@pytest.fixture(scope="module")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return open_case("4.2.0-plain-java", tmp_path_factory.mktemp("java")).path / "data"
 
@@ -53,6 +47,19 @@ def load(spark: Any, path: object, **options: object) -> Any:
 def plan_of(frame: Any) -> str:
     """Return the physical plan, as `explain` prints it."""
     return str(frame._jdf.queryExecution().executedPlan().toString())  # noqa: SLF001 - Spark has no other way
+
+
+def stream(spark: Any, path: object, most: int, **options: object) -> pa.Table:
+    """Return all rows of a stream, with every column; each micro-batch has ``most`` offsets."""
+    given = {name.replace("__", "."): str(value) for name, value in options.items()}
+    reader = spark.readStream.format("kafka-log").option("startingOffsets", "earliest")
+    reader = reader.option("maxOffsetsPerTrigger", most).options(**EVERYTHING, **given)
+    rows_of = reader.load(str(path)).writeStream.format("memory").queryName("streamed")
+    query = rows_of.trigger(availableNow=True).start()
+    assert query.awaitTermination(600)
+    found: pa.Table = spark.table("streamed").toArrow()
+    spark.catalog.dropTempView("streamed")
+    return found
 
 
 def require_same(found: pa.Table, expected: pa.Table, *columns: str) -> None:
@@ -116,9 +123,11 @@ def test_every_sound_golden_partition_gives_the_rows_that_python_gives(
         frame = load(spark, tmp_path, kafka__isolation__level=level, **EVERYTHING)
         assert IN_JAVA in plan_of(frame)
         expected = Load(tmp_path, kafka__isolation__level=level, **EVERYTHING).table()
-        columns = [name for name in frame.columns if name not in {"topic", "partition", "offset"}]
+        columns = [name for name in frame.columns if name not in ORDER]
         require_same(frame.toArrow(), expected, *columns)
         assert frame.count() == expected.num_rows
+        streamed = stream(spark, tmp_path, expected.num_rows, kafka__isolation__level=level)
+        require_same(streamed, expected, *columns)
 
 
 def test_where_python_fails_at_damage_java_does(spark: Any, partitions: Found) -> None:
@@ -127,6 +136,139 @@ def test_where_python_fails_at_damage_java_does(spark: Any, partitions: Found) -
         with pytest.raises(Exception, match=path.name.rpartition("-")[2]) as raised:
             load(spark, path).collect()
         assert "onCorrupt=skip" in str(raised.value), path
+
+
+FAR = 2**40
+"""An offset beyond 32 bits."""
+
+
+def records(first: int, end: int, **fields: Any) -> list[Record]:
+    """Return records of a log, with their offsets as values."""
+    return [
+        Record(at, 1000 + at, b"k%d" % (at % 3), b"%d" % at, **fields) for at in range(first, end)
+    ]
+
+
+def of_producer(first: int, end: int) -> bytes:
+    return batch(records(first, end), attributes=0x10, producer_id=7, producer_epoch=0)
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Logs with what a broker leaves on a disk, by the names of their topics."""
+    path = tmp_path_factory.mktemp("planted")
+    for name, segments in PLANTED.items():
+        path.joinpath(f"{name}-0").mkdir()
+        for base, content in segments.items():
+            path.joinpath(f"{name}-0", f"{base:020d}.log").write_bytes(content)
+    checkpoint = "0\n2\nstarts-in-a-batch 0 7\nempty-after-deletion 0 20\n"
+    path.joinpath("log-start-offset-checkpoint").write_text(checkpoint)
+    return path
+
+
+HEADERS = ((b"a", b"1"), (b"", None), (b"\xff\xfe", b""), (b"a", b"2"))
+PLANTED: dict[str, dict[int, bytes]] = {
+    "empty": {0: b""},
+    "empty-after-deletion": {0: batch(records(0, 20)), 20: b""},
+    "starts-in-a-batch": {0: batch(records(0, 5)) + batch(records(5, 10)) + batch(records(10, 15))},
+    "begins-later": {40: batch(records(40, 45)), 45: b""},
+    "far": {FAR: batch(records(FAR, FAR + 9)), FAR + 9: batch(records(FAR + 9, FAR + 12))},
+    "wide-batch": {0: batch([Record(3), Record(2**31 - 2)], base_offset=0, last_offset=2**31 - 1)},
+    "compacted": {
+        0: batch(records(3, 4) + records(8, 9), base_offset=0, last_offset=19)
+        + batch([], base_offset=20, last_offset=29, producer_id=7, producer_epoch=3)
+        + batch(records(31, 33), base_offset=30, last_offset=39),
+        40: batch(records(40, 43)),
+    },
+    "delete-horizon": {
+        0: batch(
+            [Record(2, 70, b"k", None)], attributes=0x40, base_timestamp=10**12, max_timestamp=70
+        )
+    },
+    "null-and-empty": {
+        0: batch([Record(0), Record(1, -1, b"", b""), Record(2, 5, None, b"v"), Record(3, 5, b"k")])
+    },
+    "no-time": {0: batch([Record(0, -1, b"k")], base_timestamp=-1, max_timestamp=-1)},
+    "append-time": {0: batch(records(0, 5), attributes=0x08, max_timestamp=77_000)},
+    "headers": {0: batch(records(0, 3, headers=HEADERS), base_sequence=2**31 - 2, producer_id=1)},
+    "codecs": {0: b"".join(batch(records(9 * c, 9 * c + 9), c) for c in range(5))},
+    "transactions": {
+        0: of_producer(0, 3) + batch(records(3, 5)) + of_producer(5, 7),
+        7: of_producer(7, 9) + marker(9, 7, commit=False) + of_producer(10, 12),
+        12: batch(records(12, 13)) + marker(13, 7, commit=True) + of_producer(14, 16),
+        16: of_producer(16, 17),
+    },
+}
+"""Topic → base offset → the content of a segment."""
+
+WANTED = {
+    "empty-after-deletion": [],
+    "starts-in-a-batch": range(7, 15),
+    "begins-later": range(40, 45),
+    "far": range(FAR, FAR + 12),
+    "wide-batch": [3, 2**31 - 2],
+    "compacted": [3, 8, 31, 32, 40, 41, 42],
+    "codecs": range(45),
+    "transactions": [3, 4, 10, 11, 12],
+}
+"""Topic → the offsets that a consumer gets, with read_committed."""
+
+
+def offsets_of(table: pa.Table) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {name: [] for name in PLANTED}
+    for row in rows(table):
+        found[row["topic"]].append(row["offset"])
+    return found
+
+
+@pytest.mark.parametrize("task_bytes", ["1", "128m"])
+@pytest.mark.parametrize("level", ["read_uncommitted", "read_committed"])
+def test_planted_logs_give_the_rows_that_python_gives(
+    spark: Any, planted: Path, level: str, task_bytes: str
+) -> None:
+    options = {"kafka__isolation__level": level, "maxPartitionBytes": task_bytes, **EVERYTHING}
+    frame = load(spark, planted, **options)
+    found, expected = frame.toArrow(), Load(planted, **options).table()
+    require_same(found, expected, *(name for name in frame.columns if name not in ORDER))
+    assert frame.count() == expected.num_rows
+    if level == "read_committed":
+        there = offsets_of(found)
+        assert {name: there[name] for name in WANTED} == {n: list(w) for n, w in WANTED.items()}
+    streamed = stream(spark, planted, 2**30, kafka__isolation__level=level)
+    require_same(streamed, expected, *(name for name in frame.columns if name not in ORDER))
+
+
+def test_a_segment_that_was_renamed_is_read_in_python(spark: Any, tmp_path: Path) -> None:
+    """Its name says 7: that offsets from 5 on are its own, only the segment before it shows."""
+    tmp_path.joinpath("renamed-0").mkdir()
+    for name, content in (0, records(0, 5)), (7, records(5, 10)):
+        tmp_path.joinpath("renamed-0", f"{name:020d}.log").write_bytes(batch(content))
+    frame = load(spark, tmp_path)
+    assert "begins with offset 5" in plan_of(frame)
+    assert sorted(row.offset for row in frame.collect()) == list(range(10))
+
+
+@pytest.mark.parametrize("topic", ["codecs", "compacted", "transactions"])
+def test_a_load_may_begin_and_end_within_a_batch(spark: Any, planted: Path, topic: str) -> None:
+    everything = load(spark, planted, subscribe=topic).collect()
+    last = max(row.offset for row in everything)
+    for low, high in ((1, 2), (4, 40), (8, 9), (5, last)):
+        ends = {"startingOffsets": low, "endingOffsets": min(high, last)}
+        given = {name: json.dumps({topic: {"0": offset}}) for name, offset in ends.items()}
+        frame = load(spark, planted, subscribe=topic, **given)
+        wanted = [row for row in everything if low <= row.offset < min(high, last)]
+        assert sorted(frame.collect(), key=lambda row: row.offset) == wanted
+        assert frame.count() == len(wanted)
+        filtered = load(spark, planted, subscribe=topic).where(
+            f"offset >= {low} and offset < {high}"
+        )
+        assert filtered.count() == sum(low <= row.offset < high for row in everything)
+
+
+def test_a_stream_may_stop_within_a_batch(spark: Any, planted: Path) -> None:
+    topics = "codecs,compacted,transactions,starts-in-a-batch"
+    expected = Load(planted, subscribe=topics, **EVERYTHING).table()
+    require_same(stream(spark, planted, 29, subscribe=topics), expected, "key", "value", "segment")
 
 
 def test_columns_are_pruned_and_filters_are_pushed(spark: Any, logs: Path) -> None:

@@ -1,5 +1,9 @@
-"""Run `reader_in_java` in a process of its own: a JVM takes jars only when it starts."""
+"""Run tests in a process whose session has the reader in Java: a JVM takes jars when it starts.
 
+They are those of `reader_in_java`, and those of the Python source that say what a user sees.
+"""
+
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +11,16 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
+from tests.spark import connector
+from tests.spark.conftest import IN_JAVA
+
+TESTS = ("reader_in_java.py", "test_source.py", "test_streaming.py")
+AGAINST_KAFKA = "test_against_kafka.py"
+ONLY_PYTHON = (
+    "test_source.py::test_every_golden_case_gives_the_rows_of_a_scan",
+    "test_source.py::test_a_worker_that_has_read_spares_its_modules_the_collection_after_each_task",
+)
+"""They need the Python source: for damage, and for workers that have read."""
 
 
 @pytest.mark.spark
@@ -14,8 +28,18 @@ import workbench as wb
 @pytest.mark.timeout(2400)
 def test_the_reader_in_java() -> None:
     assert wb.spark.reader_jar() is not None, "make jar"
-    program = Path(__file__).with_name("reader_in_java.py")
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(program)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    folder = Path(__file__).parent
+    chosen = (*TESTS, AGAINST_KAFKA) if connector.is_to_be_had() else TESTS
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
+            *(f"--deselect={folder / name}" for name in ONLY_PYTHON),
+            *(str(folder / name) for name in chosen),
+        ],
+        env={**os.environ, IN_JAVA: "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout[-20_000:]
     assert " passed" in done.stdout

@@ -61,13 +61,13 @@ class Pieces:
 
     def __init__(self, options: SourceOptions) -> None:
         self._read_committed = options.read_committed
-        self._magic: dict[str, int] = {}
+        self._starts: dict[str, bytes] = {}
 
     def of(self, tasks: Iterable[Task]) -> Answer:
         """Return the answer for tasks.
 
         Raises:
-            ForPython: a segment is not on this machine, or of an older magic.
+            ForPython: a segment is not on this machine, of an older magic, or renamed.
         """
         found = [[piece for read in task for piece in self._of(read)] for task in tasks]
         tasks_left = [task for task in found if task]
@@ -77,9 +77,14 @@ class Pieces:
         entry = planned.segment.files["log"]
         if not entry.is_here:
             raise ForPython(f"{entry.path} is not on this machine")
-        magic = self._magic_of(entry.path)
+        base_offset, magic = planned.segment.base_offset, -1
+        start = self._start_of(entry.path)
+        if len(start) > MAGIC_AT:
+            base_offset, magic = int.from_bytes(start[:8], signed=True), start[MAGIC_AT]
         if magic in {0, 1}:
             raise ForPython(f"{entry.path} begins with magic {magic}")
+        if base_offset < planned.segment.base_offset:  # which offsets are its own, others say
+            raise ForPython(f"{entry.path} begins with offset {base_offset}")
         read = located(planned)
         if read is not None and self._read_committed:
             read = with_markers(read)
@@ -104,16 +109,15 @@ class Pieces:
             "aborted": aborted_ranges(read) if self._read_committed else [],
         }
 
-    def _magic_of(self, path: str) -> int:
-        """Return the magic of a segment's first batch, -1 if that cannot be read."""
-        if path not in self._magic:
+    def _start_of(self, path: str) -> bytes:
+        """Return a segment's first bytes, up to the magic of its first batch, if they are there."""
+        if path not in self._starts:
             try:
                 with open(path, "rb", buffering=0) as file:
-                    header = file.read(MAGIC_AT + 1)
+                    self._starts[path] = file.read(MAGIC_AT + 1)
             except OSError:
-                header = b""
-            self._magic[path] = header[MAGIC_AT] if len(header) > MAGIC_AT else -1
-        return self._magic[path]
+                self._starts[path] = b""
+        return self._starts[path]
 
 
 class Planner:
