@@ -14,11 +14,17 @@ import workbench as wb
 from tests.spark import connector
 from tests.spark.conftest import IN_JAVA
 
-TESTS = ("reader_in_java.py", "test_source.py", "test_streaming.py")
-AGAINST_KAFKA = "test_against_kafka.py"
+PROJECT = Path(__file__).parents[2]
+SOURCE = "tests/spark/test_source.py"
+TESTS = (
+    "tests/spark/reader_in_java.py",
+    SOURCE,
+    "tests/spark/test_streaming.py::test_a_stream_goes_on_where_its_checkpoint_ends",
+)
+AGAINST_KAFKA = "tests/spark/test_against_kafka.py"
 ONLY_PYTHON = (
-    "test_source.py::test_every_golden_case_gives_the_rows_of_a_scan",
-    "test_source.py::test_a_worker_that_has_read_spares_its_modules_the_collection_after_each_task",
+    f"{SOURCE}::test_every_golden_case_gives_the_rows_of_a_scan",
+    f"{SOURCE}::test_a_worker_that_has_read_spares_its_modules_the_collection_after_each_task",
 )
 """They need the Python source: for damage, and for workers that have read."""
 
@@ -28,14 +34,14 @@ ONLY_PYTHON = (
 @pytest.mark.timeout(2400)
 def test_the_reader_in_java() -> None:
     assert wb.spark.reader_jar() is not None, "make jar"
-    folder = Path(__file__).parent
     chosen = (*TESTS, AGAINST_KAFKA) if connector.is_to_be_had() else TESTS
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
-            *(f"--deselect={folder / name}" for name in ONLY_PYTHON),
-            *(str(folder / name) for name in chosen),
+            *(f"--deselect={name}" for name in ONLY_PYTHON),
+            *chosen,
         ],
+        cwd=PROJECT,
         env={**os.environ, IN_JAVA: "1"},
         capture_output=True,
         text=True,
