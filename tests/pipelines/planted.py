@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import signal
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -178,6 +180,22 @@ class DyingFiles(FileSystemHandler):  # type: ignore[misc]
 
     def open_append_stream(self, path: str, metadata: Any) -> Any:
         raise NotImplementedError
+
+
+class KillingFiles(DyingFiles):
+    """The local file system, which kills one process that writes, and is not this one."""
+
+    def __init__(self, killed: str) -> None:
+        super().__init__(Death())
+        self._killed = killed
+        self._own = os.getpid()
+
+    def open_output_stream(self, path: str, metadata: Any) -> Any:
+        stream = super().open_output_stream(path, metadata)
+        if os.getpid() != self._own and not os.path.exists(self._killed):
+            Path(self._killed).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return stream
 
 
 class _DyingFile(io.BytesIO):

@@ -10,7 +10,7 @@ The layout is that of Hive: what reads such folders reads a table without knowin
 import json
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -46,6 +46,50 @@ Manifest = dict[str, Any]
 """The content of a manifest: its version, the positions of all logs, the schema (Arrow's, in
 hexadecimal), and the files that it added and
 removed."""
+
+
+@dataclass(frozen=True)
+class Staging:
+    """Where the files of a commit lie until it is one. Can be pickled.
+
+    Attributes:
+        files: a `pyarrow.fs.FileSystem`.
+        root: the folder of the table in it.
+        run: names the commit.
+    """
+
+    files: Any
+    root: str
+    run: str
+
+    def write(self, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> list[str]:
+        """Write files, and return their paths as they will be in the table."""
+        from pyarrow.dataset import ParquetFileFormat, write_dataset
+
+        parquet = ParquetFileFormat()
+        name = f"{self.run}-{secrets.token_hex(4)}"  # a task may be run twice
+        written: list[str] = []
+        write_dataset(
+            pa.RecordBatchReader.from_batches(schema, batches),
+            f"{self.root}/{UNFINISHED}/{self.run}",
+            filesystem=self.files,
+            format=parquet,
+            file_options=parquet.make_write_options(compression="zstd"),
+            partitioning=_by_folders(),
+            basename_template=f"{name}-{{i}}{_ENDING}{_HIDDEN}",
+            existing_data_behavior="overwrite_or_ignore",
+            file_visitor=lambda file: written.append(file.path),
+            max_partitions=1 << 20,
+            max_open_files=_OPEN_FILES,
+            max_rows_per_group=_ROW_GROUP,
+            min_rows_per_group=1,
+            use_threads=False,
+        )
+        if _is_local(self.files):
+            for path in written:
+                _sync(path)
+        inside = f"{UNFINISHED}/{self.run}/"
+        return sorted(path.partition(inside)[2].removesuffix(_HIDDEN) for path in written)
 
 
 @dataclass
@@ -103,25 +147,50 @@ class ParquetTable:
         upsert: bool,
     ) -> None:
         """See `Table.commit`."""
-        run = f"{self.version + 1:012d}-{secrets.token_hex(4)}"
+        staging = self.staging()
         removed: list[str] = []
         if upsert:
             batches = self._replacing(batches, schema, removed)
-        added = self._write(batches, schema, run)
+        self.publish(staging, staging.write(batches, schema), schema, moved, removed)
+
+    def staging(self) -> Staging:
+        """Return where the files of the next commit are written."""
+        run = f"{self.version + 1:012d}-{secrets.token_hex(4)}"
+        return Staging(self.files, self.root, run)
+
+    def publish(
+        self,
+        staging: Staging,
+        added: list[str],
+        schema: pa.Schema,
+        moved: Positions,
+        removed: Sequence[str] = (),
+    ) -> None:
+        """Commit files that were written; whatever else is in ``staging`` is deleted.
+
+        Args:
+            staging: where they are.
+            added: their paths in the table.
+            schema, moved: see `commit`.
+            removed: the files of the table that they replace.
+
+        Raises:
+            OutputError: another process has written meanwhile.
+        """
         positions = self._positions()
         for log, at in moved.items():
             positions.pop((*log, at.topic_id), None)
             positions[*log, at.topic_id] = at.next_offset
         manifest: Manifest = {
             "version": self.version + 1,
-            "run": run,
+            "run": staging.run,
             "positions": [
                 [topic, number, positions[topic, number, id_], id_]
                 for topic, number, id_ in sorted(positions, key=lambda key: key[:2])
             ],
             "schema": schema.remove_metadata().serialize().to_pybytes().hex(),
             "added": added,
-            "removed": removed,
+            "removed": list(removed),
         }
         self._put_new(self._manifest(self.version + 1), json.dumps(manifest).encode())
         self._last = manifest
@@ -170,35 +239,6 @@ class ParquetTable:
             partitioning=_by_folders(),
             partition_base_dir=self.root,
         ).to_table()
-
-    def _write(self, batches: Iterator[pa.RecordBatch], schema: pa.Schema, run: str) -> list[str]:
-        """Write the files of a commit, and return their paths as they will be in the table."""
-        from pyarrow.dataset import ParquetFileFormat, write_dataset
-
-        staging = f"{self.root}/{UNFINISHED}/{run}"
-        parquet = ParquetFileFormat()
-        written: list[str] = []
-        write_dataset(
-            pa.RecordBatchReader.from_batches(schema, batches),
-            staging,
-            filesystem=self.files,
-            format=parquet,
-            file_options=parquet.make_write_options(compression="zstd"),
-            partitioning=_by_folders(),
-            basename_template=f"{run}-{{i}}{_ENDING}{_HIDDEN}",
-            existing_data_behavior="overwrite_or_ignore",
-            file_visitor=lambda file: written.append(file.path),
-            max_partitions=1 << 20,
-            max_open_files=_OPEN_FILES,
-            max_rows_per_group=_ROW_GROUP,
-            min_rows_per_group=1,
-            use_threads=False,
-        )
-        if _is_local(self.files):
-            for path in written:
-                _sync(path)
-        inside = f"{UNFINISHED}/{run}/"
-        return sorted(path.partition(inside)[2].removesuffix(_HIDDEN) for path in written)
 
     def _manifest(self, version: int) -> str:
         return f"{self.root}/{MANIFESTS}/{version:012d}.json"

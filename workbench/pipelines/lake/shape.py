@@ -154,9 +154,23 @@ def _days(times: pa.Array) -> pa.Array:
     return days.cast(pa.int32(), safe=False).cast(pa.date32())
 
 
+def json_kind(values: Iterator[pa.Array]) -> Any:
+    """Return the type that holds the JSON of all values.
+
+    Raises:
+        SchemaError: a field has two types that no type holds.
+    """
+    kind = pa.null()
+    for array in values:
+        for first in range(0, len(array), _SAMPLED):
+            part = array.slice(first, _SAMPLED).to_pylist()
+            kind = merged_kind(kind, inferred_kind(part))
+    return kind
+
+
 def with_every_field(
     decode: Mapping[str, AnyDecoding],
-    values: Callable[[str], Iterator[pa.Array]],
+    kind_of: Callable[[str], Any],
     known: pa.Schema | None,
     masks: Masks,
 ) -> dict[str, AnyDecoding]:
@@ -167,7 +181,7 @@ def with_every_field(
 
     Args:
         decode: decodings by column.
-        values: returns the bytes of a column, some at a time.
+        kind_of: returns the type that all JSON of a column has, see `json_kind`.
         known: the columns of the table; None: there is no table yet.
         masks: the rules of the scan.
 
@@ -177,11 +191,7 @@ def with_every_field(
     found = dict(decode)
     for name, how in decode.items():
         if Decoding.of(how) == Decoding("json"):
-            kind = pa.null()
-            for array in values(name):
-                for first in range(0, len(array), _SAMPLED):
-                    part = array.slice(first, _SAMPLED).to_pylist()
-                    kind = merged_kind(kind, inferred_kind(part))
+            kind = kind_of(name)
             if known is not None:
                 kind = merged_by(_fraction, kind, _spread_kind(name, kind, known, masks))
             found[name] = readable_schema(kind)

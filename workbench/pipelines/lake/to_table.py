@@ -5,29 +5,28 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pyarrow as pa
 
-from workbench.errors import LogDirectoryError
 from workbench.file_system.mounts import is_uri
 from workbench.file_system.outputs import refuse_inputs
 from workbench.inspection.listing import Listing, StrPath
 from workbench.inspection.partition import Partition
 from workbench.loaders.remote import writable_place
 from workbench.loaders.scan.plan import IsolationLevel, input_paths
-from workbench.loaders.scan.scan import Scan
+from workbench.loaders.scan.scan import CorruptDataWarning, Scan
 from workbench.loaders.schemas import RECORD_FIELDS
 from workbench.loaders.tables.rows import table_of
 from workbench.pipelines.lake.delta_table import DeltaTable
 from workbench.pipelines.lake.iceberg_table import IcebergTable
 from workbench.pipelines.lake.parquet_table import ParquetTable
+from workbench.pipelines.lake.row_reader import Counts, RowReader
 from workbench.pipelines.lake.shape import (
     evolved,
     require_key,
     schema_of_scan,
-    shaped,
     with_every_field,
 )
 from workbench.pipelines.lake.source import (
@@ -37,11 +36,12 @@ from workbench.pipelines.lake.source import (
     in_commits,
     is_made_again,
     logs_of,
-    new_offsets,
 )
-from workbench.pipelines.lake.table import DELETES, Log, Positions, Table, log_of
+from workbench.pipelines.lake.table import LoadedUpTo, Log, Positions, Table
+from workbench.pipelines.lake.tasks import find_new, in_tasks, kind_of_part, load_part
 from workbench.runtime.several import several
 from workbench.tables.lake import LoadedRow
+from workbench.values.formats.json import merged_kind
 
 if TYPE_CHECKING:
     from workbench.values.masking import AnyMasks
@@ -56,6 +56,11 @@ TOPIC: Final = "{topic}"
 
 COMMIT_BYTES: Final = 1 << 30
 """Bytes of logs that are committed together."""
+
+SPARK_COMMIT_BYTES: Final = 64 << 30
+"""Bytes of logs that tasks of Spark load at a time, and that are committed together."""
+
+_TASK_BYTES: Final = 128 << 20
 
 _ALWAYS: Final = ("topic", "partition", "offset", "timestamp")
 _COUNTED: Final = (
@@ -82,8 +87,9 @@ def to_table(
     decode: "Mapping[str, AnyDecoding] | str | None" = None,
     mask: "AnyMasks" = None,
     isolation_level: IsolationLevel = "read_committed",
-    commit_bytes: int = COMMIT_BYTES,
+    commit_bytes: int | None = None,
     workers: int | None = None,
+    spark: Any = None,
     table_format: TableFormat = "parquet",
     options: Mapping[str, str] | None = None,
     filesystem: Any = None,
@@ -114,8 +120,12 @@ def to_table(
         mask: rules that keep private data out, see `values.masking`.
         isolation_level: ``read_committed`` leaves out aborted records and ends at the last stable
             offset; ``read_uncommitted`` takes all.
-        commit_bytes: about as many bytes of logs are loaded in one commit.
-        workers: threads that decode; None: one per core.
+        commit_bytes: about as many bytes of logs are loaded in one commit; None: `COMMIT_BYTES`,
+            with ``spark`` `SPARK_COMMIT_BYTES`.
+        workers: threads that decode; None: one per core, of a task one.
+        spark: a `pyspark.sql.SparkSession`, classic or Connect: its tasks read the logs and write
+            the files, and this process commits them. Directories and table are where all of them
+            reach them. For ``append`` to Parquet.
         table_format: "parquet": a folder of files; "delta" or "iceberg": a table of that kind,
             written without Spark.
         options: Delta: storage options of deltalake; Iceberg: properties of the catalog of
@@ -143,23 +153,25 @@ def to_table(
     """
     if mode not in {"append", "upsert"}:
         raise ValueError(f"mode is {mode!r}, not append or upsert")
+    if spark is not None and (mode, table_format) != ("append", "parquet"):
+        raise ValueError(
+            f"spark loads with mode append into table_format parquet, not with {mode} into "
+            f"{table_format}; without spark, all of them"
+        )
     listing = logs_of(paths, remote, remote_keys, tell)
     found = chosen(listing, topics, partitions)
     names = list(dict.fromkeys((*_ALWAYS, *(several(columns) or RECORD_FIELDS))))
     by_column = decode if isinstance(decode, Mapping) else {"value": decode} if decode else {}
+    workers = 1 if spark is not None and workers is None else workers
+    raw: dict[str, Any] = {"isolation_level": isolation_level, "workers": workers}
     scan_of = partial(
-        _scan,
-        listing,
-        columns=tuple(names),
-        decode=dict(by_column),
-        mask=mask,
-        isolation_level=isolation_level,
-        workers=workers,
+        _scan, listing, columns=tuple(names), decode=dict(by_column), mask=mask, **raw
     )
+    most = commit_bytes or (COMMIT_BYTES if spark is None else SPARK_COMMIT_BYTES)
     rows: list[LoadedRow] = []
     for name, mine in _by_table(os.fspath(to), found, table_format).items():
         table = _opened(name, table_format, options or {}, filesystem, listing)
-        loading = _Loading(table, scan_of, isolation_level, commit_bytes, mode == "upsert", tell)
+        loading = _Loading(table, scan_of, raw, most, mode == "upsert", spark, tell)
         rows += loading.rows(mine)
     return table_of(LoadedRow, rows)
 
@@ -224,24 +236,23 @@ class _Loading:
     Attributes:
         table: the table.
         scan_of: returns a scan of ranges of offsets, with the options of the user.
-        isolation_level, commit_bytes, tell: see `to_table`.
+        raw: the options of a scan that neither decodes nor masks.
+        commit_bytes, spark, tell: see `to_table`.
         upsert: whether records replace those of their key.
     """
 
     table: Table
     scan_of: Callable[..., Scan]
-    isolation_level: IsolationLevel
+    raw: Mapping[str, Any]
     commit_bytes: int
     upsert: bool
+    spark: Any
     tell: Callable[[str], object]
 
     def rows(self, partitions: list[Partition]) -> list[LoadedRow]:
         """Load what is new, and return what became of every offset."""
         there = self._known(partitions)
-        ranges = [
-            new_offsets(each, there.get((each.topic, each.partition)), self.isolation_level)
-            for each in partitions
-        ]
+        ranges = self._ranges([(p, there.get((p.topic, p.partition))) for p in partitions])
         counts = {each.log: Counter[str]() for each in ranges}
         for commit in in_commits(ranges, self.commit_bytes):
             for log, found in self._commit(commit).items():
@@ -264,77 +275,80 @@ class _Loading:
                 )
         return there
 
+    def _ranges(self, items: list[tuple[Partition, LoadedUpTo | None]]) -> list[NewOffsets]:
+        """Return what is new of partitions, of which positions are known."""
+        find = partial(find_new, self.raw["isolation_level"])
+        if self.spark is None:
+            return [find(each) for each in items]
+        found = in_tasks(self.spark, find, items)
+        return [new._replace(partition=each) for new, (each, _) in zip(found, items, strict=True)]
+
     def _commit(self, commit: list[NewOffsets]) -> dict[Log, Counter[str]]:
         """Load some ranges of offsets in one commit; return how many offsets have which fate."""
-        fates = {each.log: each.fates() for each in commit}
         scan = self.scan_of(commit)
+        parts = [commit] if self.spark is None else list(in_commits(commit, _TASK_BYTES))
 
-        def values(name: str) -> Iterator[pa.Array]:
-            for batch in self.scan_of(commit, columns=(name,), decode={}, mask=None).batches():
-                yield batch.column(0)
+        def kind_of(name: str) -> Any:
+            find = partial(kind_of_part, self.raw, name)
+            kinds = map(find, parts) if self.spark is None else in_tasks(self.spark, find, parts)
+            return reduce(merged_kind, kinds)
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the reading that counts will warn
-            decode = with_every_field(scan.decode, values, self.table.schema, scan.masks)
+            decode = with_every_field(scan.decode, kind_of, self.table.schema, scan.masks)
         scan = self.scan_of(commit, decode=decode)
         schema = evolved(self.table.schema, schema_of_scan(scan), self.table.name)
         if self.upsert:
             require_key(schema, self.table.name)
-        moved = {each.log: each.loaded for each in commit}
-        batches = self._counted(self._shaped(scan, commit, schema), commit, fates)
-        self.table.commit(batches, schema, moved, upsert=self.upsert)
-        return fates
-
-    def _shaped(
-        self, scan: Scan, commit: list[NewOffsets], schema: pa.Schema
-    ) -> Iterator[pa.RecordBatch]:
-        """Yield the records with the columns of the table; a batch is of one partition."""
-        logs = {each.log: each.partition for each in commit}
-        columns = tuple(dict.fromkeys((*scan.values.read, *(("value",) if self.upsert else ()))))
-        raw = self.scan_of(commit, columns=columns, decode={}, mask=None, latest=self.upsert)
-        of_scan, undecoded = scan.schema, []
-        for batch in raw.batches():
-            for part in scan.values.parts(batch):
-                log = log_of(part)
-                decoded, findings = scan.values.apply(part, of_scan, log[0], logs[log].path)
-                undecoded += findings
-                yield shaped(part, decoded, logs[log].topic_id, schema, upsert=self.upsert)
-        if undecoded:
-            self.tell(
-                f"{len(undecoded)} batches have values that are null; the first: {undecoded[0]}"
-            )
+        reader = RowReader(self.raw, scan.values, scan.schema, schema, self.upsert)
+        if self.spark is None:
+            counts = Counts.of(commit)
+            batches = self._counted(reader, commit, counts)
+            self.table.commit(batches, schema, _moved(commit), upsert=self.upsert)
+        else:
+            assert isinstance(self.table, ParquetTable)
+            counts = self._in_tasks(self.table, reader, commit, parts)
+        return counts.fates
 
     def _counted(
-        self,
-        batches: Iterator[pa.RecordBatch],
-        commit: list[NewOffsets],
-        fates: dict[Log, Counter[str]],
+        self, reader: RowReader, commit: list[NewOffsets], counts: Counts
     ) -> Iterator[pa.RecordBatch]:
-        """Yield batches, and compare the number of their records with what the log's batches count.
+        """Yield the rows; at their end the counts must be right."""
+        yield from reader.batches(commit, counts)
+        self._check(commit, counts)
+
+    def _in_tasks(
+        self,
+        table: ParquetTable,
+        reader: RowReader,
+        commit: list[NewOffsets],
+        parts: list[list[NewOffsets]],
+    ) -> Counts:
+        """Let tasks of Spark write the rows, and commit their files if the counts are right."""
+        staging = table.staging()
+        loaded = in_tasks(self.spark, partial(load_part, reader, staging), parts)
+        counts = Counts({})
+        for each in loaded:
+            counts.add(each.counts)
+            for sentence in each.warned:
+                warnings.warn(sentence, CorruptDataWarning, stacklevel=2)
+        self._check(commit, counts)
+        added = [path for each in loaded for path in each.files]
+        table.publish(staging, added, reader.schema, _moved(commit))
+        return counts
+
+    def _check(self, commit: list[NewOffsets], counts: Counts) -> None:
+        """Check the counts, and tell what could not be decoded.
 
         Raises:
-            LogDirectoryError: there are more records, or fewer.
+            LogDirectoryError: they are not those of the log's batches.
         """
-        read: Counter[Log] = Counter()
-        deletes: Counter[Log] = Counter()
-        for batch in batches:
-            log = log_of(batch)
-            read[log] += batch.num_rows
-            if self.upsert:
-                deletes[log] += batch[DELETES].true_count
-            yield batch
-        for each in commit:
-            found = fates[each.log]
-            missing = found["record"] - read[each.log]
-            if missing < 0 or (missing and not self.upsert):
-                raise LogDirectoryError(
-                    each.partition.path,
-                    f"{read[each.log]:,} records from offset {each.low} to {each.high} were read "
-                    f"(expected {found['record']:,}, by its batches); nothing was loaded: if the "
-                    "log is being written, run it again",
-                )
-            found["superseded"], found["tombstones"] = missing, deletes[each.log]
-            found["record"] -= missing + deletes[each.log]
+        counts.check(commit, upsert=self.upsert)
+        if counts.undecoded:
+            self.tell(
+                f"{len(counts.undecoded)} batches have values that are null; the first: "
+                f"{counts.undecoded[0]}"
+            )
 
     def _row(self, each: NewOffsets, fates: Counter[str], *, is_first: bool) -> LoadedRow:
         """Return what became of the offsets of a partition."""
@@ -357,6 +371,10 @@ class _Loading:
             replica=each.partition.path,
             **{name: fates[name] for name in _COUNTED},
         )
+
+
+def _moved(commit: list[NewOffsets]) -> Positions:
+    return {each.log: each.loaded for each in commit}
 
 
 def _scan(listing: Listing, commit: list[NewOffsets], **options: Any) -> Scan:
