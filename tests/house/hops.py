@@ -4,6 +4,7 @@ A *hop* is a call that leads from one module of the product to another. Routes a
 that nothing is imported, compiled or opened for the first time.
 """
 
+import asyncio
 import contextlib
 import sys
 import tempfile
@@ -15,10 +16,24 @@ from typing import Any, Final, NamedTuple
 import workbench
 import workbench as wb
 from workbench.coordinator.offsets.offset_manager import OffsetManager
+from workbench.inspection.listing import list_log_directories
 from workbench.log.log import Log
 from workbench.log_manager.manager import LogManager
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.scheduler import ManualScheduler
+from workbench.server.budget import Room
+from workbench.server.changes import Changes
+from workbench.server.fetch_sessions import FetchSessions
+from workbench.server.kafka_apis import KafkaApis
+from workbench.server.limits import ServerLimits
+from workbench.server.logs.assigned_topics import AssignedTopics
+from workbench.server.logs.catalog import Catalog
+from workbench.server.protocol.api_keys import FETCH
+from workbench.server.protocol.frames import Request, read_request
+from workbench.server.request_trace import RequestTrace
+from workbench.server.served_transactions import ServedTransactions
+from workbench.server.serving import Serving
+from workbench.server.session_groups import SessionGroups
 
 PRODUCT: Final = str(Path(workbench.__file__).parent) + "/"
 SHOP: Final = Path(workbench.__file__).parents[1] / "sample_data" / "shop-4.3.1"
@@ -70,6 +85,45 @@ def measure(call: Callable[[], object]) -> Route:
     return Route(calls, len(seen), hops, depth)
 
 
+async def _now(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Run what a server runs in another thread, which would not be measured."""
+    return function(*arguments)
+
+
+def _fetch_request(topic: str) -> Request:
+    """Return the request of a consumer that starts at offset 0 of a topic's first partition."""
+    partition = {"partition": 0, "fetchOffset": 0, "partitionMaxBytes": 1 << 20}
+    values = {
+        "replicaId": -1,
+        "maxBytes": 1 << 20,
+        "sessionEpoch": -1,
+        "topics": [{"topic": topic, "partitions": [partition]}],
+    }
+    version = 12  # the last with names
+    header = b"".join((FETCH.key.to_bytes(2), version.to_bytes(2), bytes(4), b"\0\4test\0"))
+    return read_request(header + FETCH.request.encode(values, version))
+
+
+def _fetch_by_server(stack: contextlib.ExitStack) -> Callable[[], object]:
+    """Return a fetch of a client, from the request's fields to the bytes of its response."""
+    catalog = Catalog(list_log_directories(SHOP), lambda _: None)
+    groups = SessionGroups(lambda: catalog.listing, catalog.has, AssignedTopics(catalog))
+    stack.callback(groups.close)
+    loop, limits, request = asyncio.new_event_loop(), ServerLimits(), _fetch_request("orders")
+    stack.callback(loop.close)
+    changes = Changes()
+    changes.use(loop)
+    room = Room(limits.max_memory_bytes, limits.file_threads, limits.max_queued_bytes)
+    serving = Serving(
+        catalog, groups, ServedTransactions(lambda: catalog.listing), limits, room, changes,
+        FetchSessions(limits.max_fetch_sessions, limits.max_session_bytes),
+    )  # fmt: skip
+    apis, here = KafkaApis(serving, _now, _now), ("127.0.0.1", 9092)
+    return lambda: loop.run_until_complete(
+        apis.handle(request, here[0], here, RequestTrace(), room.taken())
+    )
+
+
 @contextlib.contextmanager
 def routes() -> Iterator[dict[str, Callable[[], object]]]:
     """Yield the routes by name; each can be called any number of times."""
@@ -89,6 +143,7 @@ def routes() -> Iterator[dict[str, Callable[[], object]]]:
             "read": lambda: log.read(0),
             "commit of an offset": lambda: offsets.commit("g", {"orders-0": 1}),
             "fetch of an offset": lambda: offsets.fetch("g", ["orders-0"]),
+            "fetch of a client": _fetch_by_server(stack),
             "verify": lambda: wb.verify(SHOP),
             "predict": lambda: wb.open_log_directory(SHOP).predict_startup(),
             "what_if": lambda: wb.what_if(SHOP, {"retention.ms": "1"}),

@@ -8,13 +8,14 @@ import pytest
 from tests.house.hops import Route, measure, routes
 
 CAPS = {
-    "append of one record": Route(54, 16, 24, 9),
-    "read": Route(29, 16, 20, 9),
-    "commit of an offset": Route(100, 26, 44, 15),
+    "append of one record": Route(53, 15, 23, 8),
+    "read": Route(28, 16, 20, 9),
+    "commit of an offset": Route(96, 22, 38, 14),
     "fetch of an offset": Route(17, 5, 6, 6),
-    "verify": Route(64_000, 108, 25_500, 28),
-    "predict": Route(38_500, 122, 18_500, 31),
-    "what_if": Route(58_000, 131, 28_000, 28),
+    "fetch of a client": Route(187, 28, 63, 16),
+    "verify": Route(61_500, 108, 24_500, 28),
+    "predict": Route(36_500, 122, 17_000, 31),
+    "what_if": Route(50_000, 130, 25_000, 28),
 }
 
 

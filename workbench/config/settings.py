@@ -16,7 +16,7 @@ from workbench.config.changed_defaults import INTRODUCED, defaults_before
 from workbench.config.definitions import TOPIC_DEFINITIONS, TOPIC_NAMES
 from workbench.config.internal_topics import INTERNAL_TOPICS
 from workbench.config.kafka_versions import number_of
-from workbench.config.log_config import LogConfig
+from workbench.config.log_config import LogConfig, check
 from workbench.config.values import refuse_unknown
 from workbench.errors import ConfigError
 from workbench.files.names import TopicPartition
@@ -51,6 +51,7 @@ class Settings:
     everywhere: Mapping[str, Any] = field(default_factory=dict)
     stored: Configs = field(default_factory=dict)
     rules: BrokerRules = MODELED_RULES
+    _made: dict[str, LogConfig] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -117,7 +118,10 @@ class Settings:
 
     def config_of(self, topic: str) -> LogConfig:
         """Return the configuration of a topic."""
-        return self.broker.topic_defaults().with_(self.own(topic))
+        made = self._made.get(topic)
+        if made is None:
+            made = self._made[topic] = self.broker.topic_defaults().with_(self.own(topic))
+        return made
 
     def knows(self, topic: str, name: str) -> bool:
         """Whether a topic's configuration is known, even if only because the metadata omit it."""
@@ -221,7 +225,7 @@ _OWN_NAMES: Final = {
 
 def _is_known(name: str, value: Any) -> bool:
     try:
-        LogConfig.of({name: value})
-    except ConfigError:
+        check(TOPIC_NAMES[name], value)
+    except (KeyError, ConfigError):
         return False
     return True

@@ -53,28 +53,25 @@ class Change(NamedTuple):
     size: int | None = None
 
 
-class _Folder:
-    """A folder: names that were looked up or changed; others are looked up on the disk.
+class _Folder(dict[str, "_Folder | Overlay | None"]):
+    """A folder: name → what it is now, None if nothing; looked up on the disk at its first use.
 
     Attributes:
         fs: what reads the disk.
         base: path on the disk; None if it does not exist there.
         within: folder that links must not lead out of; None if they may lead anywhere.
-        names: name → what it is now, None if nothing.
     """
 
     def __init__(self, fs: Files, base: str | None, within: str | None = None) -> None:
         self.fs = fs
         self.base = base
         self.within = within
-        self.names: dict[str, _Folder | Overlay | None] = {}
         self._listed: dict[str, RemoteEntry] | None = None  # of a mounted folder, once listed
 
-    def find(self, name: str) -> "_Folder | Overlay | None":
-        """Return what has a name in here; None if nothing does."""
-        if name not in self.names:
-            self.names[name] = self._on_disk(name)
-        return self.names[name]
+    def __missing__(self, name: str) -> "_Folder | Overlay | None":
+        """Look up a name on the disk."""
+        found = self[name] = self._on_disk(name)
+        return found
 
     def mounted_entries(self, files: RemoteFiles) -> list[Entry]:
         """Return what is in a mounted folder; further names are looked up there."""
@@ -215,8 +212,8 @@ class DryFileSystem(FileSystem):
         """Return a file to read and write, created empty if it does not exist."""
         with self._lock:
             folder, name = self._parent(path)
-            if folder.find(name) is None:
-                folder.names[name] = Overlay()
+            if folder[name] is None:
+                folder[name] = Overlay()
                 self.note("create", path)
             self.overlay(path)
         return self.open(path)
@@ -235,7 +232,7 @@ class DryFileSystem(FileSystem):
             folder = self._folder(path)
             on_disk = [] if folder.base is None else self._listed(folder, folder.base)
             found = {entry.name: entry for entry in on_disk}
-            for name, node in folder.names.items():
+            for name, node in folder.items():
                 if node is None:
                     found.pop(name, None)
                 else:
@@ -268,7 +265,7 @@ class DryFileSystem(FileSystem):
         """Rename a file or folder; a file of the new name is replaced."""
         with self._lock:
             (folder, name), (new_folder, new_name) = self._parent(old), self._parent(new)
-            node, there = folder.find(name), new_folder.find(new_name)
+            node, there = folder[name], new_folder[new_name]
             if node is None:
                 raise _error(errno.ENOENT, old)
             if isinstance(node, _Folder) and _is_below(new, old):
@@ -282,8 +279,8 @@ class DryFileSystem(FileSystem):
                     raise _error(errno.ENOTEMPTY, new)
             elif there is not None and isinstance(node, _Folder):
                 raise _error(errno.ENOTDIR, new)
-            folder.names[name] = None
-            new_folder.names[new_name] = node
+            folder[name] = None
+            new_folder[new_name] = node
             if isinstance(node, _Folder):
                 self._folders.clear()
             self.note("rename", old, target=new)
@@ -292,19 +289,19 @@ class DryFileSystem(FileSystem):
         """Remove a file."""
         with self._lock:
             folder, name = self._parent(path)
-            node = folder.find(name)
+            node = folder[name]
             if not isinstance(node, Overlay):
                 raise _error(errno.ENOENT if node is None else errno.EISDIR, path)
-            folder.names[name] = None
+            folder[name] = None
             self.note("remove", path)
 
     def make_directory(self, path: str) -> None:
         """Create a folder."""
         with self._lock:
             folder, name = self._parent(path)
-            if folder.find(name) is not None:
+            if folder[name] is not None:
                 raise _error(errno.EEXIST, path)
-            folder.names[name] = _Folder(self._base, None)
+            folder[name] = _Folder(self._base, None)
             self.note("make directory", path)
 
     def remove_directory(self, path: str) -> None:
@@ -313,7 +310,7 @@ class DryFileSystem(FileSystem):
             if self.list(path):
                 raise _error(errno.ENOTEMPTY, path)
             folder, name = self._parent(path)
-            folder.names[name] = None
+            folder[name] = None
             self._folders.clear()
             self.note("remove directory", path)
 
@@ -369,7 +366,7 @@ class DryFileSystem(FileSystem):
         with self._lock:
             folders = [self._root]
             while folders:
-                for found in folders.pop().names.values():
+                for found in folders.pop().values():
                     if isinstance(found, _Folder):
                         folders.append(found)
                     elif found is not None:
@@ -387,7 +384,7 @@ class DryFileSystem(FileSystem):
             whole = absolute(path)
             node = self._walk(whole)
         else:
-            whole, node = os.path.join(head, name), folder.find(name)
+            whole, node = os.path.join(head, name), folder[name]
         if node is None:
             raise _error(errno.ENOENT, path)
         if isinstance(node, _Folder):
@@ -402,7 +399,7 @@ class DryFileSystem(FileSystem):
         for name in _names(path):
             if isinstance(node, Overlay):
                 raise node.refusal or _error(errno.ENOTDIR, path)
-            node = None if node is None else node.find(name)
+            node = None if node is None else node[name]
             if isinstance(node, _Folder) and node.base in self._within:
                 node.within = node.base
         return node

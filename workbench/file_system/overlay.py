@@ -166,8 +166,9 @@ class Overlay:
 
     def close(self) -> None:
         """Close the file on the disk until it is read again."""
-        if self._source is not None:
-            self._source.close()
+        source, self._source = self._source, None
+        if source is not None:
+            source.close()
 
     @property
     def _base(self) -> FileSource | None:

@@ -12,6 +12,7 @@ Parsing never raises: None means that no broker uses such a name.
 Kafka: LogFileUtils, LocalLog.parseTopicPartitionName, Snapshots (4.0)
 """
 
+import os
 import re
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
@@ -173,6 +174,12 @@ def file_name(kind: FileKind, offset: int, suffix: str = "", epoch: int | None =
     if epoch is None:
         return f"{offset:020d}.{kind}{suffix}"
     return f"{offset:020d}-{epoch:010d}.{kind}{suffix}"
+
+
+def segment_paths(directory: str, offset: int, suffix: str = "") -> list[str]:
+    """Return the paths of a segment's files, of the kinds `SEGMENT_KINDS`; see `file_name`."""
+    stem = os.path.join(directory, f"{offset:020d}.")
+    return [f"{stem}{kind}{suffix}" for kind in SEGMENT_KINDS]
 
 
 def parse_directory_name(name: str) -> DirectoryName | None:

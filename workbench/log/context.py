@@ -115,7 +115,7 @@ class LogContext(Reporter):
 
         Kafka: LocalLog.maybeHandleIOException (4.2)
         """
-        return self.failures.guard(self.log_directory, doing, self.topic_partition)
+        return FailureGuard(self.failures, self.log_directory, doing, self.topic_partition)
 
 
 def record_rules(config: LogConfig) -> RecordRules:

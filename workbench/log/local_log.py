@@ -7,21 +7,19 @@ Kafka: LocalLog (4.2)
 
 import errno
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from typing import NamedTuple
 
 from workbench.errors import CorruptLogError, OffsetOutOfRangeError, StorageError
 from workbench.files.indexes.transaction_index import AbortedTransaction
-from workbench.files.names import SEGMENT_KINDS, file_name
+from workbench.files.names import segment_paths
 from workbench.log.context import LogContext
 from workbench.log.fetch import FetchData, LogOffsetMetadata
 from workbench.log.segments.files import create_and_delete_segment, remove_and_delete_segments
 from workbench.log.segments.log_segments import LogSegments
 from workbench.log.segments.lookup_steps import tell_segment_found, tell_segment_passed
 from workbench.log.segments.segment import LogSegment
-from workbench.record.memory_records import MemoryRecords
-from workbench.record.writing.batch_checks import CheckedBatch
 from workbench.runtime.steps import wants_details
 
 
@@ -100,26 +98,6 @@ class LocalLog:
         self.end = LogOffsetMetadata(end_offset, active.base_offset, active.size)
         self.recovery_point = min(self.recovery_point, end_offset)
         self.synced_to = min(self.synced_to, end_offset)
-
-    def append(
-        self,
-        last_offset: int,
-        records: MemoryRecords,
-        batches: Sequence[CheckedBatch] | None = None,
-        active: LogSegment | None = None,
-    ) -> None:
-        """Append batches that have their offsets to the active segment.
-
-        Args:
-            last_offset, records, batches: see `LogSegment.append`.
-            active: that segment, if it was looked up.
-
-        Raises:
-            OffsetOverflowError, OSError: see `LogSegment.append`.
-        """
-        active = self.segments.active if active is None else active
-        active.append(last_offset, records, batches)
-        self.end = LogOffsetMetadata(last_offset + 1, active.base_offset, active.log.size)
 
     # --- reading -----------------------------------------------------------------------------
 
@@ -284,8 +262,7 @@ class LocalLog:
             return segment
 
     def _open_new(self, base_offset: int) -> LogSegment:
-        for kind in SEGMENT_KINDS:
-            path = self.context.path(file_name(kind, base_offset))
+        for path in segment_paths(self.context.directory, base_offset):
             if self.context.fs.exists(path):
                 self.context.tell(
                     "left over file removed", path, "a new segment needs the file's name"

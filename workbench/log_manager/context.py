@@ -73,6 +73,9 @@ class ManagerContext(Reporter):
     commits_appends: bool = False
     metrics: LogMetrics = field(default_factory=LogMetrics)
     rules: BrokerRules = MODELED_RULES
+    _made: dict[str, tuple[Mapping[str, Any], LogConfig, LogConfig]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @classmethod
     def of(
@@ -141,15 +144,20 @@ class ManagerContext(Reporter):
         return dict(sorted((p, log) for p, log in every if not is_offline(log.parent_directory)))
 
     def config_of(self, topic: str) -> LogConfig:
-        """Return a topic's configuration.
+        """Return a topic's configuration, which its partitions share.
 
         Raises:
             ConfigError: the topic's own names or values are wrong.
 
         Kafka: LogManager.fetchLogConfig (4.2)
         """
-        own = self.topic_configs.get(topic)
-        return LogConfig.of(own, defaults=self.defaults) if own else self.defaults
+        own, defaults = self.topic_configs.get(topic), self.defaults
+        if not own:
+            return defaults
+        made = self._made.get(topic)
+        if made is None or made[0] is not own or made[1] is not defaults:
+            made = self._made[topic] = (own, defaults, LogConfig.of(own, defaults))
+        return made[2]
 
     def checkpoint_recovery_points(
         self, path: str, logs: Mapping[TopicPartition, Log] | None = None

@@ -399,8 +399,9 @@ class LogManager:
             StorageError: the manager was not started.
         """
         self._require_start()
-        failures = self._context.failures
-        log = self._context.registry.get(partition_of(partition, number), is_future=is_future)
+        failures, registry = self._context.failures, self._context.registry
+        logs = registry.future if is_future else registry.current
+        log = logs.get(partition_of(partition, number))
         if log is None or (failures.any_offline and failures.is_offline(log.parent_directory)):
             return None
         return log

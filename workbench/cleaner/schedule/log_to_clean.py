@@ -200,7 +200,7 @@ def dirty_since(log: Log, first_dirty_offset: int) -> int | None:
     """
     segments = log.local.segments.non_active_from(first_dirty_offset)
     timestamps = [segment.first_batch_timestamp for segment in segments]
-    return min((one for one in timestamps if one is not None and one > 0), default=None)
+    return min([one for one in timestamps if one is not None and one > 0], default=None)
 
 
 def max_compaction_delay(log: Log, first_dirty_offset: int, now: int) -> int:

@@ -10,7 +10,7 @@ GroupCoordinatorShard.replay, OffsetMetadataManager.replay, CoordinatorLoaderImp
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from workbench.coordinator.groups.classic.group import GROUP_METADATA, ClassicGroup
 from workbench.coordinator.groups.classic.records import group_of_record
@@ -23,7 +23,7 @@ from workbench.coordinator.groups.commit_records import (
 )
 from workbench.coordinator.groups.group_records import apply_modern
 from workbench.coordinator.groups.groups import Group
-from workbench.coordinator.groups.offset_metadata import OffsetTable
+from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata, Offsets
 from workbench.coordinator.runtime.era import Era, era_of_record
 from workbench.coordinator.runtime.log_records import (
     NO_PRODUCER,
@@ -61,6 +61,103 @@ _FAILS: Final = {
         "groups gets NOT_COORDINATOR (16)."
     ),
 }
+
+
+class Dropped(NamedTuple):
+    """A pending commit that a transaction marker dropped.
+
+    Attributes:
+        group, where: the group and the partition of the commit.
+        pending: the commit.
+        newer: the plain commit that wins; None: the transaction aborted.
+    """
+
+    group: str
+    where: TopicPartition
+    pending: OffsetAndMetadata
+    newer: OffsetAndMetadata | None
+
+
+class OffsetTable:
+    """Committed offsets by group, and the pending ones by producer.
+
+    Kafka: OffsetMetadataManager.Offsets (4.2; once OffsetManager.offsetsCache)
+
+    Attributes:
+        offsets: group → topic partition → the commit that a broker serves.
+        pending: producer id → group → topic partition → the commit that waits for a transaction
+            marker.
+    """
+
+    def __init__(self) -> None:
+        self.offsets: dict[str, Offsets] = {}
+        self.pending: dict[int, dict[str, Offsets]] = {}
+
+    def put(
+        self, group: str, where: TopicPartition, value: OffsetAndMetadata
+    ) -> OffsetAndMetadata | None:
+        """Put a plain commit into the table; return the one that it replaces."""
+        offsets = self.offsets.setdefault(group, {})
+        replaced = offsets.get(where)
+        offsets[where] = value
+        return replaced
+
+    def put_pending(
+        self, producer: int, group: str, where: TopicPartition, value: OffsetAndMetadata
+    ) -> OffsetAndMetadata | None:
+        """Keep a transactional commit until its transaction ends; return the replaced one."""
+        offsets = self.pending.setdefault(producer, {}).setdefault(group, {})
+        replaced = offsets.get(where)
+        offsets[where] = value
+        return replaced
+
+    def remove(self, group: str, where: TopicPartition) -> OffsetAndMetadata | None:
+        """Remove a commit from the table and return it."""
+        offsets = self.offsets.get(group, {})
+        removed = offsets.pop(where, None)
+        if removed is not None and not offsets:
+            del self.offsets[group]
+        return removed
+
+    def remove_pending(self, producer: int, group: str, where: TopicPartition) -> bool:
+        """Forget what a producer's transaction committed; return whether there was anything."""
+        groups = self.pending.get(producer, {})
+        offsets = groups.get(group, {})
+        removed = offsets.pop(where, None)
+        if removed is not None and not offsets:
+            del groups[group]
+        return removed is not None
+
+    def complete(
+        self, producer: int, *, is_commit: bool
+    ) -> tuple[list[tuple[str, TopicPartition, OffsetAndMetadata]], list[Dropped]]:
+        """End a producer's transaction; return the commits in force, and the dropped ones.
+
+        A commit of the transaction takes effect unless a plain one follows it in the log.
+
+        Args:
+            producer: its id; the epoch does not matter.
+            is_commit: whether the transaction marker commits.
+        """
+        taken: list[tuple[str, TopicPartition, OffsetAndMetadata]] = []
+        dropped: list[Dropped] = []
+        for group, offsets in self.pending.pop(producer, {}).items():
+            for where, pending in offsets.items():
+                known = self.offsets.get(group, {}).get(where)
+                if not is_commit:
+                    dropped.append(Dropped(group, where, pending, None))
+                elif known is None or known.record_offset < pending.record_offset:
+                    self.offsets.setdefault(group, {})[where] = pending
+                    taken.append((group, where, pending))
+                else:
+                    dropped.append(Dropped(group, where, pending, known))
+        return taken, dropped
+
+    def pending_of(self, group: str) -> Iterator[tuple[int, TopicPartition, OffsetAndMetadata]]:
+        """Yield what waits for transaction markers: producer id, topic partition and commit."""
+        for producer, groups in self.pending.items():
+            for where, pending in groups.get(group, {}).items():
+                yield producer, where, pending
 
 
 @dataclass(slots=True)
@@ -261,30 +358,22 @@ class GroupReplay:
                 else:
                     pending.setdefault(record.producer_id, {})[keys[record.key]] = record
                 continue
+            theirs = pending.pop(record.producer_id, {})
             if record.producer_id in self._table.pending:  # of an earlier run
-                theirs = pending.pop(record.producer_id, {})
                 yield from _each_commit({NO_PRODUCER: newest, record.producer_id: theirs})
                 newest.clear()
                 self._complete(record)
             elif record.is_commit:
-                self._put_newer(newest, pending.pop(record.producer_id, {}))
-            else:
-                pending.pop(record.producer_id, None)
+                for key, commit in theirs.items():
+                    known = newest.get(key)
+                    if known is None:
+                        stored = self._table.offsets.get(key.group, {}).get(key.where)
+                        last = -1 if stored is None else stored.record_offset
+                    else:
+                        last = known.offset
+                    if last < commit.offset:  # otherwise a plain one comes after it
+                        newest[key] = commit
         yield from _each_commit({NO_PRODUCER: newest, **pending})
-
-    def _put_newer(
-        self, newest: dict[CommitKey, LogRecord], commits: dict[CommitKey, LogRecord]
-    ) -> None:
-        """Put a transaction's commits into those in force, unless a plain one comes after them."""
-        for key, commit in commits.items():
-            known = newest.get(key)
-            if known is None:
-                stored = self._table.offsets.get(key.group, {}).get(key.where)
-                last = -1 if stored is None else stored.record_offset
-            else:
-                last = known.offset
-            if last < commit.offset:
-                newest[key] = commit
 
     def take(self, record: LogRecord | Marker) -> None:
         """Process the next record or transaction marker of the log."""

@@ -35,7 +35,8 @@ from workbench.files.names import TopicPartition
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.log import Log
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.writing.builder import RecordsBuilder, end_transaction_marker
+from workbench.record.writing.batch_writer import BatchWriter
+from workbench.record.writing.builder import end_transaction_marker
 from workbench.runtime.error_codes import ErrorCode, code_of
 from workbench.runtime.steps import Observer, Reporter
 
@@ -527,9 +528,9 @@ class CoordinatorRuntime(Reporter, Generic[S]):
             self._append_and_replay(context, builder, waiting, now, producer_id)
         return context.next_offset if result.records else None
 
-    def _builder(self, producer_id: int, producer_epoch: int, limit: int | None) -> RecordsBuilder:
+    def _builder(self, producer_id: int, producer_epoch: int, limit: int | None) -> BatchWriter:
         """Return the builder of a batch; its base sequence is always 0."""
-        return RecordsBuilder(
+        return BatchWriter(
             codec=self.codec,
             producer_id=producer_id,
             producer_epoch=producer_epoch,
@@ -541,12 +542,12 @@ class CoordinatorRuntime(Reporter, Generic[S]):
     def _append_and_replay(
         self,
         context: _Context[S],
-        builder: RecordsBuilder,
+        builder: BatchWriter,
         records: list[CoordinatorRecord],
         now: int,
         producer_id: int,
     ) -> None:
-        first = self._append(context, builder.build(), len(records))
+        first = self._append(context, MemoryRecords(builder.finish()), len(records))
         if not context.is_replaying:
             return
 

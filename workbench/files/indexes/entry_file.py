@@ -421,10 +421,10 @@ class EntryFile(Generic[Entry]):
 
     def _columns_with_room(self, room: int) -> EntryColumns:
         """Return columns without entries, with room for ``room`` of them."""
-        key, value = (
+        key, value = [
             np.empty(max(room, 1), self.entry[name].newbyteorder("="))
             for name in self.entry.names or ()
-        )
+        ]
         return EntryColumns(key, value, 0, self.entry.itemsize)
 
     def _to_append(self) -> EntryColumns:

@@ -62,11 +62,11 @@ def _policy(state: LogState, source: str) -> RuleVerdict:
 
 def _off(state: LogState, rule: str, gone: set[int]) -> RuleVerdict:
     """Say why a rule judges no segment."""
-    size = sum(one.size for one in state.segments if one.base_offset not in gone)
     limit = state.config.retention_bytes if rule == SIZE else state.config.retention_ms
     if limit < 0:
         reason = f"{rule} = {limit} sets no limit"
         return RuleVerdict(rule, "kept", None, limit, reason, _KAFKA[rule])
+    size = sum(one.size for one in state.segments if one.base_offset not in gone)
     reason = f"the log has {size:,} bytes, less than {rule} = {limit:,}"
     if rule == TIME:
         reason = "the rules before it deleted every segment"

@@ -504,11 +504,10 @@ class Reading:
 
 
 def _records(chunk: Chunk) -> Iterator[tuple[bytes | None, bytes | None, int, int]]:
-    """Yield key, value, offset and row of the batch of each record."""
+    """Return key, value, offset and row of the batch of each record."""
     columns = chunk.columns
     keys, values = columns.keys, columns.values
     assert keys is not None
     assert values is not None
-    batches = columns.batch.tolist()
-    for index, offset in enumerate(columns.offsets.tolist()):
-        yield keys.item(index), values.item(index), offset, batches[index]
+    offsets, batches = columns.offsets.tolist(), columns.batch.tolist()
+    return zip(keys.items(), values.items(), offsets, batches, strict=True)

@@ -190,11 +190,13 @@ def cleaning_problem(found: LogToClean, now: int, dry: DryLogs) -> str | None:
 
 def is_cleaned(rows: Sequence[RuleVerdict]) -> bool:
     """Return whether the rules about cleaning let a log be cleaned now."""
-    if any(row.rule == "cleanup.policy" and row.verdict == "unknown" for row in rows):
+    verdicts = [(row.rule, row.verdict) for row in rows]
+    if ("cleanup.policy", "unknown") in verdicts:
         return False
-    if any(row.verdict == "demands" for row in rows) and rows[-1].value is not None:
+    found = {verdict for _, verdict in verdicts}
+    if "demands" in found and rows[-1].value is not None:
         return True
-    return all(row.verdict != "blocks" for row in rows)
+    return "blocks" not in found
 
 
 def cleaning_conclusion(rows: Sequence[RuleVerdict]) -> str:

@@ -23,6 +23,7 @@ from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.append.validation import LogValidator
 from workbench.log.base_log import BaseLog
 from workbench.log.context import LogContext
+from workbench.log.fetch import LogOffsetMetadata
 from workbench.log.flushing import flush, roll
 from workbench.log.producers.producer import BatchMetadata
 from workbench.log.producers.update import ProducerUpdate, check_producers
@@ -194,7 +195,12 @@ def _write(
     update: ProducerUpdate | None,
     segment: LogSegment,
 ) -> None:
-    log.local.append(info.last_offset, records, batches, segment)
+    """Append batches that have their offsets to the active segment, and follow them.
+
+    Kafka: LocalLog.append (4.2)
+    """
+    segment.append(info.last_offset, records, batches)
+    log.local.end = LogOffsetMetadata(info.last_offset + 1, segment.base_offset, segment.log.size)
     log.watermarks.follow_end()
     if update is not None:
         update.apply(segment)

@@ -192,16 +192,17 @@ def _index_problem(segment: LogSegment, present: set[str]) -> str | None:
 
     Kafka: LogSegment.sanityCheck (4.2)
     """
-    base_offset, rules = segment.base_offset, segment.context.rules
-    if file_name("index", base_offset) not in present:
+    rules = segment.context.rules
+    if os.path.basename(segment.offset_index.path) not in present:
         if not rules.leaves_missing_index:
             return "the segment has no offset index"
         segment.offset_index.resize()  # which makes it: an empty one
-    if file_name("timeindex", base_offset) not in present:
+    if os.path.basename(segment.time_index.path) not in present:
         segment.time_index.resize(0)
     if rules.index_check is IndexCheck.REBUILDS and (problem := implausible_index(segment)):
         return problem
-    if rules.has_producer_state and file_name("txnindex", base_offset) in present:
+    transactions = os.path.basename(segment.transaction_index.path)
+    if rules.has_producer_state and transactions in present:
         try:
             segment.transaction_index.sanity_check()
         except CorruptIndexError as error:

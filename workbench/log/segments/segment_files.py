@@ -3,7 +3,6 @@
 Kafka: LogSegment.open, flush, changeFileSuffixes, deleteIfExists (4.2)
 """
 
-import os
 from contextlib import ExitStack
 from typing import Self
 
@@ -11,7 +10,7 @@ from workbench.files.file_records import FileRecords
 from workbench.files.indexes.offset_index import WritableOffsetIndex
 from workbench.files.indexes.time_index import WritableTimeIndex
 from workbench.files.indexes.transaction_index import WritableTransactionIndex
-from workbench.files.names import DELETED, SEGMENT_KINDS, file_name
+from workbench.files.names import DELETED, segment_paths
 from workbench.log.context import LogContext
 
 
@@ -62,10 +61,7 @@ class SegmentFiles:
         Kafka: LogSegment.open (4.2)
         """
         fs, config = context.fs, context.config
-        paths = [
-            os.path.join(context.directory, file_name(kind, base_offset, suffix))
-            for kind in SEGMENT_KINDS
-        ]
+        paths = segment_paths(context.directory, base_offset, suffix)
         for path in paths if is_new else ():
             if fs.exists(path):
                 fs.remove(path)

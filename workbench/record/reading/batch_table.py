@@ -206,7 +206,7 @@ def _fill_rows(
         got = dispatch.scan_file(source.descriptor, position, file_end, window, rows)
     else:
         got = _scan_in_windows(source, position, file_end, rows)
-    count, position, code = (int(number) for number in got)
+    count, position, code = map(int, got)
     if code == problems.MORE_DATA:  # the file is shorter now than it was
         code = problems.UNFINISHED
     return count, position, code

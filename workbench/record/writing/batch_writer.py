@@ -1,4 +1,4 @@
-"""Build one batch from records, byte for byte as Kafka does; `builder` is its public face.
+"""Build one batch from records one by one, byte for byte as Kafka does.
 
 What is appended is encoded at once and compressed when the batch is finished; the header is written
 last. In magic 0 and 1 every record is an entry of its own, or all are in one compressed wrapper. In
@@ -45,7 +45,7 @@ from workbench.layout.batch_header import (
 from workbench.layout.structure import as_struct
 from workbench.record import varint
 from workbench.record.codecs.compression import compress
-from workbench.record.writing.message_encoding import encode_message, entry_overhead
+from workbench.record.writing.message_encoding import encode_message, entry_overhead, entry_size
 
 Bytes = npt.NDArray[np.uint8]
 Header = tuple[bytes | str, bytes | None]
@@ -57,6 +57,7 @@ _NULL: Final = varint.encode(-1)
 _varint = lru_cache(maxsize=1 << 14)(varint.encode)
 _varlong = lru_cache(maxsize=1 << 14)(varint.encode_long)
 MOST_RECORDS: Final = 2**31 - 1  # of a batch; also the largest offset delta
+_RATIO_FACTOR: Final = np.float32(1.05)  # what Kafka adds to a guess at a compressed size
 _TIMESTAMP_TYPES: Final = {name: code for code, name in TIMESTAMP_TYPE_NAMES.items()}
 
 
@@ -170,6 +171,47 @@ class BatchWriter:
         self.base_sequence = _or_none(base_sequence)
         self.is_transactional = is_transactional
 
+    def append(
+        self,
+        timestamp: int | None,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Sequence[Header] = (),
+    ) -> int:
+        """Append a record at the next offset, and return that; errors as `append_with_offset`.
+
+        Args:
+            timestamp: ms; None without one.
+            headers: (name, value), the value None for null.
+
+        Kafka: MemoryRecordsBuilder.append (4.2)
+        """
+        offset = self.next_offset
+        self.append_with_offset(offset, timestamp, key, value, headers)
+        return offset
+
+    def append_with_offset(
+        self,
+        offset: int,
+        timestamp: int | None,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Sequence[Header] = (),
+    ) -> None:
+        """Append a record at an offset.
+
+        Raises:
+            ValueError: the offset does not ascend or is too far from the base offset, the timestamp
+                is negative, the format has no headers, or this is a control batch.
+            RuntimeError: the batch is built or given up.
+
+        Kafka: MemoryRecordsBuilder.appendWithOffset (4.2)
+        """
+        if self.is_control:
+            raise ValueError("a control batch takes control records only")
+        time = NO_TIMESTAMP if timestamp is None else timestamp
+        self.append_record(offset, time, key, value, headers)
+
     def append_record(
         self,
         offset: int,
@@ -253,6 +295,51 @@ class BatchWriter:
     def uncompressed_size(self) -> int:
         """Bytes of header and records before they are compressed."""
         return self.header_size + self._records_size
+
+    @property
+    def size_estimate(self) -> int:
+        """The size of the batch in bytes: exact if built or not compressed, or an estimate.
+
+        Kafka: MemoryRecordsBuilder.estimatedSizeInBytes (4.2)
+        """
+        if self._finished is not None:
+            return len(self._finished)
+        if self.codec == NONE:
+            return self.uncompressed_size
+        ratio = np.float32(self.estimated_ratio)
+        return self.header_size + int(np.float32(self._records_size) * ratio * _RATIO_FACTOR)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the write limit is reached, or no more records are taken."""
+        if not self._takes_records:
+            return True
+        limit = self.write_limit
+        return limit is not None and self.record_count > 0 and limit <= self.size_estimate
+
+    def has_room_for(
+        self,
+        timestamp: int | None,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Sequence[Header] = (),
+    ) -> bool:
+        """Return whether one more record fits within the write limit; the first always does.
+
+        Kafka: MemoryRecordsBuilder.hasRoomFor (4.2)
+        """
+        if self.is_full:
+            return False
+        if self.record_count == 0 or self.write_limit is None:
+            return True
+        if self.magic < 2:
+            size = entry_size(self.magic, key, value)
+        else:
+            base = self._base_timestamp
+            time = NO_TIMESTAMP if timestamp is None else timestamp
+            delta = 0 if base is None else time - base
+            size = record_size(self.next_offset - self.base_offset, delta, key, value, headers)
+        return self.write_limit >= self.size_estimate + size
 
     @property
     def info(self) -> BatchInfo:
@@ -443,35 +530,6 @@ def write_header(batch: Bytes, header: BatchHeader) -> None:
         raise ValueError(f"a field does not fit into a header ({error}): {header}") from error
     crc = int(dispatch.crc32c(batch[CRC_FROM:]))
     view[CRC_AT : CRC_AT + 4] = crc.to_bytes(4, "big")
-
-
-def empty_batch_header(
-    *,
-    base_offset: int,
-    last_offset: int,
-    max_timestamp: int,
-    producer_id: int = -1,
-    producer_epoch: int = -1,
-    base_sequence: int = -1,
-    partition_leader_epoch: int = -1,
-    timestamp_type: int = 0,
-    is_transactional: bool = False,
-    is_control: bool = False,
-) -> Bytes:
-    """Return uint8[61]: a batch without records, as compaction leaves it; its base timestamp is -1.
-
-    Kafka: DefaultRecordBatch.writeEmptyHeader (4.2)
-    """
-    batch = np.empty(BATCH_HEADER_SIZE, np.uint8)
-    bits = attributes_of(
-        0, timestamp_type, is_transactional=is_transactional, is_control=is_control
-    )
-    header = BatchHeader(
-        base_offset, last_offset, partition_leader_epoch, bits, NO_TIMESTAMP, max_timestamp,
-        producer_id, producer_epoch, base_sequence, 0,
-    )  # fmt: skip
-    write_header(batch, header)
-    return batch
 
 
 def encode_record(

@@ -1,15 +1,15 @@
-"""Build batches: `RecordsBuilder` from records one by one, and the batches that brokers make.
+"""Build batches: `RecordsBuilder` from records, many at once too, and those that brokers make.
 
 Kafka: MemoryRecordsBuilder, MemoryRecords.withEndTransactionMarker and its like (4.2)
 """
 
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.layout.attributes import NO_TIMESTAMP, NONE
+from workbench.layout.attributes import NO_TIMESTAMP
+from workbench.layout.batch_header import BATCH_HEADER_SIZE
 from workbench.layout.control_records import ABORT, COMMIT, CONTROL_TYPE_NAMES, LEADER_CHANGE
 from workbench.record.columns import RecordColumns
 from workbench.record.control import (
@@ -20,16 +20,14 @@ from workbench.record.control import (
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.writing.batch_writer import (
     MOST_RECORDS,
+    BatchHeader,
     BatchInfo,
     BatchWriter,
-    Header,
-    empty_batch_header,
-    record_size,
+    Bytes,
+    attributes_of,
+    write_header,
 )
 from workbench.record.writing.column_encoding import encode_columns
-from workbench.record.writing.message_encoding import entry_size
-
-_RATIO_FACTOR: Final = np.float32(1.05)  # what Kafka adds to a guess at a compressed size
 
 __all__ = [
     "BatchInfo",
@@ -41,48 +39,7 @@ __all__ = [
 
 
 class RecordsBuilder(BatchWriter):
-    """A batch that records are appended to; for arguments and errors see `BatchWriter`."""
-
-    def append(
-        self,
-        timestamp: int | None,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Sequence[Header] = (),
-    ) -> int:
-        """Append a record at the next offset, and return that; errors as `append_with_offset`.
-
-        Args:
-            timestamp: ms; None without one.
-            headers: (name, value), the value None for null.
-
-        Kafka: MemoryRecordsBuilder.append (4.2)
-        """
-        offset = self.next_offset
-        self.append_with_offset(offset, timestamp, key, value, headers)
-        return offset
-
-    def append_with_offset(
-        self,
-        offset: int,
-        timestamp: int | None,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Sequence[Header] = (),
-    ) -> None:
-        """Append a record at an offset.
-
-        Raises:
-            ValueError: the offset does not ascend or is too far from the base offset, the timestamp
-                is negative, the format has no headers, or this is a control batch.
-            RuntimeError: the batch is built or given up.
-
-        Kafka: MemoryRecordsBuilder.appendWithOffset (4.2)
-        """
-        if self.is_control:
-            raise ValueError("a control batch takes control records only")
-        time = NO_TIMESTAMP if timestamp is None else timestamp
-        self.append_record(offset, time, key, value, headers)
+    """A batch of records or control records; for arguments and errors see `BatchWriter`."""
 
     def append_columns(
         self, columns: RecordColumns, picks: npt.NDArray[np.int64] | None = None
@@ -191,51 +148,6 @@ class RecordsBuilder(BatchWriter):
             timestamp, control_type, encode_control_value(control_type, values)
         )
 
-    @property
-    def size_estimate(self) -> int:
-        """The size of the batch in bytes: exact if built or not compressed, or an estimate.
-
-        Kafka: MemoryRecordsBuilder.estimatedSizeInBytes (4.2)
-        """
-        if self._finished is not None:
-            return len(self._finished)
-        if self.codec == NONE:
-            return self.uncompressed_size
-        ratio = np.float32(self.estimated_ratio)
-        return self.header_size + int(np.float32(self._records_size) * ratio * _RATIO_FACTOR)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether the write limit is reached, or no more records are taken."""
-        if not self._takes_records:
-            return True
-        limit = self.write_limit
-        return limit is not None and self.record_count > 0 and limit <= self.size_estimate
-
-    def has_room_for(
-        self,
-        timestamp: int | None,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Sequence[Header] = (),
-    ) -> bool:
-        """Return whether one more record fits within the write limit; the first always does.
-
-        Kafka: MemoryRecordsBuilder.hasRoomFor (4.2)
-        """
-        if self.is_full:
-            return False
-        if self.record_count == 0 or self.write_limit is None:
-            return True
-        if self.magic < 2:
-            size = entry_size(self.magic, key, value)
-        else:
-            base = self._base_timestamp
-            time = NO_TIMESTAMP if timestamp is None else timestamp
-            delta = 0 if base is None else time - base
-            size = record_size(self.next_offset - self.base_offset, delta, key, value, headers)
-        return self.write_limit >= self.size_estimate + size
-
     def build(self) -> MemoryRecords:
         """Return what was built: one batch, or one message for each record; nothing without any.
 
@@ -297,3 +209,32 @@ def quorum_control_batch(
     )
     builder.append_quorum_control(timestamp, control_type, values)
     return builder.build()
+
+
+def empty_batch_header(
+    *,
+    base_offset: int,
+    last_offset: int,
+    max_timestamp: int,
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    partition_leader_epoch: int = -1,
+    timestamp_type: int = 0,
+    is_transactional: bool = False,
+    is_control: bool = False,
+) -> Bytes:
+    """Return uint8[61]: a batch without records, as compaction leaves it; its base timestamp is -1.
+
+    Kafka: DefaultRecordBatch.writeEmptyHeader (4.2)
+    """
+    batch = np.empty(BATCH_HEADER_SIZE, np.uint8)
+    bits = attributes_of(
+        0, timestamp_type, is_transactional=is_transactional, is_control=is_control
+    )
+    header = BatchHeader(
+        base_offset, last_offset, partition_leader_epoch, bits, NO_TIMESTAMP, max_timestamp,
+        producer_id, producer_epoch, base_sequence, 0,
+    )  # fmt: skip
+    write_header(batch, header)
+    return batch

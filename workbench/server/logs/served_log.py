@@ -36,7 +36,7 @@ from workbench.inspection.transactions import (
 from workbench.inspection.unreadable import missing_remote, unreadable
 from workbench.layout.attributes import ZSTD
 from workbench.record.buffers import BufferPool, thread_pool
-from workbench.record.writing.batch_writer import empty_batch_header
+from workbench.record.writing.builder import empty_batch_header
 from workbench.server.logs.changing_partition import Attempt, ChangingPartition, Listed
 from workbench.server.logs.indexed_aborts import IndexedAborts
 from workbench.server.logs.max_timestamp import max_timestamp
