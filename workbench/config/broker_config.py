@@ -16,7 +16,7 @@ from workbench.config.definitions import (
     Definition,
     Synonym,
 )
-from workbench.config.log_config import DEFAULT, DEFAULTS, DescribedConfig, LogConfig, check
+from workbench.config.log_config import DEFAULTS, DescribedConfig, LogConfig, check
 from workbench.config.producer_state_config import ProducerStateConfig
 from workbench.config.values import (
     ANY,
@@ -354,13 +354,7 @@ class BrokerConfig:
     def describe(self) -> list[DescribedConfig]:
         """Return a row for each configuration that topics do not have."""
         return [
-            DescribedConfig(
-                one.name,
-                getattr(self, one.attribute),
-                one.default,
-                self.origins.get(one.name, DEFAULT),
-                one.doc,
-            )
+            DescribedConfig.of(one, getattr(self, one.attribute), self.origins)
             for one in BROKER_DEFINITIONS
             if one.name != "log.dir"
         ]

@@ -6,7 +6,7 @@ Kafka: LogConfig (4.2)
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
 from workbench.config.definitions import (
     COMPACT,
@@ -43,6 +43,11 @@ class DescribedConfig(NamedTuple):
     default: Value
     origin: str
     doc: str
+
+    @classmethod
+    def of(cls, one: Definition, value: Value, origins: Mapping[str, str]) -> Self:
+        """Return the line of a configuration; one without an origin has its default."""
+        return cls(one.name, value, one.default, origins.get(one.name, DEFAULT), one.doc)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,13 +198,7 @@ class LogConfig:
     def describe(self) -> list[DescribedConfig]:
         """Return a row for each configuration, in the order of `TOPIC_DEFINITIONS`."""
         return [
-            DescribedConfig(
-                one.name,
-                getattr(self, one.attribute),
-                one.default,
-                self.origins.get(one.name, DEFAULT),
-                one.doc,
-            )
+            DescribedConfig.of(one, getattr(self, one.attribute), self.origins)
             for one in TOPIC_DEFINITIONS
         ]
 

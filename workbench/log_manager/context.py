@@ -155,8 +155,8 @@ class ManagerContext(Reporter):
         if not own:
             return defaults
         made = self._made.get(topic)
-        if made is None or made[0] is not own or made[1] is not defaults:
-            made = self._made[topic] = (own, defaults, LogConfig.of(own, defaults))
+        if made is None or made[0] != own or made[1] is not defaults:
+            made = self._made[topic] = (dict(own), defaults, LogConfig.of(own, defaults))
         return made[2]
 
     def checkpoint_recovery_points(
