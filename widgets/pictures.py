@@ -159,10 +159,10 @@ def _draw_segment(figure: Figure, segment: dict[str, Any]) -> None:
     batches.set_xlim(0, size)
     kinds = _kinds(column)
     if len(position) <= _BINS // 3:
-        colours = [_colour(kind) for kind in kinds]
+        colors = [_color(kind) for kind in kinds]
         gap = size * 0.0012 if len(position) < 250 else 0
         wide = np.maximum(width - gap, size * 0.0008)
-        batches.bar(position, 1, wide, align="edge", color=colours, lw=0)
+        batches.bar(position, 1, wide, align="edge", color=colors, lw=0)
     else:
         batches.imshow(
             _bins(position, width, kinds, size)[None], aspect="auto", extent=(0, size, 0, 1)
@@ -217,7 +217,7 @@ def _kinds(column: dict[str, npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
     return np.where(column["problem"] != 0, 9, kinds)
 
 
-def _colour(kind: int) -> str:
+def _color(kind: int) -> str:
     return {8: CONTROL, 9: DAMAGE}.get(int(kind)) or PALETTE[int(kind)]
 
 
@@ -228,16 +228,16 @@ def _bins(
     size: int,
 ) -> npt.NDArray[np.float64]:
     """Return the mean color of each of `_BINS` pieces of the file, by bytes: float[n, 3]."""
-    colours = np.array(
-        [[int(_colour(k)[at : at + 2], 16) / 255 for at in (1, 3, 5)] for k in range(10)]
+    colors = np.array(
+        [[int(_color(k)[at : at + 2], 16) / 255 for at in (1, 3, 5)] for k in range(10)]
     )
-    weight = colours[kinds] * width[:, None]
+    weight = colors[kinds] * width[:, None]
     sums = np.vstack([np.zeros(3), np.cumsum(weight, axis=0)])
 
     def upto(place: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         row = np.clip(np.searchsorted(position, place, "right") - 1, 0, len(position) - 1)
         part = np.clip(place - position[row], 0, width[row])
-        result: npt.NDArray[np.float64] = sums[row] + colours[kinds[row]] * part[:, None]
+        result: npt.NDArray[np.float64] = sums[row] + colors[kinds[row]] * part[:, None]
         return result
 
     edges = np.linspace(0, size, _BINS + 1)
@@ -280,16 +280,16 @@ def _label_bytes(axes: Axes, size: int) -> None:
 def _draw_legend(figure: Figure, kinds: set[int], segment: dict[str, Any]) -> None:
     """Draw one line with the meaning of the colors in use."""
     names = dict(enumerate(CODECS)) | {8: "control", 9: "damaged"}
-    entries = [(_colour(kind), names.get(kind, f"codec {kind}"), "s") for kind in sorted(kinds)]
+    entries = [(_color(kind), names.get(kind, f"codec {kind}"), "s") for kind in sorted(kinds)]
     if segment["offset_index"]["position"]["length"]:
         entries.append((ACCENT, "offset index entry", "o"))
     if segment["time_index"]["offset"]["length"]:
         entries.append((ACCENT, "time index entry", "D"))
     marks = [
         Line2D(
-            [], [], ls="", marker=marker, color=colour, ms=5 if marker == "s" else 3.5, label=text
+            [], [], ls="", marker=marker, color=color, ms=5 if marker == "s" else 3.5, label=text
         )
-        for colour, text, marker in entries
+        for color, text, marker in entries
     ]
     figure.legend(
         handles=marks, loc="lower left", bbox_to_anchor=(0.253, -0.005), ncols=8, frameon=False,

@@ -47,8 +47,8 @@ def settled(page: Page) -> Any:
     return stats(page)
 
 
-def colours(page: Page) -> set[tuple[int, int, int]]:
-    """Return the opaque colours on the stage, each once."""
+def colors(page: Page) -> set[tuple[int, int, int]]:
+    """Return the opaque colors on the stage, each once."""
     found: list[int] = page.evaluate(
         """() => {
           const canvas = document.querySelector(".klw-stage canvas"), seen = new Set();

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.bridge import Show
-from tests.browser.pages import STATS, colours, until
+from tests.browser.pages import STATS, colors, until
 from tests.cleaner.cleaning import DAY
 from tests.widgets.cleanable import CONFIG, NOW, many, prices
 from widgets import CleanerView, CompactionPlayer
@@ -54,11 +54,11 @@ def test_keys_step_through_the_map_to_the_swap(
     expect(entries).to_have_count(2)
     expect(entries.first).to_contain_text("2")  # the newest offset of key 10 so far
     page.wait_for_function(f"{STATS}.at === 3")
-    until(page, lambda: MAPPED in colours(page))
-    assert KEPT not in colours(page)
+    until(page, lambda: MAPPED in colors(page))
+    assert KEPT not in colors(page)
     page.get_by_role("button", name="segment swapped in").click()
     until(page, lambda: kind(player) == "segment swapped in")
-    until(page, lambda: KEPT in colours(page))
+    until(page, lambda: KEPT in colors(page))
     page.keyboard.press("Home")
     until(page, lambda: player.at == 0)
     page.get_by_role("button", name="25/s").click()

@@ -154,7 +154,7 @@ def test_hidden_values_are_not_in_the_page(page: Page, show: Show, golden: Golde
     assert secret[:16].hex(" ") not in page.locator(".klw-hexbox").inner_text()
 
 
-def test_a_damaged_batch_is_marked_with_colour_shape_and_words(
+def test_a_damaged_batch_is_marked_with_color_shape_and_words(
     page: Page, show: Show, damaged: wb.LogDirectory
 ) -> None:
     show(LogExplorer(damaged, selected={"partition": "dmg-flip-value-0", "segment": 32}))

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 import workbench as wb
 from tests.browser.bridge import Show
 from tests.browser.gallery import torn_partition
-from tests.browser.pages import STATS, colours, settled, until
+from tests.browser.pages import STATS, colors, settled, until
 from widgets import LookupPlayer, RecoveryPlayer, StepPlayer
 from widgets.view.text import time_text
 from workbench.runtime.steps import Step
@@ -139,7 +139,7 @@ def test_the_picture_goes_to_where_the_batch_is_found(page: Page, show: Show) ->
     assert first < touch.position
     assert touch.position + touch.size < end
     assert end - first < player.scenes[2].size / 2
-    assert (0, 158, 115) in colours(page), "what was found is green"
+    assert (0, 158, 115) in colors(page), "what was found is green"
     page.get_by_role("button", name="Whole segment").click()
     page.wait_for_function(f"{STATS}.view[0] === 0")
 
@@ -164,12 +164,12 @@ def test_a_torn_end_is_hatched_when_it_is_cut_and_not_before(
     bridge = show(player)
     settled(page)
     damage = (213, 94, 0)
-    assert damage not in colours(page)
+    assert damage not in colors(page)
     player.at += 1
     bridge.push()
     page.wait_for_function(f"{STATS}.at === {player.at}")
     settled(page)
-    assert damage in colours(page)
+    assert damage in colors(page)
     expect(page.locator(".klw-now")).to_contain_text("cut")
 
 

@@ -159,11 +159,11 @@ def test_it_is_as_light_or_dark_as_the_system(page: Page) -> None:
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         root = page.locator(".klw:visible").first
         expect(root).to_have_attribute("data-theme", scheme)
-        page_colour, widget_colour = page.evaluate(
+        page_color, widget_color = page.evaluate(
             """() => [".klw-app", ".klw"].map((each) => parseInt(
               getComputedStyle(document.querySelector(each)).backgroundColor.match(/\\d+/)[0]))"""
         )
-        assert (page_colour < 60) is (widget_colour < 60) is dark
+        assert (page_color < 60) is (widget_color < 60) is dark
 
 
 def test_the_kernel_ends_with_its_page_and_all_end_with_the_command(page: Page, app: App) -> None:

@@ -17,7 +17,7 @@ const batches = (sizes, more = {}) => {
     attributes: zeros,
     problem: zeros,
     time: zeros,
-    categories: [{ colour: "#000000" }, { colour: "#ffffff" }],
+    categories: [{ color: "#000000" }, { color: "#ffffff" }],
     ...more,
   };
 };

@@ -131,11 +131,11 @@ def _batch(axes: Axes, player: Played, states: CompactionStates, batch: int) -> 
         )  # fmt: skip
     if records is None:
         share = states.share_of(batch) if verdict is not None else 1.0
-        colour = _CELL if verdict is None else _KEPT
+        color = _CELL if verdict is None else _KEPT
         if share < 1:
             _cell(axes, (start, _BEFORE, wide, _TALL), "white", DAMAGE, alpha)
         axes.add_patch(
-            Rectangle((start, _BEFORE), wide, _TALL * share, color=colour, lw=0, alpha=alpha)
+            Rectangle((start, _BEFORE), wide, _TALL * share, color=color, lw=0, alpha=alpha)
         )
         if has_after:
             axes.add_patch(Rectangle((start, _AFTER), wide, _TALL * share, color=_KEPT, lw=0))

@@ -85,7 +85,7 @@ def _lane(axes: Axes, lane: dict[str, Any], view: list[float], *, is_last: bool)
     axes.fill_between(x, committed, end, where=end >= committed, color=ACCENT, alpha=0.17, lw=0)
     axes.plot(x, end, color=DIM, lw=0.9)
     axes.plot(x, committed, color=ACCENT, lw=1.5)
-    for kinds, marker, colour, fill in (
+    for kinds, marker, color, fill in (
         ((TOMBSTONE,), "x", DAMAGE, DAMAGE), ((BACK,), "v", DAMAGE, DAMAGE),
         ((PENDING, ABORTED, OVERTAKEN), "o", INK, "white"),
     ):  # fmt: skip
@@ -94,16 +94,16 @@ def _lane(axes: Axes, lane: dict[str, Any], view: list[float], *, is_last: bool)
         levels = commits["offset"][rows].astype(float)
         if marker == "x":
             levels = _at(commits["time"][rows] - 1, commits["time"][counts], values)
-        axes.plot(commits["time"][rows] - view[0], levels, marker, color=colour, mfc=fill, ms=4,
+        axes.plot(commits["time"][rows] - view[0], levels, marker, color=color, mfc=fill, ms=4,
                   mew=1.2, clip_on=False)  # fmt: skip
-    for values_at_end, colour in ((end, DIM), (committed, ACCENT)):
+    for values_at_end, color in ((end, DIM), (committed, ACCENT)):
         if not np.isnan(values_at_end[-1]):
             other = committed if values_at_end is end else end
             above = values_at_end is end
             near = abs(values_at_end[-1] - other[-1]) < 0.2 * max(1, np.ptp(axes.get_ylim()))
             align = ("bottom" if above else "top") if near else "center"
             axes.text(x[-1] * 1.008, values_at_end[-1], f"{int(values_at_end[-1]):,}", size=6.5,
-                      color=colour, va=align)  # fmt: skip
+                      color=color, va=align)  # fmt: skip
     axes.set_xlim(0, x[-1])
     axes.set_yticks([])
     axes.tick_params(length=2, labelsize=6.5, colors=DIM, pad=1)

@@ -116,6 +116,6 @@ def _memory(figure: Figure, states: OffsetStates, rows: Sequence[Any], level: An
         cells = (row.group[-30:], row.where[-34:], f"{row.offset:,}", f"{row.record:,}",
                  states_text[row.state])  # fmt: skip
         for (name, x, side), cell in zip(columns, cells, strict=True):
-            colour = ACCENT if not name else INK
+            color = ACCENT if not name else INK
             y = level(1.74 + _ROW * (number + 1))
-            figure.text(x, y, cell, color=colour, ha=side, **small)
+            figure.text(x, y, cell, color=color, ha=side, **small)

@@ -20,7 +20,7 @@ from workbench.runtime.words import plural
 
 _INCHES, _DPI = 10.0, 110
 _LANE, _ROW, _MOST_LANES, _MOST_ROWS = 0.4, 0.19, 10, 8
-_COLOURS: Final = ("#009E73", "#D55E00", "#E69F00")
+_COLORS: Final = ("#009E73", "#D55E00", "#E69F00")
 _LEFT, _WIDE = 0.16, 0.824
 _COLUMNS: Final = (
     (0, "Partition", 0.016), (1, "Producer", 0.16), (2, "State", 0.3), (3, "First offset", 0.41),
@@ -88,7 +88,7 @@ def _lanes(
         )
         ends = np.where(outcome == OPEN, end, marker + 1)
         y = len(lanes) - 1 - number
-        for kind, colour in enumerate(_COLOURS):
+        for kind, color in enumerate(_COLORS):
             rows = np.flatnonzero((outcome == kind) & (ends >= low) & (first <= high))
             if not len(rows):
                 continue
@@ -96,14 +96,14 @@ def _lanes(
             wide = np.maximum(ends[rows] - first[rows], least)
             if kind == OPEN:
                 solid = np.maximum(last[rows] + 1 - first[rows], least)
-                axes.barh(y, solid, 0.42, first[rows], color=colour, lw=0)
-                axes.barh(y, wide, 0.42, first[rows], color="none", edgecolor=colour, lw=1, ls="--")
+                axes.barh(y, solid, 0.42, first[rows], color=color, lw=0)
+                axes.barh(y, wide, 0.42, first[rows], color="none", edgecolor=color, lw=1, ls="--")
                 continue
-            axes.barh(y, wide * 0.98, 0.42, first[rows], color=colour, lw=0)
+            axes.barh(y, wide * 0.98, 0.42, first[rows], color=color, lw=0)
             clear = rows[ends[rows] - first[rows] > 10 * least]
             axes.vlines(marker[clear] + 0.5, y - 0.21, y + 0.34, color=INK, lw=1.4)
     if stable < end:
-        axes.axvspan(stable, end, color=_COLOURS[OPEN], alpha=0.18, lw=0)
+        axes.axvspan(stable, end, color=_COLORS[OPEN], alpha=0.18, lw=0)
     axes.axvline(stable, color=INK, lw=1.4)
     blocked = f" · {end - stable:,} blocked" if stable < end else ""
     is_late = stable > (low + high) / 2
@@ -121,7 +121,7 @@ def _lanes(
     for y in range(1, len(lanes)):
         axes.axhline(y - 0.5, color=HAIR, lw=0.8)
     handles: list[Any] = [
-        Patch(color=_COLOURS[kind], label=OUTCOMES[kind]) for kind in sorted(found)
+        Patch(color=_COLORS[kind], label=OUTCOMES[kind]) for kind in sorted(found)
     ]
     handles.append(Line2D([], [], color=INK, lw=1.4, label="last stable offset"))
     below = -0.005, -0.29 / len(lanes)

@@ -51,10 +51,10 @@ def log_picture(sent: dict[str, Any]) -> bytes:
         _gauge(figure, sent, level(1.72), height)
     for number, (rule, verdict, value, threshold, reason, _, _) in enumerate(rules):
         y = level(2.0 + _RULE_LINE * number)
-        colour = DAMAGE if verdict == "blocks" else INK
+        color = DAMAGE if verdict == "blocks" else INK
         small: dict[str, Any] = {"va": "center", "size": 7.5}
         figure.text(0.016, y, rule, color=INK, **small)
-        figure.text(0.2, y, verdict, color=colour, weight="bold" if colour == DAMAGE else "normal",
+        figure.text(0.2, y, verdict, color=color, weight="bold" if color == DAMAGE else "normal",
                     **small)  # fmt: skip
         figure.text(0.35, y, value[:18], color=DIM, ha="right", **small)
         figure.text(0.43, y, threshold[:18], color=DIM, ha="right", **small)
@@ -100,11 +100,11 @@ def _markers(axes: Axes, sent: dict[str, Any], bases: list[int], starts: list[fl
         share = max(0.0, min(1.0, (offset - bases[number]) / span))
         x = starts[number] + share * (starts[number + 1] - starts[number])
         level = 1.9 - 0.26 * (line % 4)
-        colour = ACCENT if name == "checkpoint" else INK
-        axes.plot([x, x], [0, level], color=colour, lw=1.2, clip_on=False)
+        color = ACCENT if name == "checkpoint" else INK
+        axes.plot([x, x], [0, level], color=color, lw=1.2, clip_on=False)
         side = "right" if x > 0.7 else "left"
         axes.text(x + (-0.004 if side == "right" else 0.004), level, f"{name} {offset:,}",
-                  size=7, color=colour, ha=side, va="center")  # fmt: skip
+                  size=7, color=color, ha=side, va="center")  # fmt: skip
 
 
 def _gauge(figure: Figure, sent: dict[str, Any], y: float, height: float) -> None:

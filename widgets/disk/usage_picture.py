@@ -21,7 +21,7 @@ from widgets.view.text import size_text
 _WIDTH, _HEIGHT, _DPI = 10.0, 4.2, 110
 _MAP = Rect(0.016, 0.055, 0.6, 0.775)  # of the figure, from its bottom left
 _QUIET: Final = "#8b949e"
-_COLOURS: Final = {
+_COLORS: Final = {
     "keys": "#0072B2",
     "values": "#009E73",
     "headers": "#CC79A7",
@@ -84,11 +84,11 @@ class _Tree:
             if node[KIND] == "topic" and not node[KEY].startswith("__"):
                 topics[node[KEY]] = topics.get(node[KEY], 0) + node[OCCUPIED]
         ranked = sorted(topics, key=lambda name: -topics[name])
-        colours = {name: PALETTE[at % 7] for at, name in enumerate(ranked)}
+        colors = {name: PALETTE[at % 7] for at, name in enumerate(ranked)}
         paths = self._add(nodes, ())
         for node, path in zip(nodes, paths, strict=True):
             if node[KIND] == "topic":
-                self.hues[path] = colours.get(node[KEY], _QUIET)
+                self.hues[path] = colors.get(node[KEY], _QUIET)
         if partition is not None:
             where = next(
                 path
@@ -124,7 +124,7 @@ class _Tree:
 
     def hue(self, path: tuple[str, ...], node: Node, inherited: str) -> str:
         """Return the color of a node."""
-        own = _COLOURS.get(node[KIND]) or self.hues.get(path)
+        own = _COLORS.get(node[KIND]) or self.hues.get(path)
         return own or (_QUIET if node[KIND] in _PLAIN else inherited)
 
 

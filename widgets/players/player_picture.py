@@ -191,23 +191,23 @@ def _batches(axes: Axes, rows: npt.NDArray[Any], states: PlayerStates) -> None:
                  hatch="////" if state == "invalid" else None, edgecolor="white")  # fmt: skip
         if len(seen) <= _MOST_LABELS and size > (end - first) * 0.05:
             text = f"{int(rows['base_offset'][row]):,}"
-            colour = DIM if state == "" else "white"
+            color = DIM if state == "" else "white"
             axes.text(position + size / 2, 1.1, text, size=7, ha="center", va="center",
-                      color=colour, clip_on=True)  # fmt: skip
+                      color=color, clip_on=True)  # fmt: skip
 
 
 def _search(axes: Axes, states: PlayerStates) -> None:
     """Draw arcs from one compared entry to the next, numbered in order."""
     before: int | None = None
     for number, (position, is_now) in enumerate(states.probes, 1):
-        colour = _NOW if is_now else ACCENT
+        color = _NOW if is_now else ACCENT
         if before is not None and before != position:
             part = abs(position - before) / (states.view[1] - states.view[0])
             axes.add_patch(
                 PathPatch(
                     _hop(before, position, 0.25 + min(0.8, part * 1.6)),
                     facecolor="none",
-                    edgecolor=colour,
+                    edgecolor=color,
                     lw=1.8 if is_now else 0.8,
                     alpha=1 if is_now else 0.6,
                 )
@@ -216,7 +216,7 @@ def _search(axes: Axes, states: PlayerStates) -> None:
         if not states.view[0] <= position <= states.view[1]:
             continue
         marker = "D" if states.is_in_times else "o"
-        axes.plot([position], [0.25], marker, color=colour, ms=9 if is_now else 8,
+        axes.plot([position], [0.25], marker, color=color, ms=9 if is_now else 8,
                   mec="white", mew=0.8, clip_on=False, zorder=5)  # fmt: skip
         axes.text(position, 0.24, str(number), size=6, ha="center", va="center", color="white",
                   zorder=6)  # fmt: skip
@@ -234,16 +234,16 @@ def _touched(axes: Axes, states: PlayerStates) -> None:
     if touch.position < 0 or touch.segment != states.stage or role == "cut":
         return
     if role in {"entry", "time entry", "added"}:
-        colour = _NOW if role == "added" else _FOUND
-        axes.plot([touch.position], [0.25], "o", color=colour, ms=7, zorder=7, clip_on=False)
-        axes.vlines(touch.position, 0.25, 1.5 if role == "entry" else 0.66, color=colour, lw=1.6)
+        color = _NOW if role == "added" else _FOUND
+        axes.plot([touch.position], [0.25], "o", color=color, ms=7, zorder=7, clip_on=False)
+        axes.vlines(touch.position, 0.25, 1.5 if role == "entry" else 0.66, color=color, lw=1.6)
         if role != "added":
             return
     elif role.endswith("probe"):
         return
-    colour = {"invalid": DAMAGE, "found": _FOUND}.get(role, _NOW)
+    color = {"invalid": DAMAGE, "found": _FOUND}.get(role, _NOW)
     axes.add_patch(
-        Rectangle((touch.position, 0.64), touch.size, 0.92, facecolor="none", edgecolor=colour,
+        Rectangle((touch.position, 0.64), touch.size, 0.92, facecolor="none", edgecolor=color,
                   lw=1.8, zorder=8, clip_on=False)
     )  # fmt: skip
 

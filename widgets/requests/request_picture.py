@@ -87,23 +87,23 @@ def _times(figure: Figure, y: float, height: float, request: WatchedRequest | No
         done.response_send_time_ms,
     )  # fmt: skip
     total, at = max(sum(values), 1e-6), 0.016
-    for (_, colour), value in zip(_TIMES, values, strict=True):
+    for (_, color), value in zip(_TIMES, values, strict=True):
         wide = 0.4 * value / total
         figure.add_artist(
-            Rectangle((at, y - 0.055 / height), wide, 0.11 / height, color=colour, lw=0)
+            Rectangle((at, y - 0.055 / height), wide, 0.11 / height, color=color, lw=0)
         )
         at += wide
     x = 0.44
-    for (name, colour), value in zip(_TIMES, values, strict=True):
+    for (name, color), value in zip(_TIMES, values, strict=True):
         figure.add_artist(
-            Rectangle((x, y - 0.04 / height), 0.008, 0.08 / height, color=colour, lw=0)
+            Rectangle((x, y - 0.04 / height), 0.008, 0.08 / height, color=color, lw=0)
         )
         figure.text(x + 0.013, y, f"{name} {value:,.1f} ms", color=DIM, size=8, va="center")
         x += 0.135
 
 
 def _hex(figure: Figure, level: Any, frame: NamedFrame, place: Place, lines: int) -> None:
-    """Draw the bytes from the step's on, each in the colour of its field."""
+    """Draw the bytes from the step's on, each in the color of its field."""
     first = place.start // _WIDTH * _WIDTH
     owners = {}
     for each in places(frame.fields, 0):
@@ -185,14 +185,14 @@ def table_picture(requests: Sequence[WatchedRequest], total: int, selected: int)
             size_text(row[7]), size_text(row[8]), f"{row[13]:,.1f}", "", row[14][:22],
         )  # fmt: skip
         for (name, x, side), cell in zip(columns, cells, strict=True):
-            colour = DAMAGE if name == "Error" else ACCENT if name == "Request" else INK
-            figure.text(x, y, cell, color=colour, size=8, va="center", ha=side)
+            color = DAMAGE if name == "Error" else ACCENT if name == "Request" else INK
+            figure.text(x, y, cell, color=color, size=8, va="center", ha=side)
         at = 0.75
         figure.add_artist(Line2D([at, at + 0.09], [y, y], color=HAIR, lw=3))
-        for (_, colour), value in zip(_TIMES, row[9:13], strict=True):
+        for (_, color), value in zip(_TIMES, row[9:13], strict=True):
             wide = 0.09 * value / largest
             figure.add_artist(
-                Line2D([at, at + wide], [y, y], color=colour, lw=3, solid_capstyle="butt")
+                Line2D([at, at + wide], [y, y], color=color, lw=3, solid_capstyle="butt")
             )
             at += wide
     if not rows:

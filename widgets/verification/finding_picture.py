@@ -36,9 +36,9 @@ def finding_picture(title: str, rows: list[dict[str, Any]]) -> bytes:
             place = (
                 row["file"] if row["partition"] is None else f"{row['partition']} · {row['file']}"
             )
-            colour = _WARN if row["severity"] == "error" else DIM
+            color = _WARN if row["severity"] == "error" else DIM
             small: dict[str, Any] = {"size": 7.5, "va": "bottom"}
-            figure.text(0.016, at, row["severity"], color=colour, **small)
+            figure.text(0.016, at, row["severity"], color=color, **small)
             figure.text(0.09, at, f"{row['kind']}   {place}", color=INK, **small)
             found = textwrap.shorten(row["found"], _LONGEST, placeholder="…")
             figure.text(0.09, at, found, color=DIM, size=7.5, va="top")

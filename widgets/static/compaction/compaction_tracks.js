@@ -253,10 +253,10 @@ function plate(pen, ink, text, x, y, isFramed) {
   label(pen, text, x, y, isFramed ? ink.fg : ink.dim, ink.small);
 }
 
-function label(pen, text, x, y, colour, font) {
+function label(pen, text, x, y, color, font) {
   pen.font = font;
   pen.textAlign = "center";
-  pen.fillStyle = colour;
+  pen.fillStyle = color;
   pen.fillText(text, x, y);
 }
 
@@ -362,9 +362,9 @@ function paintArcs({ pen, round, x, data, at }) {
   }
 }
 
-function arrow(pen, from, to, y, colour) {
+function arrow(pen, from, to, y, color) {
   const height = Math.min(LANES.arcs[1], 12 + Math.abs(to - from) / 9) * 1.3;
-  pen.strokeStyle = pen.fillStyle = colour;
+  pen.strokeStyle = pen.fillStyle = color;
   pen.lineWidth = 2;
   pen.beginPath();
   pen.moveTo(from, y);
@@ -385,8 +385,8 @@ function paintFrame({ pen, ink, round, x, data, at }) {
     [top, tall] = LANES[isTarget ? "after" : "before"],
     grow = isTarget ? 9 : 2;
   const a = x(touched[0]) - (isTarget ? 6 : 0), b = x(touched[1]) + (isTarget ? 6 : 0);
-  for (const [colour, width] of [[ink.bg, 5], [NOW, 2.5]]) {
-    pen.strokeStyle = colour;
+  for (const [color, width] of [[ink.bg, 5], [NOW, 2.5]]) {
+    pen.strokeStyle = color;
     pen.lineWidth = width;
     pen.beginPath();
     pen.roundRect(a - 1, top - grow, b - a + 2, tall + 2 * grow, 6);

@@ -88,8 +88,8 @@ function fillBetween({ pen, ink, left, span }, { low, high, wide }, y) {
   }
 }
 
-function stroke({ pen, left, span }, { wide }, values, y, colour, thick) {
-  pen.strokeStyle = colour;
+function stroke({ pen, left, span }, { wide }, values, y, color, thick) {
+  pen.strokeStyle = color;
   pen.lineWidth = thick;
   pen.lineJoin = "round";
   pen.beginPath();

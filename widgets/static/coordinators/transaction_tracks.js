@@ -13,7 +13,7 @@ import {
 import { hatch } from "../shared/theme.js";
 import { barRuns, OPEN } from "./transaction_data.js";
 
-export const BAR_COLOURS = ["#009E73", "#D55E00", "#E69F00"];
+export const BAR_COLORS = ["#009E73", "#D55E00", "#E69F00"];
 const HEAD = 22, TALL = 46, BAR = 16;
 
 export const transactionPicture = {
@@ -67,7 +67,7 @@ function paintBars(scene, lane, top, picked) {
       wide = Math.max(1, b - a - gap),
       isOpen = run.outcome === OPEN;
     const solid = isOpen ? Math.max(1.5, x(lane.last[run.item] + 1) - a) : wide;
-    pen.fillStyle = BAR_COLOURS[run.outcome];
+    pen.fillStyle = BAR_COLORS[run.outcome];
     pen.fillRect(a, top, Math.min(wide, solid), BAR);
     if (run.outcome === 1) {
       pen.fillStyle = stripes;
@@ -76,7 +76,7 @@ function paintBars(scene, lane, top, picked) {
     if (isOpen) {
       pen.setLineDash([4, 3]);
       pen.lineWidth = 1.5;
-      pen.strokeStyle = BAR_COLOURS[OPEN];
+      pen.strokeStyle = BAR_COLORS[OPEN];
       pen.strokeRect(a + 0.75, top + 0.75, Math.max(2, b - a - 1.5), BAR - 1.5);
       pen.setLineDash([]);
     } else if (b - a > 10 && run.item === run.lastItem) {
@@ -91,8 +91,8 @@ function paintBars(scene, lane, top, picked) {
   }
   if (picked >= 0) {
     const a = x(lane.first[picked]), wide = Math.max(4, x(lane.end(picked)) - a);
-    for (const [colour, thick] of [[ink.bg, 5], [ink.fg, 2]]) {
-      pen.strokeStyle = colour;
+    for (const [color, thick] of [[ink.bg, 5], [ink.fg, 2]]) {
+      pen.strokeStyle = color;
       pen.lineWidth = thick;
       pen.strokeRect(a - 2, top - 3, wide + 3, BAR + 6);
     }
@@ -129,7 +129,7 @@ function paintTransactionOverview(scene, { lanes, whole, marks, cache }) {
   cache.runs ??= lanes.flatMap((lane) => barRuns(lane, whole, least)).sort((a, b) => a.outcome - b.outcome);
   paintOverviewFrame(scene, "All offsets", whole, (place, top, tall) => {
     for (const { start, end, outcome } of cache.runs) {
-      pen.fillStyle = BAR_COLOURS[outcome];
+      pen.fillStyle = BAR_COLORS[outcome];
       pen.globalAlpha = outcome ? 1 : 0.55;
       pen.fillRect(
         place(start),

@@ -4,7 +4,7 @@ import { PALETTE } from "../shared/theme.js";
 
 const QUIET = "#8b949e";
 // Colors of parts and files; the rest has the color of its topic.
-const KIND_COLOURS = {
+const KIND_COLORS = {
   keys: "#0072B2",
   values: "#009E73",
   headers: "#CC79A7",
@@ -24,7 +24,7 @@ export function usageTree(usage, partition, segment) {
   attach(root, usage.nodes);
   root.size = root.children.reduce((sum, each) => sum + each.size, 0);
   root.occupied = root.children.reduce((sum, each) => sum + each.occupied, 0);
-  colourTopics(root);
+  colorTopics(root);
   if (partition) {
     const place = findNode(root, (node) => node.kind === "partition" && node.key === partition.name);
     if (place) {
@@ -34,7 +34,7 @@ export function usageTree(usage, partition, segment) {
       if (inside) {
         attach(inside, segment.nodes);
         inside.isRead = true;
-        for (const file of inside.children) if (file.kind === "log") file.colour = QUIET; // its parts have colors
+        for (const file of inside.children) if (file.kind === "log") file.color = QUIET; // its parts have colors
       }
     }
   }
@@ -57,14 +57,14 @@ function attach(parent, rows) {
   for (const node of nodes) {
     node.parent = node.above < 0 ? parent : nodes[node.above];
     node.path = [...node.parent.path, node.key];
-    node.colour = KIND_COLOURS[node.kind] ?? (PLAIN.has(node.kind) ? QUIET : node.parent.colour);
+    node.color = KIND_COLORS[node.kind] ?? (PLAIN.has(node.kind) ? QUIET : node.parent.color);
     node.parent.children.push(node);
   }
   for (const node of [parent, ...nodes]) node.children.sort((a, b) => b.occupied - a.occupied || b.size - a.size);
 }
 
 // A color for each topic, the largest first, the same in every directory; Kafka's own topics are gray.
-function colourTopics(root) {
+function colorTopics(root) {
   const topics = new Map(), places = [];
   const visit = (node) => {
     if (node.kind === "topic") {
@@ -75,8 +75,8 @@ function colourTopics(root) {
   visit(root);
   const ranked = [...topics].sort((a, b) => b[1] - a[1]).map(([name]) => name);
   for (const topic of places) {
-    topic.colour = topic.isQuiet ? QUIET : PALETTE[ranked.indexOf(topic.key) % PALETTE.length];
-    for (const partition of topic.children) partition.colour = topic.colour;
+    topic.color = topic.isQuiet ? QUIET : PALETTE[ranked.indexOf(topic.key) % PALETTE.length];
+    for (const partition of topic.children) partition.color = topic.color;
   }
 }
 

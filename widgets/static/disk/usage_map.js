@@ -66,7 +66,7 @@ function tileOf({ node, rect: [x, y, wide, tall], number, isBox }, open) {
       "data-opens": isOpenable(node),
       "data-active": node.kind === "segment" && node.note === "active",
       style: `left:${x.toFixed(1)}px;top:${y.toFixed(1)}px;width:${wide.toFixed(1)}px;height:${tall.toFixed(1)}px;` +
-        `--hue:${node.colour ?? "#8b949e"}`,
+        `--hue:${node.color ?? "#8b949e"}`,
     },
     isNamed ? fillName(h("b", {}), node.name) : null,
     isNamed && (isBox ? wide > 150 : tall > 34 && wide > 60) ? h("span", {}, bytes(node.occupied)) : null,

@@ -96,7 +96,7 @@ function actOnKey({ root, sheet, selection, head, tree }, event) {
 }
 
 function followModel(view, error) {
-  const { model, segment: { map, colours }, partition: { strip } } = view;
+  const { model, segment: { map, colors }, partition: { strip } } = view;
   const onFindings = () => showFindings(view), onError = () => error.show(model.get("_error"));
   const onSelected = selectionFollower(view);
   const end = view.follow({
@@ -115,8 +115,8 @@ function followModel(view, error) {
     _verification: onFindings,
     _error: onError,
     colour_by: () => {
-      colours.show(model.get("colour_by"));
-      view.held.data?.colourBy(model.get("colour_by"));
+      colors.show(model.get("colour_by"));
+      view.held.data?.colorBy(model.get("colour_by"));
       showLegend(view);
       map.repaint();
     },

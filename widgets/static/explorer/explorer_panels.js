@@ -41,15 +41,15 @@ export function mapPanel(view, { onPick, onOpen }) {
     };
   const onView = (range) => set("view", range);
   const map = segmentMap({ root, announce, signal, stats, onSelect: onPick, onOpen, onView });
-  const colours = choice(
+  const colors = choice(
     "Color of the batches",
     [["codec", "Compression"], ["producer", "Producer"], ["epoch", "Epoch"]],
     model.get("colour_by"),
     (what) => set("colour_by", what),
   );
-  const head = panelHead("Segment", colours.el, map.tools, pythonButton(view, "batches", "Batches"));
+  const head = panelHead("Segment", colors.el, map.tools, pythonButton(view, "batches", "Batches"));
   const legend = h("div", { class: "klw-legend" });
-  return { ...head, el: h("section", { class: "klw-panel" }, head.el, map.el, legend), map, colours, legend };
+  return { ...head, el: h("section", { class: "klw-panel" }, head.el, map.el, legend), map, colors, legend };
 }
 
 function panelHead(text, ...tools) {

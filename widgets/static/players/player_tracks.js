@@ -280,8 +280,8 @@ function paintNow({ pen, ink, data, segment, at, x, left, span }) {
   pen.strokeRect(a - 1.5, top - 2, wide + 3, tall + 4);
 }
 
-function stem(pen, x, from, to, colour = NOW) {
-  pen.strokeStyle = colour;
+function stem(pen, x, from, to, color = NOW) {
+  pen.strokeStyle = color;
   pen.lineWidth = 2;
   pen.beginPath();
   pen.moveTo(x + 0.5, from);
@@ -289,8 +289,8 @@ function stem(pen, x, from, to, colour = NOW) {
   pen.stroke();
 }
 
-function arc(pen, from, to, y, height, colour, width, down, alpha = 1) {
-  pen.strokeStyle = pen.fillStyle = colour;
+function arc(pen, from, to, y, height, color, width, down, alpha = 1) {
+  pen.strokeStyle = pen.fillStyle = color;
   pen.globalAlpha = alpha;
   pen.lineWidth = width;
   pen.beginPath();

@@ -26,9 +26,9 @@ export function binBatches(data, from, to, width) {
 }
 
 // Paint bins as stacked shares into an image: each column shows its categories one above the other.
-export function paintBins(bins, colours, image) {
+export function paintBins(bins, colors, image) {
   const { kinds, bytes, width } = bins, height = image.height, pixels = new Uint32Array(image.data.buffer);
-  const words = colours.map(([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0);
+  const words = colors.map(([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0);
   pixels.fill(0);
   for (let x = 0; x < width; x++) {
     let total = 0, only = -1, several = false;

@@ -5,7 +5,7 @@ import { count } from "../shared/format.js";
 const MOST = 8;
 
 export function segmentLegend(data) {
-  const entries = data.categories.slice(0, MOST).map((each) => [each.text, { style: `--swatch:${each.colour}` }]);
+  const entries = data.categories.slice(0, MOST).map((each) => [each.text, { style: `--swatch:${each.color}` }]);
   if (data.categories.length > MOST) {
     entries.push([`and ${count(data.categories.length - MOST)} more`, { style: "--swatch:transparent" }]);
   }

@@ -37,11 +37,11 @@ export class SegmentData {
     [this.firstTime, this.lastTime] = timeSpan(this.time, this.problem);
     this.found = new Map();
     this.newFrom = Infinity;
-    this.colourBy("codec");
+    this.colorBy("codec");
   }
 
   // Give every batch a category: `category[i]` indexes `categories`, whose entries have text and color.
-  colourBy(what) {
+  colorBy(what) {
     const category = new Uint8Array(this.length), seen = new Map(), categories = [];
     const column = what === "producer" ? this.columns.producer_id : what === "epoch" ? this.columns.leader_epoch : null;
     const constant = column && !column.deltas;
@@ -60,7 +60,7 @@ export class SegmentData {
       }
       category[i] = lastCategory;
     }
-    Object.assign(this, { category, categories, colouredBy: what });
+    Object.assign(this, { category, categories, coloredBy: what });
   }
 
   isControl(i) {
@@ -172,10 +172,10 @@ export class SegmentData {
 }
 
 function categoryOf(what, value, at) {
-  if (what === "codec") return { text: CODECS[value] ?? `codec ${value}`, colour: PALETTE[value] ?? "#888888" };
-  const colour = PALETTE[at % PALETTE.length];
-  if (value < 0n) return { text: what === "producer" ? "no producer id" : "no epoch", colour: "#888888" };
-  return { text: `${what === "producer" ? "producer" : "epoch"} ${count(value)}`, colour };
+  if (what === "codec") return { text: CODECS[value] ?? `codec ${value}`, color: PALETTE[value] ?? "#888888" };
+  const color = PALETTE[at % PALETTE.length];
+  if (value < 0n) return { text: what === "producer" ? "no producer id" : "no epoch", color: "#888888" };
+  return { text: `${what === "producer" ? "producer" : "epoch"} ${count(value)}`, color };
 }
 
 // The span of the known, plausible times; [null, null] without any.

@@ -128,10 +128,10 @@ function paintSegmentName(pen, ink, data, i, left, wide) {
 // Around the segment under the pointer, and the selected one.
 function paintOutlines({ pen, ink, x }, { data, spans, selected, hover }) {
   const { top, tall } = STRIP;
-  for (const [i, colour, weight] of [[hover, ink.fg, 1.5], [selected, ink.bg, 4.5], [selected, ink.fg, 1.75]]) {
+  for (const [i, color, weight] of [[hover, ink.fg, 1.5], [selected, ink.bg, 4.5], [selected, ink.fg, 1.75]]) {
     if (i < 0 || i >= data.size.length) continue;
     const start = x(spans.starts[i]), end = x(spans.ends[i]);
-    pen.strokeStyle = colour;
+    pen.strokeStyle = color;
     pen.lineWidth = weight;
     pen.beginPath();
     pen.roundRect(start - 0.5, top - 1, Math.max(3, end - start), tall + 2, 4);

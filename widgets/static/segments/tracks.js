@@ -71,7 +71,7 @@ function stacked(scene, from, to, tall) {
   const ratio = devicePixelRatio || 1, wide = Math.max(1, Math.round(scene.span * ratio));
   const image = new ImageData(wide, Math.max(1, Math.round(tall * ratio)));
   const bins = binBatches(scene.data, from, to, wide);
-  paintBins(bins, scene.data.categories.map((each) => rgb(each.colour)), image);
+  paintBins(bins, scene.data.categories.map((each) => rgb(each.color)), image);
   const sheet = document.createElement("canvas");
   sheet.width = image.width;
   sheet.height = image.height;
@@ -81,7 +81,7 @@ function stacked(scene, from, to, tall) {
 
 function paintOverview(scene) {
   const { pen, data, ink, view, left, span, cache } = scene, [top, tall] = LAYOUT.overview;
-  const key = `${span}|${devicePixelRatio}|${data.colouredBy}`;
+  const key = `${span}|${devicePixelRatio}|${data.coloredBy}`;
   if (cache.overviewKey !== key) {
     Object.assign(cache, { overviewKey: key, overview: stacked(scene, 0, data.fileSize, tall) });
   }
@@ -133,7 +133,7 @@ function paintBatches(scene) {
 
 function paintBatch({ pen, data, ink, left, span }, i, a, wide, top, tall, stripes) {
   const damaged = data.problem[i] !== 0;
-  pen.fillStyle = damaged ? DAMAGE : data.isControl(i) ? ink.control : data.categories[data.category[i]].colour;
+  pen.fillStyle = damaged ? DAMAGE : data.isControl(i) ? ink.control : data.categories[data.category[i]].color;
   pen.globalAlpha = data.isAborted(i) && !data.isControl(i) ? 0.35 : 1;
   box(pen, a, top, wide, tall);
   pen.globalAlpha = 1;
@@ -180,7 +180,7 @@ function paintBatch({ pen, data, ink, left, span }, i, a, wide, top, tall, strip
 function labelInk(data, i, ink) {
   if (data.problem[i]) return "#fff";
   if (data.isAborted(i)) return ink.fg;
-  const [r, g, b] = rgb(data.categories[data.category[i]].colour);
+  const [r, g, b] = rgb(data.categories[data.category[i]].color);
   return 0.299 * r + 0.587 * g + 0.114 * b > 125 ? "#10151c" : "#fff";
 }
 
@@ -192,8 +192,8 @@ function box(pen, x, y, wide, tall) {
 }
 
 function cross(pen, x, y, ink) {
-  for (const [colour, weight] of [[ink.bg, 4], [DAMAGE, 2]]) {
-    pen.strokeStyle = colour;
+  for (const [color, weight] of [[ink.bg, 4], [DAMAGE, 2]]) {
+    pen.strokeStyle = color;
     pen.lineWidth = weight;
     pen.beginPath();
     pen.moveTo(x - 3.5, y - 3.5);
@@ -208,14 +208,14 @@ function cross(pen, x, y, ink) {
 function paintTail({ pen, data, ink, x }) {
   if (data.fileSize <= data.validSize) return;
   const [top, tall] = LAYOUT.batches, a = x(data.validSize), wide = Math.max(4, x(data.fileSize) - a);
-  const colour = data.stop === "bad size" ? DAMAGE : ink.dim;
+  const color = data.stop === "bad size" ? DAMAGE : ink.dim;
   pen.fillStyle = ink.bg;
   pen.fillRect(a, top, wide, tall);
   pen.globalAlpha = data.stop === "zeros" ? 0.3 : 0.6;
-  pen.fillStyle = hatch(pen, colour, 6);
+  pen.fillStyle = hatch(pen, color, 6);
   pen.fillRect(a, top, wide, tall);
   pen.globalAlpha = 1;
-  pen.strokeStyle = colour;
+  pen.strokeStyle = color;
   pen.lineWidth = 1.5;
   pen.setLineDash([4, 3]);
   pen.strokeRect(a + 0.75, top + 0.75, wide - 1.5, tall - 1.5);
@@ -256,7 +256,7 @@ function paintMarks(scene) {
   const { pen, data, ink, mark, x } = scene, [top, tall] = LAYOUT.batches;
   if (mark.selected >= 0 && mark.selected < data.length) paintLookup(scene, mark.selected, mark.offset);
   for (
-    const [i, colour, weight, grow] of [[mark.hover, ink.fg, 1.5, 1], [mark.selected, ink.bg, 6, 2.5], [
+    const [i, color, weight, grow] of [[mark.hover, ink.fg, 1.5, 1], [mark.selected, ink.bg, 6, 2.5], [
       mark.selected,
       ink.fg,
       2.5,
@@ -265,7 +265,7 @@ function paintMarks(scene) {
   ) {
     if (i < 0 || i >= data.length) continue;
     const a = x(data.position[i]), wide = Math.max(3, x(data.end[i]) - a);
-    pen.strokeStyle = colour;
+    pen.strokeStyle = color;
     pen.lineWidth = weight;
     pen.beginPath();
     pen.roundRect(a - grow / 2, top - grow, wide + grow - 1, tall + grow * 2, 3);

@@ -79,11 +79,11 @@ export function rgb(hex) {
 }
 
 // Diagonal stripes: the second cue of damage and of incomplete batches.
-export function hatch(context, colour, gap = 6) {
+export function hatch(context, color, gap = 6) {
   const tile = document.createElement("canvas");
   tile.width = tile.height = gap;
   const pen = tile.getContext("2d");
-  pen.strokeStyle = colour;
+  pen.strokeStyle = color;
   pen.lineWidth = 1.4;
   pen.beginPath();
   for (const shift of [-gap, 0, gap]) {
