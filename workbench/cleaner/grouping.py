@@ -6,7 +6,8 @@ Kafka: Cleaner.groupSegmentsBySize (4.2)
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from workbench.log.segments.segment import MAX_RELATIVE_OFFSET, LogSegment
+from workbench.files.indexes.entry_run import MAX_RELATIVE_OFFSET
+from workbench.log.segments.segment import LogSegment
 from workbench.runtime.steps import Step
 
 

@@ -35,8 +35,6 @@ from workbench.layout.index_entries import OFFSET_ENTRY
 from workbench.layout.structure import as_struct
 
 _OFFSET_SIZE: Final = OFFSET_ENTRY.itemsize
-
-
 _ENTRY: Final = as_struct(OFFSET_ENTRY)
 
 
@@ -307,6 +305,6 @@ class WritableOffsetIndex(EntryFile[OffsetPosition]):
         if self._count:
             columns = self._columns
             if columns is None:
-                self._last_offset += int.from_bytes(self._read_last()[:4], signed=True)
+                self._last_offset += _ENTRY.unpack(self._read_last())[0]
             else:
                 self._last_offset += columns.key_view[self._count - 1]

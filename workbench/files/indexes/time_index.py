@@ -35,8 +35,6 @@ from workbench.layout.index_entries import TIME_ENTRY
 from workbench.layout.structure import as_struct
 
 _TIME_SIZE: Final = TIME_ENTRY.itemsize
-
-
 _ENTRY: Final = as_struct(TIME_ENTRY)
 
 
@@ -326,9 +324,7 @@ class WritableTimeIndex(EntryFile[TimestampOffset]):
         if self._count:
             columns = self._columns
             if columns is None:
-                entry = self._read_last()
-                timestamp = int.from_bytes(entry[:8], signed=True)
-                relative = int.from_bytes(entry[8:], signed=True)
+                timestamp, relative = _ENTRY.unpack(self._read_last())
             else:
                 timestamp = columns.key_view[self._count - 1]
                 relative = columns.value_view[self._count - 1]

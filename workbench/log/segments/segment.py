@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from workbench.errors import OffsetOverflowError
 from workbench.files.file_records import FileRecords, LogOffsetPosition, TimestampAndOffset
+from workbench.files.indexes.entry_run import MAX_RELATIVE_OFFSET
 from workbench.files.indexes.offset_index import WritableOffsetIndex
 from workbench.files.indexes.time_index import TimestampOffset, WritableTimeIndex
 from workbench.files.indexes.transaction_index import AbortedTransaction, WritableTransactionIndex
@@ -31,7 +32,6 @@ from workbench.record.writing.batch_checks import CheckedBatch
 from workbench.runtime.steps import wants_details
 from workbench.runtime.times import with_hours
 
-MAX_RELATIVE_OFFSET: Final = 2**31 - 1
 TO_THE_END: Final = 2**63 - 1
 _COPY_SIZE: Final = 1 << 20  # bytes that `append_from_file` moves at a time
 

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from workbench.files.indexes.entry_run import MAX_RELATIVE_OFFSET
 from workbench.inspection.findings import Finding, Severity, finding_of
 from workbench.inspection.verify.segments.log_pass import (
     HEADER_SIZE,
@@ -33,7 +34,6 @@ Flags = npt.NDArray[np.bool_]
 Offsets = npt.NDArray[np.int64]
 Rows = npt.NDArray[Any]
 
-_MAX_RELATIVE_OFFSET: Final = 2**31 - 1
 _SMALLEST_SIZE: Final = 14  # below it a broker throws CorruptRecordException
 _FAIL: Final = "consumers fail at this batch and get no further"
 _RECOVERY_SEES: Final = frozenset({
@@ -342,8 +342,8 @@ def _range_rules(place: Place) -> tuple[_RangeRule, ...]:
         ),
         _RangeRule(
             "offset-overflow", "warning",
-            lambda _, last: (last - base > _MAX_RELATIVE_OFFSET) & ~is_above(last),
-            f"offsets up to {base + _MAX_RELATIVE_OFFSET}, which an index entry can hold",
+            lambda _, last: (last - base > MAX_RELATIVE_OFFSET) & ~is_above(last),
+            f"offsets up to {base + MAX_RELATIVE_OFFSET}, which an index entry can hold",
             place.split(),
         ),
     )  # fmt: skip
