@@ -22,9 +22,9 @@ import pandas as pd
 
 import workbench as wb
 from widgets import DiskUsage
-from widgets.view.text import size_text
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.scheduler import ManualScheduler
+from workbench.runtime.words import size_text
 
 # %%
 SAMPLE = "../sample_data/shop-4.3.1"

@@ -18,8 +18,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from widgets.view.packing import unpack
-from widgets.view.text import size_text, time_text
-from workbench.runtime.words import plural
+from workbench.runtime.times import time_text
+from workbench.runtime.words import plural, size_text
 
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#B8A800", "#8C6BB1", "#888888")
 CODECS = ("uncompressed", "gzip", "snappy", "lz4", "zstd")
@@ -201,7 +201,8 @@ def _about(segment: dict[str, Any]) -> str:
     text = f"{plural(len(times), 'batch', 'batches')}, {size_text(segment['file_size'])}"
     if not len(known):
         return text
-    return f"{text}, {time_text(int(known.min()))[:19]} to {time_text(int(known.max()))[:19]}"
+    first, last = (time_text(int(each), "seconds") for each in (known.min(), known.max()))
+    return f"{text}, {first} to {last}"
 
 
 def _timed(column: dict[str, npt.NDArray[np.int64]]) -> npt.NDArray[np.bool_]:

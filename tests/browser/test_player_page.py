@@ -10,8 +10,8 @@ from tests.browser.bridge import Show
 from tests.browser.gallery import torn_partition
 from tests.browser.pages import STATS, colors, settled, until
 from widgets import LookupPlayer, RecoveryPlayer, StepPlayer
-from widgets.view.text import time_text
 from workbench.runtime.steps import Step
+from workbench.runtime.times import time_text
 
 pytestmark = pytest.mark.browser
 

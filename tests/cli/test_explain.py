@@ -81,7 +81,7 @@ def test_python_prints_an_explanation_as_the_command_does() -> None:
     shown = run("explain", SHOP, "-p", "orders-0", "--retention", "--now", "2024-12-01")
     assert printed[0] == shown.out.splitlines()[0]
     assert printed[2:-1] == shown.out.splitlines()[2 : len(printed) - 1]
-    assert any("(168 h)" in line for line in printed)
+    assert any("(7 days)" in line for line in printed)
 
 
 def test_a_narrow_terminal_names_the_columns_that_it_does_not_show() -> None:

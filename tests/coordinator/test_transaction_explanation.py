@@ -114,7 +114,7 @@ def test_times_of_the_broker_s_configuration(log: CoordinatorLog) -> None:
     _write_open(log.root, 42)
     config = {"transactional.id.expiration.ms": 86_400_000, "transaction.max.timeout.ms": 1000}
     expiry = _row(_explain(log, "a"), "expiry")
-    assert "Kafka's default transactional.id.expiration.ms = 604,800,000 (168 h)" in expiry.reason
+    assert "Kafka's default transactional.id.expiration.ms = 604,800,000 (7 days)" in expiry.reason
     story = _explain(log, "a", now=TIME + 5000, config=config)
     expiry = _row(story, "expiry")
     assert expiry.due == TIME + 86_400_000

@@ -52,7 +52,7 @@ test("a node says its size on the disk, its length if it has holes, and its shar
   assert.equal(nodeSentence(partition, topic), "partition 0 · 100 B on the disk, 300 B long · 100 % · 1 segment");
   assert.equal(shareText(topic, root), "50 %");
   assert.equal(shareText({ occupied: 1 }, { occupied: 10_000 }), "<0.1 %");
-  assert.equal(shareText({ occupied: 0 }, { occupied: 0 }), "0.0 %");
+  assert.equal(shareText({ occupied: 0 }, { occupied: 0 }), "0 %");
   assert.equal(topicCount(root), 2);
 });
 

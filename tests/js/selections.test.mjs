@@ -73,8 +73,8 @@ test("a brush is in whole milliseconds, moves and grows by keys, and names its d
   assert.deepEqual(brushAfterKey([1000, 2000], range, 1, true), [1000, 2100]);
   assert.deepEqual(brushAfterKey([1000, 1050], range, -1, true), [1000, 1100]);
   const noon = Date.UTC(2026, 0, 2, 12), day = 86_400_000;
-  assert.equal(brushText([noon, noon + 1000]), "2026-01-02 12:00:00.000 – 12:00:01.000");
-  assert.match(brushText([noon, noon + day]), /^2026-01-02 .* – 2026-01-03 /);
+  assert.equal(brushText([noon, noon + 1000]), "2026-01-02T12:00:00.000Z – 12:00:01.000Z");
+  assert.match(brushText([noon, noon + day]), /^2026-01-02T.* – 2026-01-03T/);
 });
 
 test("the axis of the histogram has room for the bins and for those behind them", () => {

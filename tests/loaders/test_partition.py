@@ -204,7 +204,7 @@ def test_lags_hold_a_log_back_and_make_it_due(customers: Any) -> None:
     assert told["min.compaction.lag.ms"].verdict == "blocks"
     assert told["min.compaction.lag.ms"].reason == (
         "the cleaner stops at offset 909: its segment's largest timestamp is 27,516,425 ms (7.6 h) "
-        "old, below min.compaction.lag.ms = 8,640,000,000 (2,400 h)"
+        "old, below min.compaction.lag.ms = 8,640,000,000 (100 days)"
     )
     due = told["order"].due
     assert due is not None
@@ -276,7 +276,7 @@ def test_retention_is_explained_segment_by_segment() -> None:
 def test_a_timestamp_in_the_future_holds_a_log_and_what_is_behind_it() -> None:
     payments = workbench.open_log_directory(SHOP)["payments-1"]
     told = payments.explain_retention({"retention.ms": 1}, now=NOW)
-    assert " h) in the future, not above retention.ms = 1;" in told.conclusion
+    assert " days) in the future, not above retention.ms = 1;" in told.conclusion
     assert {row.verdict for row in told if row.rule == "retention.ms"} == {"kept", "not asked"}
 
 

@@ -16,6 +16,8 @@ from tests.corrupt import edit, flip
 from tests.field.cases import open_field_case
 from tests.golden.cases import Case
 from tests.trees import snapshot
+from workbench.loaders.answers.facts import Facts
+from workbench.loaders.answers.stuck import stuck_rows
 from workbench.loaders.schemas import schema_of
 from workbench.tables.cleaning import CleaningRow, KeyRow
 from workbench.tables.directories import DiskUsageRow
@@ -246,3 +248,31 @@ def test_keys_of_a_plan_leave_out_what_a_reader_does(tmp_path: Path) -> None:
     assert (
         pc.sum(keys["dropped_records"]).as_py() == pc.sum(pc.invert(decisions["is_kept"])).as_py()
     )
+
+
+def test_what_is_cleaned_deleted_and_stuck_is_judged_in_one_loading(tmp_path: Path) -> None:
+    copy = tmp_path / "shop"
+    shutil.copytree(SHOP, copy)
+    logs = workbench.open_log_directory(copy)
+    stuck = {(row.topic, row.partition, row.what) for row in stuck_rows(logs.listing)}
+    facts = Facts(logs.listing, None, None, logs.preflight, logs.verify)
+    assert {row.partition for row in facts.logs} == {*logs}
+    assert facts.lags
+    assert facts.opened
+    shutil.rmtree(copy)
+    assert {(row.topic, row.partition, row.what) for row in facts.stuck} == stuck
+
+
+def test_the_judging_of_logs_ends_where_it_is_told_to() -> None:
+    logs = workbench.open_log_directory(SHOP)
+    told: list[None] = []
+
+    def stop() -> None:
+        told.append(None)
+        if len(told) == 3:
+            raise InterruptedError
+
+    facts = Facts(logs.listing, None, None, logs.preflight, logs.verify, stop)
+    with pytest.raises(InterruptedError):
+        _ = facts.logs
+    assert len(told) == 3

@@ -10,7 +10,6 @@ import workbench as wb
 from tests.cleaner.cleaning import DAY
 from tests.widgets.cleanable import CONFIG, NOW, prices
 from widgets import CleanerView, LogExplorer
-from widgets.decisions.cleaner_rows import age_text
 
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 
@@ -80,10 +79,3 @@ def test_a_saved_notebook_keeps_a_picture_and_the_conclusion(folder: Path) -> No
     before = view.to_png()
     view.show(CONFIG | {"orders:min.compaction.lag.ms": DAY}, now=NOW)
     assert view.to_png() != before
-
-
-def test_ages_are_told_as_people_read_them() -> None:
-    assert age_text(1500) == "1.5 seconds"
-    assert age_text(7_200_000) == "2 hours"
-    assert age_text(3 * DAY + DAY // 2) == "3.5 days"
-    assert age_text(-2 * DAY) == "-2 days"

@@ -61,7 +61,7 @@ def test_every_file_of_every_directory_has_a_view(name: str) -> None:
          ["offset", "relative offset", "position"], None),
         ("orders-0/00000000000000000000.timeindex", "time index",
          ["timestamp", "offset", "relative offset"],
-         ["2024-11-25 03:19:36.289", "3", "3"]),
+         ["2024-11-25T03:19:36.289Z", "3", "3"]),
         ("orders-0/leader-epoch-checkpoint", "leader epochs", ["epoch", "start offset"], None),
         ("meta.properties", "broker and cluster", ["name", "value"], ["node.id", "1"]),
         ("bootstrap.checkpoint", "bootstrap metadata",

@@ -98,7 +98,7 @@ def test_a_look_up_of_a_time_searches_the_time_index_first(
     row = sent(player)["steps"][0]
     positions = {each.position for each in batches(orders[0].segments[row[SEGMENT]])}
     assert row[POSITION] in positions, "an entry of the time index stands at its batch"
-    assert "1970-01-01 00:00:35.000" in player.title
+    assert "1970-01-01T00:00:35.000Z" in player.title
 
 
 def test_a_recovery_validates_every_batch_and_cuts_what_is_torn(torn: str) -> None:
@@ -293,8 +293,8 @@ def test_a_stack_is_saved_as_the_picture_in_it(orders: tuple[wb.Partition, list[
 def test_numbers_are_told_as_people_read_them() -> None:
     assert number_text("position", 12_345) == "12,345"
     assert number_text("cut", 1536) == "1,536 (1.5 KiB)"
-    assert number_text("timestamp", 0) == "1970-01-01 00:00:00.000 (0)"
-    assert number_text("now", 0) == "1970-01-01 00:00:00.000 (0)"
+    assert number_text("timestamp", 0) == "1970-01-01T00:00:00.000Z (0)"
+    assert number_text("now", 0) == "1970-01-01T00:00:00.000Z (0)"
     assert number_text("delay_ms", 43_200_000) == "43,200,000 ms (12 h)"
     assert number_text("rule", "retention.ms") == "retention.ms"
 

@@ -155,7 +155,7 @@ def test_a_record_is_shown_in_full(logs: wb.LogDirectory) -> None:
     assert record["key"]["form"] == "text"
     assert record["headers"] == [["trace", "t5", "text"]]
     facts = dict(record["facts"])
-    assert facts["timestamp"] == "2026-03-01 00:00:00.051 UTC"
+    assert facts["timestamp"] == "2026-03-01T00:00:00.051Z"
     assert facts["offset"] == "5"
     assert ask(browser, "record", partition="orders-1", offset="5000")["record"] is None
     assert ask(browser, "record", partition="nowhere-1", offset="5")["record"] is None

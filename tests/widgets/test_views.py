@@ -12,13 +12,11 @@ from widgets.view.findings import finding_rows
 from widgets.view.packing import unpack
 from widgets.view.records import MOST_SHOWN, Lens, readable
 from widgets.view.segments import batch_columns, first_rows, index_columns, positions_of
-from widgets.view.text import size_text, time_text
 from widgets.view.tree import tree_nodes
 from workbench.inspection.bytes.batch_bytes import read_batch
 from workbench.inspection.bytes.fields import explain_batch
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import list_log_directories
-from workbench.runtime.words import plural
 
 Golden = Callable[[str], Case]
 
@@ -174,17 +172,6 @@ def test_a_window_holds_the_fields_that_touch_it_and_no_others(golden: Golden) -
     found = places(explain_batch(segment, position), position)
     content, _ = byte_window(bytes(4), found, 16, Lens())
     assert [each["name"] for each in content["fields"]] == ["batch header", "magic", "crc"]
-
-
-def test_sizes_counts_and_times_read_as_words() -> None:
-    assert [size_text(n) for n in (0, 1536, 10 << 20)] == ["0 B", "1.5 KiB", "10 MiB"]
-    assert [plural(1, "batch", "batches"), plural(2, "batch", "batches")] == [
-        "1 batch",
-        "2 batches",
-    ]
-    assert time_text(1_700_000_000_123) == "2023-11-14 22:13:20.123"
-    assert time_text(-1) == time_text(None) == "no timestamp"
-    assert time_text(2**62) == f"{2**62:,} ms"
 
 
 def test_queries_name_what_is_selected() -> None:

@@ -18,14 +18,13 @@ from widgets.view.players.compaction_records import (
 )
 from widgets.view.players.steps import MOST_STEPS
 from widgets.view.records import Lens, Mask
-from widgets.view.text import size_text
 from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.decisions import Reason
 from workbench.foresight.dry_listing import open_dry, round_times
 from workbench.foresight.rehearse.cleaning import CleaningRehearsal, Detail, rehearse_cleaning
 from workbench.loaders.explanations.explain_partition import load_one
 from workbench.loaders.partition import Config
-from workbench.runtime.words import plural
+from workbench.runtime.words import plural, size_text
 
 MOST_ROWS = 1000
 """The front end gets no rows if it asks for more than this."""

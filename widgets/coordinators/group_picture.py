@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from widgets.coordinators.group_lines import ABORTED, BACK, OVERTAKEN, PENDING, TOMBSTONE
 from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE, plain_text
 from widgets.view.packing import unpack
-from widgets.view.text import time_text
+from workbench.runtime.times import time_text
 
 _INCHES, _DPI = 10.0, 110
 _LANE, _ROW, _MOST_LANES, _MOST_ROWS = 0.5, 0.19, 8, 12
@@ -110,7 +110,7 @@ def _lane(axes: Axes, lane: dict[str, Any], view: list[float], *, is_last: bool)
     axes.spines[["top", "left", "right"]].set_visible(False)
     axes.spines["bottom"].set_color(LINE if is_last else HAIR)
     places = np.linspace(0, x[-1], 6)[:-1]
-    labels = [time_text(int(view[0] + place))[:19] for place in places]
+    labels = [time_text(int(view[0] + place), "seconds") for place in places]
     axes.set_xticks(places, labels if is_last else [])
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from widgets.view.records import Lens
-from widgets.view.text import time_text
 from workbench.loaders.explanations.coordinator_explanation import GroupExplanation
+from workbench.runtime.times import time_text
 from workbench.runtime.words import plural
 
 UNKNOWN: Final = "–"
@@ -51,7 +51,7 @@ def _partition_row(row: dict[str, Any], lens: Lens) -> dict[str, Any]:
             _count(row["log_end_offset"]),
             _count(row["lag"]),
             "pending" if is_pending else state,
-            time_text(row["commit_time"])[:19],
+            time_text(row["commit_time"], "seconds"),
             _expiry(row),
         ],
         "state": "pending" if is_pending else state,
@@ -66,7 +66,7 @@ def _count(number: int | None) -> str:
 
 def _expiry(row: dict[str, Any]) -> str:
     if row["expires_at"] is not None:
-        return time_text(row["expires_at"])[:19]
+        return time_text(row["expires_at"], "seconds")
     return "never" if (row["expiry_rule"] or "").startswith("never") else UNKNOWN
 
 
@@ -102,7 +102,7 @@ def _rebalance_row(row: dict[str, Any]) -> dict[str, Any]:
         "log": row["log"],
         "offset": str(row["log_offset"]),
         "cells": [
-            time_text(row["time"])[:19],
+            time_text(row["time"], "seconds"),
             row["event"],
             generation,
             row["state"] or UNKNOWN,

@@ -22,7 +22,6 @@ from widgets.coordinators.group_rows import partition_rows, rebalance_rows, summ
 from widgets.queries import group_query
 from widgets.selection import NOTHING, from_front, to_front
 from widgets.view.records import Lens, Mask
-from widgets.view.text import time_text
 from workbench.coordinator.groups.commit_history import CommitHistory
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.groups.rebalance_history import RebalanceHistory
@@ -32,6 +31,7 @@ from workbench.loaders.explanations.coordinator_explanation import GroupExplanat
 from workbench.loaders.tables import coordinator_rows
 from workbench.loaders.tables.rows import table_of
 from workbench.runtime.steps import Step
+from workbench.runtime.times import time_text
 from workbench.tables.groups import CommitRow, CommittedOffsetRow, GroupRow, RebalanceRow
 
 MOST_LANES = 40
@@ -301,7 +301,7 @@ def _clock_note(line: CommitLine, ends: EndLine) -> str:
     if ends.latest is not None and ends.latest < line.times[0]:
         return (
             "By their timestamps, all records of this log were there before the first commit: "
-            f"the latest has {time_text(ends.latest)[:19]}."
+            f"the latest has {time_text(ends.latest, 'seconds')}."
         )
     return ""
 

@@ -5,11 +5,11 @@ from typing import Any, Final
 
 from widgets.view.players.steps import kinds_of, number_text
 from widgets.view.records import Lens
-from widgets.view.text import time_text
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
 from workbench.coordinator.offsets.steps import KINDS
 from workbench.runtime.steps import KINDS as ENGINE_KINDS
 from workbench.runtime.steps import Step
+from workbench.runtime.times import time_text
 
 ROLES: Final = {
     "commit validated": "validated",

@@ -206,7 +206,7 @@ class TransactionLanes(KafkaWidget):
         }
 
     def _open_row(self, row: dict[str, Any]) -> dict[str, Any]:
-        since = "no timestamp" if row["first_time"] is None else f"{row['first_time']:%F %T}"
+        since = "none" if row["first_time"] is None else f"{row['first_time']:%FT%TZ}"
         name = f"{row['topic']}-{row['partition']}"
         return {
             "partition": name if name in self.partitions else None,

@@ -5,12 +5,13 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from widgets.view.text import size_text, time_text
 from workbench.cleaner.schedule.log_to_clean import LogToClean
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.loaders.explanations.cleaning_plan import CleaningPlan
 from workbench.loaders.explanations.explanation import Explanation
+from workbench.runtime.times import duration_text, time_text
+from workbench.runtime.words import size_text
 
 MOST_READ: Final = 64 << 20
 """Bytes: in a larger partition single tombstones are not counted; horizons in headers are."""
@@ -104,7 +105,7 @@ def _facts(state: SegmentState, now: int) -> list[list[str]]:
     facts = [["bytes", f"{state.size:,} ({size_text(state.size)})"]]
     if state.latest is not None:
         facts.append(["latest record", time_text(state.latest)])
-        facts.append(["age of latest record", age_text(now - state.latest)])
+        facts.append(["age of latest record", duration_text(now - state.latest)])
     if state.tombstones is not None:
         facts.append(["tombstones", f"{state.tombstones:,}"])
         facts.append(["tombstones without a horizon", f"{state.without_horizon:,}"])
@@ -115,14 +116,6 @@ def _facts(state: SegmentState, now: int) -> list[list[str]]:
         if ahead:
             facts.append(["next horizon", time_text(min(ahead))])
     return facts
-
-
-def age_text(ms: int) -> str:
-    """Return a duration in the largest unit that gives at least 2."""
-    for size, unit in ((86_400_000, "days"), (3_600_000, "hours"), (60_000, "minutes")):
-        if abs(ms) >= 2 * size:
-            return f"{ms / size:,.1f} {unit}".replace(".0 ", " ")
-    return f"{ms / 1000:,.1f} seconds".replace(".0 ", " ")
 
 
 def rule_rows(explanation: Explanation) -> list[list[str | None]]:
@@ -136,7 +129,7 @@ def rule_rows(explanation: Explanation) -> list[list[str | None]]:
             row.verdict,
             _value(row.rule, row.value),
             _value(row.rule, row.threshold),
-            row.reason + (f"; due at {time_text(row.due)} UTC" if row.due is not None else ""),
+            row.reason + (f"; due at {time_text(row.due)}" if row.due is not None else ""),
             row.kafka,
             None if row.segment is None else str(row.segment),
         ]
@@ -156,7 +149,7 @@ def _value(rule: str, value: Any) -> str:
     if value is None:
         return "–"
     if isinstance(value, int) and rule.endswith(".ms"):
-        return age_text(value) if value < 1 << 53 else "none"
+        return duration_text(value) if value < 1 << 53 else "none"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE, plain_text, text_picture
-from widgets.view.text import size_text
+from workbench.runtime.words import size_text
 
 _CLEAN, _DIRTY, _ACTIVE = "#009E73", "#E69F00", "#8b949e"
 _EDGES: Final = {"clean": _CLEAN, "dirty": _DIRTY, "waiting": _DIRTY, "active": _ACTIVE,
@@ -42,7 +42,7 @@ def log_picture(sent: dict[str, Any]) -> bytes:
     text: dict[str, Any] = {"va": "center", "size": 8.5}
     figure.text(0.016, level(0.17), sent["partition"], color=INK, weight="bold", va="center",
                 size=10.5)  # fmt: skip
-    figure.text(0.984, level(0.17), f"as of {sent['now']} UTC", color=DIM, ha="right", **text)
+    figure.text(0.984, level(0.17), f"as of {sent['now']}", color=DIM, ha="right", **text)
     figure.add_artist(Line2D([0, 1], [level(0.34)] * 2, color=LINE, lw=0.8))
     conclusion = textwrap.shorten(sent["conclusion"], 142, placeholder="…")
     figure.text(0.016, level(0.52), conclusion[:1].upper() + conclusion[1:], color=INK, **text)

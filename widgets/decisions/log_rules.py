@@ -11,7 +11,6 @@ from widgets._written import Written
 from widgets.decisions.conditions import Conditioned, arguments, call_on, conditions
 from widgets.players._player import Place, directories_of, find_partition
 from widgets.selection import NOTHING, from_front, to_front
-from widgets.view.text import time_text
 from workbench.config.settings import Settings
 from workbench.errors import WorkbenchError
 from workbench.foresight.dry_listing import open_dry, time_or_now
@@ -21,6 +20,7 @@ from workbench.inspection.listing import Listing
 from workbench.loaders.explanations.explain_partition import Explainer
 from workbench.loaders.explanations.explanation import Explanation
 from workbench.loaders.partition import Config, Partition
+from workbench.runtime.times import time_text
 
 MOST_PICKED: Final = 20_000
 """Logs that the picker lists."""

@@ -2,14 +2,15 @@
 
 from typing import Any
 
-from widgets.decisions.cleaner_rows import age_text, rule_rows
+from widgets.decisions.cleaner_rows import rule_rows
 from widgets.decisions.log_rules import Judged, LogRules
-from widgets.view.text import size_text, time_text
 from workbench.foresight.dry_logs import DryLogs
 from workbench.foresight.explain.rule_verdict import RuleVerdict
 from workbench.loaders.explanations.explain_partition import Explainer, load_one
 from workbench.loaders.explanations.explanation import Explanation
 from workbench.log.retention import LogState, by_time
+from workbench.runtime.times import duration_text, time_text
+from workbench.runtime.words import size_text
 
 
 class RetentionView(LogRules):
@@ -75,7 +76,7 @@ def _segment_rows(state: LogState, explanation: Explanation, now: int) -> list[d
         facts = [
             ["bytes", f"{segment.size:,} ({size_text(segment.size)})"],
             ["largest timestamp", time_text(segment.largest_timestamp)],
-            ["age", age_text(now - segment.largest_timestamp)],
+            ["age", duration_text(now - segment.largest_timestamp)],
             *([row.rule, f"{row.verdict}: {row.reason}"] for row in verdicts),
         ]
         rows.append({"base_offset": str(segment.base_offset), "size": segment.size,

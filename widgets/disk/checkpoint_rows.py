@@ -6,7 +6,6 @@ Offsets are sent as texts, because JavaScript cannot hold every 64-bit number.
 from collections.abc import Iterable
 from typing import Any, Final
 
-from widgets.view.text import size_text
 from workbench.inspection.facts.checkpoint_table import (
     CLEANER_OFFSET,
     DIRECTORY,
@@ -22,7 +21,7 @@ from workbench.inspection.facts.checkpoint_table import (
 )
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
-from workbench.runtime.words import plural
+from workbench.runtime.words import plural, size_text
 
 Row = dict[str, Any]
 

@@ -26,12 +26,12 @@ from widgets.disk.usage_nodes import (
 )
 from widgets.queries import usage_query
 from widgets.selection import NOTHING, from_front, segment_with_base, to_front
-from widgets.view.text import size_text, title_of
+from widgets.view.text import title_of
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.loaders.tables.disk_usage import LogFileParts
 from workbench.runtime.several import several
-from workbench.runtime.words import plural
+from workbench.runtime.words import plural, size_text
 
 
 class DiskUsage(KafkaWidget):

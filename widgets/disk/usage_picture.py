@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 from widgets.disk.treemap import Rect, squarify
 from widgets.disk.usage_nodes import KEY, KIND, NAME, OCCUPIED, PARENT, SIZE, Node
 from widgets.pictures import DAMAGE, DIM, INK, LINE, PALETTE, plain_text
-from widgets.view.text import size_text
+from workbench.runtime.words import share_text, size_text
 
 _WIDTH, _HEIGHT, _DPI = 10.0, 4.2, 110
 _MAP = Rect(0.016, 0.055, 0.6, 0.775)  # of the figure, from its bottom left
@@ -205,9 +205,7 @@ def _draw_list(
         small: dict[str, Any] = {"size": 7.5, "va": "center"}
         figure.text(0.635 + indent, y, _shortened(node[NAME], 24), color=INK, **small)
         figure.text(0.83, y, size_text(node[OCCUPIED]), color=INK, ha="right", **small)
-        figure.text(
-            0.875, y, f"{100 * node[OCCUPIED] / total:.0f} %", color=DIM, ha="right", **small
-        )
+        figure.text(0.875, y, share_text(node[OCCUPIED] / total), color=DIM, ha="right", **small)
         note = f"of {size_text(node[SIZE])}" if node[SIZE] != node[OCCUPIED] else node[6]
         figure.text(0.884, y, _shortened(note.replace("before compression", "before"), 21),
                     color=DIM, **small)  # fmt: skip

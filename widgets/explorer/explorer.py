@@ -22,11 +22,11 @@ from widgets.view.findings import rows_by_place
 from widgets.view.meanings import Meanings
 from widgets.view.records import Lens, Mask
 from widgets.view.segments import strip_columns
-from widgets.view.text import size_text, title_of
+from widgets.view.text import title_of
 from widgets.view.tree import MOST_LOOKED_INTO, tree_nodes
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
-from workbench.runtime.words import plural
+from workbench.runtime.words import plural, size_text
 
 if TYPE_CHECKING:
     from workbench.values.registry import AnyDecoding

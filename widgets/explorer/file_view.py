@@ -7,7 +7,6 @@ from typing import Any, Final
 from widgets.view.bytes import byte_window, places
 from widgets.view.file_words import file_words
 from widgets.view.records import Lens
-from widgets.view.text import time_text
 from workbench.inspection.bytes.field_list import Field
 from workbench.inspection.bytes.file_fields import file_window
 from workbench.inspection.entries import FileEntry
@@ -15,6 +14,7 @@ from workbench.inspection.facts.file_facts import is_small_file_name, small_file
 from workbench.inspection.listing import Listing, Root
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
+from workbench.runtime.times import time_text
 
 MOST_ENTRIES: Final = 1000
 """The explorer shows so many entries or batches of a file, and says how many more there are."""

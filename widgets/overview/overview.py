@@ -98,7 +98,9 @@ class Overview(Sectioned):
     def prepare(self, making: Making) -> None:
         """Ask for nothing yet, and what is asked for end when it is canceled."""
         predict = partial(self.logs.preflight, progress=making.check)
-        self._facts = Facts(self._ahead().listing, None, None, predict, self.logs.verify)
+        self._facts = Facts(
+            self._ahead().listing, None, None, predict, self.logs.verify, making.check
+        )
 
     def _ahead(self) -> workbench.LogDirectory:
         """Return the directories, of several brokers those of the replicas that are ahead."""

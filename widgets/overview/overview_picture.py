@@ -12,8 +12,7 @@ from matplotlib.lines import Line2D
 
 from widgets.disk.usage_nodes import KIND, NAME, OCCUPIED, Node
 from widgets.pictures import DIM, INK, LINE, PALETTE, plain_text
-from widgets.view.text import size_text
-from workbench.runtime.words import plural
+from workbench.runtime.words import plural, size_text
 
 _INCHES, _DPI = 10.0, 110
 _LINE: Final = 0.22  # inches

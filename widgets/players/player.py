@@ -20,7 +20,7 @@ from widgets.view.players.steps import (
     segment_columns,
     step_rows,
 )
-from widgets.view.text import offset_or_time, time_text
+from widgets.view.text import offset_or_time
 from workbench.config.log_config import LogConfig
 from workbench.foresight.rehearse.log import (
     Rehearsal,
@@ -31,6 +31,7 @@ from workbench.foresight.rehearse.log import (
 from workbench.inspection.segment import Segment
 from workbench.loaders.partition import Partition
 from workbench.runtime.steps import Step
+from workbench.runtime.times import time_text
 from workbench.runtime.words import plural
 
 Segments = Place | Iterable[Segment | SegmentPicture] | Mapping[int, SegmentPicture] | None

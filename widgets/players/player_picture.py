@@ -18,9 +18,8 @@ from matplotlib.path import Path
 from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE, plain_text
 from widgets.view.players.player_states import PlayerStates
 from widgets.view.players.steps import Scene, Touch
-from widgets.view.text import size_text
 from workbench.runtime.steps import Step
-from workbench.runtime.words import plural
+from workbench.runtime.words import plural, size_text
 
 _NOW, _FOUND, _VALID, _PASSED, _BATCH = "#E69F00", "#009E73", "#3b8ec4", "#8b949e", "#dfe3e8"
 _FILLS: Final = {

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 
 from widgets.pictures import ACCENT, DIM, HAIR, INK, LINE, plain_text
 from widgets.view.packing import unpack
-from widgets.view.text import time_text
+from workbench.runtime.times import time_text
 from workbench.runtime.words import plural
 
 _WIDTH, _DPI = 10.0, 120
@@ -74,7 +74,7 @@ def _chart(axes: Axes, result: dict[str, Any]) -> None:
     axes.bar(places, counts[first:last], width=0.9, align="edge", color=ACCENT, lw=0)
     axes.set_xlim(first, last)
     ticks = np.linspace(first, last, 5)
-    axes.set_xticks(ticks, [time_text(int(start + at * width))[:16] for at in ticks])
+    axes.set_xticks(ticks, [time_text(int(start + at * width), "minutes") for at in ticks])
     labels = axes.get_xticklabels()
     labels[0].set_horizontalalignment("left")
     labels[-1].set_horizontalalignment("right")

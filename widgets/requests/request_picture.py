@@ -17,8 +17,9 @@ from widgets.players.player_picture import player_picture
 from widgets.requests.request_rows import request_rows
 from widgets.requests.story_rows import PRIVATE
 from widgets.view.bytes import places
-from widgets.view.text import size_text, time_text
 from workbench.runtime.steps import Step
+from workbench.runtime.times import duration_text, time_text
+from workbench.runtime.words import size_text
 from workbench.server.watching.frame_fields import NamedFrame
 from workbench.server.watching.request_steps import Place, RequestStory
 from workbench.server.watching.watch import WatchedRequest
@@ -98,7 +99,7 @@ def _times(figure: Figure, y: float, height: float, request: WatchedRequest | No
         figure.add_artist(
             Rectangle((x, y - 0.04 / height), 0.008, 0.08 / height, color=color, lw=0)
         )
-        figure.text(x + 0.013, y, f"{name} {value:,.1f} ms", color=DIM, size=8, va="center")
+        figure.text(x + 0.013, y, f"{name} {duration_text(value)}", color=DIM, size=8, va="center")
         x += 0.135
 
 
@@ -168,7 +169,7 @@ def table_picture(requests: Sequence[WatchedRequest], total: int, selected: int)
     columns = (
         ("#", 0.04, "right"), ("Time", 0.055, "left"), ("Request", 0.16, "left"),
         ("Client", 0.29, "left"), ("Topic or group", 0.43, "left"), ("In", 0.605, "right"),
-        ("Out", 0.665, "right"), ("Total ms", 0.735, "right"), ("", 0.75, "left"),
+        ("Out", 0.665, "right"), ("Total", 0.735, "right"), ("", 0.75, "left"),
         ("Error", 0.85, "left"),
     )  # fmt: skip
     for name, x, side in columns:
@@ -181,8 +182,8 @@ def table_picture(requests: Sequence[WatchedRequest], total: int, selected: int)
             figure.add_artist(Rectangle((0.008, y - tall / 2), 0.984, tall, color="#e2ecf8", lw=0))
         what = "unknown" if row[2] is None else f"{row[2]} v{row[3]}"
         cells = (
-            f"{row[0]:,}", time_text(row[1])[11:], what, (row[5] or row[4])[:22], row[6][:27],
-            size_text(row[7]), size_text(row[8]), f"{row[13]:,.1f}", "", row[14][:22],
+            f"{row[0]:,}", time_text(row[1])[11:23], what, (row[5] or row[4])[:22], row[6][:27],
+            size_text(row[7]), size_text(row[8]), duration_text(row[13]), "", row[14][:22],
         )  # fmt: skip
         for (name, x, side), cell in zip(columns, cells, strict=True):
             color = DAMAGE if name == "Error" else ACCENT if name == "Request" else INK

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from widgets.view.text import size_text
+from workbench.runtime.times import duration_text
+from workbench.runtime.words import size_text
 from workbench.server.watching.watch import WatchedRequest
 
 _MOST_NAMES = 3
@@ -29,7 +30,7 @@ def request_summary(request: WatchedRequest) -> str:
     parts = [
         request_subject(request),
         f"{size_text(done.request_bytes)} in, {size_text(done.response_bytes)} out",
-        f"{done.total_time_ms:,.1f} ms",
+        duration_text(done.total_time_ms),
         done.problem or request.error,
     ]
     return " · ".join(part for part in parts if part)

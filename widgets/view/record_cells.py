@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple
 
 from widgets.view.meanings import Meanings
 from widgets.view.records import NOTHING_MEANT, Lens
-from widgets.view.text import time_text
 from workbench.decoders.decoder import printable
+from workbench.runtime.times import time_text
 
 ROW_COLUMNS: Final = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
 MOST_IN_CELL: Final = 600
@@ -197,8 +197,7 @@ def _facts(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what is known of a record besides its contents."""
     yield "partition", f"{row['topic']}-{row['partition']}"
     yield "offset", f"{row['offset']:,}"
-    time = time_text(row["timestamp"])
-    yield "timestamp", time if row["timestamp"] is None else f"{time} UTC"
+    yield "timestamp", time_text(row["timestamp"])
     if row["timestamp_type"] is not None:
         yield "timestamp type", row["timestamp_type"]
     yield (

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from widgets.view.packing import pack
-from widgets.view.text import size_text, time_text
 from workbench.inspection.lookups.record_counts import count_records
 from workbench.inspection.partition import Partition
 from workbench.inspection.unreadable import if_readable
-from workbench.runtime.words import plural
+from workbench.runtime.times import time_text
+from workbench.runtime.words import plural, size_text
 
 Int64Array = npt.NDArray[np.int64]
 

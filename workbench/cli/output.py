@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from workbench.inspection.facts.text_table import numeric_columns, padded
-from workbench.runtime.times import LONGEST_TIME, time_text
+from workbench.runtime.times import time_text
 from workbench.runtime.words import safe, size_text
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 WIDE: Final = 500  # columns of output that is not a terminal
 _MOST_RICH_ROWS: Final = 500
 
@@ -171,12 +170,8 @@ def cell(value: Any) -> str:
 
 
 def time_of(milliseconds: int | None) -> str | None:
-    """Return a time in UTC as ISO 8601, or in ms if it is after the year 9999; None for none."""
-    if milliseconds is None or milliseconds == -1:
-        return None
-    if not 0 <= milliseconds <= LONGEST_TIME:
-        return f"{milliseconds} ms"
-    return time_text(milliseconds)
+    """Return a time as `time_text` does; None for none."""
+    return None if milliseconds is None or milliseconds == -1 else time_text(milliseconds)
 
 
 def label(name: str) -> str:

@@ -80,7 +80,7 @@ class DryLogs:
         self.problems: dict[TopicPartition, Exception] = {}
         self.cleaner_offsets: dict[TopicPartition, int] = {}
         self._checkpointed: dict[TopicPartition, int] = {}
-        self._folders: list[FolderToLoad] = []
+        self._folders: dict[str, FolderToLoad] = {}  # by path
         for directory in self._context.directories.values():
             try:
                 self._list(directory)
@@ -102,8 +102,8 @@ class DryLogs:
         starts = directory.read_log_start_offsets()
         self.cleaner_offsets.update(directory.checkpoint(CLEANER_OFFSETS).read())
         self._checkpointed.update(directory.checkpoint(HIGH_WATERMARKS).read())
-        self._folders += [
-            FolderToLoad(
+        self._folders |= {
+            folder.path: FolderToLoad(
                 directory.path,
                 folder.path,
                 folder.topic_partition,
@@ -113,7 +113,7 @@ class DryLogs:
             )
             for folder in directory.partition_folders()
             if folder.topic_partition is not None
-        ]
+        }
 
     def __enter__(self) -> Self:
         return self
@@ -131,28 +131,44 @@ class DryLogs:
         """Whether the cleaner works on a log, as far as is known; see `Settings.is_compacted`."""
         return self.settings.is_compacted(topic_partition, self.cleaner_offsets)
 
-    def load(self, wanted: Callable[[FolderToLoad], bool]) -> None:
+    def load(
+        self, wanted: Callable[[FolderToLoad], bool], progress: Callable[[], None] = lambda: None
+    ) -> None:
         """Load the logs that are not loaded yet; failures are in `problems`.
 
         Args:
             wanted: the filter: whether to load a directory.
+            progress: a callback before each; what it raises ends the loading.
         """
-        for folder in self._folders:
-            partition = folder.topic_partition
-            if partition in self.logs or partition in self.problems or not wanted(folder):
-                continue
-            # The failure of one log does not stop the loading of the others.
-            self._context.failures = LogDirFailures()
-            try:
-                load_folder(self._context, folder)
-            except (WorkbenchError, OSError) as error:
-                self.problems[partition] = error
-        for partition, log in self._context.registry.current.items():
-            if partition not in self.logs:
-                self.high_watermarks[partition] = start_as_sole_replica(
-                    log, self._checkpointed.get(partition)
-                )
-                if self.is_compacted(partition) and not log.config.compact:
-                    policy = ("compact", CLEANER_OFFSETS)
-                    log.update_config(log.config.replaced({"cleanup.policy": policy}))
-                self.logs[partition] = log
+        left = [each for each in self._folders.values() if not self._is_known(each)]
+        for folder in filter(wanted, left):
+            progress()
+            self._load(folder)
+
+    def load_directory(self, path: str) -> None:
+        """Load the log of one partition directory, as `load` does; others are not looked at."""
+        folder = self._folders.get(path)
+        if folder is not None and not self._is_known(folder):
+            self._load(folder)
+
+    def _is_known(self, folder: FolderToLoad) -> bool:
+        return folder.topic_partition in self.logs or folder.topic_partition in self.problems
+
+    def _load(self, folder: FolderToLoad) -> None:
+        partition = folder.topic_partition
+        # The failure of one log does not stop the loading of the others.
+        self._context.failures = LogDirFailures()
+        try:
+            load_folder(self._context, folder)
+        except (WorkbenchError, OSError) as error:
+            self.problems[partition] = error
+        log = self._context.registry.get(partition)
+        if log is None:
+            return
+        self.high_watermarks[partition] = start_as_sole_replica(
+            log, self._checkpointed.get(partition)
+        )
+        if self.is_compacted(partition) and not log.config.compact:
+            policy = ("compact", CLEANER_OFFSETS)
+            log.update_config(log.config.replaced({"cleanup.policy": policy}))
+        self.logs[partition] = log

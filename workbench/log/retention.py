@@ -13,7 +13,7 @@ from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.config.log_config import LogConfig
 from workbench.log.segments.log_segments import total_size
 from workbench.log.segments.segment import LogSegment
-from workbench.runtime.times import age_text, ms_and_time, with_hours
+from workbench.runtime.times import age_text, ms_and_time, ms_text
 
 
 class RetentionVerdict(NamedTuple):
@@ -153,7 +153,7 @@ def by_time(state: LogState) -> list[RetentionVerdict]:
             what = "file time (no record has a timestamp)"
         reason = (
             f"the segment's {what} {ms_and_time(largest)} is {age_text(age)}, "
-            f"{'' if age > limit else 'not '}above retention.ms = {with_hours(limit)}"
+            f"{'' if age > limit else 'not '}above retention.ms = {ms_text(limit)}"
         )
         return age > limit, reason, age, limit
 

@@ -1,10 +1,12 @@
 """Times and ages as people write and read them; numbers are milliseconds since the epoch."""
 
 import datetime as dt
+import math
 import re
 from typing import Any, Final
 
 from workbench.errors import ConfigError
+from workbench.runtime.words import in_units
 
 Time = int | str | dt.datetime
 """A time as a person gives it, see `milliseconds`."""
@@ -15,6 +17,9 @@ _SINCE: Final = 946_684_800_000  # ms; 2000-01-01: earlier, seconds and ms canno
 _UNTIL: Final = 4_102_444_800_000  # ms; 2100-01-01
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _OF_NAMES: Final = {"ms": 1, "seconds": 1000, "minutes": 60_000, "hours": _HOUR}
+_DURATIONS: Final = (
+    ("ms", 1000, 1000), ("s", 60, 60), ("min", 60, 60), ("h", 48, 24), ("days", math.inf, 1)
+)  # fmt: skip
 _UNITS: Final = (("microseconds", 1000), ("nanoseconds", 1_000_000), ("seconds", -1000))
 """Units that producers use by mistake, and how many of them are a ms; negative: the reverse."""
 
@@ -107,18 +112,25 @@ def time_range(times: Any) -> tuple[int | None, int | None]:
     return low, high
 
 
-def time_text(milliseconds: int) -> str:
-    """Return a time as ISO 8601 in UTC with milliseconds; what is not one, with the likely unit.
+def time_text(milliseconds: int | None, timespec: str = "milliseconds") -> str:
+    """Return a time as ISO 8601 in UTC; what is not one, in ms with the likely unit.
 
-    ``none`` for -1; ``1,764,086,400,000,000 ms (in microseconds: 2025-11-25T16:00:00.000Z)``.
+    ``2026-11-21T14:54:04.123Z``; ``none`` for None and -1;
+    ``1,764,086,400,000,000 ms (in microseconds: 2025-11-25T16:00:00.000Z)``. The front end's
+    `timestamp` writes the same.
+
+    Args:
+        milliseconds: since the epoch.
+        timespec: "milliseconds", "seconds" or "minutes": the last part that is shown.
     """
-    if milliseconds == -1:
+    if milliseconds is None or milliseconds == -1:
         return "none"
     if not 0 <= milliseconds <= LONGEST_TIME:
         unit = likely_unit(milliseconds)
         return f"{milliseconds:,} ms{f' ({unit})' if unit else ''}"
     moment = dt.datetime.fromtimestamp(milliseconds // 1000, dt.UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03d}Z"
+    moment = moment.replace(microsecond=milliseconds % 1000 * 1000, tzinfo=None)
+    return f"{moment.isoformat(timespec=timespec)}Z"
 
 
 def due_text(milliseconds: int) -> str:
@@ -146,21 +158,30 @@ def ms_and_time(milliseconds: int) -> str:
     return f"{milliseconds} ({time_text(milliseconds)})"
 
 
+def duration_text(milliseconds: float) -> str:
+    """Return a duration in the largest unit of which there is one: ``0.5 ms``, ``12 h``.
+
+    Digits are those of `in_units`; hours go up to two days, then ``2 days``. The front end's
+    `duration` writes the same.
+    """
+    return in_units(milliseconds, _DURATIONS)
+
+
 def age_text(milliseconds: int) -> str:
     """Return an age: ``3,600,000 ms (1 h) old``; a negative one is in the future."""
     if milliseconds < 0:
-        return f"{with_hours(-milliseconds, ' ms')} in the future"
-    return f"{with_hours(milliseconds, ' ms')} old"
+        return f"{ms_text(-milliseconds, ' ms')} in the future"
+    return f"{ms_text(milliseconds, ' ms')} old"
 
 
-def with_hours(milliseconds: int, unit: str = "") -> str:
-    """Return a duration in ms, with hours if it is that long: ``43,200,000 (12 h)``.
+def ms_text(milliseconds: int, unit: str = "") -> str:
+    """Return an exact duration in ms, with `duration_text` if it is an hour or more.
+
+    ``43,200,000 (12 h)``.
 
     Args:
         milliseconds: the duration.
         unit: the text after the ms; empty after the name of a setting in ms.
     """
     text = f"{milliseconds:,}{unit}"
-    if milliseconds < _HOUR:
-        return text
-    return f"{text} ({f'{milliseconds / _HOUR:,.1f}'.removesuffix('.0')} h)"
+    return text if milliseconds < _HOUR else f"{text} ({duration_text(milliseconds)})"

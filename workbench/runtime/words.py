@@ -1,10 +1,15 @@
 """Counts with the right word, sizes, the name that somebody meant, text that is safe to print."""
 
 import difflib
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+_NO_MORE: Final = (math.inf, 1)
+_SIZES: Final = (
+    *((unit, 1024, 1024) for unit in ("B", "KiB", "MiB", "GiB", "TiB")), ("PiB", *_NO_MORE)
+)  # fmt: skip
+_PERCENT: Final = (("%", *_NO_MORE),)
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:
@@ -20,14 +25,39 @@ def plural(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many}"
 
 
-def size_text(size: int) -> str:
-    """Return bytes with a unit of at most four digits: ``1.5 MiB``."""
-    number = float(size)
-    for unit in _UNITS:
-        if number < 1000 or unit == _UNITS[-1]:
-            return f"{size:d} B" if unit == "B" else f"{number:.1f} {unit}"
-        number /= 1024
-    raise AssertionError(size)
+def size_text(size: float) -> str:
+    """Return bytes in the largest unit of which there is one, as `in_units` does: ``1.5 MiB``."""
+    return in_units(size, _SIZES)
+
+
+def share_text(part: float) -> str:
+    """Return a part of a whole in percent, as `in_units` does: ``12 %``, ``1.5 %``, ``<0.1 %``."""
+    return in_units(100 * part, _PERCENT)
+
+
+def in_units(value: float, units: Sequence[tuple[str, float, float]]) -> str:
+    """Return a quantity in the largest unit of which there is one: ``9.5 KiB``, ``12 h``.
+
+    Below 10, it has a digit after the point unless that is 0, and what rounds to 0 is ``<0.1``. The
+    front end's `inUnits` writes the same.
+
+    Args:
+        value: the quantity, in the first unit.
+        units: names, from small to large; how many become one of the next unit, which is how many;
+            they may stay in a unit for longer than until there is one of the next.
+    """
+    rest, at = abs(value), 0
+    while math.floor(rest + 0.5) >= units[at][1]:
+        rest /= units[at][2]
+        at += 1
+    tenths = math.floor(rest * 10 + 0.5)
+    if tenths >= 100:
+        text = f"{math.floor(rest + 0.5):,}"
+    elif tenths == 0 and rest > 0:
+        text = "<0.1"
+    else:
+        text = f"{tenths // 10}.{tenths % 10}".removesuffix(".0")
+    return f"{'-' if value < 0 else ''}{text} {units[at][0]}"
 
 
 def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:

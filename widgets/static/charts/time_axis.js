@@ -53,8 +53,8 @@ export function timeTicks(from, to, most) {
 // What differs between neighboring ticks; at midnight the date.
 function timeLabel(at, step) {
   const text = timestamp(at);
-  if (text.length !== 23) return text;
+  if (text.length !== 24) return text;
   if (step >= DAY || at % DAY === 0) return text.slice(0, 10);
   if (step >= MINUTE) return text.slice(11, 16);
-  return step >= SECOND ? text.slice(11, 19) : text.slice(11);
+  return step >= SECOND ? text.slice(11, 19) : text.slice(11, 23);
 }

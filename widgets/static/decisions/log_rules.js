@@ -195,7 +195,7 @@ function showDecision(view) {
   const shares = regionShares(sizes), layout = markerLayout(sent, shares);
   view.about.textContent = `${plural(segments.length, "segment")} · ${
     bytes(sizes.reduce((sum, each) => sum + each, 0))
-  } · as of ${sent.now} UTC`;
+  } · as of ${sent.now}`;
   view.about.title = sent.high_watermark;
   view.root.setAttribute("aria-label", `${KINDS[sent.kind].name} of ${sent.partition}: ${sent.conclusion}`);
   view.strip.replaceChildren(...regionStrip(segments, shares, (i) => choose(view, i)));

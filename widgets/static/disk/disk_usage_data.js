@@ -1,5 +1,5 @@
 // What DiskUsage gets, as a tree: everything, directories, topics, partitions, segments, files, parts.
-import { bytes } from "../shared/format.js";
+import { bytes, share } from "../shared/format.js";
 import { PALETTE } from "../shared/theme.js";
 
 const QUIET = "#8b949e";
@@ -128,10 +128,9 @@ export function topicCount(root) {
   return keys.size;
 }
 
-// Which part of what is open a node takes, in percent.
+// Which part of what is open a node takes.
 export function shareText(node, open) {
-  const part = open.occupied > 0 ? (100 * node.occupied) / open.occupied : 0;
-  return part > 0 && part < 0.1 ? "<0.1 %" : `${part.toFixed(part < 10 ? 1 : 0)} %`;
+  return share(open.occupied > 0 ? node.occupied / open.occupied : 0);
 }
 
 // What the disk holds of a node, and the length of its files where that differs.

@@ -70,7 +70,7 @@ export function fileView({ tools, fetch, onClose, signal: outer }) {
       if (!sent) return hex.setSource(null);
       title.textContent = sent.name;
       title.title = sent.path;
-      about.textContent = [sent.kind, bytes(sent.size), sent.modified && `written ${sent.modified} UTC`].filter(Boolean)
+      about.textContent = [sent.kind, bytes(sent.size), sent.modified && `written ${sent.modified}`].filter(Boolean)
         .join(" · ");
       meaning.textContent = sent.meaning;
       problems.hidden = !sent.problems.length;

@@ -1,5 +1,6 @@
 // One section of the overview: its state, notes, what is in the way, a table whose rows lead on, and its command.
 import { button, h } from "../shared/dom.js";
+import { count, share } from "../shared/format.js";
 import { dataGrid } from "../shared/rows.js";
 import { stateNote } from "../shared/state.js";
 
@@ -166,8 +167,8 @@ function kindOf(rows, at) {
 
 function cellOf(cell) {
   if (cell === null || cell === "") return { text: "–", kind: "quiet" };
-  if (typeof cell === "number") return cell.toLocaleString("en-US");
+  if (typeof cell === "number") return count(cell);
   if (cell.tone) return { text: cell.text, kind: `tone-${cell.tone}` };
-  if (cell.share !== undefined) return `${(100 * cell.share).toFixed(1)} %`;
+  if (cell.share !== undefined) return share(cell.share);
   return { text: cell, title: cell };
 }

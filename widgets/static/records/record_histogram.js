@@ -89,7 +89,7 @@ function showTip(tip, canvas, x, { start, width, counts }, scale) {
   const i = Math.floor((scale.time(x) - start) / width);
   tip.replaceChildren(
     h("strong", {}, plural(counts[i] ?? 0, "record")),
-    h("span", {}, `${timestamp(start + i * width)} UTC, ${duration(width)}`),
+    h("span", {}, `${timestamp(start + i * width)}, ${duration(width)}`),
   );
   tip.hidden = false;
   const left = Math.max(8, Math.min(canvas.clientWidth - tip.offsetWidth - 8, x + 12));

@@ -1,7 +1,6 @@
 // The stages of a request as a row of buttons: request, handler, log, response, with what each took.
 import { h } from "../shared/dom.js";
-import { bytes } from "../shared/format.js";
-import { ms } from "./request_frames.js";
+import { bytes, duration } from "../shared/format.js";
 
 // Name, text, and the roles of the steps in it.
 const REQUEST_STAGES = [
@@ -20,7 +19,7 @@ export function requestFlow({ onPick }) {
     setData(data, { request_bytes: asked, response_bytes: sent, times }, partition) {
       const texts = {
         request: bytes(asked ?? 0),
-        handler: ms(times?.[1]),
+        handler: duration(times?.[1]),
         log: partition || "not read",
         response: sent ? bytes(sent) : "none",
       };

@@ -23,11 +23,3 @@ export const TIMES = [
   ["remote", "Remote", "waits for records or for members of a group"],
   ["send", "Send", "until the client's side has the response"],
 ];
-
-// Milliseconds in readable form: two digits that count.
-export function ms(value) {
-  if (!(value > 0)) return "0 ms";
-  if (value >= 1000) return `${(value / 1000).toFixed(1)} s`;
-  if (value >= 100) return `${Math.round(value)} ms`;
-  return value < 0.1 ? "<0.1 ms" : `${value.toFixed(1)} ms`;
-}

@@ -1,6 +1,5 @@
 // The requests of RequestView as objects, which of them a filter names, and the cells of the table.
-import { bytes, count, timestamp } from "../shared/format.js";
-import { ms } from "./request_frames.js";
+import { bytes, count, duration, timestamp } from "../shared/format.js";
 
 const SLOW_MS = 100;
 
@@ -47,14 +46,14 @@ export function requestCells(request) {
   const isSlow = total - times[2] >= SLOW_MS;
   return [
     { text: count(number), kind: "quiet" },
-    { text: timestamp(time).slice(11), title: timestamp(time) },
+    { text: timestamp(time).slice(11, 23), title: timestamp(time) },
     { text: requestName(request), kind: "kind" },
     { text: clientId ?? client, title: client },
     { text: subject, title: subject },
     bytes(bytesIn),
     bytes(bytesOut),
-    ...times.map((value) => ({ text: ms(value), kind: value < 0.1 ? "quiet" : "" })),
-    { text: ms(total), kind: isSlow ? "bad" : "" },
+    ...times.map((value) => ({ text: duration(value), kind: value < 0.1 ? "quiet" : "" })),
+    { text: duration(total), kind: isSlow ? "bad" : "" },
     { text: problem, kind: "bad", title: problem },
   ];
 }

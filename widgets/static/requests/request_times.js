@@ -1,6 +1,7 @@
 // Where the time of a request went: parts of a bar, and each with its name.
 import { h } from "../shared/dom.js";
-import { ms, TIMES } from "./request_frames.js";
+import { duration } from "../shared/format.js";
+import { TIMES } from "./request_frames.js";
 
 export function timeBar() {
   const bar = h("div", { class: "klw-timebar", "aria-hidden": "true" });
@@ -15,9 +16,9 @@ export function timeBar() {
       );
       legend.replaceChildren(
         ...TIMES.map(([name, text, why], k) =>
-          h("span", { title: `${text}: ${why}` }, h("i", { "data-time": name }), `${text} ${ms(times[k])}`)
+          h("span", { title: `${text}: ${why}` }, h("i", { "data-time": name }), `${text} ${duration(times[k])}`)
         ),
-        h("span", { class: "klw-total" }, `Total ${ms(total)}`),
+        h("span", { class: "klw-total" }, `Total ${duration(total)}`),
       );
     },
   };

@@ -1,10 +1,9 @@
 // RequestView: the requests of a server in a table that grows, the newest first.
 import { h } from "../shared/dom.js";
 import { errorLine } from "../shared/error_bar.js";
-import { bytes, count, plural } from "../shared/format.js";
+import { bytes, count, duration, plural } from "../shared/format.js";
 import { widgetFrame } from "../shared/frame.js";
 import { withKernel } from "../shared/kernel.js";
-import { ms } from "./request_frames.js";
 import { kindsOf, REQUEST_COLUMNS, requestCells, requestName, requestOf, requestsLike } from "./request_rows.js";
 import { timeBar } from "./request_times.js";
 import { dataGrid } from "../shared/rows.js";
@@ -83,7 +82,7 @@ function requestGrid(view) {
       const request = view.requests[i], { number, subject, total, problem } = request;
       view.model.set("selected", number);
       view.model.save_changes();
-      view.announce(`${requestName(request)}, ${subject}, ${ms(total)}. ${problem}`);
+      view.announce(`${requestName(request)}, ${subject}, ${duration(total)}. ${problem}`);
     },
   });
 }

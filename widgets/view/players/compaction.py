@@ -15,10 +15,10 @@ import numpy.typing as npt
 from widgets.view.key_names import KeyNames
 from widgets.view.packing import pack
 from widgets.view.players.steps import MOST_STEPS, kind_rows, kinds_of, numbers_of
-from widgets.view.text import time_text
 from workbench.cleaner.decisions import Reason
 from workbench.foresight.rehearse.cleaning import CleaningRehearsal, Round
 from workbench.runtime.steps import Step
+from workbench.runtime.times import time_text
 
 ROLES: Final = {
     "log chosen": "chosen",

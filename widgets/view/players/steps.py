@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 from widgets.view.packing import pack
 from widgets.view.segments import positions_of
-from widgets.view.text import size_text, time_text
 from workbench.foresight.rehearse.log import SegmentPicture
 from workbench.inspection.segment import Segment
 from workbench.runtime.steps import KINDS, Step
-from workbench.runtime.times import with_hours
+from workbench.runtime.times import ms_text, time_text
+from workbench.runtime.words import size_text
 
 MOST_STEPS: Final = 50_000
 """The most steps a player shows; it omits later ones and says so."""
@@ -233,7 +233,7 @@ def number_text(name: str, value: Any) -> str:
     if "timestamp" in name or name in {"delete_horizon", "now"}:
         return f"{time_text(value)} ({value})"
     if name.endswith("_ms"):
-        return with_hours(value, " ms")
+        return ms_text(value, " ms")
     if (name == "cut" or name.endswith(("size", "bytes", "bytes_cut"))) and value >= 1024:
         return f"{value:,} ({size_text(value)})"
     return f"{value:,}"

@@ -14,7 +14,7 @@ from workbench.files.names import TopicPartition
 from workbench.log.context import LogContext
 from workbench.log.log import Log
 from workbench.log.segments.log_segments import total_size
-from workbench.runtime.times import with_hours
+from workbench.runtime.times import ms_text
 
 FIRST_UNSTABLE: Final = "first unstable offset"
 HIGH_WATERMARK: Final = "high watermark"
@@ -243,7 +243,7 @@ def tell_choice(context: LogContext, to_clean: LogToClean) -> None:
             "log not due", reason=f"nothing may be cleaned: {least.name} is the bound", **numbers
         )
     elif to_clean.needs_compaction_now and to_clean.cleanable_bytes:
-        delay = with_hours(to_clean.compaction_delay_ms, " ms")
+        delay = ms_text(to_clean.compaction_delay_ms, " ms")
         late = f"max.compaction.lag.ms made the log due {delay} ago"
         context.tell("log chosen", reason=late, **numbers)
     elif to_clean.is_cleanable:

@@ -26,7 +26,7 @@ from workbench.coordinator.offsets import positions
 from workbench.coordinator.runtime.partitioning import partition_for
 from workbench.files.names import TopicPartition
 from workbench.foresight.explain.rule_verdict import CoordinatorVerdict, Word
-from workbench.runtime.times import time_text, with_hours
+from workbench.runtime.times import ms_text, time_text
 from workbench.runtime.words import plural
 from workbench.tables.groups import ShareRow
 
@@ -243,7 +243,7 @@ class GroupExplainer:
         elif expiry.at is None:
             reason += f"deleted by a client or with its topic: it expires {expiry.rule}"
         else:
-            age = with_hours(time - (expiry.at - retention), " ms")
+            age = ms_text(time - (expiry.at - retention), " ms")
             reason += (
                 f"deleted by a client or with its topic, {age} after what retention counts "
                 f"from: or offsets.retention.minutes was below {retention // 60_000:,}"

@@ -23,7 +23,7 @@ from workbench.coordinator.offsets.commit_lag import CommitLag, lags_of
 from workbench.coordinator.offsets.positions import BELOW_START, BEYOND_END
 from workbench.files.names import TopicPartition
 from workbench.inspection.lookups.unread_part import UnreadPart, unread_part
-from workbench.runtime.times import age_text, time_text, with_hours
+from workbench.runtime.times import age_text, ms_text, time_text
 from workbench.runtime.words import plural
 from workbench.tables.stuck import GroupLagRow
 
@@ -92,7 +92,7 @@ def _row(
     if unread is not None and position.lag:
         lag_ms = None if unread.time is None else max(0, moment - unread.time)
     if not commits and position.lag:
-        reason += f" (no commit in the {with_hours(window_ms, ' ms')} before {time_text(moment)})"
+        reason += f" (no commit in the {ms_text(window_ms, ' ms')} before {time_text(moment)})"
     return GroupLagRow(
         offset.group,
         *offset.where,
@@ -137,7 +137,7 @@ def _verdict(
     first = commits[0].committed
     assert first is not None
     if len(commits) > 1 and first.offset >= last.offset:
-        span = with_hours(last.commit_timestamp - first.commit_timestamp, " ms")
+        span = ms_text(last.commit_timestamp - first.commit_timestamp, " ms")
         again = f"{len(commits)} commits in {span} say {last.offset}"
         return STALLED, f"{waiting} wait, and {again}"
     if len(commits) > 1 and len(known) == len(commits) and _only_grows(known):

@@ -27,7 +27,7 @@ from workbench.coordinator.transactions.transaction_load import (
 )
 from workbench.files.names import TopicPartition
 from workbench.foresight.explain.rule_verdict import CoordinatorVerdict, Word
-from workbench.runtime.times import time_text, with_hours
+from workbench.runtime.times import ms_text, time_text
 from workbench.runtime.words import plural
 
 _LOAD: Final = "TransactionStateManager.loadTransactionMetadata (4.2)"
@@ -218,7 +218,7 @@ class TransactionExplainer:
                 return
             reason = (
                 f"began at {time_text(state.start_timestamp)}, transaction.timeout.ms = "
-                f"{with_hours(timeout)}: a coordinator aborts it after {time_text(at)}, within "
+                f"{ms_text(timeout)}: a coordinator aborts it after {time_text(at)}, within "
                 f"{self._shown(_ABORT_INTERVAL)}"
             )
             if now is not None and at < now:
@@ -322,7 +322,7 @@ class TransactionExplainer:
         if age is not None and opened.verdict == HANGS:
             compared = "at or below" if age <= limit else "above"
             reason += (
-                f"; its last record is {with_hours(age, ' ms')} old, {compared} "
+                f"; its last record is {ms_text(age, ' ms')} old, {compared} "
                 f"{self._shown(_MAX_TIMEOUT)}"
             )
         return CoordinatorVerdict("hanging", opened.where, verdict, age, limit, reason, _HANGING)
@@ -331,7 +331,7 @@ class TransactionExplainer:
         """Return a time of the broker's configuration, ms, with its name and where it is from."""
         value = getattr(self._config, name.replace(".", "_"))
         source = "the configured" if name in self._config.origins else "Kafka's default"
-        return f"{source} {name} = {with_hours(value)}"
+        return f"{source} {name} = {ms_text(value)}"
 
     def _cure(self) -> CoordinatorVerdict:
         """Return the command that would end what is open."""

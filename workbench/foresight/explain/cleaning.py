@@ -11,16 +11,16 @@ from workbench.cleaner.schedule.log_to_clean import (
     ACTIVE_SEGMENT,
     MIN_COMPACTION_LAG,
     LogToClean,
-    cleaning_order,
     dirty_since,
     log_to_clean,
 )
 from workbench.config.broker_config import BrokerConfig
+from workbench.files.names import TopicPartition
 from workbench.files.text import INT64_MAX
 from workbench.foresight.explain.rule_verdict import RuleVerdict, Word, odd_timestamp, time_or_never
 from workbench.log.log import Log
 from workbench.log.segments.segment import LogSegment
-from workbench.runtime.times import age_text, with_hours
+from workbench.runtime.times import age_text, ms_text
 
 _MANAGER: Final = "LogCleanerManager."
 _GRAB: Final = f"{_MANAGER}grabFilthiestCompactedLog"
@@ -73,7 +73,7 @@ def explain_cleaning(
     *,
     broker: BrokerConfig,
     policy: Policy,
-    others: Sequence[LogToClean] = (),
+    order: Sequence[TopicPartition] = (),
     problem: str | None = None,
 ) -> list[RuleVerdict]:
     """Return the verdict of each rule about a log, in the order in which Kafka asks.
@@ -84,7 +84,7 @@ def explain_cleaning(
         now: ms.
         broker: its configuration.
         policy: whether the log is compacted.
-        others: the compacted logs of the broker, this one among them.
+        order: the compacted logs of the broker that are due now, in the order of their cleaning.
         problem: why cleaning it would fail; empty if it would succeed; None: nothing to try.
     """
     rules = _Rules(found, last_clean_offset, now)
@@ -103,7 +103,7 @@ def explain_cleaning(
         rules.bytes(),
         rules.ratio(),
         *([rules.max_lag()] if found.log.context.rules.has_max_lag else []),
-        rules.order(others, policy),
+        rules.order(order, policy),
     ]  # fmt: skip
 
 
@@ -199,7 +199,7 @@ class _Rules:
                 value, threshold, due = self._now - largest, lag, time_or_never(largest + lag)
                 reason += (
                     f": its segment's largest timestamp is {age_text(value)}, "
-                    f"below min.compaction.lag.ms = {with_hours(lag)}"
+                    f"below min.compaction.lag.ms = {ms_text(lag)}"
                     f"{odd_timestamp(self._segment(bound.offset))}"
                 )
             else:
@@ -209,9 +209,7 @@ class _Rules:
             )
         has_lag = self._log.context.rules.has_min_lag
         if has_lag and all(bound.name != MIN_COMPACTION_LAG for bound in offsets.bounds):
-            reason = (
-                f"every dirty segment is at least min.compaction.lag.ms = {with_hours(lag)} old"
-            )
+            reason = f"every dirty segment is at least min.compaction.lag.ms = {ms_text(lag)} old"
             if lag <= 0:
                 reason = f"min.compaction.lag.ms = {lag} sets no lag"
             rows.append(RuleVerdict(MIN_COMPACTION_LAG, "allows", None, lag, reason, _OFFSETS))
@@ -268,18 +266,17 @@ class _Rules:
         if found.needs_compaction_now:
             delay = found.compaction_delay_ms
             reason = (
-                f"the log became due {with_hours(delay, ' ms')} ago, so its dirty ratio is ignored"
+                f"the log became due {ms_text(delay, ' ms')} ago, so its dirty ratio is ignored"
             )
             return RuleVerdict(name, "demands", waited, limit, reason, kafka)
         reason = (
             f"the oldest dirty batch is {age_text(waited)}, "
-            f"not above max.compaction.lag.ms = {with_hours(limit)}"
+            f"not above max.compaction.lag.ms = {ms_text(limit)}"
         )
         return RuleVerdict(name, "allows", waited, limit, reason, kafka, due=since + limit + 1)
 
-    def order(self, others: Sequence[LogToClean], policy: Policy) -> RuleVerdict:
+    def order(self, order: Sequence[TopicPartition], policy: Policy) -> RuleVerdict:
         """Say when the cleaner reaches the log."""
-        order = [one.topic_partition for one in cleaning_order(others)]
         name = self._log.topic_partition
         if policy.is_compacted and name in order:
             place = order.index(name) + 1

@@ -9,7 +9,8 @@ from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.facts.text_table import text_table
 from workbench.inspection.findings import Severity
-from workbench.runtime.words import plural, safe, safe_lines
+from workbench.runtime.times import duration_text
+from workbench.runtime.words import plural, safe, safe_lines, size_text
 
 TopicVerdict = Literal[
     "served",          # with every record that is in its logs
@@ -112,9 +113,10 @@ class Recovery:
         read = f"recovery reads {self.size:,} bytes"
         if self.rate is None or self.seconds is None:
             return f"{read}: {self.source}"
-        rate = f"{self.rate / 1e6:,.0f} MB/s per thread, {self.source}"
+        rate = f"{size_text(self.rate)}/s per thread, {self.source}"
         count = plural(self.threads, "thread")
-        return f"{read}: about {self.seconds:,.1f} s with {count} per log directory ({rate})"
+        time = duration_text(1000 * self.seconds)
+        return f"{read}: about {time} with {count} per log directory ({rate})"
 
 
 @dataclass(frozen=True, slots=True)

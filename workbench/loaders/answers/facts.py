@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.offsets.group_lag import group_lags
-from workbench.coordinator.transactions.stored_transactions import StoredTransactions
+from workbench.coordinator.transactions.stored_transactions import OpenProducer, StoredTransactions
 from workbench.errors import WorkbenchError
 from workbench.foresight.dry_listing import open_dry, time_or_now
 from workbench.foresight.dry_logs import DryLogs
@@ -17,7 +17,7 @@ from workbench.inspection.cluster.loading import stored_cluster
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
-from workbench.loaders.answers.stuck import stuck_rows
+from workbench.loaders.answers.stuck import not_consumed, not_readable, stuck_logs
 from workbench.loaders.explanations.explain_partition import (
     Explainer,
     is_cleaned,
@@ -108,6 +108,7 @@ class Facts:
         kafka: the version that is meant; None: the newest that the directories show.
         predict: returns the preflight of a start on them.
         verify: returns what `verify` reports.
+        progress: a callback before each log that is judged; what it raises ends the work.
     """
 
     listing: Listing
@@ -115,6 +116,7 @@ class Facts:
     kafka: str | None
     predict: Callable[[], Preflight]
     verify: Callable[[], Sequence[Finding]]
+    progress: Callable[[], None] = lambda: None
 
     @cached_property
     def preflight(self) -> Preflight:
@@ -139,34 +141,64 @@ class Facts:
     @cached_property
     def stuck(self) -> list[StuckRow]:
         """What is stuck, most bytes first."""
-        rows = stuck_rows(self.listing, now=self.now, kafka=self.kafka)
+        rows = [
+            *self._judged.stuck,
+            *not_readable(self.listing, self._open_producers),
+            *not_consumed(self._lags),
+        ]
         return sorted(rows, key=lambda row: -row.bytes)
 
     @cached_property
     def lags(self) -> list[GroupLagRow]:
         """Committed offsets, largest lag first."""
-        rows = group_lags(StoredGroups(self.listing), self.now)
-        return sorted(rows, key=lambda row: -(row.lag or 0))
+        return sorted(self._lags, key=lambda row: -(row.lag or 0))
+
+    @cached_property
+    def _lags(self) -> list[GroupLagRow]:
+        """Committed offsets as they are stored."""
+        return list(group_lags(StoredGroups(self.listing), self.now))
 
     @cached_property
     def opened(self) -> list[OpenProducerRow]:
         """Open transactions."""
-        return [*map(open_producer_row, StoredTransactions(self.listing).open_producers())]
+        return [*map(open_producer_row, self._open_producers)]
 
     @cached_property
+    def _open_producers(self) -> list[OpenProducer]:
+        """Open transactions as they are stored."""
+        return StoredTransactions(self.listing).open_producers()
+
+    @property
     def logs(self) -> list[LogVerdict]:
         """What the cleaner and retention would do with each log now, largest first."""
+        return self._judged.logs
+
+    @cached_property
+    def _judged(self) -> "_Judged":
+        """What is said of the logs of a running broker; they are loaded once for it."""
         moment = time_or_now(self.now)
         served = [
             each for each in self.listing.partitions.values()
             if each.kind == "log" and each.only is None
         ]  # fmt: skip
+        rows: list[LogVerdict] = []
         with open_dry(
-            self.listing.log_directories, None, moment, self.kafka, self.listing.fs
+            self.listing.log_directories, None, moment, self.kafka, self.listing.fs, self.listing
         ) as dry:
+            dry.load(lambda _folder: True, self.progress)
             explainer = Explainer(dry, moment, tries=False)
-            rows = [_verdict(dry, explainer, partition) for partition in served]
-        return sorted(rows, key=lambda row: (-row.size, row.partition))
+            for partition in served:
+                self.progress()
+                rows.append(_verdict(dry, explainer, partition))
+            stuck = [*stuck_logs(dry, moment, self.progress)]
+        return _Judged(sorted(rows, key=lambda row: (-row.size, row.partition)), stuck)
+
+
+class _Judged(NamedTuple):
+    """The verdicts on logs, largest log first, and what is stuck of them."""
+
+    logs: list[LogVerdict]
+    stuck: list[StuckRow]
 
 
 def _verdict(dry: DryLogs, explainer: Explainer, partition: Partition) -> LogVerdict:

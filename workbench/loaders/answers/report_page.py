@@ -5,7 +5,7 @@ from html import escape
 from typing import Final, NamedTuple
 
 from workbench.inspection.findings import Finding
-from workbench.runtime.words import safe
+from workbench.runtime.words import safe, share_text
 
 
 class Badge(NamedTuple):
@@ -185,10 +185,9 @@ def _cell(cell: Cell) -> str:
     if isinstance(cell, Badge):
         return f'<span class="badge {cell.tone}">{_text(cell.text)}</span>'
     if isinstance(cell, Bar):
-        percent = 100 * cell.share
         return (
-            f'<span class="bar"><i style="width:{percent:.1f}%"></i></span>'
-            f'<span class="share">{percent:.1f} %</span>'
+            f'<span class="bar"><i style="width:{100 * cell.share:.1f}%"></i></span>'
+            f'<span class="share">{_text(share_text(cell.share))}</span>'
         )
     return f"{cell:,}" if isinstance(cell, int) else _text(cell)
 

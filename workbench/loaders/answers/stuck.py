@@ -4,7 +4,7 @@ Kafka: UnifiedLog.deleteOldSegments, LogCleanerManager, UnifiedLog.lastStableOff
 """
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Final
 
@@ -17,7 +17,11 @@ from workbench.coordinator.offsets.group_lag import (
     WINDOW_MS,
     group_lags,
 )
-from workbench.coordinator.transactions.stored_transactions import HANGS, StoredTransactions
+from workbench.coordinator.transactions.stored_transactions import (
+    HANGS,
+    OpenProducer,
+    StoredTransactions,
+)
 from workbench.coordinator.transactions.transaction_explanation import abort_command
 from workbench.errors import WorkbenchError
 from workbench.files.names import TopicPartition
@@ -31,7 +35,7 @@ from workbench.log.retention import LogState, by_time
 from workbench.log.segments.segment import LogSegment
 from workbench.runtime.times import age_text
 from workbench.runtime.words import plural
-from workbench.tables.stuck import StuckRow
+from workbench.tables.stuck import GroupLagRow, StuckRow
 
 NOT_DELETED: Final = "not deleted"
 NOT_COMPACTED: Final = "not compacted"
@@ -58,14 +62,29 @@ def stuck_rows(
     moment = time_or_now(now)
     with open_dry(listing.log_directories, config, moment, kafka, listing.fs) as dry:
         dry.load(lambda _folder: True)
-        for name, log in sorted(dry.logs.items()):
-            with suppress(WorkbenchError, OSError):  # `predict` and `verify` say what is wrong
-                yield from _not_deleted(name, log.retention_state())
-        for name, log in sorted(dry.logs.items()):
-            if dry.is_compacted(name):
-                yield from _not_compacted(dry, name, log, moment)
-    yield from _not_readable(listing)
-    yield from _not_consumed(listing, now, window_ms)
+        yield from stuck_logs(dry, moment)
+    yield from not_readable(listing, StoredTransactions(listing).open_producers())
+    yield from not_consumed(group_lags(StoredGroups(listing), now, window_ms))
+
+
+def stuck_logs(
+    dry: DryLogs, now: int, progress: Callable[[], None] = lambda: None
+) -> Iterator[StuckRow]:
+    """Yield what is not deleted and not compacted of loaded logs.
+
+    Args:
+        dry: the logs, all of them loaded.
+        now: ms.
+        progress: a callback before each log; what it raises ends the work.
+    """
+    for name, log in sorted(dry.logs.items()):
+        progress()
+        with suppress(WorkbenchError, OSError):  # `predict` and `verify` say what is wrong
+            yield from _not_deleted(name, log.retention_state())
+    for name, log in sorted(dry.logs.items()):
+        if dry.is_compacted(name):
+            progress()
+            yield from _not_compacted(dry, name, log, now)
 
 
 def _not_deleted(name: TopicPartition, state: LogState) -> Iterator[StuckRow]:
@@ -134,9 +153,9 @@ def _not_compacted(dry: DryLogs, name: TopicPartition, log: Log, now: int) -> It
         yield StuckRow(NOT_COMPACTED, *name, "an open transaction", at, None, size, reason, action)
 
 
-def _not_readable(listing: Listing) -> Iterator[StuckRow]:
+def not_readable(listing: Listing, producers: Iterable[OpenProducer]) -> Iterator[StuckRow]:
     """Yield the oldest open transaction of each partition, which holds the last stable offset."""
-    for each in StoredTransactions(listing).open_producers():
+    for each in producers:
         if not each.blocked:
             continue
         transaction = each.transaction
@@ -163,8 +182,9 @@ def _not_readable(listing: Listing) -> Iterator[StuckRow]:
         )
 
 
-def _not_consumed(listing: Listing, now: int | None, window_ms: int) -> Iterator[StuckRow]:
-    for row in group_lags(StoredGroups(listing), now, window_ms):
+def not_consumed(lags: Iterable[GroupLagRow]) -> Iterator[StuckRow]:
+    """Yield the committed offsets whose lag grows, stands still, or that start over."""
+    for row in lags:
         if row.verdict not in {STALLED, BEHIND, STARTS_OVER}:
             continue
         late = "" if row.lag_ms is None else f"; the oldest is {age_text(row.lag_ms)}"

@@ -176,7 +176,7 @@ class CleaningPlan(ArrowTable):
                 bound = each.first_uncleanable_offset
                 text += f", not to {bound:,}, because the offset map is full"
             if not each.is_due:
-                text += f"; a broker would still wait: the dirty ratio is {each.ratio:.3f}"
+                text += f"; a broker would still wait: the dirty ratio is {each.ratio:.2f}"
             texts.append(text)
         return [*texts, *([self.problem] if self.rounds and self.problem else [])]
 

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from workbench.cleaner.cleaner import plan_cleaning
 from workbench.cleaner.config import CleanerConfig
-from workbench.cleaner.schedule.log_to_clean import LogToClean, log_to_clean
+from workbench.cleaner.schedule.log_to_clean import LogToClean, cleaning_order, log_to_clean
 from workbench.errors import LogDirectoryError, WorkbenchError
 from workbench.file_system.mounts import absolute
 from workbench.files.names import CLEANER_OFFSETS, TopicPartition
@@ -47,14 +47,15 @@ class Explainer:
         self._tries = tries
 
     @cached_property
-    def _compacted(self) -> list[LogToClean]:
-        """How dirty all compacted logs are."""
+    def _order(self) -> list[TopicPartition]:
+        """The compacted logs that are due, in the order in which they are cleaned."""
         dry = self._dry
         dry.load(lambda folder: dry.is_compacted(folder.topic_partition))
         found = (
             dirt_of(dry, log, self._now) for name, log in dry.logs.items() if dry.is_compacted(name)
         )
-        return [one for one in found if isinstance(one, LogToClean)]
+        known = (one for one in found if isinstance(one, LogToClean))
+        return [one.topic_partition for one in cleaning_order(known)]
 
     def cleaning(self, partition: Partition) -> Explanation:
         """Return why a partition is cleaned, or is not; see `Partition.explain_cleaning`."""
@@ -71,7 +72,7 @@ class Explainer:
                 now,
                 broker=dry.settings.broker,
                 policy=policy,
-                others=self._compacted,
+                order=self._order,
                 problem=(
                     cleaning_problem(found, now, dry)
                     if self._tries and policy.is_compacted
@@ -140,7 +141,7 @@ def load_one(dry: DryLogs, partition: Partition) -> Log:
         raise LogDirectoryError(
             path, "a single file was opened; open its partition directory instead"
         )
-    dry.load(lambda folder: folder.path == path)
+    dry.load_directory(path)
     name = TopicPartition(partition.topic, partition.partition)
     problem, log = dry.problems.get(name), dry.logs.get(name)
     if log is None and partition.is_here and not os.path.lexists(path):

@@ -12,7 +12,7 @@ from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.facts.text_table import text_table
 from workbench.loaders.tables.rows import ArrowTable, table_of
-from workbench.runtime.times import due_text, time_text, with_hours
+from workbench.runtime.times import due_text, ms_text, time_text
 from workbench.runtime.words import safe, safe_lines
 from workbench.tables.foresight import RuleRow
 
@@ -118,9 +118,9 @@ class Explanation(ArrowTable):
 
 
 def _with_unit(row: RuleVerdict, value: Value) -> str | None:
-    """Return a value as a person reads it: ``604,800,000 (168 h)`` of a rule in ms."""
+    """Return a value as a person reads it: ``604,800,000 (7 days)`` of a rule in ms."""
     is_duration = row.rule.endswith(".ms") and isinstance(value, int) and value != INT64_MAX
-    return with_hours(int(value)) if is_duration and value is not None else value_text(value)
+    return ms_text(int(value)) if is_duration and value is not None else value_text(value)
 
 
 _FIRST: Final = ("rule", "verdict")

@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from workbench.cleaner.cleaner import plan_cleaning
 from workbench.cleaner.config import CleanerConfig
-from workbench.cleaner.schedule.log_to_clean import cleaning_order
 from workbench.config.definitions import MINUTE
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.runtime.era import era_of
@@ -383,7 +382,7 @@ def _clean(dry: DryLogs, log: Log, policy: Policy, now: int) -> tuple[int, int, 
         return 0, 0, cleaning_conclusion(explain_uncleanable(dry.settings.broker, policy, found))
     saved, dropped = 0, 0
     problem: str | None = None
-    if cleaning_order([found]):
+    if found.is_cleanable:
         problem = ""
         start, end = found.first_dirty_offset, found.first_uncleanable_offset
         try:
@@ -401,7 +400,7 @@ def _clean(dry: DryLogs, log: Log, policy: Policy, now: int) -> tuple[int, int, 
         now,
         broker=dry.settings.broker,
         policy=policy,
-        others=[found],
+        order=[log.topic_partition] if found.is_cleanable else [],
         problem=problem,
     )
     return saved, dropped, cleaning_conclusion(rows)

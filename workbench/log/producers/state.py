@@ -37,7 +37,7 @@ from workbench.log.producers.verification import Verifications
 from workbench.log.segments.segment import LogSegment
 from workbench.runtime.clock import Clock
 from workbench.runtime.steps import Observer, Reporter
-from workbench.runtime.times import with_hours
+from workbench.runtime.times import ms_text
 
 _HIGHEST: Final = 2**63 - 1  # of all offsets
 LATE_TRANSACTION_BUFFER_MS: Final = 5 * 60 * 1000
@@ -326,7 +326,7 @@ class ProducerStateManager(Reporter):
             del self._producers[entry.producer_id]
         self.verifications.forget_until(now - self.config.producer_id_expiration_ms)
         if expired and self.observer is not None:
-            reason = f"no batch came for {with_hours(self.config.producer_id_expiration_ms, ' ms')}"
+            reason = f"no batch came for {ms_text(self.config.producer_id_expiration_ms, ' ms')}"
             numbers = {"producer_ids": [entry.producer_id for entry in expired], "now": now}
             self.tell("producers expired", reason=reason, **numbers)
 

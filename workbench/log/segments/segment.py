@@ -30,7 +30,7 @@ from workbench.log.segments.segment_files import SegmentFiles
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.writing.batch_checks import CheckedBatch
 from workbench.runtime.steps import wants_details
-from workbench.runtime.times import with_hours
+from workbench.runtime.times import ms_text
 
 TO_THE_END: Final = 2**63 - 1
 _COPY_SIZE: Final = 1 << 20  # bytes that `append_from_file` moves at a time
@@ -252,10 +252,10 @@ class LogSegment(SegmentFiles):
         if size > 0:
             waited, jitter = self.time_waited_for_roll(now, max_timestamp), self.roll_jitter_ms
             if waited > longest - jitter:
-                less = f" - jitter {with_hours(jitter, ' ms')}" if jitter else ""
+                less = f" - jitter {ms_text(jitter, ' ms')}" if jitter else ""
                 return (
-                    f"{with_hours(waited, ' ms')} passed since the segment's first batch, "
-                    f"more than {with_hours(longest, ' ms')}{less}"
+                    f"{ms_text(waited, ' ms')} passed since the segment's first batch, "
+                    f"more than {ms_text(longest, ' ms')}{less}"
                 )
         if self.offset_index.is_full:
             return f"the offset index is full with {self.offset_index.entries} entries"

@@ -17,7 +17,7 @@ from workbench.log.log import Isolation
 from workbench.record.message_spans import Path
 from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.steps import Step
-from workbench.runtime.times import ms_and_time
+from workbench.runtime.times import duration_text, ms_and_time
 from workbench.runtime.words import plural
 from workbench.server.protocol.api_keys import FETCH, LIST_OFFSETS
 from workbench.server.protocol.frames import SIZE, UnknownRequestError, read_request
@@ -186,8 +186,8 @@ class _Teller:
         self._tell(
             "handler called",
             ("request", ("body",)),
-            f"after {done.request_queue_time_ms:,.1f} ms in the queue, KafkaApis.handle calls "
-            f"{name}",
+            f"after {duration_text(done.request_queue_time_ms)} in the queue, KafkaApis.handle "
+            f"calls {name}",
             request_queue_time_ms=done.request_queue_time_ms,
         )
 
@@ -378,7 +378,7 @@ class _Teller:
 
     def _tell_wait(self) -> None:
         done = self._watched.done
-        waited = f"{done.remote_time_ms:,.1f} ms"
+        waited = duration_text(done.remote_time_ms)
         if done.api == FETCH.name and self._values is not None:
             reason = (
                 f"{waited} for minBytes = {self._values['minBytes']}, at most maxWaitMs = "
@@ -403,8 +403,9 @@ class _Teller:
         self._tell(
             "response sent",
             ("response", ("header",)),
-            f"{plural(done.response_bytes, 'byte')} in {done.response_send_time_ms:,.1f} ms, "
-            f"{done.total_time_ms:,.1f} ms after the request{cut}",
+            f"{plural(done.response_bytes, 'byte')} in "
+            f"{duration_text(done.response_send_time_ms)}, "
+            f"{duration_text(done.total_time_ms)} after the request{cut}",
             bytes=done.response_bytes,
             local_time_ms=done.local_time_ms,
             response_send_time_ms=done.response_send_time_ms,

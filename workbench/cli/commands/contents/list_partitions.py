@@ -21,7 +21,6 @@ from workbench.cli.output import (
     print_json,
     print_table,
     say,
-    time_of,
 )
 from workbench.cli.progress import progress
 from workbench.inspection.listing import Root
@@ -31,6 +30,7 @@ from workbench.inspection.partition import Partition
 from workbench.inspection.remote_tier.segment_rows import remote_totals
 from workbench.inspection.unreadable import findings_of_unread, if_readable, unreadable
 from workbench.log_directory import LogDirectory
+from workbench.runtime.times import time_text
 from workbench.runtime.words import plural
 from workbench.tables.columns import json_of
 from workbench.tables.directories import ListingRow
@@ -296,8 +296,7 @@ def _count(partitions: int) -> str:
 
 
 def _minute(milliseconds: int | None) -> str | None:
-    text = time_of(milliseconds)
-    return None if text is None else text[:16].replace("T", " ")
+    return None if milliseconds is None else time_text(milliseconds, "minutes")
 
 
 def _print_unknown(root: Root) -> None:

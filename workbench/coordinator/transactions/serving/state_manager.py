@@ -49,7 +49,7 @@ from workbench.runtime.clock import Clock
 from workbench.runtime.error_codes import ErrorCode, code_of
 from workbench.runtime.scheduler import Scheduler
 from workbench.runtime.steps import Observer, Reporter
-from workbench.runtime.times import time_text, with_hours
+from workbench.runtime.times import ms_text, time_text
 from workbench.runtime.words import plural
 
 GetLog = Callable[[TopicPartition], Log | None]
@@ -536,7 +536,7 @@ class TransactionStateManager(Reporter):
                 self.tell_of(
                     "transactional id expired", each.transactional_id,
                     f"last used at {time_text(each.last_update_timestamp)}, more than "
-                    f"{with_hours(self._config.transactional_id_expiration_ms, ' ms')} ago; "
+                    f"{ms_text(self._config.transactional_id_expiration_ms, ' ms')} ago; "
                     f"its tombstone is in {where} at offset {offset + at}", offset=offset + at,
                 )  # fmt: skip
             else:

@@ -66,7 +66,7 @@ from workbench.runtime.error_codes import ErrorCode, code_of
 from workbench.runtime.scheduler import Scheduler, Task
 from workbench.runtime.several import several
 from workbench.runtime.steps import Observer
-from workbench.runtime.times import time_text, with_hours
+from workbench.runtime.times import ms_text, time_text
 
 DEFAULT_TIMEOUT_MS: Final = 60_000
 """`transaction.timeout.ms` of a producer that sets none."""
@@ -546,7 +546,7 @@ class TransactionCoordinator:
             self.states.tell_of(
                 "transaction timed out", name,
                 f"open since {time_text(metadata.start_timestamp)}, for longer than its timeout "
-                f"of {with_hours(metadata.timeout_ms, ' ms')}",
+                f"of {ms_text(metadata.timeout_ms, ' ms')}",
                 producer_id=metadata.producer_id,
             )  # fmt: skip
             self._fence(name, transit)
