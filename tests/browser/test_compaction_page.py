@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def player(folder: Path) -> CompactionPlayer:
     times = [NOW, NOW + DAY + 1]
-    return CompactionPlayer(folder, CONFIG, now=times, everything=True, show_values=True)
+    return CompactionPlayer(folder, CONFIG, now=times, everything=True, show_values=True, at=0)
 
 
 def kind(player: CompactionPlayer) -> str:
@@ -119,7 +119,7 @@ def test_rounds_are_chosen_and_named(page: Page, show: Show, player: CompactionP
 
 def test_records_of_a_large_log_are_zoomed_into(page: Page, show: Show, tmp_path: Path) -> None:
     player = CompactionPlayer(
-        many(tmp_path, 300), CONFIG, now=NOW, detail="batches", show_values=True
+        many(tmp_path, 300), CONFIG, now=NOW, detail="batches", show_values=True, at=0
     )
     show(player)
     page.get_by_role("button", name="batch rebuilt").click()

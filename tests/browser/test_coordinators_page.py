@@ -256,7 +256,7 @@ def steps(tmp_path: Path) -> list[Step]:
 def test_keys_step_through_a_commit_a_load_and_an_expiry(
     page: Page, show: Show, steps: list[Step]
 ) -> None:
-    player = OffsetsPlayer(steps, title="Offsets of billing")
+    player = OffsetsPlayer(steps, title="Offsets of billing", at=0)
     show(player)
     page.locator(".klw-player").focus()
     kinds = [step.kind for step in steps]

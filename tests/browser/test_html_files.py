@@ -140,7 +140,7 @@ def test_a_file_is_never_written_into_what_is_read_or_over_another(tmp_path: Pat
     explorer = LogExplorer(SHOP)
     with pytest.raises(OutputError):
         explorer.to_html(SHOP / "widget.html")
-    player = ReplicationPlayer("G-1")
+    player = ReplicationPlayer("G-1", at=0)
     player.to_html(tmp_path / "widget.html")
     with pytest.raises(OutputError):
         player.to_html(tmp_path / "widget.html")

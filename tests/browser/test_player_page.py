@@ -25,7 +25,7 @@ def torn(tmp_path: Path) -> str:
 
 
 def test_the_buttons_step_and_the_kernel_follows(page: Page, show: Show) -> None:
-    player = LookupPlayer(SHOP / "orders-0", offset=1234)
+    player = LookupPlayer(SHOP / "orders-0", offset=1234, at=0)
     show(player)
     now = page.locator(".klw-now")
     expect(now).to_contain_text(
@@ -46,7 +46,7 @@ def test_the_buttons_step_and_the_kernel_follows(page: Page, show: Show) -> None
 
 
 def test_keys_step_and_space_plays(page: Page, show: Show) -> None:
-    player = LookupPlayer(SHOP / "orders-0", offset=1234)
+    player = LookupPlayer(SHOP / "orders-0", offset=1234, at=0)
     show(player)
     page.locator(".klw-player").focus()
     for key, at in (("ArrowRight", 1), ("End", 12), ("ArrowLeft", 11), ("Home", 0)):
@@ -60,7 +60,7 @@ def test_keys_step_and_space_plays(page: Page, show: Show) -> None:
 
 
 def test_the_keys_still_step_after_a_button_has_ended_its_way(page: Page, show: Show) -> None:
-    player = LookupPlayer(SHOP / "orders-0", offset=1234)
+    player = LookupPlayer(SHOP / "orders-0", offset=1234, at=0)
     show(player)
     page.get_by_role("button", name="Last step").focus()
     page.keyboard.press("Enter")
@@ -71,7 +71,7 @@ def test_the_keys_still_step_after_a_button_has_ended_its_way(page: Page, show: 
 
 
 def test_tab_stays_in_the_sheet_of_keys_and_escape_leads_back(page: Page, show: Show) -> None:
-    show(LookupPlayer(SHOP / "orders-0", offset=1234))
+    show(LookupPlayer(SHOP / "orders-0", offset=1234, at=0))
     page.locator(".klw-player").focus()
     page.keyboard.press("?")
     close = page.get_by_role("dialog", name="Keys").get_by_role("button", name="Close")
@@ -84,7 +84,7 @@ def test_tab_stays_in_the_sheet_of_keys_and_escape_leads_back(page: Page, show: 
 
 
 def test_playing_can_be_stopped(page: Page, show: Show) -> None:
-    player = RecoveryPlayer(SHOP / "orders-0")
+    player = RecoveryPlayer(SHOP / "orders-0", at=0)
     show(player)
     page.get_by_role("button", name="25/s").click()
     page.get_by_role("button", name="Play").click()
@@ -97,7 +97,7 @@ def test_playing_can_be_stopped(page: Page, show: Show) -> None:
 
 
 def test_a_step_in_the_list_a_kind_and_a_segment_lead_to_their_step(page: Page, show: Show) -> None:
-    player = RecoveryPlayer(SHOP / "orders-0")
+    player = RecoveryPlayer(SHOP / "orders-0", at=0)
     show(player)
     page.get_by_role("grid", name="Steps").locator("[data-row='5']").click()
     until(page, lambda: player.at == 5)
@@ -109,7 +109,7 @@ def test_a_step_in_the_list_a_kind_and_a_segment_lead_to_their_step(page: Page, 
 
 
 def test_a_click_into_the_picture_goes_to_the_step_that_was_there(page: Page, show: Show) -> None:
-    player = LookupPlayer(SHOP / "orders-0", offset=1234)
+    player = LookupPlayer(SHOP / "orders-0", offset=1234, at=0)
     show(player)
     box = page.locator(".klw-stage canvas").bounding_box()
     assert box is not None
@@ -119,7 +119,7 @@ def test_a_click_into_the_picture_goes_to_the_step_that_was_there(page: Page, sh
 
 
 def test_a_step_set_in_python_is_shown(page: Page, show: Show) -> None:
-    player = LookupPlayer(SHOP / "orders-0", offset=1234)
+    player = LookupPlayer(SHOP / "orders-0", offset=1234, at=0)
     bridge = show(player)
     player.at = 9
     bridge.push()
@@ -158,7 +158,7 @@ def test_who_wants_less_motion_gets_no_gliding(page: Page, show: Show) -> None:
 def test_a_torn_end_is_hatched_when_it_is_cut_and_not_before(
     page: Page, show: Show, torn: str
 ) -> None:
-    player = RecoveryPlayer(torn)
+    player = RecoveryPlayer(torn, at=0)
     kinds = [step.kind for step in player.steps]
     player.at = kinds.index("segment recovered") - 1
     bridge = show(player)
@@ -174,7 +174,7 @@ def test_a_torn_end_is_hatched_when_it_is_cut_and_not_before(
 
 
 def test_index_entries_appear_as_they_are_added(page: Page, show: Show, torn: str) -> None:
-    player = RecoveryPlayer(torn)
+    player = RecoveryPlayer(torn, at=0)
     added = [at for at, step in enumerate(player.steps) if step.kind == "index entry added"]
     player.at = added[1] - 1
     bridge = show(player)
@@ -222,7 +222,7 @@ def test_nothing_to_play_is_said(page: Page, show: Show) -> None:
 
 
 def test_it_is_readable_in_the_dark_and_leaves_nothing_behind(page: Page, show: Show) -> None:
-    show(LookupPlayer(SHOP / "orders-0", offset=1234), theme="dark")
+    show(LookupPlayer(SHOP / "orders-0", offset=1234, at=0), theme="dark")
     expect(page.locator(".klw-player")).to_have_attribute("data-theme", "dark")
     dark = page.evaluate("getComputedStyle(document.querySelector('.klw-now')).color")
     assert dark != "rgb(22, 25, 29)"
@@ -232,14 +232,14 @@ def test_it_is_readable_in_the_dark_and_leaves_nothing_behind(page: Page, show: 
 
 def test_a_narrow_page_shows_all_of_it(page: Page, show: Show) -> None:
     page.set_viewport_size({"width": 520, "height": 900})
-    show(RecoveryPlayer(SHOP / "orders-0"))
+    show(RecoveryPlayer(SHOP / "orders-0", at=0))
     root = page.locator(".klw-player")
     assert root.evaluate("(el) => el.scrollWidth <= el.clientWidth")
     expect(page.locator(".klw-steps [data-row]").first).to_be_visible()
 
 
 def test_everything_has_a_name_for_who_does_not_see_it(page: Page, show: Show) -> None:
-    show(RecoveryPlayer(SHOP / "orders-0"))
+    show(RecoveryPlayer(SHOP / "orders-0", at=0))
     nameless = page.evaluate(
         """() => [...document.querySelectorAll(".klw-player button, .klw-player input")].filter(
           (el) => !(el.getAttribute("aria-label") || el.textContent.trim())).length"""
@@ -251,7 +251,7 @@ def test_everything_has_a_name_for_who_does_not_see_it(page: Page, show: Show) -
 
 
 def test_another_offset_or_time_is_looked_up_from_the_box(page: Page, show: Show) -> None:
-    player = LookupPlayer(SHOP / "orders-0", offset=1234)
+    player = LookupPlayer(SHOP / "orders-0", offset=1234, at=0)
     show(player)
     box = page.get_by_role("textbox", name="Look up another offset")
     box.fill("1,000")

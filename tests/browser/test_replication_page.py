@@ -22,7 +22,7 @@ def shot(page: Page, name: str) -> None:
 
 
 def test_keys_step_through_two_rounds_and_the_table_grows(page: Page, show: Show) -> None:
-    player = ReplicationPlayer("G-0")
+    player = ReplicationPlayer("G-0", at=0)
     show(player)
     root = page.locator(".klw-player")
     expect(page.locator(ROWS)).to_have_count(1)

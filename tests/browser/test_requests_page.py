@@ -116,7 +116,7 @@ def test_requests_appear_as_they_come(page: Page, show: Show, server: Server) ->
 def test_keys_step_from_the_frame_through_the_log_to_the_response(
     page: Page, show: Show, requests: RequestWatch
 ) -> None:
-    player = RequestPlayer(requests[of(requests, "Fetch") - 1])
+    player = RequestPlayer(requests[of(requests, "Fetch") - 1], at=0)
     show(player)
     stages = page.locator(".klw-flow [aria-current=true]")
     expect(stages).to_contain_text("Request")
@@ -137,7 +137,7 @@ def test_keys_step_from_the_frame_through_the_log_to_the_response(
 def test_a_stage_leads_to_its_first_step_and_a_side_can_be_kept(
     page: Page, show: Show, requests: RequestWatch
 ) -> None:
-    player = RequestPlayer(requests[of(requests, "Fetch") - 1])
+    player = RequestPlayer(requests[of(requests, "Fetch") - 1], at=0)
     show(player)
     page.locator(".klw-flow").get_by_role("button", name="Log").click()
     until(page, lambda: player.steps[player.at].kind == "segment found")
@@ -152,7 +152,7 @@ def test_a_stage_leads_to_its_first_step_and_a_side_can_be_kept(
 def test_a_field_is_marked_by_click_and_the_next_by_key(
     page: Page, show: Show, requests: RequestWatch
 ) -> None:
-    show(RequestPlayer(requests[of(requests, "Fetch") - 1]))
+    show(RequestPlayer(requests[of(requests, "Fetch") - 1], at=0))
     fields = page.get_by_role("list", name="Visible fields").first
     fields.get_by_text("correlationId", exact=True).click()
     marked = page.locator(".klw-hexrow u[data-wanted=true]:visible")
@@ -165,7 +165,7 @@ def test_a_field_is_marked_by_click_and_the_next_by_key(
 def test_another_partition_is_chosen_in_the_page(
     page: Page, show: Show, requests: RequestWatch
 ) -> None:
-    player = RequestPlayer(requests[of(requests, "Fetch") - 1])
+    player = RequestPlayer(requests[of(requests, "Fetch") - 1], at=0)
     show(player)
     page.get_by_label("Partition").select_option("orders-1")
     until(page, lambda: player.story is not None and player.story.partition == "orders-1")

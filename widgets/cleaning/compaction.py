@@ -7,7 +7,7 @@ import numpy as np
 
 from widgets._file import PAGE_ROWS, Answer
 from widgets._link import link
-from widgets.players._player import Place, Player, directories_of, find_partition
+from widgets.players._player import Place, Player, directories_of, find_partition, poster_of
 from widgets.view.key_names import KeyNames
 from widgets.view.players.compaction import Layout, Touched, layout_of, round_of, sent, touched_by
 from widgets.view.players.compaction_records import (
@@ -46,7 +46,7 @@ class CompactionPlayer(Player):
             log's size.
         show_values: whether to show keys; otherwise they are numbered.
         mask: a function applied to keys before they are shown.
-        at: the first step to show.
+        at: the first step to show; by default the one at which the first segment is cleaned.
 
     Raises:
         ValueError: there are no rounds, or a round is earlier than the one before it.
@@ -71,7 +71,7 @@ class CompactionPlayer(Player):
         detail: Detail | None = None,
         show_values: bool = False,
         mask: Mask | None = None,
-        at: int = 0,
+        at: int | None = None,
         **options: Any,
     ) -> None:
         """Let the engine clean the log; see the class."""
@@ -101,7 +101,7 @@ class CompactionPlayer(Player):
         with self.hold_sync():
             self._about = _result(self.rehearsal)
             self._played = sent(self.rehearsal, self.layouts, self.touches, self.names)
-            self.at = at
+            self.at = poster_of(self.steps) if at is None else at
 
     def why(self, offset: int) -> list[Reason | None]:
         """Return why each round kept or dropped the record at an offset.

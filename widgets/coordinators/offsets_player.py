@@ -9,7 +9,7 @@ import traitlets
 import workbench
 from widgets._link import link, style
 from widgets.coordinators.offset_steps import Effect, kind_rows, logs_of, step_rows
-from widgets.players._player import Player, steps_in
+from widgets.players._player import Player, poster_of, steps_in
 from widgets.selection import NOTHING
 from widgets.view.players.steps import MOST_STEPS
 from widgets.view.records import Lens, Mask
@@ -37,7 +37,7 @@ class OffsetsPlayer(Player):
         steps: the steps that an observer of an `OffsetManager`, or of a load, received.
         title: what the steps do.
         about: the result, in a few words.
-        at: the first step to show; by default the first.
+        at: the first step to show; by default the last at which an offset is loaded.
         show_values: whether to show the commits' metadata, which is the consumers' own text.
         mask: a function of "metadata" and the bytes; it returns the bytes to show.
 
@@ -58,7 +58,7 @@ class OffsetsPlayer(Player):
         *,
         title: str = "What the coordinator did",
         about: str = "",
-        at: int = 0,
+        at: int | None = None,
         show_values: bool = False,
         mask: Mask | None = None,
         **options: Any,
@@ -97,13 +97,15 @@ class OffsetsPlayer(Player):
         options = {"title": title, "about": f"{plural(records, 'record')} read"} | options
         return cls(steps, **options)
 
-    def show(self, steps: Iterable[Step], *, about: str | None = None, at: int = 0) -> None:
+    def show(
+        self, steps: Iterable[Step], *, about: str | None = None, at: int | None = None
+    ) -> None:
         """Play other steps, or the same steps and later ones.
 
         Args:
             steps: the steps that replace the current ones.
             about: the result; None keeps the current text.
-            at: the step to show.
+            at: the step to show; by default as in the class.
         """
         told = steps_in(steps, "OffsetsPlayer.of_load makes them of log directories")
         self.steps = told[:MOST_STEPS]
@@ -118,7 +120,7 @@ class OffsetsPlayer(Player):
                 "steps": step_rows(self.steps, self.lens),
                 "logs": list(logs_of(self.steps)),
             }
-            self.at = at
+            self.at = poster_of(self.steps) if at is None else at
         self._select(None)
 
     @traitlets.observe("at")

@@ -1,8 +1,8 @@
 """The base of the players: steps, the current step, a title, and the result."""
 
 import os
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
 import traitlets
 
@@ -16,6 +16,28 @@ from workbench.runtime.words import plural
 
 Place = Partition | str | os.PathLike[str]
 """A partition: as `workbench.open_log_directory` lists it, or the path of its directory."""
+
+
+POSTERS: Final = {
+    "segment cleaned": 0,  # the first: kept and dropped records stand above what is kept of them
+    "invalid batch found": -1,
+    "segment recovered": -1,
+    "segment deletable": -1,
+    "records sliced": -1,
+    "batch found": -1,
+    "offset loaded": -1,
+    "partition answered": -1,
+}
+"""Kinds of steps that show what a story is about, the best first; which of several: 0 or -1."""
+
+
+def poster_of(steps: Sequence[Step]) -> int:
+    """Return the step that a player opens on: the one that shows the most; -1 without steps."""
+    for kind, which in POSTERS.items():
+        found = [at for at, step in enumerate(steps) if step.kind == kind]
+        if found:
+            return found[which]
+    return len(steps) - 1
 
 
 def steps_in(what: Any, hint: str) -> tuple[Step, ...]:

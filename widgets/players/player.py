@@ -6,10 +6,10 @@ segment's bytes with the bytes the step touched, the reason, and the steps so fa
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from widgets._link import link
-from widgets.players._player import Place, Player, find_partition, steps_in
+from widgets.players._player import Place, Player, find_partition, poster_of, steps_in
 from widgets.view.players.steps import (
     MOST_STEPS,
     Scene,
@@ -37,6 +37,8 @@ from workbench.runtime.words import plural
 Segments = Place | Iterable[Segment | SegmentPicture] | Mapping[int, SegmentPicture] | None
 """Where a player finds the segments that the steps name."""
 
+_MADE_BY: Final = "LookupPlayer and RecoveryPlayer make them of a partition"
+
 
 class StepPlayer(Player):
     """Step through the engine's work, forward and back.
@@ -50,7 +52,8 @@ class StepPlayer(Player):
         segments: the segments the steps touch, as they are now: a partition, a path, or segments.
         title: what the steps do.
         about: the result, in a few words.
-        at: the first step to show; by default the last.
+        at: the first step to show; by default the one that shows the most, such as the batch that a
+            lookup finds.
 
     Raises:
         LogDirectoryError: the path is not a partition directory.
@@ -75,7 +78,9 @@ class StepPlayer(Player):
         self.scenes: tuple[Scene, ...] = ()
         self.touches: tuple[Touch, ...] = ()
         super().__init__(_title=title, **options)
-        self.show(steps, segments, about=about, at=at)
+        told = steps_in(steps, _MADE_BY)
+        first = poster_of(told) if at is None else at
+        self.show(told, segments, about=about, at=first)
 
     def show(
         self,
@@ -93,7 +98,7 @@ class StepPlayer(Player):
             about: the result; None keeps the current text.
             at: the step to show; by default the last.
         """
-        told = steps_in(steps, "LookupPlayer and RecoveryPlayer make them of a partition")
+        told = steps_in(steps, _MADE_BY)
         self.steps = told[:MOST_STEPS]
         if segments is not None:
             self.scenes = _scenes(segments)
@@ -156,7 +161,6 @@ class LookupPlayer(StepPlayer):
         self.partition = find_partition(partition)
         self._config = config
         self.rehearsal = self._rehearse(offset, timestamp)
-        options.setdefault("at", 0)
         super().__init__(
             self.rehearsal.steps,
             self.partition,
@@ -175,7 +179,8 @@ class LookupPlayer(StepPlayer):
         with self.hold_sync():
             self._title = self._words(offset, timestamp)
             about = _lookup_result(self.rehearsal)
-            self.show(self.rehearsal.steps, self.partition, about=about, at=0)
+            steps = self.rehearsal.steps
+            self.show(steps, self.partition, about=about, at=poster_of(steps))
 
     def answer_look_up(self, text: str) -> tuple[dict[str, Any], list[bytes]]:
         """Look up the offset, or the UTC time in any ISO form, that the text names."""
@@ -227,7 +232,6 @@ class RecoveryPlayer(StepPlayer):
         self.rehearsal = rehearse_recovery(
             found.path, recovery_point=recovery_point, config=config, fs=found.fs
         )
-        options.setdefault("at", 0)
         super().__init__(
             self.rehearsal.steps,
             found,

@@ -53,7 +53,7 @@ class ReplicationPlayer(Player):
         what: the name of a scenario, such as "G-1"; a scenario; a schedule that `find_schedule`
             found; what `workbench.scenarios.play` returned; or events.
         rules: the version; None takes that of ``what``; of events "4.2".
-        at: the first step to show; by default the first.
+        at: the first step to show; by default the first that breaks a promise, or the last.
         title: what it is; None takes that of the scenario.
         show_values: whether to show the values of your own events; otherwise the records are #1,
             #2 and so on. Scenarios and schedules have values of the workbench's own.
@@ -81,7 +81,7 @@ class ReplicationPlayer(Player):
         what: str | Scenario | Schedule | Playback | Script,
         *,
         rules: str | None = None,
-        at: int = 0,
+        at: int | None = None,
         title: str | None = None,
         show_values: bool = False,
         **options: Any,
@@ -128,7 +128,7 @@ class ReplicationPlayer(Player):
             self.played = self._play(self.rules)
             self._show(self.at)
 
-    def _show(self, at: int) -> None:
+    def _show(self, at: int | None) -> None:
         played = self.played
         moments = played.moments[:MOST_MOMENTS]
         self.steps = steps_of(played)[:MOST_MOMENTS]
@@ -147,7 +147,8 @@ class ReplicationPlayer(Player):
                 "steps": step_rows(moments, self.steps),
                 "start": cluster_state(played.start),
             }
-            self.at = at
+            broke = (number for number, each in enumerate(moments) if each.violations)
+            self.at = next(broke, len(moments) - 1) if at is None else at
 
     def describe(self) -> str:
         """Return the title, the result, the event shown, and its row of the table."""

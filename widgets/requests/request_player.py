@@ -5,7 +5,7 @@ from typing import Any
 import traitlets
 
 from widgets._link import link, style
-from widgets.players._player import Player, find_partition
+from widgets.players._player import Player, find_partition, poster_of
 from widgets.requests.request_rows import request_name, request_summary
 from widgets.requests.story_rows import (
     flow_rows,
@@ -38,7 +38,7 @@ class RequestPlayer(Player):
     Args:
         request: one of `Server.watch`.
         partition: by default the first that returned records.
-        at: the first step to show; by default the first.
+        at: the first step to show; by default the one that shows the most of the log.
         show_values: whether to show records and other data of users. Otherwise their bytes do not
             leave the kernel.
 
@@ -62,7 +62,7 @@ class RequestPlayer(Player):
         request: WatchedRequest | None = None,
         partition: str | None = None,
         *,
-        at: int = 0,
+        at: int | None = None,
         show_values: bool = False,
         **options: Any,
     ) -> None:
@@ -76,13 +76,13 @@ class RequestPlayer(Player):
         if request is not None:
             self.show(request, partition, at=at)
 
-    def show(self, request: Any, partition: str | None = None, *, at: int = 0) -> None:
+    def show(self, request: Any, partition: str | None = None, *, at: int | None = None) -> None:
         """Play another request, or the same one with another partition.
 
         Args:
             request: the `WatchedRequest`.
             partition: the partition to look into; None: the first that returned records.
-            at: the step to show.
+            at: the step to show; by default as in the class.
 
         Raises:
             LookupError: the request does not name the partition.
@@ -116,7 +116,7 @@ class RequestPlayer(Player):
                 "steps": story_rows(story.steps, self.touches),
                 "segments": segment_columns(scenes, used),
             }
-            self.at = at
+            self.at = poster_of(self.steps) if at is None else at
 
     @traitlets.observe("partition")
     def _look_into(self, _change: Any) -> None:
