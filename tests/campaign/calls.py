@@ -443,9 +443,14 @@ def _explore(logs: wb.LogDirectory) -> None:
 def _show(partition: wb.Partition) -> None:
     from widgets import CleanerView, CompactionPlayer, LookupPlayer, RecoveryPlayer
 
+    def planned() -> CleanerView:
+        view = CleanerView(partition, now=NOW)
+        view.wait()
+        return view
+
     each(
         [
-            lambda: CleanerView(partition, now=NOW),
+            planned,
             lambda: CompactionPlayer(partition, now=NOW),
             lambda: LookupPlayer(partition, offset=partition.log_start_offset),
             lambda: LookupPlayer(partition, timestamp=1_700_000_000_000),

@@ -18,6 +18,7 @@ from tests.campaign.worker import in_use
 from tests.memory import in_memory, start_over
 from workbench.errors import SchemaError
 from workbench.loaders.scan.decoding import value_columns
+from workbench.record.limits import LARGEST_CONTENT
 from workbench.values.column import Column
 from workbench.values.masking import Masks
 from workbench.values.registry import Decoding, decoder
@@ -25,6 +26,7 @@ from workbench.values.schemas.schemas import Reference, Schema, Schemas, schemas
 
 TRIES: Final = 40  # of a round
 GROWTH_LIMIT: Final = 600 << 20  # bytes
+_LARGEST: Final = LARGEST_CONTENT  # bytes of a value: no batch that is read holds more
 _NAMES: Final = ("a", "b", "\udc00", "", "a" * 300, "a\0b", "a.b", "x/y", "é", "__proto__")
 _SIZES: Final = (0, 1, 8, 64, 4096, 64 << 20, 2**31 - 1, 2**31, -1, 10**30)
 _PRIMITIVES: Final = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
@@ -138,6 +140,7 @@ def decode_by_chance(_folder: Path, seed: int) -> None:
     for number in range(TRIES):
         values: list[bytes | None] = [bytes_of(rng) for _ in range(rng.choice((1, 5, 60)))]
         decoding, schemas = _choice(rng, values)
+        values = [value and value[:_LARGEST] for value in values]
         about = f"seed {seed}, try {number}, {decoding.name} {str(decoding.argument)[:300]}"
         ctypes.CDLL(None).malloc_trim(0)
         start_over()
