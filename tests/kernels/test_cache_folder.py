@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import workbench
 from workbench.kernels.cache_folder import UnsafeCacheWarning, is_lasting, safe_folder
 
 NAME = "kafka-log-workbench/kernels-0123"
@@ -184,3 +185,24 @@ def test_kernels_work_without_loading_from_a_folder_of_others(tmp_path: Path) ->
     assert not folder.is_relative_to(cache)
     assert not folder.exists()  # removed with the process
     assert not any(path.is_file() for path in cache.rglob("*"))
+
+
+def test_machine_code_is_found_wherever_the_package_lies(cache: Path, tmp_path: Path) -> None:
+    """As by each application of Spark, for which executors unpack it anew."""
+    code = "import numpy as np; from workbench.kernels import checksum; "
+    code += "assert checksum.crc32(np.zeros(8, np.uint8)) == 0x6522DF69; "
+    code += "print(sum(checksum.crc32.stats.cache_misses.values()), checksum.__file__)"
+    misses = []
+    for name in ("first", "second"):
+        root = tmp_path / name
+        shutil.copytree(Path(workbench.__file__).parent, root / "workbench")
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(root)}
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env=environment, cwd=tmp_path, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        missed, path = done.stdout.split()
+        assert Path(path).is_relative_to(root)
+        misses.append(int(missed))
+    assert misses[0] > 0
+    assert misses[1] == 0

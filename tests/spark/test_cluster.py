@@ -1,54 +1,125 @@
-"""The source away from the driver: on a cluster of processes, and through Spark Connect."""
+"""The source away from the driver: on a standalone cluster, and through Spark Connect.
+
+The cluster's workers have only what docs/spark-cluster.md says, by the commands of that page.
+"""
 
 import json
-import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 import workbench as wb
+from tests.spark.cluster import driver_environment, standalone_cluster
+from tests.spark.jobs import answers
+from workbench.kernels.cache_folder import user_cache
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.spark,
+    pytest.mark.skipif(sys.platform != "linux", reason="loopback has one address elsewhere"),
+]
 
 PROJECT = Path(__file__).parents[2]
 SHOP = PROJECT / "sample_data" / "shop-4.3.1"
+PAGE = (PROJECT / "docs" / "spark-cluster.md").read_text()
+MASTER = "spark://master:7077"
 
 
-def run(program: str, folder: Path, *arguments: str) -> Any:
-    """Return what a program prints, as JSON; a process has one Spark session only."""
-    command = [sys.executable, "-m", f"tests.spark.{program}", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+def command_of_page(name: str) -> list[str]:
+    """Return the words of the command that begins so."""
+    (text,) = re.findall(rf"^```sh\n({name}.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    return shlex.split(text)
+
+
+class Cluster(NamedTuple):
+    """A cluster, and the folder where commands run: the archive that executors get is there."""
+
+    url: str
+    folder: Path
+
+    def run(self, name: str, replaced: dict[str, str], *more: str) -> str:
+        """Run a command of the page, with other words for some of its words; return its output."""
+        words = [
+            word for each in command_of_page(name) for word in replaced.get(each, each).split()
+        ]
+        assert {MASTER, *replaced} <= {*command_of_page(name), MASTER}
+        return self.printed([*(self.url if word == MASTER else word for word in words), *more])
+
+    def printed(self, words: list[str]) -> str:
+        """Return what a command prints."""
+        done = subprocess.run(
+            words, cwd=self.folder, env={**driver_environment(), "PYTHONPATH": str(PROJECT)},
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    folder = tmp_path_factory.mktemp("driver")
+    cluster_folder = tmp_path_factory.mktemp("cluster")
+    with standalone_cluster(cluster_folder, user_cache()) as url:
+        made = Cluster(url, folder)
+        made.run("kafka-workbench spark pack", {})
+        yield made
+        shutil.rmtree(cluster_folder)  # each application's unpacked archive
+
+
+def test_a_job_runs_on_workers_that_have_what_the_page_says(cluster: Cluster) -> None:
+    printed = cluster.run(
+        "kafka-workbench spark topic-profile",
+        {"/shared/broker-1": str(SHOP)},
+        "-t",
+        "orders",
+        "--json",
     )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout)
+    assert sum(row["records"] for row in json.loads(printed)) == 5200
 
 
-@pytest.mark.long
-@pytest.mark.skipif(sys.platform != "linux", reason="who started a process is read from /proc")
-def test_an_executor_that_dies_takes_no_record_away_and_gives_none_twice(tmp_path: Path) -> None:
+def test_what_dies_hangs_or_is_lost_takes_no_record_away_and_gives_none_twice(
+    cluster: Cluster, spark: Any, tmp_path: Path
+) -> None:
     """The log directory is named by a path that only the driver's folder makes sense of."""
+    home = cluster.folder / "home"
+    home.mkdir()
+    logs, other = cluster.folder / "logs", cluster.folder / "other"
     for name in ("orders-0", "orders-1"):
-        shutil.copytree(SHOP / name, tmp_path / "logs" / name)
-    died = tmp_path / "died"
-    died.mkdir()
-    found = run("dying_cluster", tmp_path, "logs", str(died), str(tmp_path / "out"))
-    assert {path.name for path in died.iterdir()} == {"source", "mapped", "rescued"}
-    table = wb.open_log_directory(tmp_path / "logs").scan().to_arrow()
-    names = ("topic", "partition", "offset")
-    columns = (table[name].to_pylist() for name in names)
-    expected = sorted(map(list, zip(*columns, strict=True)))
+        shutil.copytree(SHOP / name, logs / name)
+    shutil.copytree(logs / "orders-1", other / "orders-1")
+    expected = answers(spark, str(logs), str(other), str(tmp_path / "out"))
+    program = str(PROJECT / "tests" / "spark" / "on_a_cluster.py")
+    replaced = {"job.py": program, "/shared/broker-1": f"logs {other} {home}"}
+    before = wb.open_log_directory(logs).scan().to_arrow()
+    cluster.run("spark-submit", replaced)
+    found = json.loads((home / "found").read_text())
+    assert {path.name for path in (home / "died").iterdir()} == {"copied", "source", "rescued"}
+    assert (home / "died" / "copied").read_text() == "1"  # the copy was done first
+    assert found.pop("master") == cluster.url
+    assert found.pop("jobs") == expected
+    assert found.pop("streamed on") == records(wb.open_log_directory(logs).scan().to_arrow())
     for name, rows in found.items():
-        assert rows == expected, name
+        assert rows == records(before), name
 
 
-def test_a_session_of_spark_connect_learns_the_format_and_runs_jobs(tmp_path: Path) -> None:
-    found = run("through_connect", tmp_path, str(SHOP), str(tmp_path / "out"))
+def records(table: Any) -> list[list[Any]]:
+    """Return topic, partition and offset of each record, sorted."""
+    columns = (table[name].to_pylist() for name in ("topic", "partition", "offset"))
+    return sorted(map(list, zip(*columns, strict=True)))
+
+
+def test_a_session_of_spark_connect_learns_the_format_and_runs_jobs(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    program = [sys.executable, "-m", "tests.spark.through_connect"]
+    found = json.loads(cluster.printed([*program, str(SHOP), str(tmp_path / "out")]))
     logs = wb.open_log_directory(SHOP)
     counts = [[number, logs.scan(partitions=f"orders-{number}").count()] for number in range(3)]
     total = sum(count for _, count in counts)

@@ -1,6 +1,7 @@
 """`kafka-workbench spark` on the session of the tests; the jobs have tests of their own."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,6 +44,22 @@ def test_times_are_texts() -> None:
     rows = run("spark", "topic-profile", DAMAGED / "healthy-0", "--json").json
     assert sum(row["records"] for row in rows) == 72
     assert rows[0]["hour"].endswith(":00:00.000Z")
+
+
+def test_settings_reach_the_session(spark: Any) -> None:
+    name = "spark.sql.shuffle.partitions"
+    before = spark.conf.get(name)
+    try:
+        job = ("spark", "topic-profile", DAMAGED / "healthy-0", "--packages", "a:b:1")
+        assert run(*job, "--conf", f"{name}=3", "--conf", "spark.test.text=a=b").code == 0
+        assert spark.conf.get(name) == "3"
+        assert spark.conf.get("spark.test.text") == "a=b"
+        assert spark.conf.get("spark.jars.packages") == "a:b:1"
+    finally:
+        spark.conf.set(name, before)
+    outcome = run("spark", "topic-profile", DAMAGED / "healthy-0", "--conf", "spark.a")
+    assert outcome.code == 3
+    assert "'spark.a' is not KEY=VALUE" in outcome.err
 
 
 def test_replicas_that_differ_end_with_a_code_of_their_own() -> None:

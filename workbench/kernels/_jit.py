@@ -7,14 +7,18 @@ their own, and runs them as `guarded` does.
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 import numba
+from numba.core.caching import _CacheLocator
 
 from workbench.kernels.cache_folder import KERNELS, kernel_folder
 
 CHECKED: Final = KERNELS == "checked"
 CACHE_FOLDER = kernel_folder()
+_HERE: Final = Path(__file__).absolute().parent
+_NUMBAS_ROOM: Final = _CacheLocator.get_suitable_cache_subpath
 if CHECKED:
     from workbench.kernels.guarded import guard, guard_allocations
 
@@ -40,8 +44,9 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
 def _compiled(function: Callable[..., Any], *, inline: str) -> Callable[..., Any]:
     # numba reads its cache folder when a function is decorated: set it for that moment only, so
     # that the functions of other packages keep theirs.
-    before = numba.config.CACHE_DIR
+    before = numba.config.CACHE_DIR, vars(_CacheLocator)["get_suitable_cache_subpath"]
     numba.config.CACHE_DIR = str(CACHE_FOLDER)
+    _CacheLocator.get_suitable_cache_subpath = staticmethod(_room_of)
     try:
         compiled: Callable[..., Any] = numba.njit(
             cache=True, nogil=True, error_model="numpy", inline=inline, boundscheck=CHECKED or None
@@ -50,4 +55,16 @@ def _compiled(function: Callable[..., Any], *, inline: str) -> Callable[..., Any
             guard(compiled)
         return compiled
     finally:
-        numba.config.CACHE_DIR = before
+        numba.config.CACHE_DIR, _CacheLocator.get_suitable_cache_subpath = before
+
+
+def _room_of(file: str) -> str:
+    """Return the folder for a source file's machine code, wherever this package lies.
+
+    numba takes a hash of where it lies: each Spark application, for which executors unpack the
+    package anew, would compile again.
+    """
+    folder = Path(file).absolute().parent
+    if folder.is_relative_to(_HERE):
+        return "-".join(("kernels", *folder.relative_to(_HERE).parts))
+    return str(_NUMBAS_ROOM(file))

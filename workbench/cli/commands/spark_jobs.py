@@ -35,19 +35,49 @@ _PATHS: Final = click.argument(
 _TOPICS: Final = click.option(
     "--topic", "-t", "topics", multiple=True, metavar="NAME", help="Only this topic; repeatable."
 )
+
+
+def _keep(context: click.Context, option: click.Parameter, value: str | None) -> None:
+    """Keep an option's value for `_read_conf`."""
+    context.meta[f"{__name__}.{option.name}"] = value
+
+
+def _read_conf(
+    context: click.Context, _option: click.Parameter, given: tuple[str, ...]
+) -> dict[str, str]:
+    """Return the settings of a session: those of --master and --packages, too."""
+    for each in given:
+        if "=" not in each:
+            raise click.BadParameter(f"{each!r} is not KEY=VALUE")
+    conf = dict(each.split("=", 1) for each in given)
+    for name, option in (("spark.master", "master"), ("spark.jars.packages", "packages")):
+        if (value := context.meta[f"{__name__}.{option}"]) is not None:
+            conf[name] = value
+    return conf
+
+
+_KEPT: Final[dict[str, Any]] = {"callback": _keep, "expose_value": False, "is_eager": True}
 _MASTER: Final = click.option(
-    "--master", default="local[2]", metavar="URL", show_default=True,
+    "--master", default="local[2]", metavar="URL", show_default=True, **_KEPT,
     help="Run the job on this master, as in spark-submit.",
+)  # fmt: skip
+_PACKAGES: Final = click.option(
+    "--packages", metavar="LIST", **_KEPT,
+    help="Jars and what they need, as GROUP:NAME:VERSION, with commas between.",
+)  # fmt: skip
+_CONF: Final = click.option(
+    "--conf", multiple=True, metavar="KEY=VALUE", callback=_read_conf,
+    help="A setting of Spark, as in spark-submit; repeatable.",
 )  # fmt: skip
 
 
 def _takes_logs(function: Function) -> Function:
-    """Add PATH, --topic, --master and --json."""
+    """Add PATH, --topic, --master, --conf, --packages and --json."""
     return _PATHS(_choices(function))
 
 
 def _choices(function: Function) -> Function:
-    return _TOPICS(_MASTER(as_json(function)))
+    return _TOPICS(_MASTER(_CONF(_PACKAGES(as_json(function)))))
 
 
 @click.group("spark")
@@ -59,7 +89,7 @@ def command() -> None:
     several: then the replica that is ahead is read. For cluster-verify each is a broker's. With
     --master local[N], the job runs in N tasks on this machine.
 
-    Every job has --help, and takes --master, --json and --debug.
+    Every job has --help, and takes --master, --conf, --packages, --json and --debug.
     """
 
 
@@ -69,7 +99,12 @@ def command() -> None:
     show_default=True, help="A record is late if it is more than MS older than one before it.",
 )  # fmt: skip
 def topic_profile(
-    *, paths: tuple[str, ...], topics: tuple[str, ...], master: str, as_json: bool, late_ms: int
+    *,
+    paths: tuple[str, ...],
+    topics: tuple[str, ...],
+    conf: dict[str, str],
+    as_json: bool,
+    late_ms: int,
 ) -> int:
     """Profile the records by partition and by hour of their timestamps (UTC).
 
@@ -77,7 +112,7 @@ def topic_profile(
 
     With --json: a list of objects, one per partition and hour.
     """
-    with _job(master, [paths], topics) as spark:
+    with _job(conf, [paths], topics) as spark:
         from workbench.pipelines import topic_profile
 
         frame = topic_profile.topic_profile(spark, paths, topics, late_ms=late_ms)
@@ -91,7 +126,12 @@ def topic_profile(
     help="Compare delete horizons with this time: ISO 8601, or ms since the epoch; default: now.",
 )  # fmt: skip
 def compaction_savings(
-    *, paths: tuple[str, ...], topics: tuple[str, ...], master: str, as_json: bool, now: int | None
+    *,
+    paths: tuple[str, ...],
+    topics: tuple[str, ...],
+    conf: dict[str, str],
+    as_json: bool,
+    now: int | None,
 ) -> int:
     """Show how many records and bytes compaction from the log start would drop, and why.
 
@@ -101,7 +141,7 @@ def compaction_savings(
 
     With --json: a list of objects with topic, partition, fate, is_kept, records and bytes.
     """
-    with _job(master, [paths], topics) as spark:
+    with _job(conf, [paths], topics) as spark:
         from workbench.pipelines import compaction_savings
 
         frame = compaction_savings.compaction_savings(spark, paths, topics, now=now)
@@ -115,7 +155,12 @@ def compaction_savings(
     "--quick", is_flag=True, help="Look at headers, indexes and checkpoints; decode no records."
 )
 def cluster_verify(
-    *, paths: tuple[str, ...], topics: tuple[str, ...], master: str, as_json: bool, quick: bool
+    *,
+    paths: tuple[str, ...],
+    topics: tuple[str, ...],
+    conf: dict[str, str],
+    as_json: bool,
+    quick: bool,
 ) -> int:
     """Check log directories as `verify` does; each PATH is one broker's, with commas between them.
 
@@ -123,7 +168,7 @@ def cluster_verify(
 
     With --json: a list of findings as `verify --json` gives them.
     """
-    with _job(master, [(path,) for path in paths], topics) as spark:
+    with _job(conf, [(path,) for path in paths], topics) as spark:
         from workbench.pipelines import cluster_verify
 
         found = cluster_verify.cluster_verify(spark, paths, topics, deep=not quick)
@@ -145,7 +190,12 @@ def cluster_verify(
     help="Write to this folder, which driver and executors share.",
 )  # fmt: skip
 def rescue_to_parquet(
-    *, paths: tuple[str, ...], topics: tuple[str, ...], master: str, as_json: bool, out: str
+    *,
+    paths: tuple[str, ...],
+    topics: tuple[str, ...],
+    conf: dict[str, str],
+    as_json: bool,
+    out: str,
 ) -> int:
     """Write every readable record to DIR/topic=T/partition=N, and count it against the batches.
 
@@ -155,7 +205,7 @@ def rescue_to_parquet(
 
     With --json: a list of objects with topic, partition, records, missing, damage and was_done.
     """
-    with _job(master, [paths], topics) as spark:
+    with _job(conf, [paths], topics) as spark:
         from workbench.pipelines import rescue_to_parquet
 
         done = []
@@ -180,7 +230,7 @@ def replica_diff(
     left: str,
     right: str,
     topics: tuple[str, ...],
-    master: str,
+    conf: dict[str, str],
     as_json: bool,
     everywhere: bool,
     each: bool,
@@ -195,7 +245,7 @@ def replica_diff(
     With --json: a list of objects, one per partition and kind of difference, or with --each one per
     offset.
     """
-    with _job(master, [(left,), (right,)], topics) as spark:
+    with _job(conf, [(left,), (right,)], topics) as spark:
         from workbench.pipelines.replica_diff import replica_diff, summarize
 
         found = replica_diff(spark, left, right, topics, everywhere=everywhere)
@@ -204,11 +254,32 @@ def replica_diff(
     return DIFFERENT if rows else 0
 
 
+@command.command("pack", cls=Command, short_help="What executors of a cluster need, in a file.")
+@click.argument("file", type=click.Path(dir_okay=False))
+@click.option("--with", "packages", multiple=True, metavar="PACKAGE",
+    help="Add this installed package, with what it requires; repeatable.",
+)  # fmt: skip
+def pack(*, file: str, packages: tuple[str, ...]) -> int:
+    """Write FILE (.tar.gz), an archive of the workbench and what it imports, as installed here.
+
+    Executors unpack it with --conf spark.archives=FILE#workbench and
+    --conf spark.executorEnv.PYTHONPATH=workbench; besides, they need Python of this minor version.
+
+    Exit codes: 0 done.
+    """
+    from workbench.spark import pack_executors
+
+    pack_executors(file, packages)
+    return 0
+
+
 command.add_command(to_table.command)
 
 
 @contextmanager
-def _job(master: str, brokers: Sequence[Sequence[str]], topics: tuple[str, ...]) -> Iterator[Any]:
+def _job(
+    conf: dict[str, str], brokers: Sequence[Sequence[str]], topics: tuple[str, ...]
+) -> Iterator[Any]:
     """Yield a session; paths and topics are checked before it starts, which takes seconds.
 
     Raises:
@@ -228,25 +299,17 @@ def _job(master: str, brokers: Sequence[Sequence[str]], topics: tuple[str, ...])
     for paths in brokers:
         require_logs(Plan(parse_options(source_options(paths, topics))).listing)
     try:
-        yield _session(master)
+        yield _session(conf)
     except PySparkException as error:
         told = _told(str(error)).replace(SKIP_HINT, _DAMAGE_HINT)
         raise click.ClickException(told) from error
 
 
-def _session(master: str) -> Any:
-    """Return a session on a master; on this machine, that of `workbench.spark.session`."""
-    from pyspark.sql import SparkSession
+def _session(conf: dict[str, str]) -> Any:
+    """Return a session with these settings."""
+    from workbench.spark import session
 
-    from workbench.spark import prepare_environment, register, session
-
-    if master.startswith("local["):
-        spark = session(spark__master=master, **_SETTINGS)
-    else:
-        prepare_environment()
-        builder = SparkSession.Builder().master(master).appName("kafka-log-workbench")
-        spark = builder.config(map=_SETTINGS).getOrCreate()
-        register(spark)
+    spark = session(**{**_SETTINGS, **conf})
     spark.sparkContext.setLogLevel("FATAL")  # a failure is reported in one line
     return spark
 
