@@ -27,7 +27,7 @@ from workbench.pipelines.rescue_to_parquet import Rescuing, folder_of
 Batches = Iterator[pa.RecordBatch]
 
 ORDER = ["topic", "partition", "offset"]
-SIZE = {"maxPartitionBytes": "64k"}
+SIZE = {"maxPartitionBytes": "128k"}
 WAITS_S = 180.0
 
 
@@ -118,6 +118,7 @@ def stream(spark: Any, logs: str, home: str) -> Iterator[tuple[str, pa.Table]]:
 def main(logs: str, other: str, home: str) -> None:
     """Read it, write what came."""
     spark = wb.spark.session(
+        spark__sql__shuffle__partitions="2",
         spark__speculation="true",
         spark__speculation__quantile="0.5",
         spark__executor__memory="700m",

@@ -22,6 +22,7 @@ from workbench.kernels.cache_folder import user_cache
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.timeout(1800),  # several programs of Spark, one after the other
     pytest.mark.spark,
     pytest.mark.skipif(sys.platform != "linux", reason="loopback has one address elsewhere"),
 ]

@@ -17,7 +17,7 @@ from workbench.runtime.extras import EXTRAS, missing
 
 _OURS: Final = "kafka-log-workbench"
 _FORMATS: Final = ("workbench", "pyspark_kafka_log")
-_UNUSED: Final = frozenset({"__pycache__", "include", "tests"})
+_UNUSED: Final = frozenset({"include", "tests"})
 """Folders that nothing imports from."""
 
 
