@@ -188,7 +188,7 @@ def test_kernels_work_without_loading_from_a_folder_of_others(tmp_path: Path) ->
 
 
 def test_machine_code_is_found_wherever_the_package_lies(cache: Path, tmp_path: Path) -> None:
-    """As by each application of Spark, for which executors unpack it anew."""
+    """As by each application of Spark, for which executors unpack it again."""
     code = "import numpy as np; from workbench.kernels import checksum; "
     code += "assert checksum.crc32(np.zeros(8, np.uint8)) == 0x6522DF69; "
     code += "print(sum(checksum.crc32.stats.cache_misses.values()), checksum.__file__)"

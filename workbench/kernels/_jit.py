@@ -62,7 +62,7 @@ def _room_of(file: str) -> str:
     """Return the folder for a source file's machine code, wherever this package lies.
 
     numba takes a hash of where it lies: each Spark application, for which executors unpack the
-    package anew, would compile again.
+    package again, would compile again.
     """
     folder = Path(file).absolute().parent
     if folder.is_relative_to(_HERE):
