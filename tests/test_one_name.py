@@ -21,6 +21,7 @@ from workbench.pipelines.frames import source_options
 from workbench.pipelines.replica_diff import diff_tasks
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.several import several
+from workbench.spark_source.packing import distributions
 
 SHOP: Final = Path(__file__).parent.parent / "sample_data" / "shop-4.3.1"
 BROKERS: Final = SHOP.parent / "two-brokers"
@@ -116,6 +117,10 @@ def _inspected(method: str, parameter: str) -> Door:
 
 
 DOORS: Final[dict[str, tuple[str, Door]]] = {
+    "spark.pack_executors(packages)": (
+        "pytest",
+        lambda _, p: sorted(each.name for each in distributions(p)),
+    ),
     "open_log_directory(paths)": (str(SHOP), lambda _, p: sorted(wb.open_log_directory(p))),
     "verify(paths)": (str(SHOP), lambda _, p: ("found", wb.verify(p))),
     "serve(logs)": (str(SHOP), lambda _, p: sorted(wb.serve(p).catalog.topics)),

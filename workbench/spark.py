@@ -62,7 +62,7 @@ def _existing_jar() -> str:
     return str(jar)
 
 
-def pack_executors(path: str | os.PathLike[str], packages: Sequence[str] = ()) -> Path:
+def pack_executors(path: str | os.PathLike[str], packages: str | Sequence[str] = ()) -> Path:
     """Write an archive of what the executors of a cluster need besides Python and Spark.
 
     It has this workbench and the packages that it imports, as they are installed here; executors

@@ -14,6 +14,7 @@ from typing import Final
 import workbench
 from workbench.errors import MissingDependencyError
 from workbench.runtime.extras import EXTRAS, missing
+from workbench.runtime.several import several
 
 _OURS: Final = "kafka-log-workbench"
 _FORMATS: Final = ("workbench", "pyspark_kafka_log")
@@ -21,7 +22,7 @@ _UNUSED: Final = frozenset({"include", "tests"})
 """Folders that nothing imports from."""
 
 
-def pack(path: Path, packages: Sequence[str] = ()) -> Path:
+def pack(path: Path, packages: str | Sequence[str] = ()) -> Path:
     """Write the archive, see `workbench.spark.pack_executors`; a file that is there is replaced.
 
     Raises:
@@ -31,7 +32,7 @@ def pack(path: Path, packages: Sequence[str] = ()) -> Path:
     """
     if not path.name.endswith((".tar.gz", ".tgz")):
         raise ValueError(f"{path} does not end with .tar.gz or .tgz, which Spark unpacks")
-    found = _distributions(packages)
+    found = distributions(packages)
     here = Path(workbench.__file__).parents[1]
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
@@ -46,10 +47,15 @@ def pack(path: Path, packages: Sequence[str] = ()) -> Path:
     return path
 
 
-def _distributions(packages: Sequence[str]) -> list[Distribution]:
-    """Return the workbench, others, and all that they require and this machine has."""
+def distributions(packages: str | Sequence[str]) -> list[Distribution]:
+    """Return the workbench, others, and all that they require and this machine has.
+
+    Raises:
+        MissingDependencyError: a package that is named is not installed.
+    """
+    named = several(packages)
     found: dict[str, Distribution] = {}
-    waiting = [_OURS, *packages]
+    waiting = [_OURS, *named]
     while waiting:
         name = waiting.pop()
         key = re.sub(r"[-_.]+", "-", name).lower()
@@ -58,7 +64,7 @@ def _distributions(packages: Sequence[str]) -> list[Distribution]:
         try:
             found[key] = importlib.metadata.distribution(name)
         except PackageNotFoundError as error:
-            if name in packages:
+            if name in named:
                 install = f"pip install {name}"
                 raise (
                     missing(name) if name in EXTRAS else MissingDependencyError(name, install)
