@@ -11,7 +11,6 @@ from importlib.metadata import Distribution, PackageNotFoundError
 from pathlib import Path, PurePath
 from typing import Final
 
-import workbench
 from workbench.errors import MissingDependencyError
 from workbench.runtime.extras import EXTRAS, missing
 from workbench.runtime.several import several
@@ -33,7 +32,7 @@ def pack(path: Path, packages: str | Sequence[str] = ()) -> Path:
     if not path.name.endswith((".tar.gz", ".tgz")):
         raise ValueError(f"{path} does not end with .tar.gz or .tgz, which Spark unpacks")
     found = distributions(packages)
-    here = Path(workbench.__file__).parents[1]
+    here = Path(__file__).parents[2]
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
         with tarfile.open(unfinished, "w:gz", compresslevel=1) as archive:
