@@ -3,6 +3,7 @@
 import datetime as dt
 import math
 import re
+from functools import lru_cache
 from typing import Any, Final
 
 from workbench.errors import ConfigError
@@ -174,6 +175,7 @@ def age_text(milliseconds: int) -> str:
     return f"{ms_text(milliseconds, ' ms')} old"
 
 
+@lru_cache(256)  # the explanations of a directory repeat a few durations thousands of times
 def ms_text(milliseconds: int, unit: str = "") -> str:
     """Return an exact duration in ms, with `duration_text` if it is an hour or more.
 
