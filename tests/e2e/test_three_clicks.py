@@ -56,6 +56,15 @@ class Clicks:
             return row.count() > 0
 
         until(self.page, is_in_sight)
+        stands = "e => e.isConnected && Math.round(e.getBoundingClientRect().top)"
+        places = [row.first.evaluate(stands)]
+
+        def has_come_to_rest() -> bool:  # a turn of the wheel moves a list when it is drawn next
+            self.page.evaluate("() => new Promise(done => setTimeout(done, 100))")
+            places.append(row.first.evaluate(stands))
+            return len(places) > 3 and len({*places[-3:]}) == 1
+
+        until(self.page, has_come_to_rest)
         self.on(row.first)
 
 
