@@ -9,7 +9,6 @@ Delta: Transaction Identifiers (protocol)
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -21,7 +20,6 @@ from workbench.pipelines.lake.table import (
     KEY,
     PARTITIONED_BY,
     LoadedUpTo,
-    Log,
     Positions,
     of_topic,
     schema_of_upsert,
@@ -69,11 +67,8 @@ class DeltaTable:
             offset, *halves = (self._table.transaction_version(app) for app in _apps(*log))
             if offset is not None:
                 last = LoadedUpTo(offset, None if None in halves else _id_of(*halves))
-                found[log] = of_topic(now.topic_id, last, partial(self._next_offset, log))
-        return found
-
-    def _next_offset(self, log: Log, topic_id: str) -> int | None:
-        found: int | None = self._table.transaction_version(_app_of_topic(*log, topic_id))
+                known = self._table.transaction_version(_app_of_topic(*log, now.topic_id))
+                found[log] = of_topic(now.topic_id, last, known)
         return found
 
     def commit(
@@ -148,7 +143,7 @@ def _apps(topic: str, partition: int) -> tuple[str, str, str]:
     return name, f"{name}/topic-id/high", f"{name}/topic-id/low"
 
 
-def _app_of_topic(topic: str, partition: int, topic_id: str) -> str:
+def _app_of_topic(topic: str, partition: int, topic_id: str | None) -> str:
     """Return the id of the transaction that keeps the position in the topic of an id."""
     return f"{_APP}/{topic}-{partition}/topic-id/{topic_id}"
 

@@ -7,7 +7,6 @@ snapshot's own properties, they stay when old snapshots expire or others write.
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final
 
 import pyarrow as pa
@@ -18,7 +17,6 @@ from workbench.pipelines.lake.table import (
     KEY,
     PARTITIONED_BY,
     LoadedUpTo,
-    Log,
     Positions,
     are_of,
     of_topic,
@@ -77,7 +75,8 @@ class IcebergTable:
             if text is not None:
                 offset, _, topic_id = text.partition(" ")
                 last = LoadedUpTo(int(offset), topic_id or None)
-                found[log] = of_topic(now.topic_id, last, partial(_next_offset, properties, log))
+                known = properties.get(_property_of_topic(*log, now.topic_id))
+                found[log] = of_topic(now.topic_id, last, None if known is None else int(known))
         return found
 
     def commit(
@@ -97,7 +96,7 @@ class IcebergTable:
         for log, at in moved.items():
             properties[_property(*log)] = f"{at[0]} {at[1] or ''}".strip()
             if at.topic_id is not None:
-                properties[_property(*log, at.topic_id)] = str(at.next_offset)
+                properties[_property_of_topic(*log, at.topic_id)] = str(at.next_offset)
         try:
             # That a key is new is no reason for a warning.
             with warnings.catch_warnings(), self._table.transaction() as transaction:
@@ -141,15 +140,14 @@ def _conditions(rows: pa.Table) -> Iterator[Any]:
         )
 
 
-def _property(topic: str, partition: int, topic_id: str | None = None) -> str:
-    """Return the name of the property with the last position of a log, or with a topic id's."""
-    name = f"{_PROPERTY}.{topic}-{partition}"
-    return name if topic_id is None else f"{name}/{topic_id}"
+def _property(topic: str, partition: int) -> str:
+    """Return the name of the property with the last position of a log."""
+    return f"{_PROPERTY}.{topic}-{partition}"
 
 
-def _next_offset(properties: Mapping[str, str], log: Log, topic_id: str) -> int | None:
-    text = properties.get(_property(*log, topic_id))
-    return None if text is None else int(text)
+def _property_of_topic(topic: str, partition: int, topic_id: str | None) -> str:
+    """Return the name of the property with the position in the topic of an id."""
+    return f"{_property(topic, partition)}/{topic_id}"
 
 
 def _plain(kind: Any) -> Any:

@@ -127,7 +127,7 @@ class ParquetTable:
         every = self._positions()
         last = {(topic, number): LoadedUpTo(at, id_) for (topic, number, id_), at in every.items()}
         return {
-            log: of_topic(now.topic_id, last[log], lambda id_: every.get((*log, id_)))  # noqa: B023
+            log: of_topic(now.topic_id, last[log], every.get((*log, now.topic_id)))
             for log, now in logs.items()
             if log in last
         }

@@ -1,6 +1,6 @@
 """What all formats of tables have in common: they keep with the data up to where it was loaded."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 import pyarrow as pa
@@ -38,9 +38,7 @@ Positions = Mapping[Log, LoadedUpTo]
 """Log → up to where it was loaded."""
 
 
-def of_topic(
-    topic_id: str | None, last: LoadedUpTo, offset_of: Callable[[str], int | None]
-) -> LoadedUpTo:
+def of_topic(topic_id: str | None, last: LoadedUpTo, next_offset: int | None) -> LoadedUpTo:
     """Return up to where the topic of an id was loaded.
 
     A topic that is deleted and made again has another id, and offsets from 0 on. A broker that was
@@ -49,15 +47,14 @@ def of_topic(
     Args:
         topic_id: of the topic that is read; None: it is unknown.
         last: what was loaded last from a topic of its name.
-        offset_of: returns the next offset of the topic of an id; None: it was not loaded.
+        next_offset: what the table keeps for the topic of that id; None: it was not loaded.
 
     Returns:
         ``last``, with its own id, if nothing was loaded from the topic that is read.
     """
-    if topic_id is None or last.topic_id in {None, topic_id}:
+    if next_offset is None or topic_id is None or last.topic_id in {None, topic_id}:
         return last
-    offset = offset_of(topic_id)
-    return last if offset is None else LoadedUpTo(offset, topic_id)
+    return LoadedUpTo(next_offset, topic_id)
 
 
 def log_of(batch: pa.RecordBatch) -> Log:
