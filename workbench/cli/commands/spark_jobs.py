@@ -5,7 +5,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any, Final, TypeVar
+from functools import wraps
+from typing import Any, Final
 
 import click
 
@@ -17,7 +18,7 @@ from workbench.inspection.listing import require_logs
 from workbench.runtime.extras import missing
 from workbench.runtime.words import plural
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Job = Callable[..., int]
 
 DIFFERENT: Final = 1
 """Exit code if replicas differ, or a rescue had to leave something out."""
@@ -37,32 +38,22 @@ _TOPICS: Final = click.option(
 )
 
 
-def _keep(context: click.Context, option: click.Parameter, value: str | None) -> None:
-    """Keep an option's value for `_read_conf`."""
-    context.meta[f"{__name__}.{option.name}"] = value
-
-
 def _read_conf(
-    context: click.Context, _option: click.Parameter, given: tuple[str, ...]
+    _context: click.Context, _option: click.Parameter, given: tuple[str, ...]
 ) -> dict[str, str]:
-    """Return the settings of a session: those of --master and --packages, too."""
+    """Return the settings that --conf gives."""
     for each in given:
         if "=" not in each:
             raise click.BadParameter(f"{each!r} is not KEY=VALUE")
-    conf = dict(each.split("=", 1) for each in given)
-    for name, option in (("spark.master", "master"), ("spark.jars.packages", "packages")):
-        if (value := context.meta[f"{__name__}.{option}"]) is not None:
-            conf[name] = value
-    return conf
+    return dict(each.split("=", 1) for each in given)
 
 
-_KEPT: Final[dict[str, Any]] = {"callback": _keep, "expose_value": False, "is_eager": True}
 _MASTER: Final = click.option(
-    "--master", default="local[2]", metavar="URL", show_default=True, **_KEPT,
+    "--master", default="local[2]", metavar="URL", show_default=True,
     help="Run the job on this master, as in spark-submit.",
 )  # fmt: skip
 _PACKAGES: Final = click.option(
-    "--packages", metavar="LIST", **_KEPT,
+    "--packages", metavar="LIST",
     help="Jars and what they need, as GROUP:NAME:VERSION, with commas between.",
 )  # fmt: skip
 _CONF: Final = click.option(
@@ -71,12 +62,19 @@ _CONF: Final = click.option(
 )  # fmt: skip
 
 
-def _takes_logs(function: Function) -> Function:
+def _takes_logs(function: Job) -> Job:
     """Add PATH, --topic, --master, --conf, --packages and --json."""
     return _PATHS(_choices(function))
 
 
-def _choices(function: Function) -> Function:
+def _choices(job: Job) -> Job:
+    """Add the options; the job gets those of its session as ``conf``."""
+
+    @wraps(job)
+    def function(*, master: str, packages: str | None, conf: dict[str, str], **others: Any) -> int:
+        named = {"spark.master": master} | ({"spark.jars.packages": packages} if packages else {})
+        return job(conf=conf | named, **others)
+
     return _TOPICS(_MASTER(_CONF(_PACKAGES(as_json(function)))))
 
 
