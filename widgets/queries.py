@@ -116,9 +116,7 @@ def usage_query(
     opened = json.dumps(paths[0] if len(paths) == 1 else list(paths))
     start = f"{HEAD}\n\nlogs = wb.open_log_directory({opened})\n"
     if segment is not None and partition is not None:
-        scope = f"topics=[{json.dumps(partition.topic)}], partitions=[{partition.partition}]"
-        if partition.kind != "log":  # only its full name means a folder that is not in use
-            scope = f"partitions=[{json.dumps(partition.name)}]"
+        scope = f"partitions=[{json.dumps(partition.name)}]"
         return (
             f"{start}usage = logs.inspect.disk_usage({scope}).to_pandas()\n"
             f"usage[usage.segment == {segment.base_offset}]"

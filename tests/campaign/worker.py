@@ -30,8 +30,8 @@ from tests.memory import in_memory, start_over
 from workbench.kernels.warm_up import compile_kernels
 
 SLOWER: Final = 3 if os.environ.get("KAFKA_WORKBENCH_KERNELS") == "checked" else 1
-"""A checked kernel gets copies of its whole arrays, between pages that nobody can touch: room that
-is only reserved is in use there, twice, and a call of small arrays takes eight times as long."""
+"""How much more a call may take with checked kernels. They get copies of whole arrays, so memory
+that was only reserved is used, twice; a call with small arrays takes eight times as long."""
 CPU_LIMIT: Final = 10.0 * SLOWER  # seconds of a call
 WALL_LIMIT: Final = 15.0  # seconds in which a call must have computed something
 LEAST_CPU: Final = 0.2  # seconds

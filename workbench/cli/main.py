@@ -216,7 +216,7 @@ class Program(click.Group):
                 for line in "".join(traceback.format_exception(error)).splitlines():
                     say(line, err=True)
                 return FAILED
-            note(one_line(error) + _name_comes_first(args, error))
+            note(one_line(error) + _order_hint(args, error))
             return FAILED
         return code if isinstance(code, int) else 0
 
@@ -240,18 +240,18 @@ def one_line(error: Exception) -> str:
     return safe(text.strip())
 
 
-def _name_comes_first(args: Sequence[str], error: Exception) -> str:
+def _order_hint(args: Sequence[str], error: Exception) -> str:
     """Return the hint for `group PATH NAME`, where the name is taken for a path; else nothing."""
     from workbench.errors import LogDirectoryError
 
-    command, *words = args
-    if command == "sql" and isinstance(error, LogDirectoryError) and os.path.isdir(words[-1]):
-        return "; the query comes last: sql PATH QUERY"
-    usage = _NAME_FIRST.get(command)
-    is_swapped = isinstance(error, LogDirectoryError) and error.path in words[1:]
-    if usage is None or not is_swapped or not os.path.isdir(words[0]):
+    if not isinstance(error, LogDirectoryError):
         return ""
-    return f"; the path comes last: {command} {usage}"
+    command, *words = args
+    if command == "sql" and os.path.isdir(words[-1]):
+        return "; the query comes last: sql PATH QUERY"
+    if command in _NAME_FIRST and error.path in words[1:] and os.path.isdir(words[0]):
+        return f"; the path comes last: {command} {_NAME_FIRST[command]}"
+    return ""
 
 
 class PipeClosedError(Exception):
