@@ -1,298 +1,115 @@
-"""The explorer as a static picture, for saved notebooks, exported pages and repositories.
+"""What all static pictures share: the page, its head, its colors, and names as plain text.
 
-Drawn with matplotlib, which takes half a second to import: the mime bundle alone imports this.
+They are for saved notebooks, exported pages and repositories. Drawn with matplotlib, which takes
+half a second to import: the mime bundle alone imports this.
 """
 
 import io
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
-import numpy as np
-import numpy.typing as npt
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Rectangle
-
-from widgets.view.packing import unpack
-from workbench.runtime.times import time_text
-from workbench.runtime.words import plural, size_text
+from matplotlib.patches import FancyArrowPatch, Rectangle
+from matplotlib.transforms import Affine2D
 
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#B8A800", "#8C6BB1", "#888888")
-CODECS = ("uncompressed", "gzip", "snappy", "lz4", "zstd")
 CONTROL, DAMAGE, INK, DIM, LINE, HAIR, ACCENT = (
     "#333b45", "#D55E00", "#16191d", "#5b6570", "#d5dae0", "#e9ecf0", "#0b62c4",
 )  # fmt: skip
-_BINS = 1200
-_WIDTH, _HEIGHT, _DPI = 10.0, 3.7, 120
+WARN: Final = "#B34700"  # of text: darker than that of areas
+
+WIDTH: Final = 10.0  # inches of each page
+LEFT, RIGHT = 0.016, 0.984  # where texts begin and end
 
 
 @contextmanager
-def plain_text() -> Iterator[None]:
+def _plain_text() -> Iterator[None]:
     """Draw names as they are: no formula between ``$``, no warning for a sign without a glyph."""
     with rc_context({"text.parse_math": False}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         yield
 
 
-@plain_text()
-def text_picture(text: str) -> bytes:
-    """Return a PNG of one line."""
-    figure = Figure(figsize=(10, 0.4), dpi=110, facecolor="white")
-    figure.text(0.016, 0.5, text, size=9, color=INK, va="center")
-    out = io.BytesIO()
-    figure.savefig(out, format="png", metadata={"Software": None})
-    return out.getvalue()
+class Sheet:
+    """A page: across, parts of its width; down, inches from its top.
+
+    Attributes:
+        figure: matplotlib's.
+        height: in inches.
+    """
+
+    def __init__(self, height: float, dpi: int) -> None:
+        self.figure = Figure(figsize=(WIDTH, height), dpi=dpi, facecolor="white")
+        self.height = height
+        down = Affine2D().scale(1, -1 / height).translate(0, 1)
+        self._places = down + self.figure.transFigure
+
+    def head(self, title: str, about: str) -> None:
+        """Write what is shown, and a few words about it, above a line."""
+        self.text(LEFT, 0.17, title, size=10.5, weight="bold")
+        self.text(RIGHT, 0.17, about, size=8.5, color=DIM, ha="right")
+        self.line(0, 0.34, 1, 0.34)
+
+    def text(self, x: float, y: float, text: str, **options: Any) -> None:
+        """Write a text at a height."""
+        style = {"color": INK, "size": 7.5, "va": "center", **options}
+        self.figure.text(x, y, text, transform=self._places, **style)
+
+    def line(self, x: float, y: float, to_x: float, to_y: float, **options: Any) -> None:
+        """Draw a line."""
+        style = {"color": LINE, "lw": 0.8, **options}
+        self.figure.add_artist(Line2D([x, to_x], [y, to_y], transform=self._places, **style))
+
+    def box(self, x: float, y: float, width: float, height: float, **options: Any) -> None:
+        """Draw a rectangle below a height."""
+        place = Rectangle((x, y), width, height, transform=self._places, **options)
+        self.figure.add_artist(place)
+
+    def arrow(
+        self, start: tuple[float, float], end: tuple[float, float], style: str, **options: Any
+    ) -> None:
+        """Draw an arrow in a style of matplotlib's."""
+        arrow = FancyArrowPatch(
+            start, end, arrowstyle=style, mutation_scale=10, transform=self._places, **options
+        )
+        self.figure.add_artist(arrow)
+
+    def axes(self, x: float, y: float, width: float, height: float, **options: Any) -> Axes:
+        """Return a part of the page with scales of its own."""
+        bottom = 1 - (y + height) / self.height
+        return self.figure.add_axes((x, bottom, width, height / self.height), **options)
+
+    def png(self) -> bytes:
+        """Return the picture as a PNG file."""
+        out = io.BytesIO()
+        self.figure.savefig(out, format="png", metadata={"Software": None})
+        return out.getvalue()
 
 
-@plain_text()
-def explorer_picture(
-    directory: dict[str, Any], strip: dict[str, Any] | None, segment: dict[str, Any] | None
-) -> bytes:
-    """Return a PNG of the explorer: summary, segments, batches, index entries, times.
+@contextmanager
+def sheet(height: float, title: str, about: str = "", *, dpi: int = 110) -> Iterator[Sheet]:
+    """Make a page with its head; what is written on it, until the context ends, is plain text.
 
     Args:
-        directory: title, summary and nodes as they are sent to the front end.
-        strip: the segments of the selected partition, or None.
-        segment: the selected segment, or None.
+        height: in inches.
+        title: what is shown.
+        about: a few words about it, at the right.
+        dpi: pixels per inch.
     """
-    figure = Figure(figsize=(_WIDTH, _HEIGHT), dpi=_DPI, facecolor="white")
-    figure.text(0.016, 0.945, directory["title"], size=10.5, weight="bold", color=INK, va="center")
-    figure.text(0.984, 0.945, directory["summary"], size=8.5, color=DIM, va="center", ha="right")
-    figure.add_artist(_rule(figure, 0.895))
-    _draw_tree(figure, directory, strip)
-    if strip and strip["size"]:
-        title = f"{strip['name']}   {strip['about']}"
-        figure.text(0.262, 0.85, title, size=8.5, color=INK, va="center")
-        _draw_strip(figure.add_axes((0.262, 0.71, 0.722, 0.085)), strip, segment)
-    if segment:
-        figure.text(0.262, 0.605, segment["name"], size=8.5, color=INK, va="center")
-        about = _about(segment)
-        figure.text(0.984, 0.605, about, size=8, color=DIM, ha="right", va="center")
-        _draw_segment(figure, segment)
-    out = io.BytesIO()
-    figure.savefig(out, format="png", metadata={"Software": None})
-    return out.getvalue()
+    with _plain_text():
+        made = Sheet(height, dpi)
+        made.head(title, about)
+        yield made
 
 
-def _rule(figure: Figure, height: float) -> Any:
-    return Line2D([0, 1], [height, height], color=LINE, lw=0.8, transform=figure.transFigure)
-
-
-def _draw_tree(figure: Figure, directory: dict[str, Any], strip: dict[str, Any] | None) -> None:
-    """The first topics and partitions, as many as there is room for."""
-    nodes = [node for node in directory["nodes"] if node["kind"] in {"topic", "partition"}]
-    room, step = 14, 0.0585
-    for at, node in enumerate(nodes[:room]):
-        y = 0.85 - at * step
-        if at == room - 1 and len(nodes) > room:
-            figure.text(0.016, y, f"and {len(nodes) - at} more", size=8, color=DIM, va="center")
-            return
-        inner = node["kind"] == "partition"
-        if strip and inner and node["key"] == strip["partition"]:
-            figure.patches.append(_box(figure, (0.008, y - step / 2, 0.232, step), "#e1ecf8"))
-        color = DIM if node["quiet"] else INK
-        figure.text(0.034 if inner else 0.016, y, node["name"], size=8, color=color, va="center")
-        if node["size"] is not None:
-            size = size_text(node["size"])
-            figure.text(0.234, y, size, size=7.5, color=DIM, va="center", ha="right")
-
-
-def _box(figure: Figure, place: tuple[float, float, float, float], color: str) -> Any:
-    x, y, width, height = place
-    return Rectangle(
-        (x, y), width, height, transform=figure.transFigure, facecolor=color, edgecolor="none"
-    )
-
-
-def _bare(axes: Axes, *, ticks: bool = False) -> None:
-    axes.set_yticks([])
-    for side in axes.spines.values():
-        side.set_visible(False)
-    axes.tick_params(
-        axis="x", length=2.5 if ticks else 0, width=0.6, color=LINE, labelbottom=ticks,
-        labelcolor=DIM, labelsize=7, pad=2,
-    )  # fmt: skip
-
-
-def _thinned(values: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:
-    """At most that many of the values, evenly spread."""
-    return values[:: max(1, -(-len(values) // most))]
-
-
-def _draw_strip(axes: Axes, strip: dict[str, Any], segment: dict[str, Any] | None) -> None:
-    """Segments by their bytes; the selected one is dark."""
-    _bare(axes)
-    ends = np.cumsum(strip["size"])
-    total = max(1, int(ends[-1]))
-    axes.set_xlim(0, total)
-    axes.set_ylim(0, 1)
-    columns = (strip[name] for name in ("base_offset", "size", "findings", "remote"))
-    for base, size, findings, remote, end in zip(*columns, ends, strict=True):
-        chosen = segment is not None and base == segment["segment"]
-        axes.bar(
-            end - size, 1, max(size - total * 0.002, total * 0.0008), align="edge",
-            color="#aecbea" if chosen else "#dbe8f6",
-            edgecolor=INK if chosen else "#8b949e" if remote else "none", lw=1,
-            linestyle="--" if remote else "-",
-        )  # fmt: skip
-        if findings:
-            axes.bar(end - size, 0.1, size, align="edge", color=DAMAGE)
-        if size > total * 0.07:
-            axes.text(end - size + total * 0.008, 0.5, f"{int(base):,}", size=7, va="center")
-
-
-def _draw_segment(figure: Figure, segment: dict[str, Any]) -> None:
-    """Batches, offset index and times of a segment over the bytes of the file."""
-    size = max(1, segment["file_size"])
-    column = {name: unpack(packed) for name, packed in segment["batches"].items()}
-    position, width = column["position"], column["size"]
-    batches = figure.add_axes((0.262, 0.39, 0.722, 0.17))
-    index = figure.add_axes((0.262, 0.32, 0.722, 0.06), sharex=batches)
-    times = figure.add_axes((0.262, 0.13, 0.722, 0.17), sharex=batches)
-    for axes in (batches, index):
-        _bare(axes)
-    _bare(times, ticks=True)
-    batches.set_xlim(0, size)
-    kinds = _kinds(column)
-    if len(position) <= _BINS // 3:
-        colors = [_color(kind) for kind in kinds]
-        gap = size * 0.0012 if len(position) < 250 else 0
-        wide = np.maximum(width - gap, size * 0.0008)
-        batches.bar(position, 1, wide, align="edge", color=colors, lw=0)
-    else:
-        batches.imshow(
-            _bins(position, width, kinds, size)[None], aspect="auto", extent=(0, size, 0, 1)
-        )
-    batches.set_ylim(0, 1)
-    damaged = column["problem"] != 0
-    if damaged.any():
-        batches.bar(
-            position[damaged], 1, width[damaged], align="edge",
-            color="none", edgecolor="#ffffff88", hatch="/////", lw=0,
-        )  # fmt: skip
-        centres = (position + width / 2)[damaged]
-        heights = np.full(len(centres), 1.1)
-        batches.plot(centres, heights, "x", color=DAMAGE, ms=4.5, mew=1.5, clip_on=False)
-    if segment["file_size"] > segment["valid_size"]:
-        rest = segment["file_size"] - segment["valid_size"]
-        batches.bar(
-            segment["valid_size"], 1, rest, align="edge", color="white", hatch="////",
-            edgecolor=DAMAGE if segment["stop"] == "bad size" else DIM, lw=0.8,
-        )  # fmt: skip
-    entries = _thinned(unpack(segment["offset_index"]["position"]), 240)
-    index.vlines(entries, 0.25, 1, color=ACCENT, lw=0.8)
-    if len(entries) < 80:
-        index.plot(entries, np.full(len(entries), 0.25), "o", color=ACCENT, ms=2.5)
-    index.set_ylim(0, 1)
-    _draw_times(times, segment, column)
-    _label_bytes(times, size)
-    _draw_legend(figure, set(kinds.tolist()), segment)
-
-
-def _about(segment: dict[str, Any]) -> str:
-    """How much a segment holds, and from when to when."""
-    column = {name: unpack(packed) for name, packed in segment["batches"].items()}
-    times = column["max_timestamp"]
-    known = times[_timed(column)]
-    text = f"{plural(len(times), 'batch', 'batches')}, {size_text(segment['file_size'])}"
-    if not len(known):
-        return text
-    first, last = (time_text(int(each), "seconds") for each in (known.min(), known.max()))
-    return f"{text}, {first} to {last}"
-
-
-def _timed(column: dict[str, npt.NDArray[np.int64]]) -> npt.NDArray[np.bool_]:
-    """Mark the batches with times of their own: markers carry the coordinator's clock."""
-    known: npt.NDArray[np.bool_] = (column["max_timestamp"] >= 0) & (column["problem"] == 0)
-    ordinary = known & ((column["attributes"] & 0x20) == 0)
-    return ordinary if ordinary.any() else known
-
-
-def _kinds(column: dict[str, npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
-    """Codec of each batch, 8 for control batches, 9 for damaged ones."""
-    kinds = np.where(column["attributes"] & 0x20, 8, column["attributes"] & 7)
-    return np.where(column["problem"] != 0, 9, kinds)
-
-
-def _color(kind: int) -> str:
-    return {8: CONTROL, 9: DAMAGE}.get(int(kind)) or PALETTE[int(kind)]
-
-
-def _bins(
-    position: npt.NDArray[np.int64],
-    width: npt.NDArray[np.int64],
-    kinds: npt.NDArray[np.int64],
-    size: int,
-) -> npt.NDArray[np.float64]:
-    """Return the mean color of each of `_BINS` pieces of the file, by bytes: float[n, 3]."""
-    colors = np.array(
-        [[int(_color(k)[at : at + 2], 16) / 255 for at in (1, 3, 5)] for k in range(10)]
-    )
-    weight = colors[kinds] * width[:, None]
-    sums = np.vstack([np.zeros(3), np.cumsum(weight, axis=0)])
-
-    def upto(place: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        row = np.clip(np.searchsorted(position, place, "right") - 1, 0, len(position) - 1)
-        part = np.clip(place - position[row], 0, width[row])
-        result: npt.NDArray[np.float64] = sums[row] + colors[kinds[row]] * part[:, None]
-        return result
-
-    edges = np.linspace(0, size, _BINS + 1)
-    mean: npt.NDArray[np.float64] = np.clip(
-        np.diff(upto(edges), axis=0) / np.diff(edges)[:, None], 0, 1
-    )
-    return mean
-
-
-def _draw_times(
-    axes: Axes, segment: dict[str, Any], column: dict[str, npt.NDArray[np.int64]]
-) -> None:
-    """The latest time of each batch, with the entries of the time index."""
-    known = _timed(column)
-    entries = segment["time_index"]
-    axes.axhline(0, color=HAIR, lw=0.8)
-    if not known.any():
-        axes.text(
-            0, 0.5, "no timestamps", size=7.5, color=DIM, va="center", transform=axes.transAxes
-        )
-        return
-    stamps = column["max_timestamp"][known]
-    axes.step(column["position"][known], stamps - stamps.min(), where="post", color=INK, lw=1.1)
-    places, times = unpack(entries["position"]), unpack(entries["timestamp"])
-    shown = (times >= stamps.min()) & (times <= stamps.max())
-    axes.plot(
-        _thinned(places[shown], 60), _thinned(times[shown], 60) - stamps.min(),
-        "D", color=ACCENT, ms=3.4, mec="white", mew=0.6,
-    )  # fmt: skip
-    axes.margins(y=0.14)
-
-
-def _label_bytes(axes: Axes, size: int) -> None:
-    step = 2 ** max(0, int(np.ceil(np.log2(size / 8))))
-    axes.set_xticks(
-        list(range(0, size + 1, step)), [size_text(at) for at in range(0, size + 1, step)]
-    )
-
-
-def _draw_legend(figure: Figure, kinds: set[int], segment: dict[str, Any]) -> None:
-    """Draw one line with the meaning of the colors in use."""
-    names = dict(enumerate(CODECS)) | {8: "control", 9: "damaged"}
-    entries = [(_color(kind), names.get(kind, f"codec {kind}"), "s") for kind in sorted(kinds)]
-    if segment["offset_index"]["position"]["length"]:
-        entries.append((ACCENT, "offset index entry", "o"))
-    if segment["time_index"]["offset"]["length"]:
-        entries.append((ACCENT, "time index entry", "D"))
-    marks = [
-        Line2D(
-            [], [], ls="", marker=marker, color=color, ms=5 if marker == "s" else 3.5, label=text
-        )
-        for color, text, marker in entries
-    ]
-    figure.legend(
-        handles=marks, loc="lower left", bbox_to_anchor=(0.253, -0.005), ncols=8, frameon=False,
-        fontsize=7.5, labelcolor=DIM, handletextpad=0.2, columnspacing=1.2,
-    )  # fmt: skip
+def text_picture(text: str) -> bytes:
+    """Return a PNG of one line."""
+    with _plain_text():
+        page = Sheet(0.4, 110)
+        page.text(LEFT, 0.2, text, size=9)
+        return page.png()

@@ -74,6 +74,19 @@ def test_an_option_nobody_knows_is_refused(logs: wb.LogDirectory) -> None:
         LogExplorer(logs, show_value=True)
 
 
+def test_the_old_spelling_of_color_by_works_and_warns(logs: wb.LogDirectory) -> None:
+    with pytest.warns(DeprecationWarning, match="color_by"):
+        explorer = LogExplorer(logs, colour_by="producer")
+    assert explorer.color_by == "producer"
+    with pytest.warns(DeprecationWarning, match="color_by"):
+        explorer.colour_by = "epoch"
+    assert explorer.color_by == "epoch"
+    with pytest.warns(DeprecationWarning, match="color_by"):
+        assert explorer.colour_by == "epoch"
+    with pytest.warns(DeprecationWarning, match="color_by"), pytest.raises(traitlets.TraitError):
+        explorer.colour_by = "red"
+
+
 def test_an_offset_alone_finds_segment_and_batch(logs: wb.LogDirectory) -> None:
     explorer = LogExplorer(logs, selected={"partition": "txn-b-0", "offset": 20})
     chosen = explorer.selected
@@ -492,10 +505,11 @@ def test_a_path_that_looks_like_a_formula_is_drawn(tmp_path: Path, name: str) ->
 
 
 def test_every_picture_draws_names_as_plain_text() -> None:
-    widgets_folder = Path(__file__).parents[2] / "widgets"
-    drawing = [
-        path
-        for path in widgets_folder.rglob("*.py")
-        if "savefig(" in (text := path.read_text()) and "plain_text()" not in text
+    """They are drawn on sheets, which see to it: only `charts` has figures, those of users."""
+    folder = Path(__file__).parents[2] / "widgets"
+    texts = {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*.py")}
+    assert [name for name, text in sorted(texts.items()) if "savefig(" in text] == [
+        "charts.py",
+        "pictures.py",
     ]
-    assert [path.name for path in drawing] == ["charts.py"]  # which draws figures of users
+    assert [name for name, text in texts.items() if "Figure(" in text] == ["pictures.py"]

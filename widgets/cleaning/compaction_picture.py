@@ -1,31 +1,24 @@
-"""A compaction player as a static picture: the records, their states, and the new segments.
+"""A compaction player as a static picture: the records, their states, and the new segments."""
 
-Drawn with matplotlib, which takes half a second to import: the mime bundle alone imports this.
-"""
-
-import io
-import textwrap
 from typing import Any, Final, Protocol
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
-from widgets.pictures import DAMAGE, DIM, HAIR, INK, LINE, plain_text
+from widgets.pictures import DAMAGE, DIM, HAIR, INK, LEFT, sheet
+from widgets.players.player_picture import write_step
 from widgets.view.key_names import KeyNames
 from widgets.view.players.compaction import Layout, Touched, round_of
 from widgets.view.players.compaction_states import CompactionStates
 from workbench.cleaner.decisions import Verdict
 from workbench.foresight.rehearse.cleaning import CleaningRehearsal
 from workbench.runtime.steps import Step
-from workbench.runtime.words import plural
 
 _NOW, _KEPT, _MAPPED, _CONTROL, _CELL = "#E69F00", "#009E73", "#0072B2", "#333b45", "#d5dae0"
 _REGIONS: Final = {"clean": _KEPT, "dirty": _NOW}
 _WORDS: Final = {"waiting": "not cleaned yet", "deleted": "renamed .deleted"}
-_LEFT, _WIDE, _INCHES, _DPI = 0.07, 0.914, 10.0, 100
+_LEFT, _WIDE = 0.07, 0.914
 _HEIGHT, _STAGE = 3.35, 2.1
 _BEFORE, _AFTER, _TALL = 1.35, 0.15, 0.75
 
@@ -53,28 +46,18 @@ class Played(Protocol):
         """The step that is shown; None where there is none."""
 
 
-@plain_text()
 def compaction_picture(player: Played) -> bytes:
     """Return a PNG of a player: its title, the round with the step in it, and the step's words."""
-    figure = Figure(figsize=(_INCHES, _HEIGHT), dpi=_DPI, facecolor="white")
-    y = 1 - 0.17 / _HEIGHT
-    title = figure.text(0.016, y, player.title, size=10.5, weight="bold", color=INK, va="center")
-    width = title.get_window_extent().width / (_INCHES * _DPI)
-    figure.text(0.03 + width, y, player.about[:110], size=8.5, color=DIM, va="center")
-    rule = 1 - 0.34 / _HEIGHT
-    figure.add_artist(Line2D([0, 1], [rule, rule], color=LINE, lw=0.8))
-    if player.layouts:
-        number = round_of(player.rehearsal.rounds, player.at)
-        states = CompactionStates(player.layouts[number], player.steps, player.touches, player.at)
-        bottom = rule - (_STAGE + 0.05) / _HEIGHT
-        _stage(figure.add_axes((_LEFT, bottom, _WIDE, _STAGE / _HEIGHT)), player, states)
-        for name, level in (("Before", _BEFORE), ("After", _AFTER)):
-            at = bottom + (level + _TALL / 2 + 0.25) / 3.1 * _STAGE / _HEIGHT
-            figure.text(0.016, at, name, size=8, color=DIM, va="center")
-    _words(figure, player)
-    out = io.BytesIO()
-    figure.savefig(out, format="png", metadata={"Software": None})
-    return out.getvalue()
+    with sheet(_HEIGHT, player.title, player.about[:110], dpi=100) as page:
+        if player.layouts:
+            number, at = round_of(player.rehearsal.rounds, player.at), player.at
+            states = CompactionStates(player.layouts[number], player.steps, player.touches, at)
+            _stage(page.axes(_LEFT, 0.39, _WIDE, _STAGE), player, states)
+            for name, level in (("Before", _BEFORE), ("After", _AFTER)):
+                y = 0.39 + (1 - (level + _TALL / 2 + 0.25) / 3.1) * _STAGE
+                page.text(LEFT, y, name, size=8, color=DIM)
+        write_step(page, _HEIGHT - 0.62, player.step, player.at, len(player.steps))
+        return page.png()
 
 
 def _stage(axes: Axes, player: Played, states: CompactionStates) -> None:
@@ -217,19 +200,3 @@ def _step(axes: Axes, player: Played, states: CompactionStates) -> None:
             FancyArrowPatch(ends[0], ends[1], connectionstyle=f"arc3,rad={rad}", color=DAMAGE,
                             arrowstyle="-|>", mutation_scale=8, lw=1.4, zorder=9)
         )  # fmt: skip
-
-
-def _words(figure: Figure, player: Played) -> None:
-    """Draw the step's kind and its reason."""
-    y = 0.62 / _HEIGHT
-    if player.step is None:
-        figure.text(0.016, y, "No steps recorded.", size=8.5, color=DIM, va="center")
-        return
-    step = player.step
-    place = f"step {player.at + 1:,} of {plural(len(player.steps), 'step')}".removesuffix(" steps")
-    figure.text(0.016, y, step.kind, size=9.5, weight="bold", color=INK, va="center")
-    figure.text(0.984, y, place, size=8.5, color=DIM, va="center", ha="right")
-    numbers = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in step.numbers.items())
-    for line, text in enumerate([*textwrap.wrap(step.reason, 150)[:1], numbers[:170]]):
-        figure.text(0.016, y - (0.2 + 0.19 * line) / _HEIGHT, text, size=8.5,
-                    color=INK if line == 0 and step.reason else DIM, va="center")  # fmt: skip

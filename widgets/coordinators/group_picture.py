@@ -1,23 +1,16 @@
-"""A group as a static picture: its lanes over time, and where it stands in each partition.
+"""A group as a static picture: its lanes over time, and where it stands in each partition."""
 
-Drawn with matplotlib, which takes half a second to import: the mime bundle alone imports this.
-"""
-
-import io
 import textwrap
 from typing import Any, Final
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from widgets.coordinators.group_lines import ABORTED, BACK, OVERTAKEN, PENDING, TOMBSTONE
-from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE, plain_text
+from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LEFT, LINE, Sheet, sheet
 from widgets.view.packing import unpack
 from workbench.runtime.times import time_text
 
-_INCHES, _DPI = 10.0, 110
 _LANE, _ROW, _MOST_LANES, _MOST_ROWS = 0.5, 0.19, 8, 12
 _COLUMNS: Final = (
     ("Partition", 0.016, "left"), ("Committed", 0.3, "right"), ("Log end", 0.4, "right"),
@@ -27,45 +20,29 @@ _COLUMNS: Final = (
 _MARK: Final = "#8C5A00"
 
 
-@plain_text()
 def group_picture(story: dict[str, Any], lanes: list[dict[str, Any]], window: list[float]) -> bytes:
     """Return a PNG of the contents of a `GroupView`."""
     shown, rows = lanes[:_MOST_LANES], story["rows"][:_MOST_ROWS]
     height = 1.0 + (_LANE * len(shown) + 0.35 if shown else 0) + _ROW * (len(rows) + 1.5)
-    figure = Figure(figsize=(_INCHES, height), dpi=_DPI, facecolor="white")
-
-    def level(inches: float) -> float:
-        return 1 - inches / height
-
-    text: dict[str, Any] = {"va": "center", "size": 8.5}
-    figure.text(
-        0.016, level(0.17), story["group"], color=INK, weight="bold", va="center", size=10.5
-    )
-    figure.text(0.984, level(0.17), story["summary"], color=DIM, ha="right", **text)
-    figure.add_artist(Line2D([0, 1], [level(0.34)] * 2, color=LINE, lw=0.8))
-    conclusion = textwrap.shorten(story["conclusion"], 150, placeholder="…")
-    figure.text(0.016, level(0.52), conclusion[:1].upper() + conclusion[1:], color=INK, **text)
-    top = 0.78
-    view = window if len(window) == 2 else _padded(story["span"])
-    for number, lane in enumerate(shown):
-        bottom = top + _LANE * (number + 1)
-        axes = figure.add_axes((0.16, level(bottom - 0.05), 0.75, (_LANE - 0.09) / height))
-        _lane(axes, lane, view, is_last=number == len(shown) - 1)
-        y = level(bottom - _LANE / 2)
-        figure.text(0.016, y, lane["name"][-24:], color=INK, weight="bold", va="center", size=8)
-        for mark in story["marks"]:
-            if view[0] <= mark["time"] <= view[1]:
-                axes.axvline(mark["time"] - view[0], color=_MARK, lw=0.8, ls=(0, (3, 3)))
-    top += _LANE * len(shown) + (0.35 if shown else 0)
-    _table(figure, rows, lambda row: level(top + _ROW * row))
-    if len(story["rows"]) > len(rows):
-        rest = f"and {len(story['rows']) - len(rows):,} more partitions"
-        figure.text(
-            0.016, level(top + _ROW * (len(rows) + 1)), rest, color=DIM, va="center", size=7.5
-        )
-    out = io.BytesIO()
-    figure.savefig(out, format="png", metadata={"Software": None})
-    return out.getvalue()
+    with sheet(height, story["group"], story["summary"]) as page:
+        conclusion = textwrap.shorten(story["conclusion"], 150, placeholder="…")
+        page.text(LEFT, 0.52, conclusion[:1].upper() + conclusion[1:], size=8.5)
+        top = 0.78
+        view = window if len(window) == 2 else _padded(story["span"])
+        for number, lane in enumerate(shown):
+            axes = page.axes(0.16, top + 0.04, 0.75, _LANE - 0.09)
+            _lane(axes, lane, view, is_last=number == len(shown) - 1)
+            page.text(LEFT, top + _LANE / 2, lane["name"][-24:], weight="bold", size=8)
+            for mark in story["marks"]:
+                if view[0] <= mark["time"] <= view[1]:
+                    axes.axvline(mark["time"] - view[0], color=_MARK, lw=0.8, ls=(0, (3, 3)))
+            top += _LANE
+        top += 0.35 if shown else 0
+        _table(page, rows, top)
+        if len(story["rows"]) > len(rows):
+            rest = f"and {len(story['rows']) - len(rows):,} more partitions"
+            page.text(LEFT, top + _ROW * (len(rows) + 1), rest, color=DIM)
+        return page.png()
 
 
 def _padded(span: list[int]) -> list[float]:
@@ -123,13 +100,12 @@ def _at(times: Any, known: Any, values: Any) -> Any:
     return found
 
 
-def _table(figure: Figure, rows: list[dict[str, Any]], level: Any) -> None:
-    text: dict[str, Any] = {"va": "center", "size": 7.5}
+def _table(page: Sheet, rows: list[dict[str, Any]], top: float) -> None:
     for name, x, side in _COLUMNS:
-        figure.text(x, level(0), name, color=DIM, ha=side, **text)
-    for number, row in enumerate(rows):
+        page.text(x, top, name, color=DIM, ha=side)
+    for number, row in enumerate(rows, 1):
         is_fine = row["state"] in {"fine", "pending", "unknown"}
         for (name, x, side), cell in zip(_COLUMNS, row["cells"], strict=True):
             bad = name == "State" and not is_fine
-            figure.text(x, level(number + 1), cell[-40:], color=DAMAGE if bad else INK, ha=side,
-                        weight="bold" if bad else "normal", **text)  # fmt: skip
+            page.text(x, top + _ROW * number, cell[-40:], color=DAMAGE if bad else INK, ha=side,
+                      weight="bold" if bad else "normal")  # fmt: skip

@@ -1,25 +1,18 @@
-"""A coordinator's step as a static picture: its words, the log's records, the offsets in memory.
+"""A coordinator's step as a static picture: its words, the log's records, the offsets in memory."""
 
-Drawn with matplotlib, which takes half a second to import: the mime bundle alone imports this.
-"""
-
-import io
 import textwrap
 from collections.abc import Sequence
 from typing import Any, Final
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch
 
 from widgets.coordinators.offset_states import OffsetStates
 from widgets.coordinators.offset_steps import Effect, kind_rows
-from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE, plain_text
+from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LEFT, LINE, RIGHT, Sheet, sheet
 from workbench.runtime.steps import Step
 from workbench.runtime.words import plural
 
-_INCHES, _DPI = 10.0, 110
 _CELLS, _MOST_ROWS, _ROW = 22, 10, 0.19
 _LOOKS: Final = {
     "unread": ("white", LINE, ""), "written": ("white", "#0072B2", ""),
@@ -32,40 +25,27 @@ _LOOKS: Final = {
 _DASHED: Final = frozenset({"unread", "written", "pending"})
 
 
-@plain_text()
 def offsets_picture(steps: Sequence[Step], at: int, title: str, about: str) -> bytes:
     """Return a PNG of a step of an `OffsetsPlayer`."""
     states = OffsetStates(steps, at)
     rows = states.entries[:_MOST_ROWS]
-    height = 2.05 + _ROW * max(3, len(rows) + 1)
-    figure = Figure(figsize=(_INCHES, height), dpi=_DPI, facecolor="white")
-
-    def level(inches: float) -> float:
-        return 1 - inches / height
-
-    small: dict[str, Any] = {"va": "center", "size": 7.5}
-    figure.text(0.016, level(0.17), title, color=INK, weight="bold", va="center", size=10.5)
     place = f"step {at + 1:,} of {len(steps):,}" if steps else "no steps"
-    figure.text(0.984, level(0.17), ", ".join(filter(None, (about, place))), color=DIM, ha="right",
-                va="center", size=8.5)  # fmt: skip
-    figure.add_artist(Line2D([0, 1], [level(0.34)] * 2, color=LINE, lw=0.8))
-    count = plural(len(states.records), "record")
-    figure.text(0.016, level(0.52), states.log or "no log", color=INK, weight="bold", **small)
-    figure.text(0.984, level(0.52), count, color=DIM, ha="right", **small)
-    axes = figure.add_axes((0.016, level(1.3), 0.968, 0.66 / height))
-    _records(axes, states, Effect(steps[at]) if steps else None)
-    if steps:
-        step = steps[at]
-        meanings = {kind: meaning for kind, meaning, _ in kind_rows([step])}
-        words = textwrap.wrap(step.reason or meanings[step.kind], 44)[:5]
-        figure.text(0.016, level(1.52), step.kind, color=INK, weight="bold", va="center", size=9)
-        for number, line in enumerate(words):
-            text = line[:1].upper() + line[1:] if not number else line
-            figure.text(0.016, level(1.74 + 0.17 * number), text, color=INK, va="center", size=8)
-    _memory(figure, states, rows, level)
-    out = io.BytesIO()
-    figure.savefig(out, format="png", metadata={"Software": None})
-    return out.getvalue()
+    about = ", ".join(filter(None, (about, place)))
+    with sheet(2.05 + _ROW * max(3, len(rows) + 1), title, about) as page:
+        page.text(LEFT, 0.52, states.log or "no log", weight="bold")
+        page.text(RIGHT, 0.52, plural(len(states.records), "record"), color=DIM, ha="right")
+        axes = page.axes(LEFT, 0.64, RIGHT - LEFT, 0.66)
+        _records(axes, states, Effect(steps[at]) if steps else None)
+        if steps:
+            step = steps[at]
+            meanings = {kind: meaning for kind, meaning, _ in kind_rows([step])}
+            words = textwrap.wrap(step.reason or meanings[step.kind], 44)[:5]
+            page.text(LEFT, 1.52, step.kind, weight="bold", size=9)
+            for number, line in enumerate(words):
+                text = line[:1].upper() + line[1:] if not number else line
+                page.text(LEFT, 1.74 + 0.17 * number, text, size=8)
+        _memory(page, states, rows)
+        return page.png()
 
 
 def _records(axes: Axes, states: OffsetStates, effect: Effect | None) -> None:
@@ -96,26 +76,20 @@ def _records(axes: Axes, states: OffsetStates, effect: Effect | None) -> None:
         axes.text(place + 0.49, 0.64, glyph, size=9, ha="center", va="center", color=INK)
 
 
-def _memory(figure: Figure, states: OffsetStates, rows: Sequence[Any], level: Any) -> None:
+def _memory(page: Sheet, states: OffsetStates, rows: Sequence[Any]) -> None:
     """Write the offsets in memory as a table."""
-    small: dict[str, Any] = {"va": "center", "size": 7.5}
-    figure.text(
-        0.37, level(1.52), "Offsets in memory", color=INK, weight="bold", va="center", size=9
-    )
+    page.text(0.37, 1.52, "Offsets in memory", weight="bold", size=9)
     hidden = len(states.entries) - len(rows)
     more = f", {hidden:,} more" if hidden else ""
-    figure.text(
-        0.52, level(1.52), f"{len(states.entries):,}{more}", color=DIM, va="center", size=8.5
-    )
+    page.text(0.52, 1.52, f"{len(states.entries):,}{more}", color=DIM, size=8.5)
     columns = (("Group", 0.37, "left"), ("Partition", 0.56, "left"), ("Offset", 0.78, "right"),
                ("Record", 0.86, "right"), ("", 0.875, "left"))  # fmt: skip
     for name, x, side in columns:
-        figure.text(x, level(1.74), name, color=DIM, ha=side, **small)
+        page.text(x, 1.74, name, color=DIM, ha=side)
     states_text = {"cached": "", "pending": "pending", "expired": "expired"}
     for number, row in enumerate(rows):
         cells = (row.group[-30:], row.where[-34:], f"{row.offset:,}", f"{row.record:,}",
                  states_text[row.state])  # fmt: skip
         for (name, x, side), cell in zip(columns, cells, strict=True):
-            color = ACCENT if not name else INK
-            y = level(1.74 + _ROW * (number + 1))
-            figure.text(x, y, cell, color=color, ha=side, **small)
+            y = 1.74 + _ROW * (number + 1)
+            page.text(x, y, cell, color=INK if name else ACCENT, ha=side)

@@ -1,24 +1,18 @@
-"""The transactions of a partition as a static picture: lanes, last stable offset, what is open.
+"""The transactions of a partition as a static picture: lanes, last stable offset, what is open."""
 
-Drawn with matplotlib, which takes half a second to import: the mime bundle alone imports this.
-"""
-
-import io
 import textwrap
 from typing import Any, Final
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from widgets.coordinators.transaction_bars import OPEN, OUTCOMES
-from widgets.pictures import DAMAGE, DIM, HAIR, INK, LINE, plain_text
+from widgets.pictures import DAMAGE, DIM, HAIR, INK, LEFT, LINE, sheet
 from widgets.view.packing import unpack
 from workbench.runtime.words import plural
 
-_INCHES, _DPI = 10.0, 110
 _LANE, _ROW, _MOST_LANES, _MOST_ROWS = 0.4, 0.19, 10, 8
 _COLORS: Final = ("#009E73", "#D55E00", "#E69F00")
 _LEFT, _WIDE = 0.16, 0.824
@@ -28,50 +22,35 @@ _COLUMNS: Final = (
 )  # fmt: skip
 
 
-@plain_text()
 def transaction_picture(
     directory: dict[str, Any], shown: dict[str, Any], window: list[float]
 ) -> bytes:
     """Return a PNG of the contents of a `TransactionLanes`."""
     lanes, rows = shown.get("lanes", [])[:_MOST_LANES], directory["open"][:_MOST_ROWS]
     height = 0.85 + (_LANE * len(lanes) + 0.75 if lanes else 0) + _ROW * (len(rows) + bool(rows))
-    figure = Figure(figsize=(_INCHES, height), dpi=_DPI, facecolor="white")
-
-    def level(inches: float) -> float:
-        return 1 - inches / height
-
-    text: dict[str, Any] = {"va": "center", "size": 8.5}
-    name = shown["partition"] or "no partition"
-    figure.text(0.016, level(0.17), name, color=INK, weight="bold", va="center", size=10.5)
     count = sum(lane["bars"]["first"]["length"] for lane in shown.get("lanes", []))
     about = f"{plural(count, 'transaction')} of {plural(len(shown.get('lanes', [])), 'producer')}"
-    figure.text(0.984, level(0.17), about, color=DIM, ha="right", **text)
-    figure.add_artist(Line2D([0, 1], [level(0.34)] * 2, color=LINE, lw=0.8))
-    conclusion = textwrap.shorten(directory["conclusion"], 150, placeholder="…")
-    figure.text(0.016, level(0.52), conclusion[:1].upper() + conclusion[1:], color=INK, **text)
-    top = 0.75
-    if lanes:
-        top += 0.2
-        tall = _LANE * len(lanes)
-        axes = figure.add_axes((_LEFT, level(top + tall), _WIDE, tall / height))
-        _lanes(axes, lanes, shown, window)
-        for number, lane in enumerate(lanes):
-            y = level(top + _LANE * (number + 0.5))
-            label = (lane["name"] or f"producer {lane['producer']}")[-22:]
-            figure.text(0.016, y, label, color=INK, weight="bold", va="center", size=8)
-        top += tall + 0.55
-    columns: dict[str, Any] = {"va": "center", "size": 7.5}
-    for number, row in enumerate(rows):
-        for cell, title, x in _COLUMNS:
-            if not number:
-                figure.text(x, level(top), title, color=DIM, **columns)
-            hangs = title == "Verdict" and row["verdict"] == "hangs"
-            words = textwrap.shorten(row["cells"][cell], 46, placeholder="…")
-            figure.text(x, level(top + _ROW * (number + 1)), words, **columns,
-                        color=DAMAGE if hangs else INK)  # fmt: skip
-    out = io.BytesIO()
-    figure.savefig(out, format="png", metadata={"Software": None})
-    return out.getvalue()
+    with sheet(height, shown["partition"] or "no partition", about) as page:
+        conclusion = textwrap.shorten(directory["conclusion"], 150, placeholder="…")
+        page.text(LEFT, 0.52, conclusion[:1].upper() + conclusion[1:], size=8.5)
+        top = 0.75
+        if lanes:
+            top += 0.2
+            tall = _LANE * len(lanes)
+            _lanes(page.axes(_LEFT, top, _WIDE, tall), lanes, shown, window)
+            for number, lane in enumerate(lanes):
+                label = (lane["name"] or f"producer {lane['producer']}")[-22:]
+                page.text(LEFT, top + _LANE * (number + 0.5), label, weight="bold", size=8)
+            top += tall + 0.55
+        for number, row in enumerate(rows):
+            for cell, title, x in _COLUMNS:
+                if not number:
+                    page.text(x, top, title, color=DIM)
+                hangs = title == "Verdict" and row["verdict"] == "hangs"
+                words = textwrap.shorten(row["cells"][cell], 46, placeholder="…")
+                y = top + _ROW * (number + 1)
+                page.text(x, y, words, color=DAMAGE if hangs else INK)
+        return page.png()
 
 
 def _lanes(

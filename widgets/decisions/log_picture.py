@@ -1,18 +1,23 @@
-"""A view of a log's rules as a static picture: its segments in their regions, and the verdicts.
+"""A view of a log's rules as a static picture: its segments in their regions, and the verdicts."""
 
-Drawn with matplotlib, which takes half a second to import: the mime bundle alone imports this.
-"""
-
-import io
 import textwrap
 from typing import Any, Final
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE, plain_text, text_picture
+from widgets.pictures import (
+    ACCENT,
+    DAMAGE,
+    DIM,
+    HAIR,
+    INK,
+    LEFT,
+    RIGHT,
+    Sheet,
+    sheet,
+    text_picture,
+)
 from workbench.runtime.words import size_text
 
 _CLEAN, _DIRTY, _ACTIVE = "#009E73", "#E69F00", "#8b949e"
@@ -22,46 +27,31 @@ _FILLS: Final = {"clean": "#b3e2d5", "dirty": "#f7dfa8", "waiting": "white", "ac
                  "kept": "#b3e2d5", "held": "#f7dfa8", "deleted": "white"}  # fmt: skip
 _HATCHED: Final = frozenset({"waiting", "deleted"})
 _MOST_RULES: Final = 40  # of a log with many segments
-_INCHES, _DPI = 10.0, 100
 _LEAST_WIDTH = 0.014
 _RULE_LINE = 0.19
 
 
-@plain_text()
 def log_picture(sent: dict[str, Any]) -> bytes:
     """Return a PNG of the contents of a `CleanerView` or `RetentionView`."""
     if "problem" in sent:
         return text_picture(f"{sent['partition']}: {sent['problem']}")
     rules = sent["rules"][:_MOST_RULES]
     height = 2.05 + _RULE_LINE * len(rules)
-    figure = Figure(figsize=(_INCHES, height), dpi=_DPI, facecolor="white")
-
-    def level(inches: float) -> float:
-        return 1 - inches / height
-
-    text: dict[str, Any] = {"va": "center", "size": 8.5}
-    figure.text(0.016, level(0.17), sent["partition"], color=INK, weight="bold", va="center",
-                size=10.5)  # fmt: skip
-    figure.text(0.984, level(0.17), f"as of {sent['now']}", color=DIM, ha="right", **text)
-    figure.add_artist(Line2D([0, 1], [level(0.34)] * 2, color=LINE, lw=0.8))
-    conclusion = textwrap.shorten(sent["conclusion"], 142, placeholder="…")
-    figure.text(0.016, level(0.52), conclusion[:1].upper() + conclusion[1:], color=INK, **text)
-    _strip(figure.add_axes((0.016, level(1.5), 0.968, 0.85 / height)), sent)
-    if sent["kind"] == "cleaning":
-        _gauge(figure, sent, level(1.72), height)
-    for number, (rule, verdict, value, threshold, reason, _, _) in enumerate(rules):
-        y = level(2.0 + _RULE_LINE * number)
-        color = DAMAGE if verdict == "blocks" else INK
-        small: dict[str, Any] = {"va": "center", "size": 7.5}
-        figure.text(0.016, y, rule, color=INK, **small)
-        figure.text(0.2, y, verdict, color=color, weight="bold" if color == DAMAGE else "normal",
-                    **small)  # fmt: skip
-        figure.text(0.35, y, value[:18], color=DIM, ha="right", **small)
-        figure.text(0.43, y, threshold[:18], color=DIM, ha="right", **small)
-        figure.text(0.445, y, textwrap.shorten(reason, 98, placeholder="…"), color=DIM, **small)
-    out = io.BytesIO()
-    figure.savefig(out, format="png", metadata={"Software": None})
-    return out.getvalue()
+    with sheet(height, sent["partition"], f"as of {sent['now']}", dpi=100) as page:
+        conclusion = textwrap.shorten(sent["conclusion"], 142, placeholder="…")
+        page.text(LEFT, 0.52, conclusion[:1].upper() + conclusion[1:], size=8.5)
+        _strip(page.axes(LEFT, 0.65, RIGHT - LEFT, 0.85), sent)
+        if sent["kind"] == "cleaning":
+            _gauge(page, sent, 1.72)
+        for number, (rule, verdict, value, threshold, reason, _, _) in enumerate(rules):
+            y = 2.0 + _RULE_LINE * number
+            color, weight = (DAMAGE, "bold") if verdict == "blocks" else (INK, "normal")
+            page.text(LEFT, y, rule)
+            page.text(0.2, y, verdict, color=color, weight=weight)
+            page.text(0.35, y, value[:18], color=DIM, ha="right")
+            page.text(0.43, y, threshold[:18], color=DIM, ha="right")
+            page.text(0.445, y, textwrap.shorten(reason, 98, placeholder="…"), color=DIM)
+        return page.png()
 
 
 def _strip(axes: Axes, sent: dict[str, Any]) -> None:
@@ -107,16 +97,12 @@ def _markers(axes: Axes, sent: dict[str, Any], bases: list[int], starts: list[fl
                   size=7, color=color, ha=side, va="center")  # fmt: skip
 
 
-def _gauge(figure: Figure, sent: dict[str, Any], y: float, height: float) -> None:
-    axes = figure.add_axes((0.1, y - 0.05 / height, 0.25, 0.1 / height))
-    axes.set_axis_off()
-    axes.set_xlim(0, 1)
-    axes.set_ylim(0, 1)
-    axes.add_patch(Rectangle((0, 0), 1, 1, facecolor=_FILLS["clean"], lw=0))
-    axes.add_patch(Rectangle((0, 0), sent["ratio"], 1, facecolor=_DIRTY, lw=0))
-    threshold = min(1, sent["threshold"])
-    axes.plot([threshold, threshold], [-0.4, 1.4], color=INK, lw=1.8, clip_on=False)
-    figure.text(0.016, y, "Dirty ratio", size=8, color=DIM, va="center")
+def _gauge(page: Sheet, sent: dict[str, Any], y: float) -> None:
+    page.box(0.1, y - 0.05, 0.25, 0.1, facecolor=_FILLS["clean"], lw=0)
+    page.box(0.1, y - 0.05, 0.25 * sent["ratio"], 0.1, facecolor=_DIRTY, lw=0)
+    threshold = 0.1 + 0.25 * min(1, sent["threshold"])
+    page.line(threshold, y - 0.09, threshold, y + 0.09, color=INK, lw=1.8)
+    page.text(LEFT, y, "Dirty ratio", size=8, color=DIM)
     words = "above" if sent["ratio"] > sent["threshold"] else "not above"
     text = f"{sent['ratio']:.2f} {words} {sent['threshold']:g}"
-    figure.text(0.365, y, text, size=8.5, color=INK, va="center", weight="bold")
+    page.text(0.365, y, text, size=8.5, weight="bold")

@@ -1,25 +1,19 @@
-"""What fills the disk as a static picture: the treemap of what is open, and the largest sizes.
+"""What fills the disk as a static picture: the treemap of what is open, and the largest sizes."""
 
-Drawn with matplotlib, which takes half a second to import: the mime bundle alone imports this.
-"""
-
-import io
 import textwrap
 from collections.abc import Sequence
 from typing import Any, Final
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from widgets.disk.treemap import Rect, squarify
 from widgets.disk.usage_nodes import KEY, KIND, NAME, OCCUPIED, PARENT, SIZE, Node
-from widgets.pictures import DAMAGE, DIM, INK, LINE, PALETTE, plain_text
+from widgets.pictures import DAMAGE, DIM, INK, LEFT, PALETTE, RIGHT, WIDTH, Sheet, sheet
 from workbench.runtime.words import share_text, size_text
 
-_WIDTH, _HEIGHT, _DPI = 10.0, 4.2, 110
-_MAP = Rect(0.016, 0.055, 0.6, 0.775)  # of the figure, from its bottom left
+_HEIGHT = 4.2  # inches
+_MAP = Rect(LEFT, 0.714, 0.6, 3.255)  # of the page
 _QUIET: Final = "#8b949e"
 _COLORS: Final = {
     "keys": "#0072B2",
@@ -36,6 +30,7 @@ _COLORS: Final = {
 _PLAIN: Final = {"preallocated", "whole", "file", "files"}
 _MOST_TILES, _MOST_ROWS, _NARROW, _LOW = 80, 16, 26, 11
 _HEADER = 15.0
+_ROW = 0.197  # inches
 
 
 def usage_picture(
@@ -53,21 +48,13 @@ def usage_picture(
     tree = _Tree(usage["nodes"], partition, segment)
     nodes, hue = tree.children(at)
     top = [node for node in usage["nodes"] if node[PARENT] < 0]
-    with plain_text():
-        figure = Figure(figsize=(_WIDTH, _HEIGHT), dpi=_DPI, facecolor="white")
-        about: dict[str, Any] = {"size": 8.5, "va": "center"}
-        figure.text(0.016, 0.95, usage["title"], size=10.5, weight="bold", color=INK, va="center")
-        figure.text(0.984, 0.95, _both(top), color=DIM, ha="right", **about)
-        figure.add_artist(Line2D([0, 1], [0.905] * 2, color=LINE, lw=0.8))
+    with sheet(_HEIGHT, usage["title"], _both(top)) as page:
         place = " / ".join([usage["title"], *at])
-        figure.text(0.016, 0.865, textwrap.shorten(place, 110), color=INK, **about)
-        figure.text(0.984, 0.865, _both(nodes), color=DIM, ha="right", **about)
-        axes = figure.add_axes((_MAP.left, _MAP.top, _MAP.width, _MAP.height))
-        _draw_map(axes, nodes, tree, at, hue)
-        _draw_list(figure, nodes, tree, at, with_parts=tuple(at) == tree.segment)
-        out = io.BytesIO()
-        figure.savefig(out, format="png", metadata={"Software": None})
-    return out.getvalue()
+        page.text(LEFT, 0.55, textwrap.shorten(place, 110), size=8.5)
+        page.text(RIGHT, 0.55, _both(nodes), size=8.5, color=DIM, ha="right")
+        _draw_map(page.axes(*_MAP), nodes, tree, at, hue)
+        _draw_list(page, nodes, tree, at, with_parts=tuple(at) == tree.segment)
+        return page.png()
 
 
 class _Tree:
@@ -136,7 +123,7 @@ def _both(nodes: list[Node]) -> str:
 
 
 def _draw_map(axes: Axes, nodes: list[Node], tree: _Tree, at: Sequence[str], hue: str) -> None:
-    wide, high = _WIDTH * _MAP.width * 100, _HEIGHT * _MAP.height * 100
+    wide, high = WIDTH * _MAP.width * 100, _MAP.height * 100
     axes.set_axis_off()
     axes.set_xlim(0, wide)
     axes.set_ylim(high, 0)
@@ -190,7 +177,7 @@ def _shortened(text: str, room: int) -> str:
 
 
 def _draw_list(
-    figure: Figure, nodes: list[Node], tree: _Tree, at: Sequence[str], *, with_parts: bool
+    page: Sheet, nodes: list[Node], tree: _Tree, at: Sequence[str], *, with_parts: bool
 ) -> None:
     """List what is open with its bytes; of a segment also the parts of its files."""
     total = max(1, sum(node[OCCUPIED] for node in nodes))
@@ -201,14 +188,13 @@ def _draw_list(
             parts, _ = tree.children([*at, node[KEY]])
             rows += [(node, 0.0), *((part, 0.012) for part in parts)]
     for number, (node, indent) in enumerate(rows[:_MOST_ROWS]):
-        y = 0.8 - 0.047 * number
-        small: dict[str, Any] = {"size": 7.5, "va": "center"}
-        figure.text(0.635 + indent, y, _shortened(node[NAME], 24), color=INK, **small)
-        figure.text(0.83, y, size_text(node[OCCUPIED]), color=INK, ha="right", **small)
-        figure.text(0.875, y, share_text(node[OCCUPIED] / total), color=DIM, ha="right", **small)
+        y = 0.84 + _ROW * number
+        page.text(0.635 + indent, y, _shortened(node[NAME], 24))
+        page.text(0.83, y, size_text(node[OCCUPIED]), ha="right")
+        page.text(0.875, y, share_text(node[OCCUPIED] / total), color=DIM, ha="right")
         note = f"of {size_text(node[SIZE])}" if node[SIZE] != node[OCCUPIED] else node[6]
-        figure.text(0.884, y, _shortened(note.replace("before compression", "before"), 21),
-                    color=DIM, **small)  # fmt: skip
+        note = note.replace("before compression", "before")
+        page.text(0.884, y, _shortened(note, 21), color=DIM)
     if len(rows) > _MOST_ROWS:
         more = f"and {len(rows) - _MOST_ROWS:,} more"
-        figure.text(0.635, 0.8 - 0.047 * _MOST_ROWS, more, color=DIM, size=7.5, va="center")
+        page.text(0.635, 0.84 + _ROW * _MOST_ROWS, more, color=DIM)

@@ -5,6 +5,7 @@ The front end draws by itself, so panning and zooming work while the kernel is b
 """
 
 import os
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,7 @@ class LogExplorer(Following):
             filled in from it.
         view: the range of the segment's bytes that the map shows: [from, to).
         file: the path of a listed file that is shown instead of the partition; None without one.
-        colour_by: "codec", "producer" or "epoch".
+        color_by: "codec", "producer" or "epoch": what the colors of the batches mean.
         show_values: whether keys, values and headers are shown; otherwise their bytes do not leave
             the kernel.
         query: name of a view → Python code that gives what it shows. Read-only.
@@ -70,7 +71,7 @@ class LogExplorer(Following):
     selected = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
     file: Any = traitlets.Unicode(None, allow_none=True).tag(sync=True)
     view = traitlets.List(traitlets.Float()).tag(sync=True)
-    colour_by = traitlets.Enum(("codec", "producer", "epoch"), "codec").tag(sync=True)
+    color_by = traitlets.Enum(("codec", "producer", "epoch"), "codec").tag(sync=True)
     query = traitlets.Dict(read_only=True).tag(sync=True)
     show_values = traitlets.Bool(default_value=False).tag(sync=True)
     _directory = traitlets.Dict().tag(sync=True)
@@ -97,6 +98,9 @@ class LogExplorer(Following):
         self._place: tuple[str | None, int | None] = (None, None)
         self.shown: SegmentView | None = None
         self._file_view: FileView | None = None
+        if "colour_by" in options:
+            _warn_of_old_spelling()
+            options.setdefault("color_by", options.pop("colour_by"))
         wanted, file = options.pop("selected", None), options.pop("file", None)
         follow = options.pop("follow", False)
         super().__init__(show_values=show_values, **options)
@@ -105,6 +109,17 @@ class LogExplorer(Following):
         self.selected = wanted if wanted is not None else self._first_choice()
         self._file, self.file = None, file
         self.follow = follow
+
+    @property
+    def colour_by(self) -> str:
+        """The same as `color_by`; deprecated."""
+        _warn_of_old_spelling()
+        return self.color_by
+
+    @colour_by.setter
+    def colour_by(self, value: str) -> None:
+        _warn_of_old_spelling()
+        self.color_by = value
 
     # The selection.
 
@@ -336,7 +351,11 @@ class LogExplorer(Following):
     def to_png(self) -> bytes:
         """The tree, the segments and the segment map as a PNG file. Imports matplotlib."""
         if self._picture is None:
-            from widgets.pictures import explorer_picture
+            from widgets.explorer.explorer_picture import explorer_picture
 
             self._picture = explorer_picture(self._directory, self._strip, self._segment)
         return self._picture
+
+
+def _warn_of_old_spelling() -> None:
+    warnings.warn("colour_by is now color_by", DeprecationWarning, stacklevel=3)

@@ -1,21 +1,26 @@
-"""A player as a static picture: the step shown, and the state after the steps before it.
+"""A player as a static picture: the step shown, and the state after the steps before it."""
 
-Drawn with matplotlib, which takes half a second to import: the mime bundle alone imports this.
-"""
-
-import io
 import textwrap
 from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
 
-from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE, plain_text
+from widgets.pictures import (
+    ACCENT,
+    DAMAGE,
+    DIM,
+    HAIR,
+    INK,
+    LEFT,
+    LINE,
+    RIGHT,
+    Sheet,
+    sheet,
+)
 from widgets.view.players.player_states import PlayerStates
 from widgets.view.players.steps import Scene, Touch
 from workbench.runtime.steps import Step
@@ -29,7 +34,7 @@ _FATES: Final = {
     "kept": "kept", "deletable": "deletable", "gone": ".deleted", "removed": "removed",
     "recovered": "recovered", "cut": "end truncated",
 }  # fmt: skip
-_LEFT, _WIDE, _INCHES, _DPI = 0.105, 0.879, 10.0, 120
+_LEFT, _WIDE = 0.105, 0.879
 _MOST_LABELS = 60
 
 
@@ -54,36 +59,36 @@ class Played(Protocol):
         """The step shown; None without steps."""
 
 
-@plain_text()
 def player_picture(player: Played) -> bytes:
     """Return a PNG of a player: title, segments, the stage with the step, and its words."""
     states = PlayerStates(player.scenes, player.steps, player.touches, player.at)
     has_strip, has_search = len(player.scenes) > 1, bool(states.probes)
     bare = states.stage < 0
-    height = 1.25 + 0.42 * has_strip + (0 if bare else 1.2 + 0.42 * has_search)
-    figure = Figure(figsize=(_INCHES, height), dpi=_DPI, facecolor="white")
-    top = _head(figure, player, height)
-    if has_strip:
-        _strip(figure.add_axes((0.016, top - 0.36 / height, 0.968, 0.32 / height)), states)
-        top -= 0.46 / height
-    if not bare:
-        tall = 1.2 + 0.42 * has_search
-        _stage(figure, states, top, tall, height)
-        top -= tall / height
-    _words(figure, player, top, height)
-    out = io.BytesIO()
-    figure.savefig(out, format="png", metadata={"Software": None})
-    return out.getvalue()
+    tall = 0.0 if bare else 1.2 + 0.42 * has_search
+    height = 1.25 + 0.42 * has_strip + tall
+    with sheet(height, player.title, player.about[:110], dpi=120) as page:
+        top = 0.4
+        if has_strip:
+            _strip(page.axes(LEFT, top + 0.04, RIGHT - LEFT, 0.32), states)
+            top += 0.46
+        if not bare:
+            _stage(page, states, top, tall)
+            top += tall
+        write_step(page, top + 0.22, player.step, player.at, len(player.steps))
+        return page.png()
 
 
-def _head(figure: Figure, player: Played, height: float) -> float:
-    y = 1 - 0.17 / height
-    title = figure.text(0.016, y, player.title, size=10.5, weight="bold", color=INK, va="center")
-    width = title.get_window_extent().width / (_INCHES * _DPI)
-    figure.text(0.016 + width + 0.014, y, player.about[:110], size=8.5, color=DIM, va="center")
-    rule = 1 - 0.34 / height
-    figure.add_artist(Line2D([0, 1], [rule, rule], color=LINE, lw=0.8))
-    return rule - 0.06 / height
+def write_step(page: Sheet, y: float, step: Step | None, at: int, count: int) -> None:
+    """Write a step's kind, reason and numbers, and the place of the step among the others."""
+    if step is None:
+        page.text(LEFT, y, "No steps recorded.", size=8.5, color=DIM)
+        return
+    page.text(LEFT, y, step.kind, size=9.5, weight="bold")
+    page.text(RIGHT, y, f"step {at + 1:,} of {count:,}", size=8.5, color=DIM, ha="right")
+    numbers = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in step.numbers.items())
+    for line, text in enumerate([*textwrap.wrap(step.reason, 150)[:1], numbers[:170]], 1):
+        color = INK if line == 1 and step.reason else DIM
+        page.text(LEFT, y + 0.01 + 0.19 * line, text, size=8.5, color=color)
 
 
 def _bare(axes: Axes) -> None:
@@ -124,27 +129,25 @@ def _strip(axes: Axes, states: PlayerStates) -> None:
         at += size
 
 
-def _stage(figure: Figure, states: PlayerStates, top: float, tall: float, height: float) -> None:
+def _stage(page: Sheet, states: PlayerStates, top: float, tall: float) -> None:
     """Draw the batches with their states, index entries and the search, on the file's bytes."""
     scene = states.scenes[states.stage]
-    axes = figure.add_axes((_LEFT, top - tall / height, _WIDE, tall / height))
+    axes = page.axes(_LEFT, top, _WIDE, tall)
     _bare(axes)
     low = -0.85 if states.probes else 0.0
     first, end = states.view
     axes.set_xlim(first, end)
     axes.set_ylim(low - 0.05, 2.35)
     count = plural(len(scene.rows), "batch", "batches")
-    left: dict[str, Any] = {"transform": figure.transFigure, "size": 8, "va": "center"}
-    title = f"Segment {scene.base_offset:,}"
 
     def level(value: float) -> float:
-        return top - tall / height + (value - low + 0.05) / (2.4 - low) * tall / height
+        return top + (2.35 - value) / (2.4 - low) * tall
 
-    figure.text(0.016, level(2.05), title, color=INK, weight="bold", **left)
-    figure.text(0.105, level(2.05), count, color=DIM, **left)
-    figure.text(0.016, level(1.1), "Batches", color=DIM, **left)
+    page.text(LEFT, level(2.05), f"Segment {scene.base_offset:,}", size=8, weight="bold")
+    page.text(_LEFT, level(2.05), count, size=8, color=DIM)
+    page.text(LEFT, level(1.1), "Batches", size=8, color=DIM)
     index = "Time index" if states.is_in_times else "Offset index"
-    figure.text(0.016, level(0.25), index, color=DIM, **left)
+    page.text(LEFT, level(0.25), index, size=8, color=DIM)
     _ticks(axes, first, end)
     _batches(axes, scene.rows, states)
     if states.cut_from is not None:
@@ -245,19 +248,3 @@ def _touched(axes: Axes, states: PlayerStates) -> None:
         Rectangle((touch.position, 0.64), touch.size, 0.92, facecolor="none", edgecolor=color,
                   lw=1.8, zorder=8, clip_on=False)
     )  # fmt: skip
-
-
-def _words(figure: Figure, player: Played, top: float, height: float) -> None:
-    """Draw the step's kind and its reason."""
-    y = top - 0.22 / height
-    if player.step is None:
-        figure.text(0.016, y, "No steps recorded.", size=8.5, color=DIM, va="center")
-        return
-    step = player.step
-    place = f"step {player.at + 1:,} of {len(player.steps):,}"
-    figure.text(0.016, y, step.kind, size=9.5, weight="bold", color=INK, va="center")
-    figure.text(0.984, y, place, size=8.5, color=DIM, va="center", ha="right")
-    numbers = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in step.numbers.items())
-    for line, text in enumerate([*textwrap.wrap(step.reason, 150)[:1], numbers[:170]]):
-        figure.text(0.016, y - (0.2 + 0.19 * line) / height, text, size=8.5,
-                    color=INK if line == 0 and step.reason else DIM, va="center")  # fmt: skip

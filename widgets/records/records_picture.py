@@ -1,23 +1,16 @@
-"""The record browser as a static picture: the matches over time, and the first of them.
+"""The record browser as a static picture: the matches over time, and the first of them."""
 
-Drawn with matplotlib, which takes half a second to import: the mime bundle alone imports this.
-"""
-
-import io
 import textwrap
 from typing import Any, Final
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from widgets.pictures import ACCENT, DIM, HAIR, INK, LINE, plain_text
+from widgets.pictures import ACCENT, DIM, HAIR, LEFT, LINE, RIGHT, Sheet, sheet
 from widgets.view.packing import unpack
 from workbench.runtime.times import time_text
 from workbench.runtime.words import plural
 
-_WIDTH, _DPI = 10.0, 120
 _ROW, _HEAD, _CHART = 0.2, 0.42, 1.05  # inches
 _MOST_ROWS: Final = 14
 _COLUMNS: Final = (("Time (UTC)", 0.016, 24), ("Partition", 0.185, 14), ("Offset", 0.345, 12),
@@ -34,24 +27,12 @@ def records_picture(place: str, query: str, result: dict[str, Any]) -> bytes:
     """
     rows = [row for row in result.get("rows", ()) if row is not None][:_MOST_ROWS]
     height = _HEAD + _CHART + _ROW * (len(rows) + 1.6)
-    figure = Figure(figsize=(_WIDTH, height), dpi=_DPI, facecolor="white")
-
-    def level(inches: float) -> float:
-        return 1 - inches / height
-
-    with plain_text():
-        figure.text(0.016, level(0.2), place, size=10.5, weight="bold", color=INK, va="center")
+    with sheet(height, place, plural(result.get("found", 0), "record"), dpi=120) as page:
         asked = textwrap.shorten(query, 90, placeholder="…") if query.strip() else "all records"
-        figure.text(0.3, level(0.2), asked, size=9, family="monospace", color=INK, va="center")
-        count = plural(result.get("found", 0), "record")
-        figure.text(0.984, level(0.2), count, size=8.5, color=DIM, va="center", ha="right")
-        figure.add_artist(Line2D([0, 1], [level(_HEAD - 0.04)] * 2, color=LINE, lw=0.8))
-        box = (0.016, level(_HEAD + 0.78), 0.968, 0.66 / height)
-        _chart(figure.add_axes(box), result)
-        _table(figure, rows, _HEAD + _CHART, height)
-        out = io.BytesIO()
-        figure.savefig(out, format="png", metadata={"Software": None})
-    return out.getvalue()
+        page.text(0.3, 0.17, asked, size=9, family="monospace")
+        _chart(page.axes(LEFT, _HEAD + 0.12, RIGHT - LEFT, 0.66), result)
+        _table(page, rows, _HEAD + _CHART)
+        return page.png()
 
 
 def _chart(axes: Axes, result: dict[str, Any]) -> None:
@@ -80,20 +61,17 @@ def _chart(axes: Axes, result: dict[str, Any]) -> None:
     labels[-1].set_horizontalalignment("right")
 
 
-def _table(figure: Figure, rows: list[list[Any]], top: float, height: float) -> None:
+def _table(page: Sheet, rows: list[list[Any]], top: float) -> None:
     """Draw the rows below each other."""
-    level = 1 - (top + 0.12) / height
     for name, x, _ in _COLUMNS:
-        side = "right" if name == "Offset" else "left"
-        figure.text(x, level, name, size=7.5, color=DIM, va="center", ha=side)
-    line = 1 - (top + 0.24) / height
-    figure.add_artist(Line2D([0.016, 0.984], [line] * 2, color=HAIR, lw=0.8))
+        page.text(x, top + 0.12, name, color=DIM, ha="right" if name == "Offset" else "left")
+    page.line(LEFT, top + 0.24, RIGHT, top + 0.24, color=HAIR)
     for number, row in enumerate(rows):
-        level = 1 - (top + 0.38 + _ROW * number) / height
+        y = top + 0.38 + _ROW * number
         texts = (time_text(row[2]), row[0], f"{int(row[1]):,}", row[3][0], row[4][0])
         for (name, x, most), text in zip(_COLUMNS, texts, strict=True):
             shown = text.replace("\n", " ")
             shown = shown if len(shown) <= most else f"{shown[: most - 1]}…"
             side = "right" if name == "Offset" else "left"
             family = "monospace" if name in {"Key", "Value"} else "sans-serif"
-            figure.text(x, level, shown, size=7.5, color=INK, va="center", ha=side, family=family)
+            page.text(x, y, shown, ha=side, family=family)

@@ -1,65 +1,31 @@
-"""A moment of a cluster as a static picture: lanes with logs and messages, and the table so far.
+"""A moment of a cluster as a static picture: lanes with logs and messages, and the table so far."""
 
-Drawn with matplotlib, which takes half a second to import: the mime bundle alone imports this.
-"""
-
-import io
 import textwrap
-from typing import Any
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import FancyBboxPatch, Rectangle
-
-from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE, PALETTE, plain_text
+from widgets.pictures import (
+    ACCENT,
+    DAMAGE,
+    DIM,
+    HAIR,
+    INK,
+    LEFT,
+    LINE,
+    PALETTE,
+    RIGHT,
+    Sheet,
+    sheet,
+)
 from widgets.replication.moments import first_offset, label_of
 from workbench.replication.simulation.playback import CLIENT, Moment, Playback
 from workbench.replication.simulation.snapshots import Replica, Snapshot
 from workbench.runtime.error_codes import ErrorCode
 
-_INCHES, _DPI = 10.0, 92
 _LANE, _ROW, _MOST_ROWS, _MOST_LINES = 0.92, 0.19, 9, 4
 _GREEN, _AMBER = "#009E73", "#E69F00"
 _LEFT, _RIGHT = 0.13, 0.64
 _MOST_CELL = 0.055
 
 
-class _Canvas:
-    """A figure whose vertical positions are inches from the top."""
-
-    def __init__(self, height: float) -> None:
-        self.height = height
-        self.figure = Figure(figsize=(_INCHES, height), dpi=_DPI, facecolor="white")
-        self.axes: Axes = self.figure.add_axes((0, 0, 1, 1))
-        self.axes.set_axis_off()
-        self.axes.set_xlim(0, 1)
-        self.axes.set_ylim(height, 0)
-
-    def text(self, x: float, y: float, text: str, **options: Any) -> None:
-        """Write a text."""
-        style: dict[str, Any] = {"color": INK, "size": 7.5, "va": "center"}
-        self.axes.text(x, y, text, **{**style, **options})
-
-    def line(self, x: float, y: float, to_x: float, to_y: float, **options: Any) -> None:
-        """Draw a line."""
-        style: dict[str, Any] = {"color": LINE, "lw": 0.8}
-        self.axes.add_line(Line2D([x, to_x], [y, to_y], **{**style, **options}))
-
-    def box(self, x: float, y: float, width: float, height: float, **options: Any) -> None:
-        """Draw a rectangle."""
-        self.axes.add_patch(Rectangle((x, y), width, height, **options))
-
-    def png(self) -> bytes:
-        """Return the picture."""
-        out = io.BytesIO()
-        self.figure.savefig(
-            out, format="png", metadata={"Software": None}, pil_kwargs={"optimize": True}
-        )
-        return out.getvalue()
-
-
-@plain_text()
 def replication_picture(played: Playback, at: int, title: str, about: str) -> bytes:
     """Return a PNG of a moment of a `ReplicationPlayer`."""
     moment = played.moments[at] if played.moments else None
@@ -70,29 +36,29 @@ def replication_picture(played: Playback, at: int, title: str, about: str) -> by
     words = [] if moment is None else _words(moment)
     top = 1.05 + 0.17 * len(words)
     stage = top + 0.05 + lanes + 0.2 * len(broken)
-    canvas = _Canvas(stage + 0.35 + _ROW * (rows + 1))
-    canvas.text(0.016, 0.17, title, weight="bold", size=10.5)
     place = f"step {at + 1:,} of {len(played.moments):,}" if moment else "no steps"
-    canvas.text(0.984, 0.17, f"{about}, {place}", color=DIM, ha="right", size=8.5)
-    canvas.line(0, 0.34, 1, 0.34)
-    for number, line in enumerate(words):
-        canvas.text(0.016, 0.53 + 0.17 * number, line, size=8)
-    _clients(canvas, state, top - 0.27)
-    tops = {CLIENT: top - 0.27}
-    epochs = sorted({r.epoch for m in played.moments for e in m.after.replicas for r in e.records})
-    cell = min(_MOST_CELL, (_RIGHT - _LEFT) / (_slots(played) + 1))
-    for number, replica in enumerate(state.replicas):
-        y = top + number * _LANE
-        tops[replica.broker] = y + 0.3
-        _lane(canvas, replica, state, y, cell, epochs)
-    if moment is not None:
-        _messages(canvas, moment, tops)
-    for number, each in enumerate(broken):
-        canvas.text(0.016, top + lanes + 0.08 + 0.2 * number, f"× {each.kind}: {each.text}"[:175],
-                    color=DAMAGE)  # fmt: skip
-    if moment is not None:
-        _table(canvas, played, at, stage + 0.2)
-    return canvas.png()
+    height = stage + 0.35 + _ROW * (rows + 1)
+    with sheet(height, title, f"{about}, {place}", dpi=92) as page:
+        for number, line in enumerate(words):
+            page.text(LEFT, 0.53 + 0.17 * number, line, size=8)
+        _clients(page, state, top - 0.27)
+        tops = {CLIENT: top - 0.27}
+        epochs = sorted(
+            {r.epoch for m in played.moments for e in m.after.replicas for r in e.records}
+        )
+        cell = min(_MOST_CELL, (_RIGHT - _LEFT) / (_slots(played) + 1))
+        for number, replica in enumerate(state.replicas):
+            y = top + number * _LANE
+            tops[replica.broker] = y + 0.3
+            _lane(page, replica, state, y, cell, epochs)
+        if moment is not None:
+            _messages(page, moment, tops)
+        for number, each in enumerate(broken):
+            text = f"× {each.kind}: {each.text}"[:175]
+            page.text(LEFT, top + lanes + 0.08 + 0.2 * number, text, color=DAMAGE)
+        if moment is not None:
+            _table(page, played, at, stage + 0.2)
+        return page.png()
 
 
 def _words(moment: Moment) -> list[str]:
@@ -112,31 +78,31 @@ def _slots(played: Playback) -> int:
     )
 
 
-def _clients(canvas: _Canvas, state: Snapshot, y: float) -> None:
-    canvas.text(0.016, y, "Clients", weight="bold")
+def _clients(page: Sheet, state: Snapshot, y: float) -> None:
+    page.text(LEFT, y, "Clients", weight="bold")
     marks = {None: ("…", _AMBER), ErrorCode.NONE: ("✓", _GREEN)}
     for number, sent in enumerate(state.produced[-9:]):
         mark, color = marks.get(sent.answer, ("×", DAMAGE))
-        canvas.text(_LEFT + number * 0.056, y, f"{label_of(sent.value)[:8]} {mark}", color=color)
-    canvas.line(0, y + 0.2, _RIGHT, y + 0.2, color=HAIR)
+        page.text(_LEFT + number * 0.056, y, f"{label_of(sent.value)[:8]} {mark}", color=color)
+    page.line(0, y + 0.2, _RIGHT, y + 0.2, color=HAIR)
 
 
 def _lane(
-    canvas: _Canvas, replica: Replica, state: Snapshot, y: float, cell: float, epochs: list[int]
+    page: Sheet, replica: Replica, state: Snapshot, y: float, cell: float, epochs: list[int]
 ) -> None:
     first, runs = first_offset(state), replica.runs
     leaders = [e for e in state.replicas if e.broker == state.leader and e.role == "leader"]
     theirs = {record.offset: record for leader in leaders for record in leader.records}
     ink = INK if runs else DIM
-    canvas.text(0.016, y + 0.12, f"Broker {replica.broker}", weight="bold", color=ink)
+    page.text(LEFT, y + 0.12, f"Broker {replica.broker}", weight="bold", color=ink)
     role = f"{replica.role}, cut off" if replica.is_isolated else replica.role
     color = ACCENT if replica.role == "leader" else DAMAGE if not runs else DIM
-    canvas.text(0.016, y + 0.29, role, color=color)
+    page.text(LEFT, y + 0.29, role, color=color)
     member = "in sync" if replica.broker in state.isr else "not in sync"
     epoch = f", epoch {replica.leader_epoch}" if runs and replica.leader_epoch >= 0 else ""
-    canvas.text(0.016, y + 0.45, f"{member}{epoch}", color=DIM, size=6.8)
+    page.text(LEFT, y + 0.45, f"{member}{epoch}", color=DIM, size=6.8)
     low, tall = y + 0.17, 0.27
-    canvas.line(_LEFT, low + tall, _RIGHT, low + tall)
+    page.line(_LEFT, low + tall, _RIGHT, low + tall)
 
     def x(offset: int) -> float:
         return _LEFT + max(0, offset - first) * cell
@@ -148,50 +114,46 @@ def _lane(
         is_in = runs and record.offset < replica.high_watermark
         other = theirs.get(record.offset)
         differs = other is not None and other != record
-        canvas.box(x(record.offset) + 0.002, low, cell - 0.004, tall, lw=0,
+        page.box(x(record.offset) + 0.002, low, cell - 0.004, tall, lw=0,
                    facecolor=color, alpha=0.42 if is_in else 0.16 if runs else 0.1)  # fmt: skip
-        canvas.box(x(record.offset) + 0.002, low, cell - 0.004, tall, fill=False,
+        page.box(x(record.offset) + 0.002, low, cell - 0.004, tall, fill=False,
                    edgecolor=DAMAGE if differs else color if runs else LINE,
                    lw=1.6 if differs else 0.9, ls="--" if differs else "-")  # fmt: skip
         if cell > 0.02:
             name = label_of(record.value)[: int(cell * 110)]
-            canvas.text(
-                x(record.offset) + cell / 2, low + 0.1, name, ha="center", size=7, color=ink
-            )
-            canvas.text(x(record.offset) + cell / 2, low + 0.205, f"e{record.epoch}", ha="center",
+            page.text(x(record.offset) + cell / 2, low + 0.1, name, ha="center", size=7, color=ink)
+            page.text(x(record.offset) + cell / 2, low + 0.205, f"e{record.epoch}", ha="center",
                         size=5.5, color=DIM)  # fmt: skip
     end = replica.log_end_offset
-    canvas.line(x(end), low - 0.12, x(end), low + tall, color=ink, lw=1.3)
-    canvas.text(x(end) + 0.004, low - 0.07, f"LEO {end}", size=6.8, color=ink)
+    page.line(x(end), low - 0.12, x(end), low + tall, color=ink, lw=1.3)
+    page.text(x(end) + 0.004, low - 0.07, f"LEO {end}", size=6.8, color=ink)
     if not runs or replica.high_watermark < 0:
         return
     high = replica.high_watermark
-    canvas.box(x(replica.log_start_offset), low + tall + 0.02,
+    page.box(x(replica.log_start_offset), low + tall + 0.02,
                max(0, x(high) - x(replica.log_start_offset)), 0.035, lw=0, facecolor=_GREEN,
                alpha=0.6)  # fmt: skip
-    canvas.line(x(high), low + tall, x(high), low + tall + 0.17, color=_GREEN, lw=1.8)
-    canvas.text(x(high) + 0.004, low + tall + 0.12, f"HW {high}", size=6.8, color="#00795a")
+    page.line(x(high), low + tall, x(high), low + tall + 0.17, color=_GREEN, lw=1.8)
+    page.text(x(high) + 0.004, low + tall + 0.12, f"HW {high}", size=6.8, color="#00795a")
     if replica.remote:
         known = ", ".join(f"{id_}: {end if end >= 0 else '?'}" for id_, end in replica.remote)
-        canvas.text(x(high) + 0.06, low + tall + 0.12, f"remote LEO {known}", size=6.8, color=DIM)
+        page.text(x(high) + 0.06, low + tall + 0.12, f"remote LEO {known}", size=6.8, color=DIM)
 
 
-def _messages(canvas: _Canvas, moment: Moment, tops: dict[int, float]) -> None:
+def _messages(page: Sheet, moment: Moment, tops: dict[int, float]) -> None:
     """Draw arrows for what moved, dashed ones for answers that travel."""
     moves = [(m.sender, m.receiver, m.text, "x" if m.is_lost else "-") for m in moment.moves]
     moves += [(m.leader, m.follower, m.answers, "--") for m in moment.after.under_way if m.answers]
     moves = moves[:4]
-    step = min(0.17, (0.984 - _RIGHT - 0.02) / max(1, len(moves)))
+    step = min(0.17, (RIGHT - _RIGHT - 0.02) / max(1, len(moves)))
     for number, (sender, receiver, text, style) in enumerate(moves):
         x, begin, end = _RIGHT + 0.03 + number * step, tops[sender], tops[receiver]
         if style == "x":
             end = begin + (end - begin) * 0.6
-            canvas.text(x, end, "×", color=DAMAGE, size=10, ha="center")
-        canvas.axes.annotate(
-            "", (x, end), (x, begin),
-            arrowprops={"arrowstyle": "-" if style == "x" else "-|>",
-                        "color": DAMAGE if style == "x" else ACCENT, "lw": 1.3,
-                        "ls": "--" if style == "--" else "-"},
+            page.text(x, end, "×", color=DAMAGE, size=10, ha="center")
+        page.arrow(
+            (x, begin), (x, end), "-" if style == "x" else "-|>",
+            color=DAMAGE if style == "x" else ACCENT, lw=1.3, ls="--" if style == "--" else "-",
         )  # fmt: skip
         words, lines = text.split(), [""]
         room = max(8, int(step * 110))
@@ -199,26 +161,23 @@ def _messages(canvas: _Canvas, moment: Moment, tops: dict[int, float]) -> None:
             if len(lines[-1]) + len(word) + 1 > room and lines[-1]:
                 lines.append("")
             lines[-1] = f"{lines[-1]} {word}".strip()
-        canvas.text(x + 0.007, (begin + end) / 2, "\n".join(lines[:4]), size=6.5)
+        page.text(x + 0.007, (begin + end) / 2, "\n".join(lines[:4]), size=6.5)
 
 
-def _table(canvas: _Canvas, played: Playback, at: int, y: float) -> None:
+def _table(page: Sheet, played: Playback, at: int, y: float) -> None:
     """Write the rows up to the moment, the newest last."""
     rows = played.rows()[: at + 1][-_MOST_ROWS:]
     names = [name for name in rows[0] if name not in {"step", "event", "leader", "ISR"}]
     width = min(0.075, 0.6 / len(names))
-    canvas.text(0.016, y, "after", color=DIM)
+    page.text(LEFT, y, "after", color=DIM)
     for column, name in enumerate(names):
-        canvas.text(0.36 + (column + 1) * width, y, name, color=DIM, ha="right")
+        page.text(0.36 + (column + 1) * width, y, name, color=DIM, ha="right")
     for number, row in enumerate(rows, 1):
         line = y + number * _ROW
         if number == len(rows):
-            canvas.axes.add_patch(
-                FancyBboxPatch((0.008, line - 0.08), 0.984, 0.16, boxstyle="square,pad=0",
-                               facecolor="#e1ecf8", lw=0)
-            )  # fmt: skip
-        canvas.text(0.016, line, f"{row['step']}  {row['event']}"[:48])
+            page.box(0.008, line - 0.08, 0.984, 0.16, color="#e1ecf8", lw=0)
+        page.text(LEFT, line, f"{row['step']}  {row['event']}"[:48])
         for column, name in enumerate(names):
             value = row[name]
-            canvas.text(0.36 + (column + 1) * width, line, "–" if value is None else str(value),
+            page.text(0.36 + (column + 1) * width, line, "–" if value is None else str(value),
                         ha="right")  # fmt: skip

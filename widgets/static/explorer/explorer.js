@@ -114,9 +114,9 @@ function followModel(view, error) {
     _changed: onFindings,
     _verification: onFindings,
     _error: onError,
-    colour_by: () => {
-      colors.show(model.get("colour_by"));
-      view.held.data?.colorBy(model.get("colour_by"));
+    color_by: () => {
+      colors.show(model.get("color_by"));
+      view.held.data?.colorBy(model.get("color_by"));
       showLegend(view);
       map.repaint();
     },

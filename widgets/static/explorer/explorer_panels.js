@@ -44,8 +44,8 @@ export function mapPanel(view, { onPick, onOpen }) {
   const colors = choice(
     "Color of the batches",
     [["codec", "Compression"], ["producer", "Producer"], ["epoch", "Epoch"]],
-    model.get("colour_by"),
-    (what) => set("colour_by", what),
+    model.get("color_by"),
+    (what) => set("color_by", what),
   );
   const head = panelHead("Segment", colors.el, map.tools, pythonButton(view, "batches", "Batches"));
   const legend = h("div", { class: "klw-legend" });

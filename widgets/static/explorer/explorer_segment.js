@@ -32,7 +32,7 @@ export function showSegment(view) {
   held.hasValues = hasValues;
   if (isSame && !isGrown) held.source = ""; // other bytes at the same place
   if (data) data.newFrom = model.get("_fresh").segments?.[sent.segment] ?? Infinity;
-  data?.colorBy(model.get("colour_by"));
+  data?.colorBy(model.get("color_by"));
   held.firstRows = new Column(sent?.first_rows ?? NO_ROWS);
   panel.map.setData(data, model.get("view"), { isSame, isGrown });
   panel.title.textContent = data ? data.name : "Segment";
