@@ -17,6 +17,7 @@ from tests import (
 )
 from tests.golden.cases import CASES, asked_again
 from tests.golden.conftest import common_workplace, golden, workplace
+from tests.kafka_broker import SHORT_LIVED
 
 __all__ = ["common_workplace", "golden", "workplace"]
 
@@ -26,6 +27,8 @@ settings.register_profile("default", _ALL, derandomize=True, max_examples=30)
 settings.register_profile("long", _ALL, derandomize=True, max_examples=500)
 settings.register_profile("explore", _ALL, max_examples=2000, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+os.environ.setdefault("SPARK_SUBMIT_OPTS", " ".join(SHORT_LIVED))  # to the Java of each driver
 
 deaths.watch()
 

@@ -59,9 +59,15 @@ POM = """\
 EXCLUDED_GROUPS = ("com.sun.jdmk", "com.sun.jmx", "javax.jms")
 CLASS_PATH_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:build-classpath"
 KRAFT_SINCE = (3, 3)
+FORMATTED = ("meta.properties", "bootstrap.checkpoint")  # what Kafka's tool writes
 START_SECONDS = 120
 STOP_SECONDS = 120
 ZOOKEEPER_SESSION_SECONDS = 4
+
+
+def _random_id() -> str:
+    """Return an id as Kafka's tool makes them."""
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
 
 
 def parse_version(version: str) -> tuple[int, ...]:
@@ -317,7 +323,7 @@ class Broker:
         settings = self._default_settings() | self.settings
         properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
         if parse_version(self.version) >= KRAFT_SINCE:
-            self._format(properties, Path(settings["log.dirs"].split(",")[0]))
+            self._format(properties, settings)
         elif self._zookeeper is None:
             self._start_zookeeper()
             if self._was_killed:  # ZooKeeper has to forget the dead broker's session first
@@ -416,15 +422,35 @@ class Broker:
             }
         return settings
 
-    def _format(self, properties: Path, log_directory: Path) -> None:
-        """Give an empty KRaft directory its cluster id."""
-        if (log_directory / "meta.properties").exists():
+    def _format(self, properties: Path, settings: dict[str, str]) -> None:
+        """Give an empty KRaft directory its cluster id.
+
+        Kafka's tool does it for the first broker of a version; others get its files with other ids.
+        """
+        directory, *others = map(Path, settings["log.dirs"].split(","))
+        meta, kept = directory / "meta.properties", CACHE / self.version / "formatted"
+        if meta.exists():
             return
-        cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        arguments = ("format", f"--cluster-id={cluster_id}", "-c", str(properties))
+        is_usual = not others and settings["node.id"] == "1"
+        if is_usual and kept.exists():
+            shutil.copytree(kept, directory, dirs_exist_ok=True)
+            ids = re.compile(r"^((?:cluster|directory)\.id=).*", re.MULTILINE)
+            meta.write_text(ids.sub(lambda line: line[1] + _random_id(), meta.read_text()))
+            return
+        arguments = ("format", f"--cluster-id={_random_id()}", "-c", str(properties))
         done = run_java(self.version, "kafka.tools.StorageTool", *arguments)
         if done.returncode:
             raise RuntimeError(f"the directory was not formatted:\n{done.stdout}{done.stderr}")
+        if is_usual:
+            made = kept.with_name(f"formatted.{uuid.uuid4().hex}")
+            made.mkdir(parents=True)
+            for name in FORMATTED:
+                if (directory / name).exists():
+                    shutil.copy(directory / name, made)
+            try:
+                made.rename(kept)
+            except OSError:  # another process was faster
+                shutil.rmtree(made)
 
     def _start_zookeeper(self) -> None:
         properties = self.folder / "zookeeper.properties"

@@ -17,12 +17,15 @@ from typing import Final
 
 import pyspark
 
+from tests.kafka_broker import SHORT_LIVED
 from tests.waiting import wait_until
 from workbench.java_home import ensure_java
 
 SPARK: Final = Path(pyspark.__file__).parent
 HOSTS: Final = ("127.0.0.2", "127.0.0.3")
 """Of the workers; a copy of a slow task is never started on the host where that runs."""
+
+_JAVA: Final = " ".join(SHORT_LIVED)
 
 
 @contextmanager
@@ -45,6 +48,7 @@ def standalone_cluster(folder: Path, kernels: Path) -> Iterator[str]:
         "NUMBA_CACHE_DIR": str(kernels),
         "SPARK_HOME": str(SPARK),
         "JAVA_HOME": str(ensure_java()),
+        "SPARK_DAEMON_JAVA_OPTS": _JAVA,
     }
     with ExitStack() as stack:
         started = [
@@ -102,4 +106,5 @@ def driver_environment() -> dict[str, str]:
         "PATH": os.pathsep.join([str(own), os.environ["PATH"]]),
         "JAVA_HOME": str(ensure_java()),
         "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_SUBMIT_OPTS": f'{_JAVA} "-Dspark.executor.extraJavaOptions={_JAVA}"',
     }
