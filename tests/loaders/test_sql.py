@@ -95,6 +95,102 @@ def test_an_unknown_table_gets_the_nearest_name(logs: wb.LogDirectory) -> None:
         logs.sql("select * from segmnts")
 
 
+@pytest.mark.parametrize("query", ["show tables", "SHOW ALL TABLES;", " describe "])
+def test_tables_are_listed(logs: wb.LogDirectory, query: str) -> None:
+    relation = logs.sql(query)
+    assert relation.columns == ["name", "kind", "about"]
+    listed = {name: (kind, about) for name, kind, about in relation.fetchall()}
+    assert listed["orders"] == ("topic", "3 partitions")
+    assert listed["returns"] == ("topic", "1 partition")
+    assert {name for name, (kind, _) in listed.items() if kind == "table"} == set(TABLES)
+    assert listed["batches"] == ("table", "one row per batch, from the headers alone")
+    for name, (kind, _) in listed.items():
+        if kind != "table":
+            assert logs.sql(f"describe {name}").fetchall() == logs.sql(f"show {name}").fetchall()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "from information_schema.tables",
+        "show databases",
+        "from duckdb_tables()",
+        "from (show tables)",
+    ],
+)
+def test_what_duckdb_would_list_of_itself_is_refused(logs: wb.LogDirectory, query: str) -> None:
+    with pytest.raises(QueryError, match="show tables lists the topics and tables"):
+        logs.sql(query)
+
+
+def test_records_are_those_of_all_topics(logs: wb.LogDirectory, tmp_path: Path) -> None:
+    found = logs.sql("select topic, count(*) from records group by all").fetchall()
+    counted = Counter(logs.scan(columns=["topic"]).to_arrow()["topic"].to_pylist())
+    assert dict(found) == counted
+    assert counted["orders"] == len(orders())
+    with wb.LogManager([str(tmp_path / "logs")]) as manager:
+        manager.get_or_create_log("records", 0).append([(b"k", b"v")])
+        manager.get_or_create_log("others", 0).append([(b"k", b"w")])
+    ours = wb.open_log_directory(tmp_path / "logs")
+    assert ours.sql("select value from records").fetchall() == [(b"v",)]
+
+
+BYTES_AS_TEXT = (
+    "select value->>'$.customer_id' from orders",
+    "select o.value->'$.customer_id' from orders o",
+    "select json_extract_string(value, '$.customer_id') from orders",
+    "select count(*) from orders where json_valid(value)",
+    "select value::json from records",
+    "select try_cast(key as text) from orders",
+    "select partition from orders where value::varchar like '%\"C-1\"%'",
+    "select partition from orders where value like '%C-1%'",
+    "select length(value) from orders",
+)
+
+
+@pytest.mark.parametrize("query", BYTES_AS_TEXT)
+def test_bytes_are_never_searched_as_text(logs: wb.LogDirectory, query: str) -> None:
+    """DuckDB escapes bytes that become text, so what is looked for would not be found."""
+    with pytest.raises(QueryError, match=r"decode\(value\) is the text of bytes"):
+        logs.sql(query).fetchall()
+    assert "decode(value) is the text of bytes" in run("sql", SHOP, query).err
+
+
+def test_columns_that_a_query_makes_text_are_text(logs: wb.LogDirectory) -> None:
+    wanted = sorted({str(order["customer_id"]) for order in orders()})[:3]
+    made = (
+        "select decode(value) as value from orders",
+        "select * replace (decode(value) as value) from orders",
+        "select value from (select decode(value) from orders) made(value)",
+    )
+    for query in made:
+        rows = logs.sql(f"select distinct value->>'$.customer_id' from ({query})").fetchall()  # noqa: S608 - ours
+        assert sorted(row[0] for row in rows)[:3] == wanted
+    query = "select count(*) from orders where value::varchar like '%C-1%'"
+    [(count,)] = logs.sql(query, decode={"value": "utf8"}).fetchall()
+    assert count > 0
+
+
+def test_what_needs_quotes_is_told(logs: wb.LogDirectory, tmp_path: Path) -> None:
+    with pytest.raises(QueryError, match='write the column as "offset"'):
+        logs.sql("select * from orders where offset = 5")
+    with wb.LogManager([str(tmp_path / "logs")]) as manager:
+        manager.get_or_create_log("with-dash.1", 0).append([(b"k", b"v")])
+    with pytest.raises(QueryError, match=r'write the topic as "with-dash\.1"'):
+        wb.open_log_directory(tmp_path / "logs").sql("select * from with-dash.1 limit 1")
+
+
+def test_bytes_that_are_no_text_end_a_command_in_one_line() -> None:
+    for query, why in (
+        ("select decode(value) from __consumer_offsets", "invalid UTF8"),
+        ("select partition from orders where key = '\u00e9'", "decode(value) is the text of bytes"),
+    ):
+        done = run("sql", SHOP, query)
+        assert done.code == 3
+        assert why in done.err
+        assert "a bug in" not in done.err
+
+
 def test_the_command_prints_and_writes_every_format(tmp_path: Path) -> None:
     query = "select partition, count(*) n from orders group by all order by all"
     rows = logs_of_orders()

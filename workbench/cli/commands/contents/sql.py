@@ -57,10 +57,10 @@ def command(
     A topic is a table of its records, with the columns topic, partition, offset, timestamp, key,
     value, headers and others; "quote" a name such as "orders-archive". Keys and values are bytes:
     decode(value) is their text, and --value-format json makes columns of their fields.
-    TOPIC_latest is the newest record of each key; a null value is a tombstone. Other tables are
-    segments, batches, disk_usage, keys, cleaning, findings, groups, group_members,
-    group_offsets, commits, rebalances, transactions, open_producers, checkpoints, leader_epochs,
-    files and the others of logs.inspect; inspect.batches is meant even if a topic is named batches.
+    TOPIC_latest is the newest record of each key; a null value is a tombstone. The table records
+    has those of all topics. Other tables are segments, batches, disk_usage, keys, groups,
+    group_offsets, transactions and more: "show tables" lists all with a sentence for each.
+    inspect.batches is meant even if a topic is named batches.
     Only what the query names is read. It cannot read other files, or write.
 
     Example: sql DIR "select topic, sum(size) from segments group by all order by 2 desc"
@@ -84,12 +84,28 @@ def command(
     if output != _STDOUT:
         target = new_file(output, inputs, overwrite=overwrite)
     with target as file:
-        count = _WRITERS[form](relation, file)
+        count = _write_rows(query, relation, form, file)
     if not count:
         note("0 rows")
     if output != _STDOUT:
         note(f"{plural(count, 'row')} in {output}, {size_text(os.path.getsize(output))}")
     return 0
+
+
+def _write_rows(query: str, relation: Any, form: str, file: IO[bytes] | None) -> int:
+    """Write the rows of a query, and return their number.
+
+    Raises:
+        QueryError: DuckDB meets a value that the query cannot take, such as bytes that are no text.
+    """
+    import duckdb
+
+    from workbench.loaders.sql import query_error
+
+    try:
+        return _WRITERS[form](relation, file)
+    except duckdb.Error as error:
+        raise query_error(query, error) from error
 
 
 def _form_of(output: str) -> str:
