@@ -1,5 +1,6 @@
 """What became of an offset: planted truths, the command, and what is asked for wrongly."""
 
+import datetime as dt
 import shutil
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,21 @@ def test_the_command_says_what_the_call_says() -> None:
     assert gaps == rows
     shown = run("offset", "payments-0", "0:10", SAMPLES / "shop-4.3.1").out
     assert "control" in shown
+
+
+def test_the_command_takes_a_time_for_the_first_offset_at_or_after_it() -> None:
+    shop = SAMPLES / "shop-4.3.1"
+    logs = wb.open_log_directory(shop)
+    rows = logs.scan(topics="orders", partitions=0, columns=["offset", "timestamp"]).to_pylist()
+    day = dt.datetime(2024, 11, 28, tzinfo=dt.UTC)
+    wanted = next(row["offset"] for row in rows if row["timestamp"] >= day)
+    for time in ("2024-11-28", "2024-11-28T00:00", "2024-11-28T00:00:00Z"):
+        told = run("offset", "orders-0", time, shop, "--json")
+        assert (told.code, told.json) == (0, logs["orders-0"].fate(wanted).as_dict())
+        assert f"offset {wanted:,} is the first at or after 2024-11-28T00:00" in told.err
+    late = run("offset", "orders-0", "2025-01-01", shop)
+    assert (late.code, late.out) == (1, "")
+    assert "a broker finds no offset at or after 2025-01-01" in late.err
 
 
 def test_what_is_no_offset_is_refused() -> None:

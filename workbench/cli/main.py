@@ -113,7 +113,7 @@ _NAME_FIRST: Final = {
 _EPILOG: Final = """\b
 Exit codes:
   0    done (verify: nothing wrong; search: found)
-  1    verify: warnings; search: nothing found;
+  1    verify: warnings; search, offset: nothing found;
        doctor: something is slow or missing;
        compare-replicas: a replica lags, or another warning;
        predict: a log is changed, or damage is not detected;
