@@ -42,6 +42,17 @@ def test_what_is_not_kafka_s_is_refused(name: str, place: Path) -> None:
         )
 
 
+@pytest.mark.parametrize("name", LOOKING)
+def test_the_log_directories_of_a_folder_are_named(name: str, place: Path) -> None:
+    both = SAMPLES / "two-brokers"
+    outcome = run(name, both)
+    assert outcome.code == 3
+    assert f"found 'broker1', 'broker2'; did you mean {both}/broker1 {both}/broker2?" in outcome.err
+    (place / "home" / "copy" / "orders-0").mkdir(parents=True)
+    (place / "home" / "copy" / "orders-0" / "00000000000000000000.log").touch()
+    assert f"did you mean {place}/home/copy?" in run(name, place / "home").err
+
+
 @pytest.mark.parametrize("command", CHANGING, ids=lambda command: command[0])
 def test_what_is_not_kafka_s_is_not_copied(command: tuple[str, ...], place: Path) -> None:
     for path in ("empty", "home"):

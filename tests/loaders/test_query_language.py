@@ -154,6 +154,7 @@ def test_a_query_finds_these_records(text: str, orders: LogDirectory) -> None:
         ("paid status:new", 6, "$.status:new"),
         ("status in (a, b)", 1, "$.status in (a, b)"),
         ("value.total_cents > 100", 1, "$.total_cents > 100"),
+        ("value.$.total_cents > 100", 1, "written $.total_cents > 100"),
         ("headers.user=42", 1, "header.user=42"),
         ("header:user=42", 8, "header.user=42"),
         ("value:null", 7, "value=null"),

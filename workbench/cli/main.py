@@ -3,7 +3,8 @@
 Data goes to stdout, everything else to stderr. Exit codes of every command:
 
     0    done; `verify`: nothing wrong; `search`: found
-    1    `verify`: warnings; `search`: nothing found; `doctor`: something is slow or missing;
+    1    `verify`: warnings; `search`, `offset`: nothing found; `doctor`: something is slow or
+         missing;
          `compare-replicas`: a replica lags, or another warning;
          `predict`: a log is changed, or damage is not detected; `preflight`: a warning;
          `stuck`: something is; `explain`, `plan`, `what-if`: a log cannot be loaded, or cleaning

@@ -117,7 +117,13 @@ class Root:
         if (segment := redpanda_segment_below(self.path)) is not None:
             return f"{os.path.relpath(segment, self.path)} is {REDPANDA}"
         named = ", ".join(map(repr, found[:_NAMED])) + (", …" if len(found) > _NAMED else "")
-        return f"nothing here looks like Kafka's: {f'found {named}' if found else 'it is empty'}"
+        said = f"nothing here looks like Kafka's: {f'found {named}' if found else 'it is empty'}"
+        inside = [
+            os.path.join(self.path, name)
+            for name in islice(self.unknown_folders, _COMPARED)
+            if self.fs.at(self.path) is None and _looks_like_kafka(os.path.join(self.path, name))
+        ]
+        return f"{said}; did you mean {' '.join(inside[:_NAMED])}?" if inside else said
 
     def checkpoint(self, name: str) -> OffsetCheckpoint | None:
         """Return an offset checkpoint with its problems; None when there is no such file."""
@@ -362,6 +368,17 @@ def _holds_segments(path: str, fs: Files) -> bool:
         return any(_is_segment_file(entry.name) for entry in remote.entries(path))
     with os.scandir(path) as entries:
         return any(_is_segment_file(entry.name) for entry in entries)
+
+
+def _looks_like_kafka(folder: str) -> bool:
+    """Return whether a folder of this machine has a file of a log directory, or a partition."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in islice(entries, _COMPARED):
+            if entry.name in names.ROOT_FILES:
+                return True
+            if names.parse_directory_name(entry.name) and entry.is_dir(follow_symlinks=False):
+                return _holds_segments(entry.path, THIS_MACHINE)
+    return False
 
 
 def _is_segment_file(name: str) -> bool:

@@ -344,7 +344,7 @@ class _Parser:
                 token.start, f"{name} is unknown; a header is written header.{tail}{rest}"
             )
         if head in {"value", "key"} and tail:
-            path = f"key$.{tail}" if head == "key" else f"$.{tail}"
+            path = f"{'key' * (head == 'key')}$.{tail.removeprefix('$.')}"
             raise refusal(
                 token.start, f"{name} is unknown; JSON in the {head} is written {path}{rest}"
             )
