@@ -197,7 +197,9 @@ class Beside:
     def _raise_shown(self, screen: Workbench) -> None:
         for view in (screen.explorer, *screen.views.values()):
             error = getattr(view, "last_error", None)
-            if error is not None and not isinstance(error, FileNotFoundError):
+            # Retention and compaction do not apply to the log of KRaft, and their views say so.
+            is_answer = isinstance(error, wb.LogDirectoryError) and "KRaft manages it" in str(error)
+            if error is not None and not is_answer and not isinstance(error, FileNotFoundError):
                 raise error
 
     def _hold(self, who: str, found: list[Read]) -> None:
