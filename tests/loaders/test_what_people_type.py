@@ -226,3 +226,28 @@ def test_times_are_dates_wherever_a_call_takes_one(logs: wb.LogDirectory) -> Non
     assert as_text is not None
     at = partition.explain_retention(now="2024-12-10")
     assert str(at) == str(partition.explain_retention(now=1_733_788_800_000))
+
+
+GUESSED: dict[str, str] = {
+    'logs["orders"].head': "scan().head",
+    'logs["orders"].to_polars': "scan().to_polars",
+    'logs["orders"].verfy': "verify",
+    'logs["orders-0"].count': "scan().count",
+    'logs["orders-0"].search': "scan().filter",
+    "logs.scan().search": "filter",
+    "logs.scan().to_dicts": "to_pylist",
+    "logs.scan().write_parquet": "to_parquet",
+    "logs.groups": "inspect.groups",
+    "logs.group": "explain_group",
+    "logs.query": "sql",
+    "logs.toppics": "topics",
+}
+
+
+@pytest.mark.parametrize("guess", GUESSED)
+def test_a_name_that_is_elsewhere_is_told(logs: wb.LogDirectory, guess: str) -> None:
+    found, _, name = guess.rpartition(".")
+    hint = f"has no attribute {name!r}; did you mean {GUESSED[guess]}?"
+    with pytest.raises(AttributeError, match=f"{re.escape(hint)}$"):
+        typed(guess, logs)
+    assert typed(f"{found}.{GUESSED[guess]}", logs) is not None

@@ -19,6 +19,7 @@ from workbench.inspection.listing import (
     Root,
     StrPath,
 )
+from workbench.loaders.guessed_names import GuessedNames
 from workbench.loaders.partition import Partition
 from workbench.loaders.scan.scan_options import takes_scan_options
 from workbench.loaders.topic import Topic
@@ -47,7 +48,7 @@ if TYPE_CHECKING:  # Arrow and the engine that writes are imported when they are
 _SHOWN: Final = 40  # rows of the table in a notebook
 
 
-class ListedDirectory(Mapping[str, Partition]):
+class ListedDirectory(GuessedNames, Mapping[str, Partition]):
     """Partitions by name; the class that users open is `LogDirectory`.
 
     Attributes:

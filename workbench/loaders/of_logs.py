@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from workbench.errors import StateUnknownError
 from workbench.inspection.listing import Listing
+from workbench.loaders.guessed_names import GuessedNames
 from workbench.loaders.scan.scan_options import takes_scan_options
 
 if TYPE_CHECKING:  # Arrow is imported when it is asked for
@@ -18,7 +19,7 @@ if TYPE_CHECKING:  # Arrow is imported when it is asked for
     from workbench.loaders.tables.findings import FindingList
 
 
-class OfLogs:
+class OfLogs(GuessedNames):
     """The verbs of one topic's logs, or of one log."""
 
     @property

@@ -24,6 +24,7 @@ from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
 from workbench.inspection.unreadable import findings_about_records
 from workbench.loaders.exports.parquet_file import ROW_GROUP, write_parquet
+from workbench.loaders.guessed_names import GuessedNames
 from workbench.loaders.queries.query import Query, all_of, parse
 from workbench.loaders.queries.ranges import common
 from workbench.loaders.scan.column_engines import (
@@ -72,7 +73,7 @@ class CorruptDataWarning(UserWarning):
     """A scan left out batches, or made values null, that it cannot read; see `Scan.findings`."""
 
 
-class Scan:
+class Scan(GuessedNames):
     """Records to be read; nothing is read before a verb. Made by `LogDirectory.scan`.
 
     `filter`, `select` and `limit` return another scan, with that option: ``logs.scan("orders")
