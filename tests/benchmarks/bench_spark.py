@@ -1,4 +1,4 @@
-"""Spark on segments: our source in Python and in Java, Parquet, and Spark's own Kafka source.
+"""Spark on segments: our source in Python, Parquet, and Spark's own Kafka source.
 
 Wall time, and CPU time of all processes that take part: the JVM, its Python workers, the broker.
 Best of some rounds taken in turn. Where other work runs only the CPU time says something.
@@ -32,8 +32,6 @@ DATA = (
     ("none", 1000, 96 << 20),
 )
 """Codec, bytes of a value, and bytes of each partition's segment."""
-IN_COLUMNS = (("none", 100, 118 << 20), ("none", 1000, 96 << 20), ("lz4", 100, 24 << 20))
-"""The same for `in_columns`: 4 million records of 100 bytes, 0.4 million of 1 KB, and lz4."""
 
 KAFKA_COLUMNS = (
     "key", "value", "topic", "partition", "offset", "timestamp", "timestamp_type",
@@ -62,20 +60,6 @@ QUERIES = (
 )
 
 
-def by_hour(frame: Any) -> Any:
-    """Return how many records there are by hour."""
-    from pyspark.sql import functions
-
-    return frame.groupBy(functions.window("timestamp", "1 hour")).count()
-
-
-MORE = (
-    *QUERIES,
-    Query("count", "offset", lambda frame: frame.groupBy().count()),
-    Query("window of an hour", "timestamp", by_hour),
-)
-
-
 class Seconds(NamedTuple):
     """How long something took."""
 
@@ -99,7 +83,8 @@ def run(frame: Any) -> Seconds:
 
 def best_of(times: list[Seconds]) -> Seconds:
     """Return the best of each."""
-    return Seconds(min(each.wall for each in times), min(each.cpu for each in times))
+    known = [each.cpu for each in times if each.cpu > 0]  # less than nothing: a process has ended
+    return Seconds(min(each.wall for each in times), min(known))
 
 
 def session(cores: int) -> Any:
@@ -181,52 +166,6 @@ def compare(spark: Any, codec: str, size: int, total: int) -> None:
     table(title, columns, rows)
 
 
-def in_java(spark: Any, data: Path) -> Any:
-    """Return the frame of our source in Java."""
-    return spark.read.format("kafka-log").option("subscribe", TOPIC).load(str(data))
-
-
-def one_process(query: Query, data: Path) -> Seconds:
-    """Return the seconds of a scan that does without Spark what a query needs of the records."""
-    columns = query.columns.split(",") if query.columns else KAFKA_COLUMNS
-    start, start_cpu = time.perf_counter(), time.process_time()
-    for batch in wb.open_log_directory(data).scan(topics=TOPIC, columns=columns).batches():
-        del batch
-    return Seconds(time.perf_counter() - start, time.process_time() - start_cpu)
-
-
-def in_columns(spark: Any, codec: str, size: int, total: int) -> None:
-    """Print the CPU seconds of each reader for each query."""
-    broker = broker_with(generated(codec, size, total))
-    parquet = str(broker.folder / "parquet")
-    with broker:
-        if not Path(parquet).exists():
-            in_java(spark, broker.data).write.parquet(parquet)
-        count = in_java(spark, broker.data).count()
-        kafka = spark.read.format("kafka").option("subscribe", TOPIC)
-        kafka = kafka.option("kafka.bootstrap.servers", broker.bootstrap).options(**FASTEST)
-        rows = []
-        for query in MORE:
-            sources = {
-                "Python": lambda: ours(spark, broker.data, query.columns),  # noqa: B023 - used at once
-                "Java": lambda: in_java(spark, broker.data),
-                "Parquet": lambda: spark.read.parquet(parquet),
-                "Kafka": kafka.load,
-            }
-            times: dict[str, list[Seconds]] = {name: [] for name in [*sources, "process"]}
-            for _ in range(ROUNDS):
-                for name, load in sources.items():
-                    times[name].append(run(query.of(load())))
-                times["process"].append(one_process(query, broker.data))
-            first = times["Java"][0].cpu
-            best = {name: best_of(found).cpu for name, found in times.items()}
-            ratios = [f"{best[name] / best['Java']:.1f}x" for name in best if name != "Java"]
-            rows.append([query.name, f"{best['Java']:.2f} s ({first:.2f} s)", *ratios])
-    title = f"CPU, {count / 1e6:.1f} million records, {codec}, {size} bytes, local[2]"
-    others = ("in Python", "Parquet", "Spark's Kafka source", "one process, a scan alone")
-    table(title, ["query", "in Java (first)", *others], rows)
-
-
 def measure_cores(cores: int, data: str) -> None:
     """Print, as JSON, the seconds of a scan and of a group by key on that many cores."""
     spark = session(cores)
@@ -286,8 +225,6 @@ def main() -> None:
     spark = session(2)
     for codec, size, total in DATA:
         compare(spark, codec, size, total)
-    for codec, size, total in IN_COLUMNS:
-        in_columns(spark, codec, size, total)
     spark.stop()
     compare_cores()
     memory()
@@ -296,8 +233,5 @@ def main() -> None:
 if __name__ == "__main__":
     if sys.argv[1:2] == ["cores"]:
         measure_cores(int(sys.argv[2]), sys.argv[3])
-    elif sys.argv[1:2] == ["columns"]:
-        for data in IN_COLUMNS:
-            in_columns(session(2), *data)
     else:
         main()

@@ -120,8 +120,11 @@ def drawing(found: dict[str, dict[Measure, float]]) -> str:
                 )
         newest = next(iter(reversed(found.values())))
         if measure in newest:
-            end = across(newest[measure]) + 10
-            parts.append(f'<text x="{end:.0f}" y="{y + 4:.0f}">{newest[measure]:.2g}x</text>')
+            side, anchor = (
+                (-10, "end") if newest[measure] < 1 else (10, "start")
+            )  # off the line of 1x
+            at = f'x="{across(newest[measure]) + side:.0f}" y="{y + 4:.0f}" text-anchor="{anchor}"'
+            parts.append(f"<text {at}>{newest[measure]:.2g}x</text>")
     names = "; ".join(found)
     words = f"Right of 1x the workbench is faster. Versions, the newest darkest: {names}."
     parts.append(f'<text class="about" x="0" y="{bottom + 18}">{escape(words)}</text>')
