@@ -48,7 +48,7 @@ _DAMAGED: Final = 2  # exit code with --strict
     "%k key, %s value, %K and %S their bytes (-1: null), %h headers; \\n ends the line.",
 )  # fmt: skip
 @click.option(
-    "--newest", type=click.IntRange(min=1), metavar="N",
+    "--newest", "--tail", "newest", type=click.IntRange(min=1), metavar="N",
     help="Print the newest N records of each partition, the newest first.",
 )  # fmt: skip
 @click.option(
