@@ -23,6 +23,9 @@ def place_(tmp_path: Path) -> Path:
     (tmp_path / "garbage.bin").write_bytes(os.urandom(5000))
     (tmp_path / "home" / "photos").mkdir(parents=True)
     (tmp_path / "home" / "notes.txt").touch()
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "broken").symlink_to("/nowhere")
+    os.mkfifo(tmp_path / "links" / "pipe")
     return tmp_path
 
 
@@ -33,6 +36,7 @@ def test_what_is_not_kafka_s_is_refused(name: str, place: Path) -> None:
         "notes.txt": "found 'notes.txt'",
         "garbage.bin": "found 'garbage.bin'",
         "home": "found 'notes.txt', 'photos'",
+        "links": "found 'broken', 'pipe'",
     }.items():
         outcome = run(name, place / path)
         assert outcome.code == 3

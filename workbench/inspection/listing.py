@@ -102,9 +102,11 @@ class Root:
     def nothing_here(self) -> str | None:
         """Why there is nothing to check, if no file or folder has a name that Kafka uses."""
         if self.is_log_directory:
-            if self.partitions or self.unread or len(self.files) > len(self.unknown):
+            unread = [each.name for each in self.unread]
+            is_kafkas = any(map(_is_name_of_kafka, unread))
+            if self.partitions or is_kafkas or len(self.files) > len(self.unknown):
                 return None
-            found = [*(file.name for file in self.unknown), *self.unknown_folders]
+            found = [*(file.name for file in self.unknown), *self.unknown_folders, *unread]
         else:
             (partition,) = self.partitions
             if partition.only is not None:
@@ -368,6 +370,11 @@ def _holds_segments(path: str, fs: Files) -> bool:
         return any(_is_segment_file(entry.name) for entry in remote.entries(path))
     with os.scandir(path) as entries:
         return any(_is_segment_file(entry.name) for entry in entries)
+
+
+def _is_name_of_kafka(name: str) -> bool:
+    """Return whether a broker names something so in a log directory; empty: it is that itself."""
+    return not name or name in names.ROOT_FILES or names.parse_directory_name(name) is not None
 
 
 def _looks_like_kafka(folder: str) -> bool:
