@@ -1,5 +1,6 @@
 """Options: those of Spark's Kafka source in all their forms, and what is refused."""
 
+import json
 from typing import Any
 
 import pytest
@@ -30,9 +31,10 @@ pytestmark = pytest.mark.spark  # it imports pyspark, as the source does
             "ending offset for a-0 can't be earliest",
         ),
         ({"path": "x", "startingOffsets": "first"}, "expected such as"),
-        ({"path": "x", "startingTimestamp": "noon"}, "not a single number"),
+        ({"path": "x", "startingTimestamp": "noon"}, "not a single time: 'noon' is not a time"),
         ({"path": "x", "startingOffsetsByTimestamp": "[1]"}, "expected such as"),
         ({"path": "x", "startingOffsetsByTimestampStrategy": "any"}, "not error or latest"),
+        ({"path": "x", "startingOffsetsByTimestamp": '{"a":{"0":"noon"}}'}, "expected such as"),
         ({"path": "x", "minPartitions": "0"}, "minPartitions must be positive"),
         ({"path": "x", "maxRecordsPerPartition": "-1"}, "maxRecordsPerPartition must be positive"),
         ({"path": "x", "maxPartitionBytes": "much"}, "not a size"),
@@ -73,6 +75,39 @@ def test_a_time_goes_before_times_and_those_before_offsets() -> None:
     assert parse_options(three).starting.timestamps == {"a-0": 2}
     del three["startingOffsetsByTimestamp"]
     assert parse_options(three).starting.offsets == {"a-0": 1}
+
+
+def test_times_are_numbers_or_iso_8601() -> None:
+    texts = ("1700000001040", "2023-11-14T22:13:21.040Z", "2023-11-14T23:13:21.040+01:00")
+    for text in texts:
+        by_partition = json.dumps({"a": {"0": text}})
+        given = {"startingTimestamp": text, "endingOffsetsByTimestamp": by_partition}
+        found = parse_options({"path": "x", **given})
+        assert found.starting.timestamp == 1_700_000_001_040
+        assert found.ending.timestamps == {"a-0": 1_700_000_001_040}
+    assert parse_options({"path": "x", "endingTimestamp": "3"}).ending.timestamp == 3
+
+
+def test_a_micro_batch_waits_for_a_quarter_of_an_hour_unless_it_is_told_how_long() -> None:
+    delays = {"": 900_000, "500": 500, "500ms": 500, "2m": 120_000, "1h": 3_600_000}
+    for text, delay in delays.items():
+        given = {"maxTriggerDelay": text} if text else {}
+        assert parse_options({"path": "x", **given}, streaming=True).max_delay_ms == delay
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"maxTriggerDelay": "soon"}, "maxTriggerDelay is 'soon': 'soon' is not a span of time"),
+        (
+            {"minOffsetsPerTrigger": "3", "maxOffsetsPerTrigger": "2"},
+            "minOffsetsPerTrigger is 3, above maxOffsetsPerTrigger, 2",
+        ),
+    ],
+)
+def test_what_a_micro_batch_cannot_wait_for_is_refused(options: dict[str, str], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        parse_options({"path": "x", **options}, streaming=True)
 
 
 def test_a_query_begins_at_the_earliest_and_a_stream_at_the_latest_offset() -> None:

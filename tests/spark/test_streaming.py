@@ -10,6 +10,7 @@ from pyspark.sql.datasource import DataSourceStreamReader
 import workbench as wb
 from tests.spark.tasks import rows
 from tests.values.avro_values import written
+from tests.waiting import wait_until
 from workbench.errors import OffsetOutOfRangeError
 from workbench.loaders.scan.scan import Scan
 from workbench.spark_source.options import parse_options
@@ -95,6 +96,29 @@ def test_what_available_now_means_is_fixed_at_the_start(tmp_path: Path) -> None:
     append(tmp_path, 20)
     assert reader.latestOffset(reader.initialOffset()) == {"orders": {"0": 20}}
     assert reader.reportLatestOffset() == {"orders": {"0": 40}}
+
+
+def test_a_micro_batch_waits_until_there_is_enough_or_it_waited_long(tmp_path: Path) -> None:
+    append(tmp_path, 20)
+    limits = {"startingOffsets": "earliest", "minOffsetsPerTrigger": 20}
+    reader = reader_of(tmp_path, **limits)
+    end = reader.latestOffset(reader.initialOffset())
+    assert end == {"orders": {"0": 20}}
+    append(tmp_path, 10)
+    assert reader.latestOffset(end) == end
+    append(tmp_path, 10, partition=1)
+    assert reader.latestOffset(end) == {"orders": {"0": 30, "1": 10}}
+
+    hurried = reader_of(tmp_path, **limits, maxTriggerDelay="1ms")
+    assert hurried.latestOffset(end) == {"orders": {"0": 30, "1": 10}}  # the first never waits
+    append(tmp_path, 10)
+    wait_until(lambda: hurried.latestOffset(end) == {"orders": {"0": 40, "1": 10}})
+
+    available = reader_of(tmp_path, **limits)
+    available.prepareForTriggerAvailableNow()
+    start = available.latestOffset({"orders": {"0": 0}})
+    assert start == {"orders": {"0": 40, "1": 10}}
+    assert available.latestOffset({"orders": {"0": 35, "1": 10}}) == start
 
 
 def test_segments_that_went_away_end_the_query_or_are_left_out(tmp_path: Path) -> None:

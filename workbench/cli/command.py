@@ -1,7 +1,6 @@
 """What the commands share: the options that choose data, and what these options mean."""
 
 import os
-import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -26,7 +25,7 @@ from workbench.loaders.scan.plan import (
     plan_partition,
 )
 from workbench.log_directory import LogDirectory, open_log_directory
-from workbench.runtime.times import milliseconds
+from workbench.runtime.times import given_ms
 from workbench.runtime.words import safe
 from workbench.tables.columns import columns_of
 
@@ -81,7 +80,7 @@ def read_time(_ctx: click.Context, _param: click.Parameter, value: str | None) -
     if value is None:
         return None
     try:
-        return int(value) if re.fullmatch(r"-?\d+", value) else milliseconds(value)
+        return given_ms(value)
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 

@@ -17,6 +17,7 @@ _HOUR: Final = 3_600_000  # ms
 _SINCE: Final = 946_684_800_000  # ms; 2000-01-01: earlier, seconds and ms cannot be told apart
 _UNTIL: Final = 4_102_444_800_000  # ms; 2100-01-01
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_SPAN: Final = re.compile(r"(\d+)(ms|[smhdw])")
 _OF_NAMES: Final = {"ms": 1, "seconds": 1000, "minutes": 60_000, "hours": _HOUR}
 _DURATIONS: Final = (
     ("ms", 1000, 1000), ("s", 60, 60), ("min", 60, 60), ("h", 48, 24), ("days", math.inf, 1)
@@ -70,6 +71,27 @@ def _moment(text: str) -> int | dt.datetime:
         ) from None
 
 
+def given_ms(text: str) -> int:
+    """Return the time that an option gives: a whole number of ms, or as `milliseconds` reads it.
+
+    Raises:
+        ValueError: the text is not a time.
+    """
+    return int(text) if re.fullmatch(r"-?\d+", text.strip()) else milliseconds(text)
+
+
+def span_ms(text: str) -> int:
+    """Return the ms of a span of time such as ``500ms``, ``15m`` or ``7d``.
+
+    Raises:
+        ValueError: the text is not one.
+    """
+    given = _SPAN.fullmatch(text.strip())
+    if given is None:
+        raise ValueError(f"{text!r} is not a span of time (expected such as 500ms, 30s, 15m)")
+    return int(given[1]) * (1 if given[2] == "ms" else _SECONDS[given[2]] * 1000)
+
+
 def duration(name: str, value: Any) -> Any:
     """Return the value of a configuration whose name ends in a unit; ``7d`` as a number of it.
 
@@ -79,11 +101,9 @@ def duration(name: str, value: Any) -> Any:
         ConfigError: it is not a whole number of the unit.
     """
     unit = _OF_NAMES.get(name.rpartition(".")[2])
-    given = re.fullmatch(r"(\d+)(ms|[smhdw])", value.strip()) if isinstance(value, str) else None
-    if unit is None or given is None:
+    if unit is None or not isinstance(value, str) or not _SPAN.fullmatch(value.strip()):
         return value
-    size = 1 if given[2] == "ms" else _SECONDS[given[2]] * 1000
-    number, rest = divmod(int(given[1]) * size, unit)
+    number, rest = divmod(span_ms(value), unit)
     if rest:
         raise ConfigError(name, f"{value} is not a whole number of {name.rpartition('.')[2]}")
     return number

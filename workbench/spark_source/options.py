@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from workbench.runtime.times import span_ms
 from workbench.runtime.words import did_you_mean, unknown_column
 from workbench.spark_source.columns import (
     ALL_COLUMNS,
@@ -46,6 +47,8 @@ _DIALECT: Final = "expected a regular expression of Python's re, which is not in
 OnCorrupt = Literal["fail", "skip", "rows"]
 
 DEFAULT_PARTITION_BYTES: Final = 128 << 20  # of a task: one costs about 70 ms before its first byte
+
+DEFAULT_DELAY_MS: Final = 15 * 60_000  # Spark: KafkaSourceProvider.DEFAULT_MAX_TRIGGER_DELAY
 
 _STRATEGIES: Final = ("assign", "subscribe", "subscribePattern")
 _OURS: Final = (
@@ -102,6 +105,8 @@ class SourceOptions:
         max_records: the most offsets of a task; None: any.
         batch_rows: the most rows of an Arrow batch; None: some MiB.
         max_offsets: the most offsets of a micro-batch; None: any.
+        min_offsets: offsets that a micro-batch waits for; None: it does not wait.
+        max_delay_ms: the longest that it waits after the one before.
         decode: decodings of keys and values, see `values.registry`.
         masks: rules that keep private data out, see `values.masking`.
         tier: the remote tier; None: only local segments are read.
@@ -129,6 +134,8 @@ class SourceOptions:
     masks: Masks
     tier: TierOptions | None
     reader: Literal["auto", "python"] = "auto"
+    min_offsets: int | None = None
+    max_delay_ms: int = DEFAULT_DELAY_MS
 
 
 def parse_columns(options: Mapping[str, str]) -> tuple[str, ...]:
@@ -197,7 +204,22 @@ def parse_options(options: Mapping[str, str], *, streaming: bool = False) -> Sou
         masks=_masks(given),
         tier=parse_tier(given),
         reader=_reader(given),
+        min_offsets=_least(given),
+        max_delay_ms=positive(given, "maxTriggerDelay", _delay) or DEFAULT_DELAY_MS,
     )
+
+
+def _least(given: Mapping[str, str]) -> int | None:
+    """Return ``minOffsetsPerTrigger``."""
+    least, most = (positive(given, f"{each}OffsetsPerTrigger") for each in ("min", "max"))
+    if least is not None and most is not None and least > most:
+        raise ValueError(f"minOffsetsPerTrigger is {least}, above maxOffsetsPerTrigger, {most}")
+    return least
+
+
+def _delay(text: str) -> int:
+    """Return ms; a number without a unit is in ms, as Spark reads it."""
+    return int(text) if text.isdigit() else span_ms(text)
 
 
 def _reader(given: Mapping[str, str]) -> Any:
@@ -247,8 +269,7 @@ def _refuse(given: Mapping[str, str], *, streaming: bool) -> None:
         for name in _ONLY_BATCH:
             if name.lower() in given:
                 raise ValueError(f"{name} is not valid in streaming queries")
-    without_effect = ("minOffsetsPerTrigger", "maxTriggerDelay") if streaming else _ONLY_STREAM
-    for name in without_effect:
+    for name in () if streaming else _ONLY_STREAM:
         if name.lower() in given:
             warnings.warn(f"kafka-log: option {name} has no effect here", stacklevel=4)
 

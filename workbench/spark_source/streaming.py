@@ -8,6 +8,8 @@ leader may see records that are truncated later.
 Spark: KafkaMicroBatchStream (4.2)
 """
 
+import math
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -37,6 +39,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
         self._options = options
         self._reader = TaskReader.of(options, columns)
+        self._triggered = -math.inf  # when the last micro-batch did not wait, by a clock in s
         self._last: Offsets | None = None  # where Trigger.AvailableNow is to end
         self._fs = THIS_MACHINE  # or what the last plan has opened
 
@@ -82,12 +85,26 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 plan.require_not_cut(name, offset)
             # In a partition that was deleted or truncated, the query keeps its position.
             latest[name] = max(offset, latest.get(name, offset))
-        if limit is None or isinstance(limit, ReadAllAvailable):
-            return nested(latest)
         starts = {name: before.get(name, 0) for name in latest}
         for name in latest.keys() - before.keys():
             starts[name] = ends.start(name) if name in ends.partitions else latest[name]
+        if self._waits(sum(latest.values()) - sum(starts.values())):
+            return start
+        if limit is None or isinstance(limit, ReadAllAvailable):
+            return nested(latest)
         return nested(limited(starts, latest, limit.max_rows))
+
+    def _waits(self, count: int) -> bool:
+        """Return whether a micro-batch waits, because there are only so many new offsets.
+
+        Spark: KafkaMicroBatchStream.delayBatch (4.2)
+        """
+        least, now = self._options.min_offsets, time.monotonic()
+        is_enough = least is None or count >= least or self._last is not None
+        if is_enough or now - self._triggered >= self._options.max_delay_ms / 1000:
+            self._triggered = now
+            return False
+        return True
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         """Return the tasks of a micro-batch; partitions new since ``start`` from their beginning.

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from workbench.inspection.partition import Partition
+from workbench.runtime.times import given_ms
 
 EARLIEST: Final = -2
 LATEST: Final = -1
@@ -28,7 +29,7 @@ class Limit:
         which: "starting" or "ending".
         everywhere: `EARLIEST` or `LATEST`.
         offsets: offsets by partition; `EARLIEST` and `LATEST` are allowed.
-        timestamps: ms by partition.
+        timestamps: ms since the epoch by partition.
         timestamp: ms, for every partition.
         or_latest: whether a time that no record reaches means the latest offset, or is an error.
     """
@@ -72,12 +73,12 @@ def parse_limit(
     """
     if (text := given.get(f"{which}timestamp")) is not None:
         try:
-            timestamp = int(text)
-        except ValueError:
-            raise ValueError(f"{which}Timestamp is {text!r}, not a single number of ms") from None
+            timestamp = given_ms(text)
+        except ValueError as error:
+            raise ValueError(f"{which}Timestamp is not a single time: {error}") from None
         return Limit(which, default, timestamp=timestamp, or_latest=or_latest)
     if (text := given.get(f"{which}offsetsbytimestamp")) is not None:
-        timestamps = _by_partition(f"{which}OffsetsByTimestamp", text)
+        timestamps = _by_partition(f"{which}OffsetsByTimestamp", text, _time)
         return Limit(which, default, timestamps=timestamps, or_latest=or_latest)
     text = given.get(f"{which}offsets", _WORDS[default]).strip()
     for offset, word in _WORDS.items():
@@ -106,19 +107,23 @@ def parse_partitions(text: str) -> tuple[str, ...]:
     return names
 
 
-def _by_partition(option: str, text: str) -> Offsets:
+def _time(value: Any) -> int:
+    return given_ms(value) if isinstance(value, str) else int(value)
+
+
+def _by_partition(option: str, text: str, number: Callable[[Any], int] = int) -> Offsets:
     """Return numbers by partition from ``{"orders":{"0":23,"1":-1}}``."""
     try:
-        return flat(json.loads(text))
+        return flat(json.loads(text), number)
     except (ValueError, TypeError, AttributeError):
         example = '{"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}'
         raise ValueError(f"{option} is {text!r}, expected such as {example}") from None
 
 
-def flat(offsets: Mapping[str, Mapping[str, Any]]) -> Offsets:
+def flat(offsets: Mapping[str, Mapping[str, Any]], value: Callable[[Any], int] = int) -> Offsets:
     """Return ``{"orders": {"0": 23}}``, the form of Spark's checkpoints, by name of partition."""
     return {
-        f"{topic}-{int(number)}": int(offset)
+        f"{topic}-{int(number)}": value(offset)
         for topic, numbers in offsets.items()
         for number, offset in numbers.items()
     }
