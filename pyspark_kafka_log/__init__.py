@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         DataSourceArrowWriter,
         DataSourceReader,
         DataSourceStreamReader,
+        DataSourceStreamWriter,
     )
     from pyspark.sql.types import StructType
 
@@ -45,3 +46,7 @@ class DefaultSource(DataSource):
     def writer(self, schema: "StructType", overwrite: bool) -> "DataSourceArrowWriter":  # noqa: FBT001
         """Return the writer of one ``save``."""
         return self._source().writer(schema, overwrite)  # type: ignore[return-value]
+
+    def streamWriter(self, schema: "StructType", overwrite: bool) -> "DataSourceStreamWriter":  # noqa: FBT001, N802
+        """Return the writer of a stream."""
+        return self._source().streamWriter(schema, overwrite)

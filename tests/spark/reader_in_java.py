@@ -15,6 +15,7 @@ import pytest
 import workbench as wb
 from tests.golden.cases import CASES, Case, asked_again, open_case
 from tests.naive import Record, batch, marker
+from tests.spark import connector
 from tests.spark.tasks import ORDER, Load, rows
 from workbench.layout.batch_header import (
     BATCH_HEADER_SIZE,
@@ -367,6 +368,31 @@ def test_a_stream_reads_what_a_batch_reads_and_goes_on_from_its_checkpoint(
     require_same(found.toArrow(), Load(logs).table(), "key", "value")
     run(tmp_path / "found")  # from where it ended: nothing is left
     assert spark.read.parquet(str(tmp_path / "found")).count() == found.count()
+
+
+def test_a_stream_reports_its_lag_as_sparks_kafka_source_does(spark: Any, tmp_path: Path) -> None:
+    with wb.LogManager([tmp_path]) as manager:
+        for partition, count in enumerate((100, 20)):
+            manager.get_or_create_log("orders", partition).append([(b"key", b"value")] * count)
+
+    def reported(name: str, **options: str) -> list[dict[str, str]]:
+        stream = spark.readStream.format(name).option("startingOffsets", "earliest")
+        stream = stream.option("maxOffsetsPerTrigger", "60").option("subscribe", "orders")
+        writer = stream.options(**options).load().writeStream.format("noop")
+        query = writer.trigger(availableNow=True).start()
+        assert query.awaitTermination(300)
+        progress = [each for each in query.recentProgress if each["numInputRows"]]
+        return [dict(each["sources"][0]["metrics"]) for each in progress]
+
+    names = ("avgOffsetsBehindLatest", "maxOffsetsBehindLatest", "minOffsetsBehindLatest")
+    wanted = [
+        dict(zip(names, each, strict=True)) for each in (("30.0", "50", "10"), ("0.0", "0", "0"))
+    ]
+    assert reported("kafka-log", path=str(tmp_path)) == wanted
+    if connector.is_to_be_had():
+        with wb.serve(tmp_path) as server:
+            where = {"kafka.bootstrap.servers": server.bootstrap_servers}
+            assert reported("kafka", **where) == wanted
 
 
 def with_field(batch: bytes, at: int, value: int, codec: int) -> bytes:

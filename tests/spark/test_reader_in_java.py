@@ -16,10 +16,12 @@ from tests.spark.conftest import IN_JAVA
 
 PROJECT = Path(__file__).parents[2]
 SOURCE = "tests/spark/test_source.py"
+STREAMING = "tests/spark/test_streaming.py"
 TESTS = (
     "tests/spark/reader_in_java.py",
     SOURCE,
-    "tests/spark/test_streaming.py::test_a_stream_goes_on_where_its_checkpoint_ends",
+    f"{STREAMING}::test_a_stream_goes_on_where_its_checkpoint_ends",
+    f"{STREAMING}::test_a_query_ends_where_its_topic_was_made_again_unless_it_is_told_to_go_on",
 )
 AGAINST_KAFKA = "tests/spark/test_against_kafka.py"
 ONLY_PYTHON = (

@@ -1,7 +1,11 @@
 """Streams: micro-batches without loss or repeat, over logs that grow, are cut, or lose segments."""
 
 import json
+import shutil
+import warnings
+from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,9 +15,10 @@ import workbench as wb
 from tests.spark.tasks import rows
 from tests.values.avro_values import written
 from tests.waiting import wait_until
-from workbench.errors import OffsetOutOfRangeError
+from workbench.errors import InconsistentTopicIdError, OffsetOutOfRangeError
 from workbench.loaders.scan.scan import Scan
 from workbench.spark_source.options import parse_options
+from workbench.spark_source.plan.offsets import TOPIC_IDS
 from workbench.spark_source.plan.planning import DataLossWarning
 from workbench.spark_source.streaming import KafkaLogStreamReader, limited
 
@@ -40,6 +45,20 @@ def reader_of(logs: Path, **options: object) -> KafkaLogStreamReader:
     return KafkaLogStreamReader(parsed, parsed.columns)
 
 
+def offsets(position: dict[str, Any]) -> dict[str, Any]:
+    """Return what an offset of the stream has besides topic ids."""
+    return {name: each for name, each in position.items() if name != TOPIC_IDS}
+
+
+def made_again(logs: Path, count: int) -> tuple[str, str]:
+    """Delete topic "orders" and make it again; return its id before and after."""
+    metadata = logs / "orders-0" / "partition.metadata"
+    before = metadata.read_text().split()[-1]
+    shutil.rmtree(metadata.parent)
+    append(logs, count)
+    return before, metadata.read_text().split()[-1]
+
+
 def read(reader: KafkaLogStreamReader, start: dict[str, Any], end: dict[str, Any]) -> list[Any]:
     """Return topic, partition and offset of what a micro-batch reads."""
     found = [
@@ -53,10 +72,11 @@ def read(reader: KafkaLogStreamReader, start: dict[str, Any], end: dict[str, Any
 
 def test_a_stream_starts_at_the_latest_offset_unless_it_is_told_where(tmp_path: Path) -> None:
     append(tmp_path, 30)
-    assert reader_of(tmp_path).initialOffset() == {"orders": {"0": 30}}
-    assert reader_of(tmp_path, startingOffsets="earliest").initialOffset() == {"orders": {"0": 0}}
+    assert offsets(reader_of(tmp_path).initialOffset()) == {"orders": {"0": 30}}
+    earliest = reader_of(tmp_path, startingOffsets="earliest")
+    assert offsets(earliest.initialOffset()) == {"orders": {"0": 0}}
     told = reader_of(tmp_path, startingOffsets='{"orders":{"0":12}}')
-    assert told.initialOffset() == {"orders": {"0": 12}}
+    assert offsets(told.initialOffset()) == {"orders": {"0": 12}}
 
 
 def test_a_micro_batch_takes_what_is_new_and_new_partitions_from_their_start(
@@ -68,7 +88,7 @@ def test_a_micro_batch_takes_what_is_new_and_new_partitions_from_their_start(
     append(tmp_path, 10)
     append(tmp_path, 20, partition=1)
     end = reader.latestOffset(start)
-    assert end == {"orders": {"0": 30, "1": 20}}
+    assert offsets(end) == {"orders": {"0": 30, "1": 20}}
     expected = [("orders", 0, at) for at in range(20, 30)] + [("orders", 1, at) for at in range(20)]
     assert read(reader, start, end) == expected
     assert reader.latestOffset(end) == end
@@ -83,7 +103,7 @@ def test_a_batch_that_is_not_finished_is_not_read_yet(tmp_path: Path) -> None:
     reader = reader_of(tmp_path, startingOffsets="earliest")
     start = reader.initialOffset()
     end = reader.latestOffset(start)
-    assert end == {"orders": {"0": 10}}
+    assert offsets(end) == {"orders": {"0": 10}}
     assert len(read(reader, start, end)) == 10
     segment.write_bytes(whole)
     assert len(read(reader, end, reader.latestOffset(end))) == 10
@@ -94,8 +114,8 @@ def test_what_available_now_means_is_fixed_at_the_start(tmp_path: Path) -> None:
     reader = reader_of(tmp_path, startingOffsets="earliest")
     reader.prepareForTriggerAvailableNow()
     append(tmp_path, 20)
-    assert reader.latestOffset(reader.initialOffset()) == {"orders": {"0": 20}}
-    assert reader.reportLatestOffset() == {"orders": {"0": 40}}
+    assert offsets(reader.latestOffset(reader.initialOffset())) == {"orders": {"0": 20}}
+    assert offsets(reader.reportLatestOffset()) == {"orders": {"0": 40}}
 
 
 def test_a_micro_batch_waits_until_there_is_enough_or_it_waited_long(tmp_path: Path) -> None:
@@ -103,21 +123,22 @@ def test_a_micro_batch_waits_until_there_is_enough_or_it_waited_long(tmp_path: P
     limits = {"startingOffsets": "earliest", "minOffsetsPerTrigger": 20}
     reader = reader_of(tmp_path, **limits)
     end = reader.latestOffset(reader.initialOffset())
-    assert end == {"orders": {"0": 20}}
+    assert offsets(end) == {"orders": {"0": 20}}
     append(tmp_path, 10)
     assert reader.latestOffset(end) == end
     append(tmp_path, 10, partition=1)
-    assert reader.latestOffset(end) == {"orders": {"0": 30, "1": 10}}
+    assert offsets(reader.latestOffset(end)) == {"orders": {"0": 30, "1": 10}}
 
     hurried = reader_of(tmp_path, **limits, maxTriggerDelay="1ms")
-    assert hurried.latestOffset(end) == {"orders": {"0": 30, "1": 10}}  # the first never waits
+    first = hurried.latestOffset(end)  # which never waits
+    assert offsets(first) == {"orders": {"0": 30, "1": 10}}
     append(tmp_path, 10)
-    wait_until(lambda: hurried.latestOffset(end) == {"orders": {"0": 40, "1": 10}})
+    wait_until(lambda: offsets(hurried.latestOffset(end)) == {"orders": {"0": 40, "1": 10}})
 
     available = reader_of(tmp_path, **limits)
     available.prepareForTriggerAvailableNow()
     start = available.latestOffset({"orders": {"0": 0}})
-    assert start == {"orders": {"0": 40, "1": 10}}
+    assert offsets(start) == {"orders": {"0": 40, "1": 10}}
     assert available.latestOffset({"orders": {"0": 35, "1": 10}}) == start
 
 
@@ -144,7 +165,46 @@ def test_a_log_that_was_cut_ends_the_query_or_keeps_its_place(tmp_path: Path) ->
     with pytest.raises(OffsetOutOfRangeError, match="offset 30"):
         reader_of(tmp_path).latestOffset(start)
     with pytest.warns(DataLossWarning):
-        assert reader_of(tmp_path, failOnDataLoss="false").latestOffset(start) == start
+        later = reader_of(tmp_path, failOnDataLoss="false").latestOffset(start)
+    assert offsets(later) == start
+
+
+def test_a_topic_that_was_made_again_is_not_taken_for_the_one_before(tmp_path: Path) -> None:
+    append(tmp_path, 30)
+    strict, lenient = reader_of(tmp_path), reader_of(tmp_path, failOnDataLoss="false")
+    end = strict.initialOffset()
+    before, now = made_again(tmp_path, 40)
+    words = f"orders-0: the topic was deleted .* its id is {now}, and {before} of what"
+    for ask in (lambda: strict.latestOffset(end), lambda: strict.partitions(end, end)):
+        with pytest.raises(InconsistentTopicIdError, match=words):
+            ask()
+    with pytest.warns(DataLossWarning, match=words):
+        later = lenient.latestOffset(end)
+    assert offsets(later) == {"orders": {"0": 40}}
+    with warnings.catch_warnings(action="ignore", category=DataLossWarning):
+        some = lenient.latestOffset(end, SimpleNamespace(max_rows=15))
+        assert read(lenient, end, some) == [("orders", 0, at) for at in range(15)]
+        assert read(lenient, end, later) == [("orders", 0, at) for at in range(40)]
+    assert strict.latestOffset(later) == later
+    assert read(strict, some, later) == [("orders", 0, at) for at in range(15, 40)]
+    without_ids = {"orders": {"0": 30}}  # as checkpoints of before have it
+    assert read(strict, without_ids, later) == [("orders", 0, at) for at in range(30, 40)]
+
+
+def test_a_topic_that_is_made_again_after_a_micro_batch_was_planned_is_read_by_the_next(
+    tmp_path: Path,
+) -> None:
+    append(tmp_path, 30)
+    reader = reader_of(tmp_path, startingOffsets="earliest", failOnDataLoss="false")
+    reader.prepareForTriggerAvailableNow()
+    start = reader.initialOffset()
+    end = reader.latestOffset(start)
+    made_again(tmp_path, 20)
+    with warnings.catch_warnings(action="ignore", category=DataLossWarning):
+        assert read(reader, start, end) == []
+        later = reader.latestOffset(end)
+        assert read(reader, end, later) == [("orders", 0, at) for at in range(20)]
+    assert reader.latestOffset(later) == later
 
 
 def test_a_limit_is_shared_by_what_each_partition_has_left() -> None:
@@ -181,6 +241,33 @@ def test_a_stream_goes_on_where_its_checkpoint_ends(spark: Any, tmp_path: Path) 
     assert run() == 1
     expected = Scan(wb.open_log_directory(logs).listing).to_arrow()
     assert rows(spark.read.parquet(target).toArrow()) == rows(expected)
+
+
+def test_a_query_ends_where_its_topic_was_made_again_unless_it_is_told_to_go_on(
+    spark: Any, tmp_path: Path
+) -> None:
+    logs, target = tmp_path / "logs", str(tmp_path / "out")
+    logs.mkdir()
+
+    def run(**options: str) -> None:
+        stream = spark.readStream.format("kafka-log").option("startingOffsets", "earliest")
+        query = (
+            stream.options(**options).load(str(logs)).writeStream.format("parquet")
+            .option("checkpointLocation", f"{target}-checkpoint")
+            .trigger(availableNow=True).start(target)
+        )  # fmt: skip
+        assert query.awaitTermination(200)
+
+    append(logs, 30)
+    run()
+    before, now = made_again(logs, 40)
+    with pytest.raises(Exception, match=f"its id is {now}, and {before} of what"):
+        run()
+    run(failOnDataLoss="false")
+    append(logs, 10)
+    run()
+    found = Counter(row["offset"] for row in spark.read.parquet(target).collect())
+    assert found == Counter([*range(30), *range(50)])
 
 
 def append_orders(logs: Path, numbers: range) -> None:

@@ -59,6 +59,14 @@ class PartitionMetadata(SmallFile):
         return f"version: {self.version}\ntopic_id: {text.format_uuid(self.topic_id)}".encode()
 
 
+def is_made_again(before: str | None, now: str | None) -> bool:
+    """Return whether a topic was deleted and made again: its id is another than it was before.
+
+    If one of the two is not known (None), it is taken for the same topic.
+    """
+    return None not in {before, now} and before != now
+
+
 def _value(
     lines: list[text.Line], number: int, expected: str, size: int, problems: ProblemList
 ) -> str | None:

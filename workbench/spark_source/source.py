@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 from workbench.spark_source.columns import NO_KINDS, spark_schema
 from workbench.spark_source.options import SourceOptions, parse_columns, parse_options
 from workbench.spark_source.plan.planning import Plan
+from workbench.spark_source.stream_writing import KafkaLogStreamWriter
 from workbench.spark_source.streaming import KafkaLogStreamReader
 from workbench.spark_source.tasks.reading import TaskPartition, TaskReader
 from workbench.spark_source.tasks.values import SparkValues
@@ -35,7 +36,7 @@ def chosen_columns(schema: StructType, own: StructType) -> tuple[str, ...]:
 
 
 class KafkaLogSource(DataSource):
-    """``spark.read``, ``spark.readStream`` and ``df.write``, each with ``.format("kafka-log")``."""
+    """``spark.read``, ``readStream``, ``df.write`` and ``writeStream`` with format "kafka-log"."""
 
     @classmethod
     def name(cls) -> str:
@@ -77,6 +78,15 @@ class KafkaLogSource(DataSource):
             ValueError: an option has no meaning, or the columns cannot be written.
         """
         return KafkaLogWriter(parse_write_options(self.options, schema), overwrite=overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> KafkaLogStreamWriter:  # noqa: FBT001, N802 - Spark's
+        """Return the writer of a stream.
+
+        Raises:
+            ValueError: an option or the output mode has no meaning, or the columns cannot be
+                written.
+        """
+        return KafkaLogStreamWriter(parse_write_options(self.options, schema), overwrite=overwrite)
 
 
 class KafkaLogReader(DataSourceReader):

@@ -1,9 +1,10 @@
 """A stream over log directories that grow: micro-batches by offset, as Spark's own Kafka source.
 
-An offset of the stream is ``{"orders": {"0": 23}}``: for each partition, the first offset still to
-be read. Directories are listed again for every micro-batch. Incomplete batches are not read yet;
-but files do not show up to where a live broker's records are replicated, so a reader of a live
-leader may see records that are truncated later.
+An offset of the stream is ``{"orders": {"0": 23}, "topic ids": {"orders": {"0": "iN2p…"}}}``: for
+each partition, the first offset still to be read, and the id of the topic, so that a topic that was
+deleted and made again is not taken for the one before it. Directories are listed again for every
+micro-batch. Incomplete batches are not read yet; but files do not show up to where a live broker's
+records are replicated, so a reader of a live leader may see records that are truncated later.
 
 Spark: KafkaMicroBatchStream (4.2)
 """
@@ -17,8 +18,9 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from workbench.file_system.mounts import THIS_MACHINE
+from workbench.files.partition_metadata import is_made_again
 from workbench.spark_source.options import SourceOptions
-from workbench.spark_source.plan.offsets import Offsets, flat, nested
+from workbench.spark_source.plan.offsets import Offsets, StreamPosition
 from workbench.spark_source.plan.planning import Plan
 from workbench.spark_source.tasks.reading import TaskPartition, TaskReader
 
@@ -40,7 +42,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._options = options
         self._reader = TaskReader.of(options, columns)
         self._triggered = -math.inf  # when the last micro-batch did not wait, by a clock in s
-        self._last: Offsets | None = None  # where Trigger.AvailableNow is to end
+        self._last: StreamPosition | None = None  # where Trigger.AvailableNow is to end
         self._fs = THIS_MACHINE  # or what the last plan has opened
 
     def _plan(self) -> Plan:
@@ -50,7 +52,8 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Return where a new query starts."""
-        return nested(self._plan().ends.resolve(self._options.starting))
+        plan = self._plan()
+        return plan.at(plan.ends.resolve(self._options.starting)).as_json()
 
     def getDefaultReadLimit(self) -> Any:  # noqa: N802 - Spark's name
         """Return the size of a micro-batch."""
@@ -59,11 +62,11 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
         """Read no further than the current end."""
-        self._last = self._plan().ends.ends()
+        self._last = self._plan().end()
 
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Return the current end, for the query's progress."""
-        return nested(self._plan().ends.ends())
+        return self._plan().end().as_json()
 
     def latestOffset(  # noqa: N802 - Spark's name
         self, start: dict[str, Any] | None = None, limit: Any = None
@@ -75,24 +78,26 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             limit: the most to read.
         """
         plan = self._plan()
-        ends = plan.ends
+        ends, now = plan.ends, plan.end()
         if start is None:
-            return nested(ends.ends())
-        before = flat(start)
-        latest = dict(ends.ends() if self._last is None else self._last)
+            return now.as_json()
+        position = StreamPosition.parse(start)
+        before = _begun(plan, position)
+        latest = now.offsets if self._last is None else _target(self._last, now)
         for name, offset in before.items():
             if name in latest:
                 plan.require_not_cut(name, offset)
             # In a partition that was deleted or truncated, the query keeps its position.
             latest[name] = max(offset, latest.get(name, offset))
+        ids = position.topic_ids | now.topic_ids
         starts = {name: before.get(name, 0) for name in latest}
         for name in latest.keys() - before.keys():
             starts[name] = ends.start(name) if name in ends.partitions else latest[name]
         if self._waits(sum(latest.values()) - sum(starts.values())):
             return start
-        if limit is None or isinstance(limit, ReadAllAvailable):
-            return nested(latest)
-        return nested(limited(starts, latest, limit.max_rows))
+        if limit is not None and not isinstance(limit, ReadAllAvailable):
+            latest = limited(starts, latest, limit.max_rows)
+        return StreamPosition(latest, ids).as_json()
 
     def _waits(self, count: int) -> bool:
         """Return whether a micro-batch waits, because there are only so many new offsets.
@@ -110,14 +115,18 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Return the tasks of a micro-batch; partitions new since ``start`` from their beginning.
 
         Raises:
-            OffsetOutOfRangeError: offsets no longer exist, with failOnDataLoss.
+            InconsistentTopicIdError, OffsetOutOfRangeError: a topic was made again, or offsets no
+                longer exist, with failOnDataLoss.
             CorruptRecordError: a `.log` is not a readable file, with onCorrupt=fail.
         """
         plan = self._plan()
         plan.left_out()  # not as rows: each micro-batch would repeat them
-        before = flat(start)
+        before, last = _begun(plan, StreamPosition.parse(start)), StreamPosition.parse(end)
         ends = {
-            name: offset for name, offset in flat(end).items() if plan.has(name, before, offset)
+            name: offset
+            for name, offset in last.offsets.items()
+            if plan.has(name, before, offset)
+            and not plan.is_made_again(name, last.topic_ids.get(name))  # after this was planned
         }
         starts = {name: before.get(name, plan.ends.start(name)) for name in ends}
         return [TaskPartition(task) for task in plan.tasks(starts, ends)]
@@ -126,6 +135,30 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Yield a task's records."""
         assert isinstance(partition, TaskPartition)
         return self._reader.batches(partition.task)
+
+
+def _begun(plan: Plan, position: StreamPosition) -> Offsets:
+    """Return where partitions are gone on with: a topic that was made again from its beginning.
+
+    Raises:
+        InconsistentTopicIdError: a topic was made again, with failOnDataLoss.
+    """
+    return {
+        name: plan.ends.start(name)
+        if plan.is_made_again(name, position.topic_ids.get(name))
+        else offset
+        for name, offset in position.offsets.items()
+    }
+
+
+def _target(last: StreamPosition, now: StreamPosition) -> Offsets:
+    """Return where Trigger.AvailableNow is to end, if topics were made again since it was fixed."""
+    return {
+        name: now.offsets[name]
+        if is_made_again(last.topic_ids.get(name), now.topic_ids.get(name))
+        else offset
+        for name, offset in last.offsets.items()
+    }
 
 
 def limited(starts: Offsets, ends: Offsets, most: int) -> Offsets:

@@ -8,8 +8,8 @@ Spark: KafkaWriter, KafkaSourceProvider.createRelation (4.2)
 
 import os
 import shutil
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,7 +51,7 @@ _OPTIONS: Final = {
     name.lower(): name
     for name in (
         "path", "topic", "numPartitions", "kafka.compression.type", "kafka.batch.size",
-        "segmentBytes", "keepOffsets",
+        "segmentBytes", "keepOffsets", "checkpointLocation",
     )
 }  # fmt: skip
 
@@ -126,12 +126,12 @@ class Written(WriterCommitMessage):
     Attributes:
         task: the number of the task: the order of combining.
         logs: the directory of each log.
-        rows: the number of records.
+        counts: the number of records of each log.
     """
 
     task: int
     logs: dict[TopicPartition, str]
-    rows: int
+    counts: dict[TopicPartition, int]
 
 
 class KafkaLogWriter(DataSourceArrowWriter):
@@ -148,7 +148,7 @@ class KafkaLogWriter(DataSourceArrowWriter):
     def __init__(self, options: WriteOptions, *, overwrite: bool) -> None:
         self._options = options
         self._overwrite = overwrite
-        self._staging = os.path.join(options.path, f".kafka-log-{uuid4().hex}")
+        self._staging = staging_folder(options.path, uuid4().hex)
         os.makedirs(self._staging)  # here, so that no task creates it again after the job has ended
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
@@ -160,17 +160,7 @@ class KafkaLogWriter(DataSourceArrowWriter):
         """
         context = TaskContext.get()
         assert context is not None
-        folder = Path(self._staging) / f"task-{context.taskAttemptId()}"
-        folder.mkdir()
-        try:
-            with TaskLogs(folder, self._options, context.partitionId()) as logs:
-                for batch in iterator:
-                    logs.append(batch)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        spare_collections()
-        return Written(context.partitionId(), logs.folders, logs.rows)
+        return written_by_task(context, self._staging, self._options, iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Combine what all tasks wrote into partitions.
@@ -178,11 +168,7 @@ class KafkaLogWriter(DataSourceArrowWriter):
         Raises:
             LogDirectoryError: a broker uses the directory, or kept offsets overlap.
         """
-        found: defaultdict[TopicPartition, list[str]] = defaultdict(list)
-        done = [message for message in messages if isinstance(message, Written)]
-        for message in sorted(done, key=lambda one: one.task):
-            for name, folder in message.logs.items():
-                found[name].append(folder)
+        found = logs_of([message for message in messages if isinstance(message, Written)])
         try:
             if found:
                 assembly = Assembly(LOCAL, self._options.path, self._staging)
@@ -190,18 +176,55 @@ class KafkaLogWriter(DataSourceArrowWriter):
                     found, overwrite=self._overwrite, keeps_offsets=self._options.keeps_offsets
                 )
         finally:
-            self._clear()
+            remove_staging(self._staging)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:  # noqa: ARG002
         """Remove what was written."""
-        self._clear()
+        remove_staging(self._staging)
 
-    def _clear(self) -> None:
-        """Remove what tasks wrote; a task that still runs can create no more files there."""
-        gone = f"{self._staging}.gone"
-        with suppress(FileNotFoundError):  # an abort after a commit that failed
-            os.rename(self._staging, gone)
-        shutil.rmtree(gone, ignore_errors=True)
+
+def staging_folder(path: str, unique_id: str) -> str:
+    """Return the folder for what tasks write; a broker that finds one left behind deletes it."""
+    return os.path.join(path, f"kafka-log-0.{unique_id}-delete")
+
+
+def remove_staging(folder: str) -> None:
+    """Remove what tasks wrote; a task that still runs can create no more files there."""
+    gone = f"{folder.removesuffix('-delete')}-gone-delete"
+    with suppress(FileNotFoundError):  # an abort after a commit that failed
+        os.rename(folder, gone)
+    shutil.rmtree(gone, ignore_errors=True)
+
+
+def logs_of(done: Iterable[Written]) -> dict[TopicPartition, list[str]]:
+    """Return the logs of each partition, in the order of tasks."""
+    found: defaultdict[TopicPartition, list[str]] = defaultdict(list)
+    for each in sorted(done, key=lambda one: one.task):
+        for name, folder in each.logs.items():
+            found[name].append(folder)
+    return dict(found)
+
+
+def written_by_task(
+    context: TaskContext, staging: str, options: WriteOptions, batches: Iterator[pa.RecordBatch]
+) -> Written:
+    """Write the rows of one task into a folder of its own, which is removed if that fails.
+
+    Raises:
+        ValueError: a row cannot be a record.
+        StorageError, OSError: writing failed, or there is no staging folder.
+    """
+    folder = Path(staging) / f"task-{context.taskAttemptId()}"
+    folder.mkdir()
+    try:
+        with TaskLogs(folder, options, context.partitionId()) as logs:
+            for batch in batches:
+                logs.append(batch)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    spare_collections()
+    return Written(context.partitionId(), logs.folders, dict(logs.counts))
 
 
 class TaskLogs:
@@ -214,12 +237,12 @@ class TaskLogs:
 
     Attributes:
         folders: the directories of the logs.
-        rows: the number of records written.
+        counts: the number of records written to each.
     """
 
     def __init__(self, folder: Path, options: WriteOptions, task: int) -> None:
         self.folders: dict[TopicPartition, str] = {}
-        self.rows = 0
+        self.counts = Counter[TopicPartition]()
         self._folder = folder
         self._options = options
         self._turn = task
@@ -252,7 +275,6 @@ class TaskLogs:
             chosen = {name: column.take(picks) for name, column in columns.items()}
             topic = topics.dictionary[place >> 32].as_py()
             self._append(TopicPartition(topic, place & 0xFFFFFFFF), chosen, len(picks))
-        self.rows += batch.num_rows
 
     def _append(self, name: TopicPartition, columns: dict[str, Any], count: int) -> None:
         log = self._logs.get(name)
@@ -274,6 +296,7 @@ class TaskLogs:
             offsets, timestamps, columns.get("key"), columns["value"], columns.get("headers")
         )
         append_columns(log, records, self._options.style)
+        self.counts[name] += count
 
     def _topics(self, columns: dict[str, Any], count: int) -> pa.DictionaryArray:
         """Return the topic of each row."""

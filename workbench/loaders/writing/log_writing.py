@@ -34,16 +34,16 @@ class BatchStyle:
     batch_size: int = 64 << 10
     segment_size: int = 1 << 30
 
-    def config(self) -> LogConfig:
-        """Return the configuration of a log whose segments roll by size alone."""
-        return LogConfig.of(
-            {
-                "internal.segment.bytes": self.segment_size,
-                "segment.ms": 2**63 - 1,
-                "retention.ms": -1,
-                "retention.bytes": -1,
-            }
-        )
+    @property
+    def topic_config(self) -> dict[str, int]:
+        """The configuration of a topic whose segments roll by size alone."""
+        return {
+            "internal.segment.bytes": self.segment_size,
+            "segment.ms": 2**63 - 1,
+            "retention.ms": -1,
+            "retention.bytes": -1,
+            "message.timestamp.after.max.ms": 2**63 - 1,
+        }
 
 
 def create_log(directory: str, style: BatchStyle) -> Log:
@@ -52,7 +52,7 @@ def create_log(directory: str, style: BatchStyle) -> Log:
     Raises:
         OSError, StorageError: the log cannot be created.
     """
-    return Log.open(directory, style.config())
+    return Log.open(directory, LogConfig.of(style.topic_config))
 
 
 def append_columns(log: Log, columns: RecordColumns, style: BatchStyle) -> None:

@@ -9,6 +9,7 @@ from workbench.comparison.ahead import Replicas
 from workbench.config.internal_topics import HIDDEN_TOPICS
 from workbench.errors import LogDirectoryError
 from workbench.files.names import TopicPartition
+from workbench.files.partition_metadata import is_made_again
 from workbench.inspection.listing import Listing, StrPath, list_log_directories, require_logs
 from workbench.inspection.partition import Partition
 from workbench.inspection.transactions import Transactions, read_transactions
@@ -123,13 +124,6 @@ class NewOffsets(NamedTuple):
         return found
 
 
-def is_made_again(partition: Partition, position: LoadedUpTo) -> bool:
-    """Return whether a topic has the name of one that was loaded, and another id."""
-    return None not in {partition.topic_id, position.topic_id} and (
-        partition.topic_id != position.topic_id
-    )
-
-
 def new_offsets(
     partition: Partition, position: LoadedUpTo | None, isolation_level: IsolationLevel
 ) -> NewOffsets:
@@ -146,7 +140,8 @@ def new_offsets(
         OSError: the log end offset cannot be read.
     """
     name = f"{partition.topic}-{partition.partition}"
-    low = 0 if position is None or is_made_again(partition, position) else position.next_offset
+    is_new = position is None or is_made_again(position.topic_id, partition.topic_id)
+    low = 0 if position is None or is_new else position.next_offset
     end = max(partition.log_end_offset, partition.log_start_offset)
     if low > end:
         raise LogDirectoryError(

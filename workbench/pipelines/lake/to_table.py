@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from workbench.file_system.mounts import is_uri
 from workbench.file_system.outputs import refuse_inputs
+from workbench.files.partition_metadata import is_made_again
 from workbench.inspection.listing import Listing, StrPath
 from workbench.inspection.partition import Partition
 from workbench.loaders.remote import writable_place
@@ -34,7 +35,6 @@ from workbench.pipelines.lake.source import (
     chosen,
     ids_of,
     in_commits,
-    is_made_again,
     logs_of,
 )
 from workbench.pipelines.lake.table import LoadedUpTo, Log, Positions, Table
@@ -266,7 +266,7 @@ class _Loading:
         there = dict(self.table.positions(ids_of(partitions)))
         for each in partitions:
             log = each.topic, each.partition
-            if log in there and is_made_again(each, there[log]):
+            if log in there and is_made_again(there[log].topic_id, each.topic_id):
                 before = there.pop(log).topic_id
                 self.tell(
                     f"{each.topic}-{each.partition}: the topic was deleted and made again: its id "

@@ -8,7 +8,7 @@ Spark: KafkaOffsetRangeLimit, KafkaOffsetReaderAdmin, JsonUtils (4.2)
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple, Self, TypeVar
 
 from workbench.inspection.partition import Partition
 from workbench.runtime.times import given_ms
@@ -19,6 +19,11 @@ _WORDS: Final = {EARLIEST: "earliest", LATEST: "latest"}
 
 Offsets = dict[str, int]
 """Offset by the name of the partition, as ``orders-0``."""
+
+TOPIC_IDS: Final = "topic ids"
+"""The key of topic ids beside the topics of a stream's offset: no name of a topic has a space."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -120,7 +125,7 @@ def _by_partition(option: str, text: str, number: Callable[[Any], int] = int) ->
         raise ValueError(f"{option} is {text!r}, expected such as {example}") from None
 
 
-def flat(offsets: Mapping[str, Mapping[str, Any]], value: Callable[[Any], int] = int) -> Offsets:
+def flat(offsets: Mapping[str, Mapping[str, Any]], value: Callable[[Any], T]) -> dict[str, T]:
     """Return ``{"orders": {"0": 23}}``, the form of Spark's checkpoints, by name of partition."""
     return {
         f"{topic}-{int(number)}": value(offset)
@@ -129,13 +134,36 @@ def flat(offsets: Mapping[str, Mapping[str, Any]], value: Callable[[Any], int] =
     }
 
 
-def nested(offsets: Mapping[str, int]) -> dict[str, dict[str, int]]:
-    """Return offsets by name of partition in the form of Spark's checkpoints."""
-    found: dict[str, dict[str, int]] = {}
-    for name, offset in sorted(offsets.items()):
+def nested(values: Mapping[str, T]) -> dict[str, dict[str, T]]:
+    """Return values by name of partition in the form of Spark's checkpoints."""
+    found: dict[str, dict[str, T]] = {}
+    for name, value in sorted(values.items()):
         topic, _, number = name.rpartition("-")
-        found.setdefault(topic, {})[number] = offset
+        found.setdefault(topic, {})[number] = value
     return found
+
+
+class StreamPosition(NamedTuple):
+    """Where a stream is.
+
+    Attributes:
+        offsets: the first offset still to be read, by name of partition.
+        topic_ids: the id of the topic that the offset is of, where it is known.
+    """
+
+    offsets: Offsets
+    topic_ids: dict[str, str]
+
+    @classmethod
+    def parse(cls, found: Mapping[str, Mapping[str, Any]]) -> Self:
+        """Return the position that a checkpoint has; those of before have no ids."""
+        topics = {name: value for name, value in found.items() if name != TOPIC_IDS}
+        return cls(flat(topics, int), flat(found.get(TOPIC_IDS, {}), str))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as it is kept in a checkpoint."""
+        ids = {TOPIC_IDS: nested(self.topic_ids)} if self.topic_ids else {}
+        return {**nested(self.offsets), **ids}
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,16 @@ from typing import Final, NamedTuple
 
 from workbench.comparison.ahead import Replicas
 from workbench.config.internal_topics import HIDDEN_TOPICS
-from workbench.errors import CorruptRecordError, OffsetOutOfRangeError
+from workbench.errors import (
+    CorruptRecordError,
+    InconsistentTopicIdError,
+    OffsetOutOfRangeError,
+    WorkbenchError,
+)
 from workbench.file_system.kept import Kept
 from workbench.file_system.mounts import THIS_MACHINE, Files
-from workbench.files.names import TopicPartition
+from workbench.files.names import PARTITION_METADATA, TopicPartition
+from workbench.files.partition_metadata import is_made_again
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.partition import Partition
@@ -31,13 +37,15 @@ from workbench.loaders.scan.plan import (
 from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.loaders.scan.splits import by_offsets, byte_ranges, pack, size_of, split
 from workbench.spark_source.options import SourceOptions
-from workbench.spark_source.plan.offsets import LogEnds, Offsets
+from workbench.spark_source.plan.offsets import LogEnds, Offsets, StreamPosition
 from workbench.spark_source.plan.reads import planned_reads
 from workbench.spark_source.tasks.committed import stable_end
 
 _SMALLEST_RANGE: Final = 512  # bytes, whatever maxPartitionBytes says
 
 _CHOSEN: Final[Kept[object, str]] = Kept(10_000)  # paths of replicas ahead, by the state of all
+
+_TOPIC_IDS: Final[Kept[object, str]] = Kept(10_000)  # of partitions, by the state of their files
 
 Task = tuple[SegmentRead, ...]
 
@@ -227,6 +235,35 @@ class Plan:
             self._note_loss(name, start, 0, 0)
         return False
 
+    def at(self, offsets: Offsets) -> StreamPosition:
+        """Return offsets with the ids of the topics that they are of."""
+        found = {name: _topic_id(p) for name, p in self._partitions.items() if name in offsets}
+        return StreamPosition(
+            offsets, {name: each for name, each in found.items() if each is not None}
+        )
+
+    def end(self) -> StreamPosition:
+        """Return the end of every partition."""
+        return self.at(self.ends.ends())
+
+    def is_made_again(self, name: str, topic_id: str | None) -> bool:
+        """Return whether a partition is of another topic than one of that id; warn if it is.
+
+        Raises:
+            InconsistentTopicIdError: it is, with failOnDataLoss.
+        """
+        partition = self._partitions.get(name)
+        now = None if partition is None else _topic_id(partition)
+        if not is_made_again(topic_id, now):
+            return False
+        self._note(
+            InconsistentTopicIdError(
+                f"{name}: the topic was deleted and made again: its id is {now}, and {topic_id} of "
+                "what the stream read before; failOnDataLoss=false reads it from its first offset"
+            )
+        )
+        return True
+
     def require_not_cut(self, name: str, offset: int) -> None:
         """Warn when an existing partition ends below an offset that was read up to.
 
@@ -253,10 +290,13 @@ class Plan:
         return max(low, start), min(high, end)
 
     def _note_loss(self, name: str, offset: int, low: int, high: int) -> None:
-        error = OffsetOutOfRangeError(offset, low, high, name)
+        self._note(OffsetOutOfRangeError(offset, low, high, name))
+
+    def _note(self, error: WorkbenchError) -> None:
+        """Raise an error, or warn of it, as failOnDataLoss says."""
         if self._options.fail_on_data_loss:
             raise error
-        warnings.warn(str(error), DataLossWarning, stacklevel=2)
+        warnings.warn(str(error), DataLossWarning, stacklevel=3)
 
     def _reads(self, name: str, low: int, high: int, size: int) -> list[SegmentRead]:
         """Return the pieces of a partition that hold offsets [low, high), by names and sizes."""
@@ -296,6 +336,18 @@ class Plan:
 def _state(partition: Partition) -> tuple[object, ...]:
     """Return what changes when a log is written to."""
     return tuple((each.base_offset, each.size, each.modified_ms) for each in partition.segments)
+
+
+def _topic_id(partition: Partition) -> str | None:
+    """Return the id of a partition's topic; its file is read again only when it is another."""
+    file = partition.file(PARTITION_METADATA)
+    if file is None:
+        return None
+    state = file.path, file.size, file.modified_ms, file.inode
+    found = _TOPIC_IDS.get(state)
+    if found is None and (found := partition.topic_id) is not None:
+        _TOPIC_IDS.put(state, found)
+    return found
 
 
 def _warn_of_choice(sentence: str) -> None:
