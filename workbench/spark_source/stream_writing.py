@@ -205,8 +205,8 @@ def _undo(manager: LogManager, last: Epoch) -> None:
                 f"the log ends at offset {log.log_end_offset}: a commit that failed would have "
                 f"ended at {last.ends[name]}, and somebody else has written since",
             )
-    starts: dict[TopicPartition | str, int] = {**last.starts}
-    manager.truncate_to(starts)
+    for name, start in last.starts.items():
+        manager.truncate_to({name: start})
 
 
 def _append(log: Log, folder: str) -> None:
