@@ -64,6 +64,6 @@ def test_what_changed_after_it_was_verified_is_said(page: Page, show: Show) -> N
         "1 verified partition changed since: verify again to check what was written."
     )
     page.get_by_role("tab", name="Findings").click()
-    expect(page.locator(".klw-pane:visible .klw-empty")).to_contain_text("It has changed since")
+    expect(page.locator(".klw-pane:visible .klw-state")).to_contain_text("It has changed since")
     badge = page.get_by_role("treeitem").filter(has_text="healthy").locator(".klw-badge").first
     expect(badge).to_have_attribute("title", "no findings; changed since it was verified")

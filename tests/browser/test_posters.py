@@ -22,6 +22,12 @@ POSTERS: Final = {
     "steps": "segment recovered",
 }
 
+PLAY: Final = """() => {
+  document.querySelector(".klw-play").click();
+  return document.querySelector(".klw-place").textContent;
+}"""
+"""Press Play; returns which step is shown before the next one is."""
+
 
 @pytest.mark.parametrize("name", POSTERS)
 def test_a_page_opens_on_the_point_of_the_story(name: str, page: Page, tmp_path: Path) -> None:
@@ -35,10 +41,21 @@ def test_a_page_opens_on_the_point_of_the_story(name: str, page: Page, tmp_path:
     expect(page.locator(".klw-steps [aria-selected=true]")).to_be_visible()
     assert player.at > 0
     expect(page.locator("[data-live]:visible:enabled")).to_have_count(0)  # nothing dead
+    assert page.evaluate(PLAY) == f"1 of {total:,}"
     page.locator(".klw-player").press("Home")
     expect(page.locator(".klw-place")).to_have_text(f"1 of {total:,}")
     page.get_by_role("button", name="Next step (→)").click()
     expect(page.locator(".klw-place")).to_have_text(f"2 of {total:,}")
+
+
+def test_next_goes_on_from_the_poster_and_play_from_there(page: Page, tmp_path: Path) -> None:
+    player = ReplicationPlayer("G-1")
+    player.to_html(tmp_path / "player.html")
+    page.goto((tmp_path / "player.html").as_uri())
+    place, total = page.locator(".klw-place"), len(player.steps)
+    page.get_by_role("button", name="Next step (→)").click()
+    expect(place).to_have_text(f"{player.at + 2} of {total}")
+    assert page.evaluate(PLAY) == f"{player.at + 2} of {total}"
 
 
 def test_a_replication_opens_where_a_promise_is_broken() -> None:

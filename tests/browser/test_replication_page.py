@@ -12,7 +12,7 @@ from widgets import ReplicationPlayer
 pytestmark = pytest.mark.browser
 
 SHOTS = Path(__file__).parents[2] / "build" / "screenshots"
-ROWS = ".klw-growing tbody tr"
+ROWS = "[role=grid][aria-label='Offsets after each step'] [data-row]:visible"
 
 
 def shot(page: Page, name: str) -> None:
@@ -32,7 +32,7 @@ def test_keys_step_through_two_rounds_and_the_table_grows(page: Page, show: Show
         page.keyboard.press("ArrowRight")
         until(page, lambda at=at: player.at == at)  # type: ignore[misc]
     expect(page.locator(ROWS)).to_have_count(4)
-    expect(page.locator(f"{ROWS}[aria-current=true]")).to_have_text("4fetch 11110" + "1: 1")
+    expect(page.locator(f"{ROWS}[aria-selected=true]")).to_have_text("4fetch 11110" + "1: 1")
     expect(page.locator(".klw-replicas")).to_have_attribute(
         "aria-label",
         "Broker 0, leader: log end offset 1, high watermark 1. Broker 1, follower: log end offset"

@@ -14,8 +14,8 @@ from workbench.runtime.times import time_text
 _LANE, _ROW, _MOST_LANES, _MOST_ROWS = 0.5, 0.19, 8, 12
 _COLUMNS: Final = (
     ("Partition", 0.016, "left"), ("Committed", 0.3, "right"), ("Log end", 0.4, "right"),
-    ("Lag", 0.49, "right"), ("State", 0.51, "left"), ("Committed at (UTC)", 0.64, "left"),
-    ("Expires (UTC)", 0.82, "left"),
+    ("Lag", 0.49, "right"), ("State", 0.51, "left"), ("Committed at", 0.64, "left"),
+    ("Expires", 0.82, "left"),
 )  # fmt: skip
 _MARK: Final = "#8C5A00"
 

@@ -18,7 +18,7 @@ _COLORS: Final = ("#009E73", "#D55E00", "#E69F00")
 _LEFT, _WIDE = 0.16, 0.824
 _COLUMNS: Final = (
     (0, "Partition", 0.016), (1, "Producer", 0.16), (2, "State", 0.3), (3, "First offset", 0.41),
-    (4, "Since (UTC)", 0.51), (6, "Verdict", 0.66), (7, "Why", 0.73),
+    (4, "Since", 0.51), (6, "Verdict", 0.66), (7, "Why", 0.73),
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from workbench.runtime.words import plural
 
 _ROW, _HEAD, _CHART = 0.2, 0.42, 1.05  # inches
 _MOST_ROWS: Final = 14
-_COLUMNS: Final = (("Time (UTC)", 0.016, 24), ("Partition", 0.185, 14), ("Offset", 0.345, 12),
+_COLUMNS: Final = (("Time", 0.016, 24), ("Partition", 0.185, 14), ("Offset", 0.345, 12),
                    ("Key", 0.36, 22), ("Value", 0.53, 66))  # fmt: skip
 
 

@@ -5,6 +5,7 @@ import { byteRow, fillByteRow, WIDTH } from "./byte_row.js";
 import { choice, h } from "../shared/dom.js";
 import { bytes } from "../shared/format.js";
 import { windowedRows } from "../shared/rows.js";
+import { stateInstead, stateNote } from "../shared/state.js";
 
 const SELECT = "Select a batch to see its bytes.";
 
@@ -54,10 +55,10 @@ export function bytesView({ fetch, signal, label = "Bytes of the batch" }) {
 
 function bytesParts(label) {
   const hexbox = h("div", { class: "klw-hexbox", tabindex: 0, role: "region", "aria-label": label });
-  const empty = h("div", { class: "klw-empty" }, SELECT);
   const modeBar = h("div", { class: "klw-modes", hidden: true });
-  const split = h("div", { class: "klw-bytes", hidden: true });
-  return { hexbox, empty, modeBar, split, el: h("div", { class: "klw-pane" }, split, empty) };
+  const split = h("div", { class: "klw-bytes" }), instead = stateInstead([split]);
+  instead.set(stateNote("empty", SELECT));
+  return { hexbox, instead, modeBar, split, el: h("div", { class: "klw-pane" }, split, instead.el) };
 }
 
 // What to show: {position, size} in the file; null for nothing.
@@ -67,9 +68,7 @@ function setSource(view, batch, text) {
   view.wanted = null;
   view.modes.show("disk");
   view.modeBar.hidden = true;
-  view.split.hidden = !batch;
-  view.empty.hidden = Boolean(batch);
-  view.empty.textContent = text;
+  view.instead.set(batch ? null : stateNote("empty", text));
   open(view, view.batch);
 }
 

@@ -13,7 +13,7 @@ export function recordZoom({ signal, ask, data }) {
       ask("records", { round_number: round, batch, start, stop }).then((answer) => {
         if (!answer) return [];
         grid.setCount(answer.count, { keep: true });
-        grid.setEmptyText("No decisions for this batch.");
+        grid.setState("empty", "No decisions for this batch.");
         return answer.rows;
       }),
   });
@@ -21,7 +21,6 @@ export function recordZoom({ signal, ask, data }) {
     label: "Records of the batch",
     load: (start, stop) => store.load(start, stop).then((rows) => rows.map(decisionCells)),
     signal,
-    emptyText: "Reading…",
     columns: [{ name: "Offset", width: "72px", number: true }, { name: "Key", width: "minmax(50px,.5fr)" }, {
       name: "",
       width: "56px",
@@ -54,7 +53,7 @@ export function recordZoom({ signal, ask, data }) {
       head.title = plural(batches.count[batch], "record");
       store.reset();
       grid.setCount(0);
-      grid.setEmptyText("Reading…");
+      grid.setState("loading", "Reading…");
       store.row(0);
     },
   };

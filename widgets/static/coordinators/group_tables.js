@@ -16,8 +16,8 @@ export function committedTable({ signal, rows, onPick }) {
       { name: "Log end", width: "minmax(72px, .8fr)", number: true },
       { name: "Lag", width: "minmax(64px, .7fr)", number: true },
       { name: "State", width: "minmax(84px, .8fr)" },
-      { name: "Committed at (UTC)", width: "minmax(148px, 1.1fr)" },
-      { name: "Expires (UTC)", width: "minmax(148px, 1.1fr)" },
+      { name: "Committed at", width: "minmax(148px, 1.1fr)" },
+      { name: "Expires", width: "minmax(148px, 1.1fr)" },
     ],
     cellsOf(i) {
       const { cells, state, reason } = rows()[i];
@@ -66,7 +66,7 @@ export function rebalanceTable({ signal, rows, onPick }) {
     rowHeight: 26,
     emptyText: "No rebalance is in the log.",
     columns: [
-      { name: "Time (UTC)", width: "minmax(148px, .9fr)" },
+      { name: "Time", width: "minmax(148px, .9fr)" },
       { name: "What", width: "minmax(84px, .6fr)" },
       { name: "Generation", width: "80px", number: true },
       { name: "State", width: "minmax(70px, .6fr)" },

@@ -6,6 +6,7 @@ import { count, plural } from "../shared/format.js";
 import { NOTHING, onKeys, widgetFrame } from "../shared/frame.js";
 import { withKernel } from "../shared/kernel.js";
 import { closeOutside, codeButton, popover } from "../shared/popover.js";
+import { stateInstead, stateNote } from "../shared/state.js";
 import { tabStrip } from "../shared/tabs.js";
 import { newestFirst, offsetSpan, transactionAt, TransactionLane } from "./transaction_data.js";
 import { openTable, partitionTable, transactionTable } from "./transaction_tables.js";
@@ -47,9 +48,7 @@ function render(given) {
   const sheet = popover(frame.root), code = codeButton(sheet, "The transactions as Python", () => model.get("query"));
   onKeys(frame.root, (event) => event.key === "Escape" && sheet.isOpen && sheet.close());
   closeOutside(frame.root, sheet);
-  frame.fill(
-    h("header", { class: "klw-top" }, view.title, view.about, code),
-    error.el,
+  const body = [
     h("section", { class: "klw-panel klw-regionbox" }, view.conclusion),
     h(
       "section",
@@ -59,6 +58,13 @@ function render(given) {
       view.legend,
     ),
     h("div", { class: "klw-below klw-rules klw-fill" }, view.facts, h("div", { class: "klw-steps" }, view.tabs.el)),
+  ];
+  view.instead = stateInstead(body);
+  frame.fill(
+    h("header", { class: "klw-top" }, view.title, view.about, code),
+    error.el,
+    view.instead.el,
+    ...body,
   );
   const end = frame.follow({
     _directory: () => showDirectory(view),
@@ -133,6 +139,8 @@ function showDirectory(view) {
   const { directory, shown, title, conclusion, open, partitions, tabs } = view, sent = directory();
   title.replaceChildren(...sent.partitions.map(({ name }) => h("option", { value: name }, name)));
   title.value = shown().partition;
+  title.hidden = view.about.hidden = !sent.partitions.length;
+  view.instead.set(sent.partitions.length ? null : stateNote("empty", `${sent.conclusion}.`));
   conclusion.textContent = `${sent.conclusion}.`;
   open.setCount(sent.open.length, { keep: true });
   partitions.setCount(sent.partitions.length, { keep: true });

@@ -50,7 +50,7 @@ export function openTable({ signal, entries, onPick }) {
       { name: "Producer", width: "minmax(96px, .9fr)" },
       { name: "State", width: "minmax(72px, .6fr)" },
       { name: "First offset", width: "minmax(76px, .6fr)", number: true },
-      { name: "Since (UTC)", width: "minmax(146px, .9fr)" },
+      { name: "Since", width: "minmax(146px, .9fr)" },
       { name: "Blocks", width: "64px", number: true },
       { name: "Verdict", width: "70px" },
       { name: "Why", width: "minmax(140px, 2fr)" },
@@ -71,7 +71,6 @@ export function partitionTable({ signal, entries, onPick }) {
     label: "Partitions",
     signal,
     rowHeight: 26,
-    emptyText: "No partition has transactions.",
     columns: [
       { name: "Partition", width: "minmax(130px, 1.5fr)", isName: true },
       { name: "Transactions", width: "minmax(92px, 1fr)", number: true },

@@ -36,8 +36,7 @@ export function partitionsLike(rows, { only, wanted }) {
 }
 
 // Why no partition is listed.
-export function noRowsText({ rows, is_checked: isChecked }, only) {
-  if (!rows.length) return "No partitions in this directory.";
+export function noRowsText({ is_checked: isChecked }, only) {
   if (only === "all") return "No partition has this in its name.";
   return isChecked ? "Nothing contradicts the logs." : "Not checked yet: Check compares the files with the logs.";
 }

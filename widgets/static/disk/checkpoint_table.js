@@ -8,6 +8,7 @@ import { NOTHING, onKeys, widgetFrame } from "../shared/frame.js";
 import { withKernel } from "../shared/kernel.js";
 import { codeButton, popover } from "../shared/popover.js";
 import { dataGrid } from "../shared/rows.js";
+import { stateInstead, stateNote } from "../shared/state.js";
 
 function render(given) {
   const { model } = given, frame = widgetFrame(given, "klw-checkpoints", { tabindex: 0 }), { root } = frame;
@@ -26,12 +27,17 @@ function render(given) {
   const check = checkButton(model), [search, which] = filters(view);
   const code = codeButton(sheet, "Python code for this table", () => model.get("query"));
   view.grid = checkpointGrid(view);
+  const body = [
+    h("div", { class: "klw-phead" }, h("h3", {}, "Partitions"), which, h("span", { class: "klw-about" }), search),
+    h("div", { class: "klw-checkbody klw-fill" }, h("div", { class: "klw-sizes" }, view.grid.el), view.facts),
+  ];
+  view.instead = stateInstead(body);
   frame.fill(
     h("header", { class: "klw-top" }, view.title, view.sum, code, check.el),
     error.el,
     h("section", { class: "klw-panel" }, view.cards),
-    h("div", { class: "klw-phead" }, h("h3", {}, "Partitions"), which, h("span", { class: "klw-about" }), search),
-    h("div", { class: "klw-checkbody klw-fill" }, h("div", { class: "klw-sizes" }, view.grid.el), view.facts),
+    view.instead.el,
+    ...body,
   );
   onKeys(root, (event) => event.key === "Escape" && sheet.isOpen && sheet.close());
   const end = frame.follow({
@@ -145,6 +151,7 @@ function showTable(view) {
   root.setAttribute("aria-label", `Checkpoints of ${sent.title}: ${sum.textContent}`);
   cards.replaceChildren(...sent.directories.map(directoryCard));
   cards.parentElement.hidden = !sent.directories.length;
+  view.instead.set(sent.rows.length ? null : stateNote("empty", "No partitions in this directory."));
   showRows(view);
   stats.draws++;
 }
@@ -153,7 +160,7 @@ function showRows(view) {
   const { grid, filter } = view, sent = view.table(), keysOf = () => view.shown.map((row) => row.key).join("\n");
   const before = keysOf();
   view.shown = partitionsLike(sent.rows, filter);
-  grid.setEmptyText(noRowsText(sent, filter.only));
+  grid.setState("empty", noRowsText(sent, filter.only));
   const keep = view.shown.length > 0 && keysOf() === before;
   grid.setCount(view.shown.length, { keep });
   showSelected(view, !keep);

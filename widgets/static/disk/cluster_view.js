@@ -6,6 +6,7 @@ import { NOTHING, onKeys, widgetFrame } from "../shared/frame.js";
 import { withKernel } from "../shared/kernel.js";
 import { codeButton, popover } from "../shared/popover.js";
 import { dataGrid } from "../shared/rows.js";
+import { stateInstead, stateNote } from "../shared/state.js";
 
 const ASK_AFTER = 60; // ms; a slider that moves asks once
 
@@ -38,15 +39,20 @@ function render(given) {
     view.open = name;
     showTables(view);
   });
-  frame.fill(
-    h("header", { class: "klw-top" }, view.title, view.sum, code),
-    error.el,
-    view.findings,
+  const body = [
     view.controls.el,
     h("div", { class: "klw-phead" }, h("h3", {}, "What changed")),
     h("div", { class: "klw-clusterchanges" }, view.changes.el),
     h("div", { class: "klw-phead" }, h("h3", {}, "The cluster then"), view.which.el, view.note),
     h("div", { class: "klw-clusterbody klw-fill" }, ...Object.values(view.grids).map((grid) => grid.el)),
+  ];
+  view.instead = stateInstead(body);
+  frame.fill(
+    h("header", { class: "klw-top" }, view.title, view.sum, code),
+    error.el,
+    view.findings,
+    view.instead.el,
+    ...body,
   );
   onKeys(root, (event) => {
     const steps = { ArrowLeft: -1, ArrowRight: 1 };
@@ -161,6 +167,7 @@ function showAll(view) {
   view.root.setAttribute("aria-label", `The cluster of ${sent.title} over time`);
   view.findings.hidden = !sent.findings.length;
   view.findings.replaceChildren(...sent.findings.map((text) => h("p", {}, text)));
+  view.instead.set(sent.moments.length ? null : stateNote("empty", "No record of the log changed the cluster."));
   view.controls.show();
   showTables(view);
   view.stats.draws++;

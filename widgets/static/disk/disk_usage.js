@@ -18,6 +18,7 @@ import { isModified, onKeys, widgetFrame } from "../shared/frame.js";
 import { withKernel } from "../shared/kernel.js";
 import { codeButton, popover } from "../shared/popover.js";
 import { dataGrid } from "../shared/rows.js";
+import { stateInstead, stateNote } from "../shared/state.js";
 import { usageMap } from "./usage_map.js";
 
 function render(given) {
@@ -43,7 +44,7 @@ function render(given) {
     held: () => ({
       open: view.open,
       picked: view.shown[view.picked],
-      emptyText: emptyText(view),
+      nothing: stateOf(view),
       linked: model.get("selected")?.segment,
     }),
     onClick: (node) => click(view, node),
@@ -51,9 +52,7 @@ function render(given) {
   });
   view.list = sizeList(view, signal);
   const [code, refresh] = diskTools(model, sheet);
-  frame.fill(
-    h("header", { class: "klw-top" }, title, sum, code, refresh),
-    error.el,
+  const body = [
     h("div", { class: "klw-phead" }, view.up, crumbs),
     h(
       "div",
@@ -61,6 +60,13 @@ function render(given) {
       h("div", { class: "klw-treebox" }, view.map.el, line),
       h("div", { class: "klw-sizes" }, view.list.el),
     ),
+  ];
+  view.instead = stateInstead(body);
+  frame.fill(
+    h("header", { class: "klw-top" }, title, sum, code, refresh),
+    error.el,
+    view.instead.el,
+    ...body,
   );
   onKeys(root, (event) => actOnKey(view, sheet, event));
   const show = () => showUsage(view),
@@ -192,6 +198,7 @@ function showUsage(view) {
   const path = nodesOnPath(tree, at), open = path[path.length - 1], kept = view.shown[view.picked]?.path;
   const isSame = open.path.join("\n") === view.open?.path.join("\n");
   view.open = open;
+  view.instead.set(tree.children.length ? null : stateNote("empty", "No partitions in this directory."));
   view.shown = listed(open);
   view.picked = isSame ? rowOf(view.shown, kept) : -1;
   title.textContent = tree.name;
@@ -203,7 +210,7 @@ function showUsage(view) {
   disable(view.up, at.length === 0);
   const isWaiting = path.length - 1 < at.length || isUnread(open);
   root.dataset.waiting = String(isWaiting);
-  list.setEmptyText(isWaiting ? "Reading…" : "No files here.");
+  list.setState(...stateOf(view));
   list.setCount(view.shown.length, { keep: isSame });
   list.select(view.picked, false);
   showLine(view, view.shown[view.picked] ?? null);
@@ -230,9 +237,10 @@ function showLine({ open, line }, node) {
   line.title = line.textContent;
 }
 
-function emptyText({ root, open }) {
-  if (root.dataset.waiting === "true") return "Reading…";
-  return open.kind === "all" ? "No partitions in this directory." : "No bytes on disk.";
+// What stands there where nothing is inside of what is open.
+function stateOf({ root }) {
+  if (root.dataset.waiting === "true") return ["loading", "Reading…"];
+  return ["empty", "No bytes on disk."];
 }
 
 export default { render: withKernel(render, { isWhole: true }) };

@@ -2,13 +2,14 @@
 import { fillName, h } from "../shared/dom.js";
 import { bytes } from "../shared/format.js";
 import { painter } from "../shared/host.js";
+import { stateNote } from "../shared/state.js";
 import { isOpenable, nodeSentence, shareText, sizeText } from "./disk_usage_data.js";
 import { tilesOf } from "./treemap.js";
 
 const HATCHED = new Set(["preallocated", "unreadable"]);
 
-// `held()` returns {open, picked, emptyText, linked}: the open node, the one that is selected in it, what to say
-// without any, and the segment of the explorer's selection. `onClick` and `onPoint` get a node, null for none.
+// `held()` returns {open, picked, nothing, linked}: the open node, the one that is selected in it, the kind
+// and the words of what stands there without any, and the segment of the explorer's selection. `onClick` and `onPoint` get a node, null for none.
 export function usageMap({ held, signal, stats, onClick, onPoint }) {
   const el = h("div", {
     class: "klw-treemap",
@@ -19,9 +20,10 @@ export function usageMap({ held, signal, stats, onClick, onPoint }) {
   const nodeAt = (event) => event.target.closest(".klw-tile")?.__node ?? null;
 
   function draw() {
-    const { open, emptyText } = held();
+    const { open, nothing } = held();
     const tiles = tilesOf(open.children, [0, 0, el.clientWidth, el.clientHeight]).map((each) => tileOf(each, open));
-    if (!tiles.length) tiles.push(h("p", { class: "klw-note" }, emptyText));
+    el.setAttribute("role", tiles.length ? "listbox" : "group");
+    if (!tiles.length) tiles.push(stateNote(...nothing));
     el.replaceChildren(...tiles);
     markLinked();
     markPicked();

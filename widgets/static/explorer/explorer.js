@@ -19,6 +19,7 @@ import { isModified, onKeys, widgetFrame } from "../shared/frame.js";
 import { withKernel } from "../shared/kernel.js";
 import { closeOutside, popover } from "../shared/popover.js";
 import { requests } from "../shared/requests.js";
+import { stateInstead } from "../shared/state.js";
 import { directoryTree } from "./tree.js";
 import { verifyBar } from "../verification/verify_bar.js";
 
@@ -39,8 +40,8 @@ function render(given) {
   view.files = filesOf(view);
   view.file = openFileOf(view);
   view.tabs = explorerTabs(view);
-  view.note = h("div", { class: "klw-note", hidden: true });
   view.views = h("div", {}, view.partition.el, view.segment.el, view.tabs.el);
+  view.instead = stateInstead([view.views]);
   const body = explorerBody(view);
   view.foot = body.foot;
   frame.fill(view.head.el, view.progress.el, silence.el, error.el, body.el);

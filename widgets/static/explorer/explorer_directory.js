@@ -1,5 +1,6 @@
 // From the model to the explorer's views: the directory, the partition's segments, and a file that is open.
 import { fillName } from "../shared/dom.js";
+import { stateNote } from "../shared/state.js";
 
 export function showDirectory({ model, head, tree, selection }) {
   const sent = model.get("_directory");
@@ -24,7 +25,7 @@ export function hasPartitions({ model }) {
 }
 
 export function showStrip(view) {
-  const { model, selection, partition: panel, note, views, foot, head } = view;
+  const { model, selection, partition: panel, instead, views, foot, head } = view;
   const { partition, segment } = selection.chosen(), sent = model.get("_strip");
   const mine = sent?.partition === partition ? sent : null, isFile = model.get("_file") !== null;
   panel.strip.setData(mine);
@@ -33,20 +34,20 @@ export function showStrip(view) {
   fillName(panel.title, name).title = name;
   panel.about.textContent = panel.about.title = mine?.about ?? "";
   const hasSegments = Boolean(mine?.size.length), isFilled = hasPartitions(view);
-  note.textContent = partition === null
-    ? nothingText(model.get("_directory").path, isFilled)
-    : mine
-    ? "This partition has no segments."
-    : "Reading…";
-  note.hidden = hasSegments || isFile;
+  instead.set(hasSegments || isFile ? null : noSegments({ partition, mine, isFilled, model }));
   views.hidden = isFile || !hasSegments;
   foot.hidden = views.hidden && !isFile;
   head.verify.disabled = partition === null;
   head.verifyAll.disabled ||= !isFilled;
 }
 
-function nothingText(path, isFilled) {
-  if (isFilled) return "Select a partition.";
+function noSegments({ partition, mine, isFilled, model }) {
+  if (partition !== null && !mine) return stateNote("loading", "Reading…");
+  if (partition !== null) return stateNote("empty", "This partition has no segments.");
+  return stateNote("empty", isFilled ? "Select a partition." : noPartitionsText(model.get("_directory").path));
+}
+
+function noPartitionsText(path) {
   return `${path} holds no partitions. Open a directory of log.dirs of a broker: it has a folder for each partition, named \
 like orders-0. After a broker wrote to this one, press ⟳ to read it again.`;
 }

@@ -88,7 +88,10 @@ export function showFindings(view) {
   const mine = all.filter((each) => each.partition === partition);
   const total = Object.values(counts).flatMap(Object.values).reduce((sum, each) => sum + each, 0);
   const isVerified = verified.includes(partition), isRunning = check.state === "running";
-  findings.setEmptyText(noFindingsText({ isVerified, isRunning, isChanged: changed.includes(partition) }));
+  findings.setState(
+    isRunning ? "loading" : "empty",
+    noFindingsText({ isVerified, isRunning, isChanged: changed.includes(partition) }),
+  );
   findings.setFindings(all, total, partition);
   tree.setFindings(counts, verified, changed);
   progress.show(check, total, changed.length);

@@ -102,7 +102,7 @@ export function explorerTabs(view) {
 }
 
 // The tree, the pictures with the lists, and the handles between them.
-export function explorerBody({ root, tree, note, views, tabs, file }) {
+export function explorerBody({ root, tree, instead, views, tabs, file }) {
   const foot = splitter({
     root,
     pane: () => (file.el.isConnected ? file.body : tabs.el.querySelector(".klw-panes")),
@@ -121,6 +121,6 @@ export function explorerBody({ root, tree, note, views, tabs, file }) {
     least: 120,
     most: 640,
   });
-  const main = h("main", { class: "klw-main" }, note, views, foot);
+  const main = h("main", { class: "klw-main" }, instead.el, views, foot);
   return { el: h("div", { class: "klw-body" }, tree.el, fence, main), foot };
 }

@@ -2,6 +2,7 @@
 import { button, h } from "../shared/dom.js";
 import { onKeys } from "../shared/frame.js";
 import { windowedRows } from "../shared/rows.js";
+import { stateInstead, stateNote } from "../shared/state.js";
 import { keysAbove, placed, sumUpward, visibleNodes } from "./tree_nodes.js";
 import { fillTreeRow, treeRow } from "./tree_row.js";
 
@@ -82,32 +83,27 @@ function treeParts(onClear) {
     spellcheck: "false",
   });
   const box = h("div", { class: "klw-tree", tabindex: 0, role: "tree", "aria-label": "Topics and partitions" });
-  const noMatch = h("p", {});
-  const nothing = h(
-    "div",
-    { class: "klw-none", role: "status", hidden: true },
-    noMatch,
-    button("Clear the filter", { text: "Clear the filter", kind: "klw-framed", onclick: onClear }),
-  );
+  const nothing = stateInstead([box]);
+  const clear = button("Clear the filter", { text: "Clear the filter", kind: "klw-framed", onclick: onClear });
   const el = h(
     "nav",
     { class: "klw-side", "aria-label": "Log directory" },
     h("div", { class: "klw-filter" }, filter),
     box,
-    nothing,
+    nothing.el,
   );
-  return { el, box, filter, nothing, noMatch };
+  return { el, box, filter, nothing, clear };
 }
 
 const isOpen = ({ open, filter }, node) => open.has(node.key) || filter.value.trim() !== "";
 
 function showNodes(tree) {
-  const { nodes, open, filter, rows, nothing, noMatch } = tree, wanted = filter.value.trim();
+  const { nodes, open, filter, rows, nothing, clear } = tree, wanted = filter.value.trim();
   const shown = tree.shown = visibleNodes(nodes, open, filter.value);
   tree.active = Math.min(tree.active, Math.max(0, shown.length - 1));
   rows.setCount(shown.length);
-  nothing.hidden = shown.length > 0 || !wanted;
-  noMatch.textContent = `No topic, partition or file has “${wanted}” in its name.`;
+  const text = `No topic, partition or file has “${wanted}” in its name.`;
+  nothing.set(shown.length || !wanted ? null : stateNote("empty", text, clear));
 }
 
 function toggle(tree, node, isOpened = !tree.open.has(node.key)) {

@@ -99,7 +99,7 @@ function diskMap(view, signal, stats) {
       open: view.tree,
       picked: null,
       linked: null,
-      emptyText: "No bytes on the disk.",
+      nothing: ["empty", "No bytes on the disk."],
     }),
     onClick: (node) => {
       const topic = topicOf(node);

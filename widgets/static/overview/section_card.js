@@ -82,6 +82,7 @@ function contents(section, { signal, canLead, onLead, onMake }) {
     });
     return [stateNote("empty", "Not read yet: this reads the headers of every log.", read)];
   }
+  if (section.state === "running") return [stateNote("loading", "Reading…")];
   if (section.state !== "done") return [];
   return [
     ...section.notes.map((text) => h("p", { class: "klw-overnote" }, text)),

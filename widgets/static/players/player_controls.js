@@ -6,6 +6,7 @@ const SPEEDS = [["1", "1/s"], ["5", "5/s"], ["25", "25/s"]];
 
 export function playerControls({ onGo, signal }) {
   let length = 0, at = -1, timer = 0, speed = 1;
+  let poster = -1; // the step that it opened on, until another one is shown: play begins at the first step
   const go = (i) => {
     if (length) onGo(Math.max(0, Math.min(length - 1, i)), { isPlaying: timer !== 0 });
   };
@@ -72,7 +73,7 @@ export function playerControls({ onGo, signal }) {
   function toggle() {
     if (timer) return stop();
     if (!length) return;
-    if (at >= length - 1) go(0);
+    if (at === poster || at >= length - 1) go(0);
     face(true);
     timer = setTimeout(tick, 1000 / speed);
   }
@@ -87,8 +88,13 @@ export function playerControls({ onGo, signal }) {
       stop();
       go(end < 0 ? 0 : length - 1);
     },
+    // Other steps are there, and one of them is shown first.
+    open(i) {
+      poster = i;
+    },
     show(i, n) {
       [at, length] = [i, n];
+      if (i !== poster) poster = -1;
       slider.max = Math.max(0, n - 1);
       slider.value = Math.max(0, i);
       for (const each of [slider, play]) disable(each, n === 0);

@@ -5,6 +5,7 @@ import { playerControls } from "./player_controls.js";
 import { stepKinds, stepList, stepWords } from "./player_steps.js";
 import { plural } from "../shared/format.js";
 import { PLAYER_KEYS, popover } from "../shared/popover.js";
+import { stateInstead, stateNote } from "../shared/state.js";
 
 const FASTEST_SPOKEN = 1, MOST_SMOOTH = 400;
 
@@ -27,15 +28,20 @@ export function playerFrame({ model, el, signal: outer, makeData, makeViews }) {
   player.now = h("div", { class: "klw-now", tabindex: 0, role: "region", "aria-label": "This step" });
   player.kinds = stepKinds({ onPick: (number) => pick(player.data.nextOfKind(number, player.at)) });
   player.list = stepList({ player, signal, onPick: pick });
-  player.leftOut = h("div", { class: "klw-note klw-left-out", hidden: true });
+  player.leftOut = h("div", { class: "klw-left-out", hidden: true });
   const steps = h("div", { class: "klw-steps" }, player.kinds.el, player.list.el, player.leftOut);
   const given = { root, pick, signal, stats, model, data: () => player.data, at: () => player.at, steps };
   const views = player.views = makeViews(given);
+  const body = [
+    h("section", { class: "klw-panel" }, ...views.panel, player.controls.el),
+    h("div", { class: "klw-below" }, player.now, ...(views.beside ?? [steps])),
+  ];
+  player.instead = stateInstead(body);
   frame.fill(
     h("header", { class: "klw-top" }, player.title, player.about, ...(views.top ?? []), keys),
     ...(views.above ?? []),
-    h("section", { class: "klw-panel" }, ...views.panel, player.controls.el),
-    h("div", { class: "klw-below" }, player.now, ...(views.beside ?? [steps])),
+    player.instead.el,
+    ...body,
   );
   onKeys(root, (event) => actOnKey(player.controls, { sheet, keys }, event));
   const end = frame.follow({
@@ -83,6 +89,7 @@ function showPlayed(player) {
   leftOut.textContent = `${plural(data.leftOut, "later step")} omitted.`;
   player.at = -1;
   showStep(player, false);
+  controls.open(player.at);
 }
 
 function showTitle({ model, title, about, root }) {
@@ -98,6 +105,6 @@ function showStep(player, isSmooth = true) {
   controls.show(at, data.length);
   list.select(at);
   kinds.show(at < 0 ? -1 : data.kindNumber(at));
-  const nothing = () => h("p", { class: "klw-why" }, model.get("_about") || "No steps recorded.");
-  now.replaceChildren(...(at < 0 ? [nothing()] : stepWords(data, at)));
+  player.instead.set(data.length ? null : stateNote("empty", model.get("_about") || "No steps recorded."));
+  now.replaceChildren(...(at < 0 ? [] : stepWords(data, at)));
 }

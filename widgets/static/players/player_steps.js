@@ -9,7 +9,6 @@ export function stepList({ player, signal, onPick }) {
     label: "Steps",
     signal,
     rowHeight: 24,
-    emptyText: "No steps recorded.",
     columns: [
       { name: "Step", width: "52px", number: true },
       { name: "What", width: "minmax(150px, .42fr)" },

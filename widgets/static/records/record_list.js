@@ -1,4 +1,5 @@
 // The records that were found, as a list of any length: pages come from the kernel when they are looked at.
+import { button } from "../shared/dom.js";
 import { count, timestamp } from "../shared/format.js";
 import { pageStore } from "../shared/pages.js";
 import { dataGrid } from "../shared/rows.js";
@@ -96,19 +97,26 @@ export function matchList({ fetch, isLive, onPick, onSort, onWidths, signal }) {
       store.reset(null);
       fresh = result.rows?.length ?? 0;
       (result.rows ?? []).forEach((each, i) => each && kept.set(i, each));
-      grid.setEmptyText(emptyText(result), result.status === "done" && !result.found && !result.problem ? wider : null);
+      const isBarren = result.status === "done" && !result.found && !result.problem;
+      grid.setState(...stateOf(result), isBarren && wider ? wideButton(wider) : null);
       grid.setCount(result.count ?? 0, { keep: !isNew });
       marks();
     },
   };
 }
 
-function emptyText(result) {
-  if (result.problem) return "Nothing was searched: the query has an error.";
-  if (result.status === "running") return "Searching…";
-  if (result.status === "none") return "No topic here. A log directory has a folder for each partition, as orders-0.";
-  if (result.found) return "No record of the selected time. Esc clears it.";
-  return result.query ? "No record meets this query." : "No records here.";
+const wideButton = ([text, search]) =>
+  button(text, { text, kind: "klw-framed", isLive: true, onclick: () => search() });
+
+// What stands there without rows, and of what kind it is.
+function stateOf(result) {
+  if (result.problem) return ["failed", "Nothing was searched: the query has an error."];
+  if (result.status === "running") return ["loading", "Searching…"];
+  if (result.status === "none") {
+    return ["empty", "No topic here. A log directory has a folder for each partition, as orders-0."];
+  }
+  if (result.found) return ["empty", "No record of the selected time. Esc clears it."];
+  return ["empty", result.query ? "No record meets this query." : "No records here."];
 }
 
 function matchCells([partition, offset, time, key, value, headers, size, fields = {}], words, { names, isOfAll }) {

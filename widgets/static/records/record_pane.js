@@ -3,9 +3,12 @@ import { button, choice, fillName, h, pairList } from "../shared/dom.js";
 import { bytes, count, plural } from "../shared/format.js";
 import { copyText } from "../shared/popover.js";
 import { windowedRows } from "../shared/rows.js";
+import { stateInstead, stateNote } from "../shared/state.js";
 import { openMenu } from "../table/table_menu.js";
 
 const HEX_WIDTH = 16;
+const UNCHOSEN = () => stateNote("empty", "Select a record to see all of it.");
+const GONE = () => stateNote("failed", "This record cannot be read any more.");
 
 // `onQuery` gets a condition of a field that was clicked, `onColumn` its path.
 // Without a kernel (`isLive()` is false), fields are text.
@@ -13,13 +16,13 @@ export function recordPane({ isLive, onClose, onQuery, onColumn, signal }) {
   const title = h("h3", {}), about = h("span", { class: "klw-about" });
   const close = button("Close the record (Esc)", { glyph: "cross", onclick: onClose });
   const body = h("div", { class: "klw-whole", tabindex: 0, role: "region", "aria-label": "The record in full" });
-  const empty = h("div", { class: "klw-empty" }, "Select a record to see all of it.");
+  const instead = stateInstead([body]);
   const el = h(
     "aside",
     { class: "klw-recordpane" },
     h("div", { class: "klw-phead" }, title, about, close),
     body,
-    empty,
+    instead.el,
   );
   let shown = "";
   let parts = new AbortController(); // ends the views of bytes of the record before
@@ -29,9 +32,7 @@ export function recordPane({ isLive, onClose, onQuery, onColumn, signal }) {
     // A record as the kernel sends it; null for none.
     show(record, place) {
       const key = record && place ? `${place.partition}/${place.offset}` : "";
-      empty.hidden = Boolean(record);
-      body.hidden = !record;
-      empty.textContent = place ? "This record cannot be read any more." : "Select a record to see all of it.";
+      instead.set(record ? null : place ? GONE() : UNCHOSEN());
       fillName(title, place ? place.partition : "Record").title = place?.partition ?? "";
       about.textContent = place ? `offset ${count(place.offset)}` : "";
       parts.abort();

@@ -7,6 +7,7 @@ import { withKernel } from "../shared/kernel.js";
 import { paintReplicas } from "./replica_chart.js";
 import { leaderAlong } from "./replica_data.js";
 import { comparisonHead, directoryLines, partitionList } from "./replica_list.js";
+import { stateInstead, stateNote } from "../shared/state.js";
 import { findingLines, laneLegend, leaderChoice, rangeLines } from "./replica_parts.js";
 
 function render(given) {
@@ -26,12 +27,13 @@ function render(given) {
     shower: () => (model.get("_about").can_show && model.isLive ? (place) => send("show", place) : null),
   };
   const { head, directories, list, lanes, title, detail } = view;
+  view.instead = stateInstead([]);
   view.repaint = painter(lanes, () => {
     if (view.shown().lanes) paintReplicas(lanes, view.shown(), view.shower());
     stats.draws++;
   }, signal);
   onKeys(lanes, (event) => leadByKey(view, event));
-  frame.fill(head.el, head.progress, error.el, directories, list.el, title, detail);
+  frame.fill(head.el, head.progress, error.el, directories, view.instead.el, list.el, title, detail);
   const showAll = () => showPartitions(view);
   const end = frame.follow({
     partition: showAll,
@@ -79,11 +81,16 @@ function leadByKey({ shown, lead }, event) {
 }
 
 // From the model to the views.
-function showPartitions({ model, head, directories, list }) {
+function showPartitions({ model, head, directories, list, instead }) {
   const about = model.get("_about"), progress = model.get("_progress");
   head.show(about, progress);
   directories.replaceChildren(...directoryLines(about));
+  instead.set(model.get("_partitions").length ? null : nothingCompared(progress));
   list.show(about, progress);
+}
+
+function nothingCompared({ state }) {
+  return state === "running" ? stateNote("loading", "Comparing…") : stateNote("empty", "Nothing was compared yet.");
 }
 
 function showPartition(view) {

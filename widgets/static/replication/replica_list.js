@@ -49,7 +49,6 @@ export function partitionList({ model, signal }) {
   const list = dataGrid({
     label: "Partitions",
     signal,
-    emptyText: "Nothing was compared yet.",
     columns: [
       { name: "Partition", width: "minmax(110px,.8fr)", isName: true },
       { name: "Verdict", width: "88px" },
@@ -75,7 +74,7 @@ export function partitionList({ model, signal }) {
     // A list of one partition says nothing that the lanes do not say; a running comparison does not scroll the list.
     show({ partitions }, { state }) {
       const n = rows().length, at = rows().findIndex(([name]) => name === model.get("partition"));
-      el.hidden = n < 2 && partitions < 2;
+      el.hidden = !n || (n < 2 && partitions < 2);
       el.style.height = `${HEAD + 1 + ROW * Math.min(LIST_ROWS, Math.max(2, n))}px`;
       list.setCount(n, { keep: true });
       list.select(at, at >= 0 && state !== "running");

@@ -1,9 +1,10 @@
 // ReplicationPlayer: brokers that replicate, event by event, with the table of LEO and HW that grows.
 import { choice, h } from "../shared/dom.js";
-import { plural } from "../shared/format.js";
+import { count, plural } from "../shared/format.js";
 import { painter } from "../shared/host.js";
 import { withKernel } from "../shared/kernel.js";
 import { playerFrame } from "../players/player_frame.js";
+import { dataGrid } from "../shared/rows.js";
 import { ReplicationData } from "./replication_data.js";
 import { paintReplication } from "./replication_stage.js";
 import { PALETTE } from "../shared/theme.js";
@@ -17,7 +18,7 @@ function replicationViews({ root, pick, signal, stats, model, data, at, steps })
   const box = h("div", { class: "klw-replicas", role: "img" });
   const legend = h("div", { class: "klw-legend" });
   const broken = h("div", { class: "klw-broken", role: "status" });
-  const rules = ruleChoice({ model, signal }), offsets = offsetTable({ data, pick });
+  const rules = ruleChoice({ model, signal }), offsets = offsetTable({ data, pick, signal });
   const ask = painter(box, () => {
     if (data().brokers.length) paintReplication(box, data(), at());
     Object.assign(stats, { draws: (stats.draws ?? 0) + 1, at: at() });
@@ -65,42 +66,44 @@ function ruleChoice({ model, signal }) {
 }
 
 // A table that grows: one row per step up to the one shown; what a step changed is marked.
-function offsetTable({ data, pick }) {
-  const table = h("table", {}), head = h("span", { class: "klw-maphead" });
-  const scroll = h(
-    "div",
-    { class: "klw-growing", tabindex: 0, role: "region", "aria-label": "Table of offsets" },
-    table,
-  );
-  const title = h("div", { class: "klw-maptitle" }, h("strong", {}, "LEO, HW and remote LEO"), head);
-  let grown = -1;
-  function row(i) {
-    const before = data().cells(i - 1);
-    const cells = data().cells(i).map((text, k) => h("td", { "data-changed": String(text !== before[k]) }, text));
-    const kind = h("th", { scope: "row", title: data().reason(i) }, h("small", {}, String(i + 1)), data().kind(i));
-    return h("tr", { "data-step": i, onclick: () => pick(i) }, kind, ...cells);
-  }
-  return {
-    el: h("div", { class: "klw-mapbox" }, title, scroll),
-    setData(next) {
-      grown = -1;
-      const names = next.columns().map((name) => h("th", { scope: "col", title: TITLES[name.split(" ")[0]] }, name));
-      table.replaceChildren(
-        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "After"), ...names)),
-        h("tbody", {}),
-      );
+function offsetTable({ data, pick, signal }) {
+  const head = h("span", { class: "klw-maphead" });
+  const grid = dataGrid({
+    label: "Offsets after each step",
+    signal,
+    columns: [],
+    cellsOf(i) {
+      const before = data().cells(i - 1);
+      return [
+        count(i + 1),
+        { text: data().kind(i), title: data().reason(i) },
+        ...data().cells(i).map((text, k) => ({ text, kind: text !== before[k] ? "changed" : "" })),
+      ];
     },
+    onPick: pick,
+  });
+  const title = h("div", { class: "klw-maptitle" }, h("strong", {}, "LEO, HW and remote LEO"), head);
+  return {
+    el: h("div", { class: "klw-mapbox" }, title, grid.el),
+    setData: (next) => grid.setColumns(offsetColumns(next)),
     show(i) {
-      const body = table.tBodies[0];
-      if (!body) return;
-      while (body.rows.length > i + 1) body.deleteRow(-1);
-      while (body.rows.length < i + 1) body.append(row(body.rows.length));
-      for (const each of body.rows) each.setAttribute("aria-current", String(Number(each.dataset.step) === i));
-      if (grown !== i) scroll.scrollTop = scroll.scrollHeight;
-      grown = i;
+      grid.setCount(i + 1, { keep: true });
+      grid.select(i);
       head.textContent = plural(i + 1, "step");
     },
   };
+}
+
+function offsetColumns(data) {
+  const remote = `minmax(${REMOTE_PX * Math.max(1, data.brokers.length - 1)}px, 1fr)`;
+  return [
+    { name: "Step", width: "46px", number: true },
+    { name: "After", width: "minmax(84px, 1fr)" },
+    ...data.columns().map((name) => {
+      const [what] = name.split(" "), isRemote = what === "remote";
+      return { name, title: TITLES[what], number: !isRemote, width: isRemote ? remote : "minmax(52px, .6fr)" };
+    }),
+  ];
 }
 
 function replicationLegend({ epochs }) {
@@ -120,6 +123,7 @@ function brokenLines(data, i) {
   );
 }
 
+const REMOTE_PX = 44; // of the end of one follower
 const TITLES = {
   LEO: "Log end offset: the offset of the next record",
   HW: "High watermark: consumers read the records before it",

@@ -7,6 +7,7 @@ import { withKernel } from "../shared/kernel.js";
 import { kindsOf, REQUEST_COLUMNS, requestCells, requestName, requestOf, requestsLike } from "./request_rows.js";
 import { timeBar } from "./request_times.js";
 import { dataGrid } from "../shared/rows.js";
+import { stateInstead, stateNote } from "../shared/state.js";
 
 function render(given) {
   const { model } = given, frame = widgetFrame(given, "klw-requests", { "aria-label": "Requests of the server" });
@@ -23,9 +24,11 @@ function render(given) {
     }),
   };
   const error = errorLine(model), grid = view.grid = requestGrid(view);
+  view.instead = stateInstead([view.filter.el, grid.el, view.picked]);
   frame.fill(
     h("header", { class: "klw-top" }, h("span", { class: "klw-title" }, "Requests"), view.about, view.filter.el),
     error.el,
+    view.instead.el,
     grid.el,
     view.picked,
   );
@@ -74,7 +77,7 @@ function requestGrid(view) {
   return dataGrid({
     label: "Requests",
     signal: view.signal,
-    emptyText: "No requests yet. Connect a client.",
+    emptyText: "No request matches.",
     columns: REQUEST_COLUMNS,
     cellsOf: (i) => requestCells(view.requests[i]),
     rowKind: (i) => (view.requests[i].problem ? "bad" : ""),
@@ -98,7 +101,7 @@ function showRequests(view) {
     total > all.length ? `the last ${count(all.length)} are kept` : "",
     shown.length < all.length ? `${count(shown.length)} shown` : "",
   ].filter(Boolean).join(" · ");
-  grid.setEmptyText(all.length ? "No request matches." : "No requests yet. Connect a client.");
+  view.instead.set(all.length ? null : stateNote("empty", "No requests yet. Connect a client."));
   grid.setCount(shown.length, { keep: true });
   showPicked(view, false);
   Object.assign(stats, { draws: stats.draws + 1, rows: shown.length, total });

@@ -1,7 +1,8 @@
 // A scrolling box of equal rows, however many: only the visible rows exist, and they are reused.
-import { button, fillName, h } from "./dom.js";
+import { fillName, h } from "./dom.js";
 import { plural } from "./format.js";
 import { painter } from "./host.js";
+import { stateNote } from "./state.js";
 import { geometry, scrollOf, topOf, topToShow } from "./window.js";
 import { orderBy, placesIn, sortKey } from "../table/row_order.js";
 import { csvOf, download, jsonOf, plainCell, toClipboard, tsvOf } from "../table/row_texts.js";
@@ -144,7 +145,8 @@ export function dataGrid(
   },
 ) {
   const id = `klw-grid-${++tableCount}`;
-  const empty = h("div", { class: "klw-empty", hidden: true }, emptyText);
+  const nothing = h("div", { role: "gridcell" }),
+    empty = h("div", { class: "klw-norows", role: "row", hidden: true }, nothing);
   const box = h("div", {
     class: "klw-grid",
     tabindex: 0,
@@ -202,6 +204,15 @@ export function dataGrid(
     },
   });
   head.setColumns(columns);
+  setState("empty", emptyText);
+
+  // What stands there without rows, see `stateNote`.
+  function setState(kind, text, action = null) {
+    const shown = `${kind}/${text}/${action?.textContent ?? ""}`;
+    if (empty.dataset.shown === shown) return;
+    empty.dataset.shown = shown;
+    nothing.replaceChildren(stateNote(kind, text, action));
+  }
 
   // Rows are as wide as the head, also where its columns need more than the box has.
   function layOut() {
@@ -403,15 +414,7 @@ export function dataGrid(
       head.setColumns(columns);
       rows.remake(columns.some(({ about }) => about) ? TALL_HEAD_PX : HEAD_PX);
     },
-    // What stands there without rows; `offer` is the text and the act of a button below it.
-    setEmptyText(text, offer = null) {
-      const shown = `${text}/${offer?.[0] ?? ""}`;
-      if (empty.dataset.shown === shown) return;
-      empty.dataset.shown = shown;
-      const next = offer &&
-        button(offer[0], { text: offer[0], kind: "klw-framed", isLive: true, onclick: () => offer[1]() });
-      empty.replaceChildren(h("span", {}, text), next ?? "");
-    },
+    setState,
     select(i, reveal = true) {
       if (i !== selected) {
         cell = -1;

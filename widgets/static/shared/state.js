@@ -11,7 +11,7 @@ export function stateNote(kind, text, action = null) {
 
 // Show a note instead of some parts of a widget, or these parts again.
 export function stateInstead(parts) {
-  const el = h("div", { hidden: true });
+  const el = h("div", { class: "klw-instead", hidden: true });
   return {
     el,
     // `note`: of `stateNote`; null: nothing is missing.

@@ -61,7 +61,7 @@ export function findingView({ onPick, onGo, signal, isScoped = true, goTo = "Sho
     el,
     tools: scopes.el,
     setScope,
-    setEmptyText: list.setEmptyText,
+    setState: list.setState,
     // All findings, how many there are even if not listed, and the selected partition.
     setFindings(next, number, here) {
       all = next;

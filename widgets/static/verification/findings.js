@@ -109,7 +109,7 @@ function showFindings(view) {
     totals.all > all.length &&
     `${plural(totals.all - all.length, "more finding")} not listed: logs.verify() has all`,
   ].filter(Boolean).join(" · ");
-  list.setEmptyText("No finding is like that.");
+  list.setState("empty", "No finding is like that.");
   list.setFindings(shown, shown.length, null);
   view.instead.set(
     all.length || isFiltered ? null : nothingFound(view, { isRunning, isVerified: verified.length > 0 }),

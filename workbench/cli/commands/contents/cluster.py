@@ -203,7 +203,7 @@ def _show_history(listing: Listing, at: str | None, only: tuple[str, ...], *, as
         ]
         for each in found
     ]  # fmt: skip
-    headings = ["offset", "time (UTC)", "kind", "entity", "field", "before", "after"]
+    headings = ["offset", "time", "kind", "entity", "field", "before", "after"]
     inexact = any(not each.is_exact for each in found)
     print_table(
         [*headings, *(["when"] if inexact else [])],

@@ -45,7 +45,7 @@ def command(
     print_table(
         [
             *names,
-            "last commit (UTC)",
+            "last commit",
             *(["not served"] if everything else []),
         ],
         [
@@ -56,7 +56,7 @@ def command(
             ]
             for each in found
         ],
-        spare=("protocol", "generation", "last commit (UTC)"),
+        spare=("protocol", "generation", "last commit"),
     )
     click.echo(f"rules of Kafka {coordinator.era}")
     return report(coordinator.findings())

@@ -57,7 +57,7 @@ def print_offsets(offsets: Iterable[CommittedOffsetRow], *, everything: bool) ->
     print_table(
         [
             "group", "topic", "partition", "offset", "log end", "lag", "state",
-            "committed (UTC)", "expires (UTC)", *(["not served"] if everything else []),
+            "committed", "expires", *(["not served"] if everything else []),
         ],
         [
             [
@@ -68,5 +68,5 @@ def print_offsets(offsets: Iterable[CommittedOffsetRow], *, everything: bool) ->
             ]
             for each in offsets
         ],
-        spare=("expires (UTC)", "committed (UTC)", "log end"),
+        spare=("expires", "committed", "log end"),
     )  # fmt: skip

@@ -66,7 +66,7 @@ def command(*, paths: tuple[str, ...], is_open: bool, is_bare: bool, as_json: bo
         print_json([json_of(each) for each in found])
         return code
     print_table(
-        ["transactional id", "producer", "epoch", "state", "partitions", "last update (UTC)"],
+        ["transactional id", "producer", "epoch", "state", "partitions", "last update"],
         [
             [
                 each.transactional_id,
@@ -78,7 +78,7 @@ def command(*, paths: tuple[str, ...], is_open: bool, is_bare: bool, as_json: bo
             ]
             for each in found
         ],
-        spare=("last update (UTC)", "epoch"),
+        spare=("last update", "epoch"),
     )
     return code
 
@@ -91,7 +91,7 @@ def _list_open(coordinator: StoredTransactions, *, as_json: bool) -> int:
         names = ("topic", "partition", "producer_id", "first_offset", "transactional_id", "verdict")
         print_table(
             ["topic", "partition", "producer", "first offset", "transactional id", "verdict",
-             "last record (UTC)", "blocked offsets", "reason"],
+             "last record", "blocked offsets", "reason"],
             [
                 [
                     *(getattr(each, name) for name in names),
@@ -101,7 +101,7 @@ def _list_open(coordinator: StoredTransactions, *, as_json: bool) -> int:
                 ]
                 for each in found
             ],
-            spare=("reason", "last record (UTC)"),
+            spare=("reason", "last record"),
         )  # fmt: skip
     return 1 if any(each.verdict == HANGS for each in found) else 0
 

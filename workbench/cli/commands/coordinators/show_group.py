@@ -139,7 +139,7 @@ def _print_rebalances(rebalances: list[dict[str, Any]]) -> None:
     click.echo()
     names = ("event", "state", "generation", "members", "reason")
     print_table(
-        ["time (UTC)", "event", "state", "generation", "members", "why"],
+        ["time", "event", "state", "generation", "members", "why"],
         [
             [time_of(each["time"]), *(each[name] for name in names)]
             for each in rebalances[-_NEWEST:]

@@ -68,7 +68,7 @@ def _print(found: list[StuckRow], groups: list[GroupLagRow]) -> None:
     out = console()
     if found:
         print_table(
-            ["partition", "what", "held by", "offset", "time (UTC)", "bytes behind"],
+            ["partition", "what", "held by", "offset", "time", "bytes behind"],
             [
                 [
                     f"{row.topic}-{row.partition}", row.what, row.holder, row.offset,
@@ -76,7 +76,7 @@ def _print(found: list[StuckRow], groups: list[GroupLagRow]) -> None:
                 ]
                 for row in found
             ],
-            spare=["time (UTC)", "offset"],
+            spare=["time", "offset"],
         )  # fmt: skip
     for row in found:
         out.print("", rich_text(f"{row.topic}-{row.partition}: {row.what}", "bold"), sep="\n")
