@@ -113,7 +113,7 @@ class Sectioned(KafkaWidget):
         self, making: Making, name: str, content: dict[str, Any], told: Sequence[Any] = ()
     ) -> None:
         with self._lock:
-            if making is not self._making:
+            if making is not self._making or making.is_canceled:
                 return
             self._picture = None
             self._sections = self._sections | {name: content}
@@ -125,13 +125,14 @@ class Sectioned(KafkaWidget):
             return
         if making.error is not None:
             self.show_error(making.error)
-        if making.is_over:
+        if making.is_over or making.is_canceled:
             with self._lock:
                 self._sections = {
                     name: {"state": "asks"} if each["state"] in {"waits", "running"} else each
                     for name, each in self._sections.items()
                 }
-        self._progress = making.progress()
+        told = making.progress()
+        self._progress = told | {"state": "canceled"} if making.is_canceled else told
 
     def wait(self, seconds: float | None = None) -> None:
         """Wait until all sections that are being made are there."""
@@ -142,16 +143,20 @@ class Sectioned(KafkaWidget):
         """Make a section that waits for a button, and those that read the same."""
         if section not in self._sections:
             raise LookupError(f"no section {section}")
-        if self._making is None or self._making.is_over:
+        if self._making is None or self._making.is_over or self._making.is_canceled:
             asked = [name for name in self.order if self._sections[name]["state"] == "asks"]
             self._sections = self._sections | {name: {"state": "waits"} for name in asked}
             self._start(asked)
         return {}, []
 
     def answer_cancel(self) -> Answer:
-        """Stop; the sections that are there stay."""
-        if self._making is not None:
+        """Stop; the sections that are there stay.
+
+        The others wait for their button at once; the thread ends at the next log or segment.
+        """
+        if self._making is not None and not self._making.is_over:
             self._making.cancel()
+            self._tell(self._making)
         return {}, []
 
     def close(self) -> None:

@@ -9,6 +9,8 @@ from widgets import Overview, Workbench
 from widgets.overview.overview import ORDER
 from widgets.workbench import CLEANING, DISK, EXPLORE, GROUPS, TRANSACTIONS
 from workbench.loaders.answers.sections import SECTIONS
+from workbench.loaders.tables.inspect import chosen_findings
+from workbench.runtime.job import CanceledError
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 SHOP = SAMPLES / "shop-4.3.1"
@@ -102,12 +104,30 @@ def test_what_reads_much_waits_for_a_button(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_stop_leaves_what_is_there() -> None:
     view = Overview(SHOP)
-    view.answer_cancel()
+    view.answer_cancel()  # the answer does not wait for what is being read
+    assert view.get_state("_progress")["_progress"]["state"] in {"canceled", "done"}
+    stopped = {name: each["state"] for name, each in sections(view).items()}
+    assert set(stopped.values()) <= {"done", "asks"}
     view.wait()
-    assert {each["state"] for each in sections(view).values()} <= {"done", "asks"}
+    assert {name: each["state"] for name, each in sections(view).items()} == stopped
     view.answer_make("sizes")
     view.wait()
     assert {each["state"] for each in sections(view).values()} == {"done"}
+
+
+def test_a_check_ends_at_the_segment_where_it_is_stopped() -> None:
+    logs = wb.open_log_directory(SHOP)
+    seen: list[int] = []
+
+    def stop(size: int) -> None:
+        seen.append(size)
+        if len(seen) == 3:
+            raise CanceledError
+
+    with pytest.raises(CanceledError):
+        chosen_findings(logs.listing, None, None, deep=True, info=False, advance=stop)
+    assert len(seen) == 3
+    assert len(seen) < len(logs.inspect.segments())
 
 
 def test_several_brokers_are_answered_where_that_is_one_answer() -> None:

@@ -21,7 +21,7 @@ from workbench.loaders.answers.condition_sections import OF_WHAT_IF, loading
 from workbench.loaders.answers.facts import Facts
 from workbench.loaders.answers.report_page import Section, Tile
 from workbench.loaders.answers.sections import SECTIONS, tiles
-from workbench.loaders.explanations.what_if import WhatIf
+from workbench.loaders.explanations.what_if import WhatIf, what_would_be
 from workbench.loaders.partition import Config
 from workbench.runtime.times import Time, time_text
 from workbench.runtime.words import plural
@@ -47,7 +47,9 @@ class _Answers:
     @cached_property
     def what_if(self) -> WhatIf:
         given = self._given
-        return workbench.what_if(self._logs, given["config"], now=self.now, kafka=given["kafka"])
+        return what_would_be(
+            self._logs.listing, given["config"], self.now, None, given["kafka"], self._making.check
+        )
 
 
 class WhatIfView(Conditioned, Sectioned):

@@ -23,6 +23,7 @@ from workbench.inspection.listing import Listing, opened_paths
 from workbench.loaders.answers.facts import Facts
 from workbench.loaders.answers.report_page import Section, Target, Tile
 from workbench.loaders.answers.sections import SECTIONS, tiles
+from workbench.loaders.tables.inspect import chosen_findings
 from workbench.runtime.words import plural
 
 ORDER: Final = ("sizes", "groups", "transactions", "cluster", "identity", "start", "logs", "stuck",
@@ -97,10 +98,12 @@ class Overview(Sectioned):
 
     def prepare(self, making: Making) -> None:
         """Ask for nothing yet, and what is asked for end when it is canceled."""
+        listing = self.logs.listing
         predict = partial(self.logs.preflight, progress=making.check)
-        self._facts = Facts(
-            self._ahead().listing, None, None, predict, self.logs.verify, making.check
+        verify = partial(
+            chosen_findings, listing, None, None, deep=True, info=False, advance=making.check
         )
+        self._facts = Facts(self._ahead().listing, None, None, predict, verify, making.check)
 
     def _ahead(self) -> workbench.LogDirectory:
         """Return the directories, of several brokers those of the replicas that are ahead."""

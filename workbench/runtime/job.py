@@ -30,6 +30,11 @@ class Job:
         self._over = threading.Event()
 
     @property
+    def is_canceled(self) -> bool:
+        """Whether it was told to end; it may still be about to."""
+        return self._is_canceled
+
+    @property
     def is_over(self) -> bool:
         """Whether it does nothing more."""
         return self.status not in {"ready", "running"}

@@ -4,9 +4,10 @@ Retention and one cleaning of each log that is due run on a dry copy; nothing is
 offsets expire by `offsets.retention.minutes`.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -266,8 +267,12 @@ def what_would_be(
     now: int | None,
     topics: Collection[str] | None,
     kafka: str | None = None,
+    progress: Callable[[], None] = lambda: None,
 ) -> WhatIf:
-    """Return what a broker would delete and compact; see `log_directory.what_if`."""
+    """Return what a broker would delete and compact; see `log_directory.what_if`.
+
+    ``progress`` is called before each log is loaded, and judged; what it raises ends the work.
+    """
     moment = time_or_now(now)
     given = config if isinstance(config, Mapping) else {}
     retention_ms = retention_ms_of(given)
@@ -280,8 +285,9 @@ def what_would_be(
         if partition.kind == "log" and (wanted is None or partition.topic in wanted)
     }
     whole = list_log_directories(map(absolute, listing.log_directories), fs=listing.fs)
-    outcome = _outcome(whole, config, moment, folders, kafka)
-    before = _outcome(whole, None, moment, folders, kafka) if config else outcome
+    judge = partial(_outcome, whole, now=moment, folders=folders, kafka=kafka, progress=progress)
+    outcome = judge(config)
+    before = judge(None) if config else outcome
     sizes = {fate.name: fate.size_after for fate in before.fates}
     fates = (
         replace(fate, size_as_configured=sizes.get(fate.name, fate.size)) for fate in outcome.fates
@@ -315,14 +321,21 @@ class _Outcome(NamedTuple):
 
 
 def _outcome(
-    listing: Listing, config: Config, now: int, folders: Collection[str], kafka: str | None
+    listing: Listing,
+    config: Config,
+    *,
+    now: int,
+    folders: Collection[str],
+    kafka: str | None,
+    progress: Callable[[], None],
 ) -> _Outcome:
     """Let retention and cleaning work on the logs in some folders."""
     with open_dry(listing.log_directories, config, now, kafka, listing.fs, listing) as dry:
-        dry.load(lambda folder: folder.path in folders)
+        dry.load(lambda folder: folder.path in folders, progress)
         fates = [_failed(dry, name, error) for name, error in dry.problems.items()]
         verdicts = {}
         for name, log in dry.logs.items():
+            progress()
             try:
                 fate, rows = _fate(dry, log, now)
             except (WorkbenchError, OSError) as error:  # the log has changed since it was loaded

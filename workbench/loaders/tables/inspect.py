@@ -21,6 +21,7 @@ from workbench.inspection.lookups.record_counts import count_records
 from workbench.inspection.partition import Partition
 from workbench.inspection.remote_tier.segment_rows import remote_segment_rows
 from workbench.inspection.segment import Segment
+from workbench.inspection.verify.partition import Advance
 from workbench.inspection.verify.verify import verify_partitions
 from workbench.loaders.scan.plan import choose_partitions
 from workbench.loaders.schemas import schema_of
@@ -61,8 +62,11 @@ def chosen_findings(
     info: bool,
     workers: int | None = None,
     kafka: str | None = None,
+    advance: Advance | None = None,
 ) -> list[Finding]:
     """Return the findings of `LogDirectory.verify`, which describes the arguments.
+
+    ``advance`` is that of `verify_partitions`: what it raises ends the check after a segment.
 
     Raises:
         ConfigError: the version is unknown.
@@ -76,8 +80,12 @@ def chosen_findings(
         folders = {p.path for p in every if (p.topic, p.partition) in chosen}
     threads = worker_count(workers)
     rules = meant_broker(listing, kafka).rules
-    steps = verify_partitions(listing, folders=folders, deep=deep, workers=threads, rules=rules)
+    steps = verify_partitions(
+        listing, folders=folders, deep=deep, advance=advance, workers=threads, rules=rules
+    )
     found = [finding for _, findings in steps for finding in findings]
+    if advance is not None:
+        advance(0)
     if partitions is None:
         from workbench.coordinator.verify import verify_coordinators
 
