@@ -52,7 +52,7 @@ FINDINGS: Final = "Findings"
 _LEADS_TO: Final = {
     "identity": "Files", "start": EXPLORE, "sizes": DISK, "logs": CLEANING, "groups": GROUPS,
     "transactions": TRANSACTIONS, "cluster": CLUSTER, "freed": CLEANING, "expired": GROUPS,
-    "loading": EXPLORE,
+    "loading": EXPLORE, "days": RECORDS,
 }  # fmt: skip
 """Section of the overview → the tab that shows more of its rows."""
 _SECTION_OF_STUCK: Final = {NOT_READABLE: "transactions", NOT_CONSUMED: "groups"}
@@ -61,7 +61,8 @@ _COSTLY: Final = frozenset({RECORDS, CLEANING, RETENTION})
 _ONLY_DELETED: Final = frozenset({BY_RETENTION, NOT_DELETED, "delete"})
 """What a row says about a log if Retention says why, and not Cleaning."""
 _MOST_VISITED: Final = 200  # places that the way back leads through
-_TIMES: Final = {RECORDS: "brush", GROUPS: "window"}  # [from, to) in ms; empty: all
+_TIMES: Final = {RECORDS: "brush", GROUPS: "window"}
+"""Tab → the trait that is [from, to) in ms, as `PlaceBar.times`; empty: all."""
 
 
 class NothingSelectedError(LookupError):
@@ -75,10 +76,10 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
     Replicas · Files · Cluster · Findings.
 
     A view of the same directories is made when its tab is first opened. All follow the same
-    selection (partition, segment, batch, record), and the time chosen in Records and in Groups is
-    the same. The line above has the place (topic, partition, segment, offset) as fields to choose
-    by, the way back and forward, and the switch for values. Cleaning and Retention show the
-    selected partition, What if all of them, under the same conditions. Records searches the
+    selection (partition, segment, batch, record). The line above has the place (topic, partition,
+    segment, offset) and a range of time as fields to choose by, the way back and forward, and the
+    switch for values. Records and Groups show that time, and set it. Cleaning and Retention show
+    the selected partition, What if all of them, under the same conditions. Records searches the
     selected partition's topic while its tab is open. Findings are those of the explorer.
 
     While the explorer follows what a broker writes (its button, or F), the open tab does, too; the
@@ -127,11 +128,12 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         self.logs = logs
         self._static = static
         self._shown = shown = {"show_values": show_values, "mask": mask}
-        self._visited: list[tuple[str, dict[str, Any]]] = []
+        self._visited: list[tuple[str, dict[str, Any], list[float]]] = []
         self._at, self._is_moving = 0, False
         self.explorer = LogExplorer(logs, decode=decode, **shown)
         self.views: dict[str, Any] = {}
         self._links: dict[str, Any] = {}
+        self._time_links: dict[str, Any] = {}
         self._conditions: dict[str, Any] = dict(AS_IT_IS)
         self._owed: dict[str, Written] = {}
         self._make: dict[str, Callable[[], Any]] = {
@@ -176,6 +178,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         self._visit()
         self.explorer.observe(self._visit, "selected")
         self.tabs.observe(self._visit, "selected_index")
+        self.bar.observe(self._visit, "times")
 
     @property
     def tab(self) -> str:
@@ -221,7 +224,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
 
     def _visit(self, _change: Any = None) -> None:
         """Keep where the reader is, unless this is where the way back leads."""
-        here = self.tab, dict(self.explorer.selected)
+        here = self.tab, dict(self.explorer.selected), list(self.bar.times)
         self.bar.tab = self.tab
         if not self._is_moving and (not self._visited or self._visited[self._at] != here):
             self._visited = [*self._visited[: self._at + 1], here][-_MOST_VISITED:]
@@ -234,9 +237,10 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         if not 0 <= at < len(self._visited):
             return
         self._at, self._is_moving = at, True
-        tab, selected = self._visited[at]
+        tab, selected, times = self._visited[at]
         try:
             self.explorer.selected = selected
+            self.bar.times = times
             self.tab = tab
         finally:
             self._is_moving = False
@@ -248,6 +252,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         group = self.views.pop(GROUPS, None)  # it is made again with the metadata of commits
         if group is not None:
             self._links.pop(GROUPS).unlink()
+            self._time_links.pop(GROUPS).unlink()
             if self.tab == GROUPS:
                 self._open()
 
@@ -315,8 +320,10 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
             self.views[name].observe(self._keep_conditions, "conditions")
         if name == RECORDS:
             traitlets.link((self.bar, "show_values"), (self.views[name], "show_values"))
-        if name in _TIMES and _TIMES.keys() <= self.views.keys():
-            traitlets.link(*((self.views[each], trait) for each, trait in _TIMES.items()))
+        if name in _TIMES:
+            self.views[name].keeps_times = True
+            times = (self.bar, "times"), (self.views[name], _TIMES[name])
+            self._time_links[name] = traitlets.link(*times)
 
     def _show_in_explorer(self, place: Mapping[str, Any], path: str) -> None:
         """Open the explorer where a finding is: at its batch, its file, or its partition."""
@@ -349,6 +356,9 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
             view.group = target.group
         elif isinstance(view, TransactionLanes) and target.partition is not None:
             view.partition = target.partition
+        elif isinstance(view, RecordBrowser) and target.times is not None:
+            view.topic = ""
+            self.bar.times = [*map(float, target.times)]
         elif isinstance(view, DiskUsage) and topic is not None and target.partition is not None:
             view.at = view.path_of(target.partition)[:-1]
 

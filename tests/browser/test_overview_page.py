@@ -18,7 +18,7 @@ def test_rows_and_topics_lead_on(page: Page, show: Show) -> None:
     view = Overview(SHOP, lead=lambda section, target: led.append((section, target)))
     view.wait()
     show(view)
-    expect(page.locator(".klw-overcard[data-state=done]")).to_have_count(9)
+    expect(page.locator(".klw-overcard[data-state=done]")).to_have_count(10)
     groups = page.get_by_role("grid", name="Groups by lag")
     groups.focus()
     groups.press("ArrowDown")
@@ -34,6 +34,23 @@ def test_rows_and_topics_lead_on(page: Page, show: Show) -> None:
     assert led[2] == ("sizes", led[2][1]._replace(topic="payments"))
     page.get_by_role("button", name="stuck: 2").click()
     expect(page.locator(".klw-overcard[data-name=stuck]")).to_be_focused()
+
+
+def test_a_day_leads_to_its_records(page: Page, show: Show) -> None:
+    led = []
+    view = Overview(SHOP, lead=lambda section, target: led.append((section, target.times)))
+    view.wait()
+    show(view)
+    bars = page.locator(".klw-daybar")
+    expect(bars).to_have_count(6)
+    expect(bars.last).to_contain_text("2026-11-21")
+    bars.last.click()
+    until(page, lambda: led == [("days", (1_795_219_200_000, 1_795_305_600_000))])
+    table = page.get_by_role("grid", name="When was it written?")
+    expect(table.locator("[data-row='0']")).to_contain_text("2026-11-21")
+    tile = page.get_by_role("option", name="clicks").first
+    color = tile.evaluate("(el) => el.style.getPropertyValue('--hue')")
+    assert f"background:{color}" in str(bars.last.locator("i").first.get_attribute("style"))
 
 
 def test_without_a_screen_around_it_rows_lead_nowhere(page: Page, show: Show) -> None:
@@ -52,12 +69,12 @@ def test_what_reads_much_waits_for_a_button(
     view = Overview(SHOP)
     view.wait()
     bridge = show(view)
-    expect(page.locator(".klw-overcard[data-state=asks]")).to_have_count(5)
+    expect(page.locator(".klw-overcard[data-state=asks]")).to_have_count(6)
     page.get_by_role("button", name="Read the headers of every log").first.click()
     expect(page.locator(".klw-overcard[data-state=asks]")).to_have_count(0)
     view.wait()
     bridge.push()
-    expect(page.locator(".klw-overcard[data-state=done]")).to_have_count(9)
+    expect(page.locator(".klw-overcard[data-state=done]")).to_have_count(10)
 
 
 @pytest.mark.parametrize("width", [760, 1440, 2560])
@@ -66,7 +83,7 @@ def test_nothing_is_wider_than_the_window(page: Page, show: Show, width: int) ->
     view.wait()
     page.set_viewport_size({"width": width, "height": 900})
     show(view)
-    expect(page.locator(".klw-overcard[data-state=done]")).to_have_count(9)
+    expect(page.locator(".klw-overcard[data-state=done]")).to_have_count(10)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     wide = page.evaluate(
         "[...document.querySelectorAll('.klw-overview .klw-grid')]"

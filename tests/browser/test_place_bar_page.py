@@ -8,6 +8,7 @@ import workbench as wb
 from tests.browser.bridge import Show
 from tests.browser.pages import until
 from widgets.frame.place_bar import PlaceBar
+from workbench.runtime.times import LONGEST_TIME
 
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 
@@ -53,3 +54,27 @@ def test_what_became_of_an_offset_is_one_click_away(page: Page, show: Show) -> N
     bar.selected = chosen | {"offset": None}
     bridge.push()
     expect(page.get_by_role("button", name="What became of this offset?")).to_be_hidden()
+
+
+def test_a_range_of_time_is_typed_and_cleared(page: Page, show: Show) -> None:
+    bar = PlaceBar(wb.open_log_directory(SHOP), move=lambda _by: None)
+    show(bar)
+    start, stop = page.get_by_label("From, a time in UTC"), page.get_by_label("To, a time in UTC")
+    clear = page.get_by_role("button", name="All times")
+    expect(clear).to_be_hidden()
+    start.fill("2024-11-26 10:30")
+    start.press("Enter")
+    until(page, lambda: bar.times == [1_732_617_000_000, LONGEST_TIME])
+    expect(start).to_have_value("2024-11-26T10:30:00Z")
+    expect(stop).to_have_value("")
+    stop.fill("2024-11-26")
+    stop.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("is empty")
+    stop.fill("2024-11-27")
+    stop.press("Enter")
+    until(page, lambda: bar.times == [1_732_617_000_000, 1_732_665_600_000])
+    expect(stop).to_have_value("2024-11-27")
+    expect(page.get_by_role("alert")).to_be_hidden()
+    clear.click()
+    until(page, lambda: bar.times == [])
+    expect(start).to_have_value("")

@@ -95,7 +95,7 @@ def test_the_screen_shows_the_directory_and_no_code(page: Page, app: App) -> Non
     assert box["width"] > 1400
     assert len(app.kernels()) == 1
     SHOTS.mkdir(parents=True, exist_ok=True)
-    expect(page.locator(".klw-overcard[data-state=done]")).to_have_count(9, timeout=READY_MS)
+    expect(page.locator(".klw-overcard[data-state=done]")).to_have_count(10, timeout=READY_MS)
     page.screenshot(path=str(SHOTS / "app.png"))
 
 
@@ -129,6 +129,16 @@ def test_the_place_is_chosen_above_and_the_address_keeps_it(page: Page) -> None:
     page.screenshot(path=str(SHOTS / "app-place.png"))
     page.get_by_role("button", name="Back (Alt ←)").click()
     expect(page.get_by_label("Partition", exact=True).first).to_have_value("orders-0")
+
+
+def test_the_range_of_time_is_in_the_address_and_on_the_way_back(page: Page) -> None:
+    start = page.get_by_label("From, a time in UTC")
+    start.fill("2020-01-01 12:00")
+    start.press("Enter")
+    page.wait_for_function("location.hash.includes('&from=2020-01-01T12%3A00%3A00Z')")
+    page.get_by_role("button", name="Back (Alt ←)").click()
+    page.wait_for_function("!location.hash.includes('from=')")
+    expect(start).to_have_value("")
 
 
 def test_a_partition_is_selected_and_tabs_open_by_keys(page: Page) -> None:

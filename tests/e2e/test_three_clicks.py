@@ -88,7 +88,7 @@ def clicks_(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clicks]:
             page.on("request", lambda request: stay_local(request.url, app, errors))
             page.goto(app.address)
             cards = page.locator(".klw-overcard[data-state=done]")
-            expect(cards).to_have_count(9, timeout=READY_MS)
+            expect(cards).to_have_count(10, timeout=READY_MS)
             yield Clicks(page)
     finally:
         end(app)

@@ -94,7 +94,7 @@ def test_what_reads_much_waits_for_a_button(monkeypatch: pytest.MonkeyPatch) -> 
     view.wait()
     states = {name: each["state"] for name, each in sections(view).items()}
     asked = {name for name, state in states.items() if state == "asks"}
-    assert asked == {"identity", "start", "logs", "stuck", "findings"}
+    assert asked == {"identity", "start", "days", "logs", "stuck", "findings"}
     view.answer_make("start")
     view.wait()
     assert {each["state"] for each in sections(view).values()} == {"done"}

@@ -8,6 +8,7 @@ import workbench as wb
 from widgets import Workbench
 from widgets.frame.place_bar import PlaceBar
 from widgets.workbench import EXPLORE, GROUPS, OVERVIEW, RECORDS
+from workbench.runtime.times import LONGEST_TIME
 
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 
@@ -115,3 +116,52 @@ def test_the_fate_of_an_offset_is_that_of_its_partition() -> None:
     assert told == {"conclusion": fate.conclusion, "rows": fate.rows()}
     with pytest.raises(ValueError, match="expected an offset, found '-1'"):
         bar.answer_fate("-1")
+
+
+def test_one_range_of_time_is_shown_in_every_view_that_has_times() -> None:
+    screen = Workbench(SHOP)
+    screen.tab = GROUPS
+    screen.bar.answer_times("2024-11-26", "2024-11-26T12:00:00+01:00")
+    times = [1_732_579_200_000.0, 1_732_618_800_000.0]
+    assert screen.bar.times == screen.views[GROUPS].window == times
+    screen.tab = RECORDS
+    records = screen.views[RECORDS]
+    assert records.brush == times
+    records.topic = "payments"
+    screen.views[GROUPS].group = "suggestions"
+    assert screen.bar.times == records.brush == screen.views[GROUPS].window == times
+    assert screen.bar.describe().endswith(
+        "from 2024-11-26T00:00:00.000Z to 2024-11-26T11:00:00.000Z"
+    )
+    records.brush = []
+    assert screen.bar.times == screen.views[GROUPS].window == []
+    screen.bar.answer_move(-1)
+    assert screen.bar.times == records.brush == times
+    screen.bar.answer_move(1)
+    assert screen.bar.times == []
+
+
+def test_a_range_has_open_ends_and_refuses_what_is_none() -> None:
+    bar = PlaceBar(wb.open_log_directory(SHOP), move=lambda _by: None)
+    bar.answer_times("2024-11-26", " ")
+    assert bar.times == [1_732_579_200_000.0, float(LONGEST_TIME)]
+    bar.answer_times("", "2024-11-26")
+    assert bar.times == [0.0, 1_732_579_200_000.0]
+    with pytest.raises(ValueError, match="'noon' is not a time"):
+        bar.answer_times("noon", "")
+    with pytest.raises(ValueError, match="is empty"):
+        bar.answer_times("2024-11-26", "2024-11-26")
+    assert bar.times == [0.0, 1_732_579_200_000.0]
+    bar.answer_times("", "")
+    assert bar.times == []
+
+
+def test_a_day_of_the_overview_leads_to_its_records() -> None:
+    screen = Workbench(SHOP)
+    overview = screen.views[OVERVIEW]
+    overview.wait()
+    rows = overview.get_state("_sections")["_sections"]["days"]["rows"]
+    overview.answer_lead("days", next(at for at, row in enumerate(rows) if row[0] == "2024-11-26"))
+    assert screen.tab == RECORDS
+    assert screen.bar.times == [1_732_579_200_000.0, 1_732_665_600_000.0]
+    assert (screen.views[RECORDS].topic, screen.views[RECORDS].brush) == ("", screen.bar.times)

@@ -53,6 +53,7 @@ class GroupView(KafkaWidget):
             `LogExplorer.selected`; with ``traitlets.link((view, "selected"), (explorer,
             "selected"))`` both follow each other.
         window: the time shown, [from, to) in epoch ms; empty: all.
+        keeps_times: whether the window stays where another group is shown.
         query: Python code that gives what is shown. Read-only.
         offsets, commits, rebalances: the group's rows of `inspect.group_offsets`, `commits` and
             `rebalances`.
@@ -78,6 +79,7 @@ class GroupView(KafkaWidget):
     _esm = link("coordinators/group_view.js")
     _css = style("decisions/log_rules.css", "coordinators/coordinators.css")
 
+    keeps_times = False
     group = traitlets.Unicode().tag(sync=True)
     selected: Any = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
     query = traitlets.Unicode(read_only=True).tag(sync=True)
@@ -153,11 +155,11 @@ class GroupView(KafkaWidget):
             self.logs = logs
             return
         self._load(logs, self._coordinator)
-        window = list(self.window)
         self._groups = self.groups
         if self.group:
             self._read(self.group)
-            self.window = window  # after the lanes of all time, from which the overview is drawn
+            if self.window:
+                self._zoom()  # after the lanes of all time, from which the overview is drawn
         elif self._first():
             self.group = self._first()
 
@@ -189,6 +191,10 @@ class GroupView(KafkaWidget):
     @traitlets.observe("group")
     def _follow(self, _change: Any) -> None:
         self._read(self.group)
+        if not self.keeps_times:
+            self.window = []
+        elif self.window:
+            self._zoom()
 
     def _read(self, name: str) -> None:
         """Read the group and send everything about it."""
@@ -209,7 +215,6 @@ class GroupView(KafkaWidget):
         self._read_ends(span)
         paths = [str(root.path) for root in self.logs.listing.roots]
         with self.hold_sync():
-            self.window = []
             self.set_trait("query", group_query(paths, name, self._given))
             self._lanes = self._sent_lanes(None)
             self._story = {
@@ -225,7 +230,7 @@ class GroupView(KafkaWidget):
             }
 
     @traitlets.observe("window")
-    def _zoom(self, _change: Any) -> None:
+    def _zoom(self, _change: Any = None) -> None:
         """Send the points of the window, which may be closer than those of all time."""
         self._picture = None
         window = (int(self.window[0]), int(self.window[1])) if len(self.window) == 2 else None
@@ -277,6 +282,14 @@ class GroupView(KafkaWidget):
         latest = [time for time in map(latest_timestamp, known) if time is not None]
         return [min(events), max([min(events) + 1, *latest, *events])]
 
+    def _window_shown(self) -> list[float]:
+        """Return the part of the window that the lanes span; empty: all."""
+        span = self._story["span"]
+        if len(self.window) != 2 or not span:
+            return []
+        first, last = max(self.window[0], span[0]), min(self.window[1], span[1])
+        return [first, last] if first < last else []
+
     def describe(self) -> str:
         """Return the group, where it stands, and the rules' conclusion."""
         story = self._story
@@ -288,7 +301,7 @@ class GroupView(KafkaWidget):
         if self._picture is None:
             from widgets.coordinators.group_picture import group_picture
 
-            self._picture = group_picture(self._story, self._lanes["lanes"], list(self.window))
+            self._picture = group_picture(self._story, self._lanes["lanes"], self._window_shown())
         return self._picture
 
 

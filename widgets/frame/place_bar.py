@@ -10,6 +10,7 @@ from widgets._file import Answer
 from widgets._link import link, style
 from widgets._widget import KafkaWidget
 from widgets.selection import NOTHING, from_front, segment_with_base, to_front
+from workbench.runtime.times import LONGEST_TIME, milliseconds, time_text
 
 MOST_PICKED: Final = 20_000
 """Names that a picker lists; others can be typed."""
@@ -21,6 +22,7 @@ class PlaceBar(KafkaWidget):
     Attributes:
         selected: see `LogExplorer.selected`, to which it is linked.
         tab: the name of the open view.
+        times: [from, to) in ms: what views that filter by time show; empty: all.
         show_values: whether views show keys, values and headers.
         logs: the log directories shown.
 
@@ -38,6 +40,7 @@ class PlaceBar(KafkaWidget):
     selected: Any = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
     tab = traitlets.Unicode().tag(sync=True)
     show_values = traitlets.Bool(default_value=False).tag(sync=True)
+    times = traitlets.List(traitlets.Float()).tag(sync=True)
     _title: Any = traitlets.Dict().tag(sync=True)
     _topics: Any = traitlets.List().tag(sync=True)
     _topic = traitlets.Unicode().tag(sync=True)
@@ -78,6 +81,10 @@ class PlaceBar(KafkaWidget):
         self._partitions = [*names][:MOST_PICKED]
         self._segments = [str(each.base_offset) for each in partition.segments_of_log][:MOST_PICKED]
 
+    @traitlets.observe("times")
+    def _forget_picture(self, _change: Any) -> None:
+        self._picture = None
+
     def show_moves(self, *, back: bool, forward: bool) -> None:
         """Show whether there is something to go back to, and forward."""
         self._moves = {"back": back, "forward": forward}
@@ -85,6 +92,26 @@ class PlaceBar(KafkaWidget):
     def answer_move(self, by: int) -> Answer:
         """Go back or forward."""
         self._move(-1 if by < 0 else 1)
+        return {}, []
+
+    def answer_times(self, start: str, stop: str) -> Answer:
+        """Show a range of time; an empty text is an open end.
+
+        Args:
+            start, stop: times, as `workbench.runtime.times.milliseconds` reads them; [start, stop).
+
+        Raises:
+            ValueError: a text is not a time, or the range is empty.
+        """
+        first = milliseconds(start) if start.strip() else 0
+        last = milliseconds(stop) if stop.strip() else LONGEST_TIME
+        if not first < last:
+            raise ValueError(
+                f"the range from {time_text(first)} to {time_text(last)} is empty (expected a "
+                "start before the end)"
+            )
+        is_open = not start.strip() and not stop.strip()
+        self.times = [] if is_open else [float(first), float(last)]
         return {}, []
 
     def answer_pick(self, part: str, text: str) -> Answer:
@@ -140,7 +167,11 @@ class PlaceBar(KafkaWidget):
         """Describe the widget in one line, where no picture can be shown."""
         parts = [self.selected[each] for each in ("partition", "segment", "offset")]
         shown = " > ".join(str(each) for each in parts if each is not None)
-        return f"PlaceBar: {self._title['title']}{' > ' if shown else ''}{shown}"
+        text = f"PlaceBar: {self._title['title']}{' > ' if shown else ''}{shown}"
+        if not self.times:
+            return text
+        first, last = (time_text(int(each)) for each in self.times)
+        return f"{text}, from {first} to {last}"
 
     def to_png(self) -> bytes:
         """Draw the line. Imports matplotlib."""

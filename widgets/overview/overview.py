@@ -20,17 +20,18 @@ from widgets.view.text import title_of
 from workbench.comparison.ahead import Replicas
 from workbench.inspection.brokers import listings_by_broker
 from workbench.inspection.listing import Listing, opened_paths
+from workbench.loaders.answers.days import Written as WrittenDays
 from workbench.loaders.answers.facts import Facts
 from workbench.loaders.answers.report_page import Section, Target, Tile
 from workbench.loaders.answers.sections import SECTIONS, tiles
 from workbench.loaders.tables.inspect import chosen_findings
 from workbench.runtime.words import plural
 
-ORDER: Final = ("sizes", "groups", "transactions", "cluster", "identity", "start", "logs", "stuck",
-                "findings")  # fmt: skip
+ORDER: Final = ("sizes", "groups", "transactions", "cluster", "identity", "start", "days", "logs",
+                "stuck", "findings")  # fmt: skip
 """The sections in the order in which they are made: the quick ones first."""
 
-_OF_CONTENTS: Final = frozenset({"identity", "start", "logs", "stuck", "findings"})
+_OF_CONTENTS: Final = frozenset({"identity", "start", "days", "logs", "stuck", "findings"})
 """Those that read the headers of all logs."""
 
 _OF_ONE_BROKER: Final = frozenset({"identity", "start", "logs", "stuck"})
@@ -63,6 +64,7 @@ class Overview(Sectioned):
     query = traitlets.Unicode(read_only=True).tag(sync=True)
     _directory: Any = traitlets.Dict().tag(sync=True)
     _usage: Any = traitlets.Dict().tag(sync=True)
+    _days: Any = traitlets.Dict().tag(sync=True)
     _is_old = traitlets.Bool(default_value=False).tag(sync=True)
     order = ORDER
 
@@ -88,6 +90,7 @@ class Overview(Sectioned):
                 f"{plural(len(partitions), 'log')}",
             }
             self._usage = {"title": named["title"], "nodes": directory_nodes(listing)}
+            self._days = {}
             self._is_old = False
             code = f"{HEAD}\n\nlogs = {opening(paths, self.logs.tier)}\n"
             self.set_trait(
@@ -117,6 +120,8 @@ class Overview(Sectioned):
         if name in _OF_ONE_BROKER:
             require_one_broker(self.logs.listing)
         where = " ".join(map(shlex.quote, opened_paths(self.logs.listing)))
+        if name == "days":
+            self._days = _sent_days(self._facts.written)
         return SECTIONS[name](self._facts, where), tiles(name, self._facts)
 
     # What the front end asks for.
@@ -162,3 +167,16 @@ class Overview(Sectioned):
             title = str(self._directory["title"])
             self._picture = overview_picture(title, self.numbers, self._usage["nodes"])
         return self._picture
+
+
+def _sent_days(written: WrittenDays) -> dict[str, Any]:
+    """Return when the bytes were written, as the front end draws it.
+
+    Each span has its row in the table, where the newest comes first.
+    """
+    last = len(written.spans) - 1
+    spans = [
+        {"text": span.text, "row": last - at, "topics": [*map(list, span.topics.items())]}
+        for at, span in enumerate(written.spans)
+    ]
+    return {"unit": written.unit, "spans": spans}

@@ -58,6 +58,7 @@ class RecordBrowser(KafkaWidget):
             default that of the largest partition.
         partition: the name of the only partition that is searched, as "orders-0"; empty: all.
         brush: [from, to) in ms: only matches of that time are listed; empty: all.
+        keeps_times: whether the brush stays where another topic or partition is searched.
         order: the column that all listed records are sorted by. "partition" and "offset" are by
             partition, then offset; "key" by the first 64 bytes of the key; "value", "headers" and
             fields by what is shown of them, numbers before texts, so only while values are shown.
@@ -95,6 +96,7 @@ class RecordBrowser(KafkaWidget):
     _esm = link("records/record_browser.js")
     _css = style("records/records.css")
 
+    keeps_times = False
     query = traitlets.Unicode().tag(sync=True)
     topic = traitlets.Unicode().tag(sync=True)
     partition = traitlets.Unicode().tag(sync=True)
@@ -247,13 +249,14 @@ class RecordBrowser(KafkaWidget):
             self._restart()
 
     def _follow_place(self, changed: str) -> None:
-        """Keep topic and partition together; another place has another time."""
+        """Keep topic and partition together."""
         self._is_ready = False
         if changed == "partition" and self.partition:
             self.topic = self._topic_of(self.partition)
         elif self.partition and self._topic_of(self.partition) != self.topic:
             self.partition = ""
-        self.brush = []
+        if not self.keeps_times:
+            self.brush = []
         self._list()
         selected = self.selected["partition"]
         if selected is not None and not self._is_searched(selected):

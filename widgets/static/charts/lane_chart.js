@@ -60,8 +60,11 @@ export function laneChart({ root, picture, fitText, onPick, onView, announce, si
       state.mode = next;
       ask();
     },
+    // A range that has nothing of the axis shows all of it.
     setView(wanted) {
-      zoom.show(wanted?.length === 2 ? wanted : state.whole, false);
+      const [from, to] = wanted?.length === 2 ? wanted : state.whole, [first, last] = state.whole;
+      const isOutside = from >= last || to <= first;
+      zoom.show(isOutside ? state.whole : [Math.max(from, first), Math.min(to, last)], false);
     },
     setPicked(lane, item) {
       if (lane !== state.picked.lane || item !== state.picked.item) mark(lane, item);

@@ -120,6 +120,14 @@ export function isUnread(node) {
   return (node.kind === "partition" || node.kind === "segment") && !node.isRead;
 }
 
+// The color of each topic in a tree.
+export function topicColors(root) {
+  const colors = new Map();
+  const visit = (node) => (node.kind === "topic" ? colors.set(node.key, node.color) : node.children.forEach(visit));
+  visit(root);
+  return colors;
+}
+
 // The number of topics in a tree, each counted once.
 export function topicCount(root) {
   const keys = new Set();

@@ -1,6 +1,8 @@
-// PlaceBar: directory › topic › partition › segment › offset, each a field that searches; back, forward, and values.
+// PlaceBar: directory › topic › partition › segment › offset, each a field that searches; a range of time; back, forward,
+// and values.
 import { button, disable, h, icon, pairList } from "../shared/dom.js";
 import { errorBar } from "../shared/error_bar.js";
+import { LATEST_MS, timestamp } from "../shared/format.js";
 import { NOTHING, onKeys, widgetFrame } from "../shared/frame.js";
 import { withKernel } from "../shared/kernel.js";
 import { picker } from "../shared/picker.js";
@@ -23,7 +25,7 @@ function render(given) {
   const fate = fateOf(model, ask, error);
   const back = button("Back (Alt ←)", { glyph: "back", isLive: true, onclick: () => ask("move", { by: -1 }) });
   const forward = button("Forward (Alt →)", { glyph: "next", isLive: true, onclick: () => ask("move", { by: 1 }) });
-  const eye = valuesButton(model);
+  const times = timeRange(model, ask), eye = valuesButton(model);
   frame.fill(
     h(
       "header",
@@ -33,18 +35,19 @@ function render(given) {
       ...Object.values(fields).flatMap((field) => [h("i", { "aria-hidden": "true" }, icon("chevron")), field.el]),
       fate.button,
       h("span", { class: "klw-sum" }),
+      times.el,
       eye.el,
     ),
     error.el,
     fate.el,
   );
-  const view = { model, frame, title, fields, back, forward, eye, fate };
+  const view = { model, frame, title, fields, back, forward, eye, fate, times };
   onKeys(frame.root, (event) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!event.altKey || !by) return false;
     ask("move", { by });
   });
-  const address = addressOf(given.el, model);
+  const address = addressOf(given.el, model, ask);
   const show = () => {
     showPlace(view);
     address.write();
@@ -52,6 +55,7 @@ function render(given) {
   const end = frame.follow({
     selected: show,
     tab: show,
+    times: show,
     show_values: show,
     _title: show,
     _topics: show,
@@ -101,7 +105,43 @@ function fateOf(model, ask, error) {
   };
 }
 
-function showPlace({ model, title, fields, back, forward, eye, fate, frame }) {
+// The range of time that views obey: two fields, and a button for all times.
+function timeRange(model, ask) {
+  const send = (changes) => ask("times", { ...textsOf(model), ...changes });
+  const start = picker("From, a time in UTC", "from", (text) => send({ start: text }));
+  const stop = picker("To, a time in UTC", "to", (text) => send({ stop: text }));
+  const clear = button("All times", { glyph: "cross", isLive: true, onclick: () => send({ start: "", stop: "" }) });
+  return {
+    el: h(
+      "span",
+      {
+        class: "klw-timerange",
+        role: "group",
+        "aria-label": "Range of time",
+        title: "The time that Records and Groups show: 2026-01-31 12:00, -1h, yesterday",
+      },
+      icon("clock"),
+      start.el,
+      "–",
+      stop.el,
+      clear,
+    ),
+    show() {
+      const { start: from, stop: to } = textsOf(model);
+      start.set(from, null);
+      stop.set(to, null);
+      clear.hidden = !from && !to;
+    },
+  };
+}
+
+// The range as texts, empty for an open end; midnight is a date.
+function textsOf(model) {
+  const [from, to] = model.get("times"), text = (ms) => timestamp(ms).replace(/T00:00:00\.000Z$|\.000(?=Z$)/, "");
+  return { start: from > 0 ? text(from) : "", stop: to < LATEST_MS ? text(to) : "" };
+}
+
+function showPlace({ model, title, fields, back, forward, eye, fate, times, frame }) {
   const selected = { ...NOTHING, ...model.get("selected") }, moves = model.get("_moves");
   const { title: name, path } = model.get("_title");
   title.textContent = name;
@@ -111,6 +151,7 @@ function showPlace({ model, title, fields, back, forward, eye, fate, frame }) {
   fields.segment.set(selected.segment ?? "", model.get("_segments"));
   fields.offset.set(selected.offset ?? "", selected.partition === null ? [] : null);
   fate.show(selected);
+  times.show();
   disable(back, !moves.back);
   disable(forward, !moves.forward);
   eye.show();
@@ -118,7 +159,7 @@ function showPlace({ model, title, fields, back, forward, eye, fate, frame }) {
 }
 
 // In the app, the address names the open view and the place, so that it can be kept and sent.
-function addressOf(el, model) {
+function addressOf(el, model, ask) {
   const page = el.ownerDocument, isApp = page.body.classList.contains("klw-app");
   const names = ["partition", "segment", "offset"];
   return {
@@ -130,11 +171,19 @@ function addressOf(el, model) {
       }
       if (wanted.get("tab")) changes.tab = wanted.get("tab");
       if (Object.keys(changes).length) model.choose(changes);
+      const [start, stop] = [wanted.get("from") ?? "", wanted.get("to") ?? ""];
+      if (start || stop) ask("times", { start, stop });
     },
     write() {
       if (!isApp) return;
       const selected = { ...NOTHING, ...model.get("selected") };
-      const parts = [["tab", model.get("tab")], ...names.map((name) => [name, selected[name]])];
+      const { start, stop } = textsOf(model);
+      const parts = [
+        ["tab", model.get("tab")],
+        ...names.map((name) => [name, selected[name]]),
+        ["from", start],
+        ["to", stop],
+      ];
       const text = new URLSearchParams(parts.filter(([, value]) => value)).toString();
       page.defaultView.history.replaceState(null, "", `#${text}`);
     },

@@ -1,5 +1,5 @@
 // Overview: what log directories are, what is wrong, what fills the disk; each row leads to the view with more of it.
-import { usageTree } from "../disk/disk_usage_data.js";
+import { topicColors, usageTree } from "../disk/disk_usage_data.js";
 import { usageMap } from "../disk/usage_map.js";
 import { button, h } from "../shared/dom.js";
 import { errorBar } from "../shared/error_bar.js";
@@ -7,6 +7,7 @@ import { onKeys, widgetFrame } from "../shared/frame.js";
 import { withKernel } from "../shared/kernel.js";
 import { popover } from "../shared/popover.js";
 import { requests } from "../shared/requests.js";
+import { dayChart } from "./day_chart.js";
 import { numberTiles } from "./number_tiles.js";
 import { sectionCards } from "./section_card.js";
 import { sectionHead } from "./section_head.js";
@@ -18,6 +19,7 @@ const CARDS = [
   ["sizes", "What fills the disk?"],
   ["identity", "What this is"],
   ["cluster", "The cluster"],
+  ["days", "When was it written?"],
   ["logs", "Is it cleaned and deleted as configured?"],
   ["stuck", "What is stuck?"],
   ["groups", "Groups by lag"],
@@ -48,7 +50,11 @@ function render(given) {
   });
   view.tiles = numberTiles(CARDS.map(([name]) => name), (name) => view.cards.show(name));
   view.map = diskMap(view, signal, stats);
-  view.cards = sectionCards(CARDS, { model, ask, signal, extras: { sizes: view.map.el } });
+  view.days = dayChart({
+    colorOf: (topic) => topicColors(view.tree).get(topic) ?? null,
+    onClick: (row) => model.get("_can_lead") && ask("lead", { section: "days", row }),
+  });
+  view.cards = sectionCards(CARDS, { model, ask, signal, extras: { sizes: view.map.el, days: view.days.el } });
   frame.fill(
     view.head.el,
     error.el,
@@ -69,12 +75,14 @@ function render(given) {
     _is_old: () => showHead(view),
     _progress: () => showHead(view),
     _usage: () => showSizes(view),
+    _days: () => showDays(view),
     _sections: () => showSections(view),
     _tiles: () => view.tiles.set(model.get("_tiles")),
   }, view.map.ask);
   error.show(model.get("_error"));
   showHead(view);
   showSizes(view);
+  showDays(view);
   view.tiles.set(model.get("_tiles"));
   showSections(view);
   return end;
@@ -114,6 +122,10 @@ function diskMap(view, signal, stats) {
 function showSizes(view) {
   view.tree = usageTree(view.model.get("_usage"), null, null);
   view.map.ask();
+}
+
+function showDays({ model, days }) {
+  days.set({ ...model.get("_days"), canLead: model.get("_can_lead") });
 }
 
 function showSections(view) {

@@ -1,6 +1,6 @@
 // The bins of the histogram of records, its axis of time, and the brush on it: numbers, without a canvas.
 import { Column } from "../shared/columns.js";
-import { timestamp } from "../shared/format.js";
+import { LATEST_MS, timestamp } from "../shared/format.js";
 
 export const HISTOGRAM = { side: 14, axis: 18 };
 export const NO_BINS = { counts: [], max: 0, from: 0, to: 0, start: 0, width: 1 };
@@ -43,8 +43,10 @@ export function brushOf(range) {
   return range?.length === 2 && range[0] < range[1] ? [Math.round(range[0]), Math.round(range[1])] : null;
 }
 
-// A brush as text; the day is named once.
+// A brush as text; the day is named once, and an open end is not a time.
 export function brushText([from, to]) {
+  if (from <= 0) return `until ${timestamp(to)}`;
+  if (to >= LATEST_MS) return `from ${timestamp(from)}`;
   const isOneDay = timestamp(from).slice(0, 10) === timestamp(to).slice(0, 10);
   return `${timestamp(from)} – ${timestamp(to).slice(isOneDay ? 11 : 0)}`;
 }

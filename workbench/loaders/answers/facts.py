@@ -17,6 +17,7 @@ from workbench.inspection.cluster.loading import stored_cluster
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
+from workbench.loaders.answers.days import Written, written
 from workbench.loaders.answers.stuck import not_consumed, not_readable, stuck_logs
 from workbench.loaders.explanations.explain_partition import (
     Explainer,
@@ -137,6 +138,11 @@ class Facts:
     def sizes(self) -> list[TopicSize]:
         """The bytes of each topic, largest first."""
         return topic_sizes(self.listing)
+
+    @cached_property
+    def written(self) -> Written:
+        """When the bytes of the logs were written."""
+        return written(self.listing, self.progress)
 
     @cached_property
     def stuck(self) -> list[StuckRow]:

@@ -58,6 +58,7 @@ class Target(NamedTuple):
         what: of something that is stuck, what it is, see `StuckRow`; of a log that only retention
             shortens, `BY_RETENTION`.
         finding: a finding.
+        times: [from, to) in ms.
     """
 
     partition: str | None = None
@@ -65,6 +66,7 @@ class Target(NamedTuple):
     group: str | None = None
     what: str | None = None
     finding: Finding | None = None
+    times: tuple[int, int] | None = None
 
 
 class Section(NamedTuple):

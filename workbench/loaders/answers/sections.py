@@ -4,7 +4,8 @@ A section composes what other commands say, and names the command that gives it.
 records are not in it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 from typing import Final
 
 from workbench.inspection.findings import SEVERITIES
@@ -21,6 +22,11 @@ _SOUND: Final = (
 )
 _LEADERLESS: Final = (
     "No partition has a leader, as a cluster leaves its metadata when its last node shuts down."
+)
+_MOST_NAMED: Final = 3  # topics
+_BY_TIME: Final = (
+    "select date_trunc('{unit}', max_timestamp) since, sum(size) bytes from batches group by all "
+    "order by since desc"
 )
 BY_RETENTION: Final = "retention"
 """What the target of a log's row is about if retention alone shortens the log."""
@@ -101,6 +107,39 @@ def sizes(facts: Facts, where: str) -> Section:
         rows, left_out(len(facts.sizes), "topic"),
         targets=[Target(topic=row.topic) for row in facts.sizes[:MOST_ROWS]],
     )  # fmt: skip
+
+
+def days(facts: Facts, where: str) -> Section:
+    """When what fills the disk was written."""
+    found = facts.written
+    total = sum(span.size for span in found.spans) or 1
+    newest = found.spans[::-1][:MOST_ROWS]
+    rows: list[Row] = [
+        [span.text or "no time", size_text(span.size), Bar(span.size / total), len(span.topics),
+         _largest(span.topics)]
+        for span in newest
+    ]  # fmt: skip
+    query = _BY_TIME.format(unit=found.unit)
+    notes = [
+        "By the largest timestamp of each batch, in UTC; indexes and other files are not in it."
+    ]
+    if found.unread:
+        notes.append(f"{plural(found.unread, 'segment')} could not be read, and are left out.")
+    return Section(
+        "When was it written?", f'kafka-workbench sql {where} "{query}"', notes if rows else
+        ["No log has a batch.", *notes[1:]],
+        [found.unit, "bytes", "share", "topics", "largest"],
+        rows, left_out(len(found.spans), found.unit),
+        targets=[Target(times=None if span.start is None or span.end is None
+                        else (span.start, span.end)) for span in newest],
+    )  # fmt: skip
+
+
+def _largest(topics: Mapping[str, int]) -> str:
+    """Name the topics that have the most bytes."""
+    told = [f"{topic} {size_text(size)}" for topic, size in islice(topics.items(), _MOST_NAMED)]
+    more = len(topics) - len(told)
+    return ", ".join(told) + (f" and {more:,} more" if more else "")
 
 
 def logs(facts: Facts, where: str) -> Section:
@@ -226,8 +265,9 @@ def cluster(facts: Facts, where: str) -> Section:
 
 
 SECTIONS: Final[dict[str, Callable[[Facts, str], Section]]] = {
-    "identity": identity, "start": start, "findings": findings, "sizes": sizes, "logs": logs,
-    "stuck": stuck, "groups": groups, "transactions": transactions, "cluster": cluster,
+    "identity": identity, "start": start, "findings": findings, "sizes": sizes, "days": days,
+    "logs": logs, "stuck": stuck, "groups": groups, "transactions": transactions,
+    "cluster": cluster,
 }  # fmt: skip
 """Name of a section → what makes it of the facts and the paths in a shell's words; in order."""
 

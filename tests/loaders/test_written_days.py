@@ -1,0 +1,92 @@
+"""When the bytes of the logs were written, against DuckDB's sums over the table of batches."""
+
+import os
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+from workbench.loaders.answers.days import written
+from workbench.runtime.job import CanceledError
+from workbench.runtime.times import milliseconds
+
+SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
+DAY = 86_400_000
+
+
+def directory(folder: Path, times: list[int]) -> Path:
+    """Make a log with one batch for each time."""
+    with wb.LogManager([folder]) as manager:
+        log = manager.get_or_create_log("orders-0")
+        for time in times:
+            log.append([(time, b"key", b"value")])
+    return folder
+
+
+def test_the_days_are_those_of_the_batches() -> None:
+    logs = wb.open_log_directory(SHOP)
+    found = written(logs.listing)
+    rows = logs.sql(
+        "select strftime(max_timestamp, '%Y-%m-%d') as day, topic, sum(size)::bigint as size "
+        "from batches group by all"
+    ).to_pylist()
+    expected: dict[str, dict[str, int]] = defaultdict(dict)
+    for row in rows:
+        expected[row["day"] or ""][row["topic"]] = row["size"]
+    assert (found.unit, found.unread) == ("day", 0)
+    assert {span.text: span.topics for span in found.spans} == expected
+    assert [span.text for span in found.spans] == sorted(expected)
+    for span in found.spans:
+        assert span.start == milliseconds(span.text)
+        assert span.end == milliseconds(span.text) + DAY
+        assert [*span.topics.values()] == sorted(span.topics.values(), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("step", "unit", "first", "end"),
+    [
+        (1, "day", "2023-12-31", "2024-01-01"),
+        (30, "month", "2023-12", "2024-01-01"),
+        (365, "year", "2023", "2024-01-01"),
+    ],
+)
+def test_many_days_become_months_and_years(
+    tmp_path: Path, step: int, unit: str, first: str, end: str
+) -> None:
+    start = milliseconds("2023-12-31")
+    times = [start + number * step * DAY for number in range(102 if step > 1 else 20)]
+    found = written(wb.open_log_directory(directory(tmp_path, times)).listing)
+    assert found.unit == unit
+    assert (found.spans[0].text, found.spans[0].end) == (first, milliseconds(end))
+    assert (
+        sum(span.size for span in found.spans)
+        == (tmp_path / "orders-0" / f"{0:020}.log").stat().st_size
+    )
+    for before, span in zip(found.spans, found.spans[1:], strict=False):
+        assert before.end is not None
+        assert span.start is not None
+        assert before.end <= span.start
+
+
+def test_what_is_not_a_time_is_a_span_of_its_own(tmp_path: Path) -> None:
+    times = [milliseconds("2024-02-29"), 253_402_300_800_000, milliseconds("2024-03-01") - 1]
+    none, day = written(wb.open_log_directory(directory(tmp_path, times)).listing).spans
+    assert (none.start, none.end, none.text) == (None, None, "")
+    assert day.text == "2024-02-29"
+    assert day.size == 2 * none.size
+
+
+def test_segments_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
+    logs = wb.open_log_directory(directory(tmp_path, [milliseconds("2024-02-29")]))
+    os.remove(tmp_path / "orders-0" / f"{0:020}.log")
+    found = written(logs.listing)
+    assert (found.spans, found.unread) == ((), 1)
+
+
+def test_it_ends_where_it_is_stopped() -> None:
+    def stop() -> None:
+        raise CanceledError
+
+    with pytest.raises(CanceledError):
+        written(wb.open_log_directory(SHOP).listing, stop)
