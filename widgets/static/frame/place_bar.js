@@ -66,6 +66,7 @@ function render(given) {
     _error: () => error.show(model.get("_error")),
   });
   showPlace(view);
+  tellHeight(frame);
   address.read();
   return end;
 }
@@ -156,6 +157,15 @@ function showPlace({ model, title, fields, back, forward, eye, fate, times, fram
   disable(forward, !moves.forward);
   eye.show();
   frame.stats.draws++;
+}
+
+// In the app, the tabs stay below the line, however many rows it has.
+function tellHeight({ root, signal }) {
+  const sized = new ResizeObserver(() =>
+    root.ownerDocument.body.style.setProperty("--klw-place", `${root.offsetHeight}px`)
+  );
+  sized.observe(root);
+  signal.addEventListener("abort", () => sized.disconnect());
 }
 
 // In the app, the address names the open view and the place, so that it can be kept and sent.
