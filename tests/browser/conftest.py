@@ -15,6 +15,9 @@ from widgets import LogExplorer
 from widgets._widget import KafkaWidget
 from widgets.players._player import Player
 
+NOTHING = ".klw > .klw-instead:not([hidden])"
+"""What says that there is nothing to draw."""
+
 
 @pytest.fixture(scope="session")
 def harness() -> Iterator[str]:
@@ -57,7 +60,7 @@ def show(page: Page, harness: str) -> Show:
         bridge = Bridge(page, widget)
         bridge.mount(entry=entry_of(widget), **options)
         if _has_picture(widget):
-            page.wait_for_function(f"{STATS}.draws > 0")
+            page.wait_for_function(f"{STATS}.draws > 0 || document.querySelector({NOTHING!r})")
         return bridge
 
     return show

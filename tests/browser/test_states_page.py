@@ -82,9 +82,7 @@ def test_what_is_read_on_demand_says_so_until_it_is_there(
     view.wait()
     bridge.push()
     expect(note).to_have_count(0)
-    expect(
-        page.get_by_role("grid", name="Partitions").locator("[data-row]:visible")
-    ).not_to_have_count(0)
+    expect(page.locator(".klw-disklanes")).to_be_visible()
 
 
 def test_a_search_that_fails_has_the_look_of_a_failure(page: Page, show: Show) -> None:

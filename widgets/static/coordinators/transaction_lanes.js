@@ -139,7 +139,7 @@ function showDirectory(view) {
   const { directory, shown, title, conclusion, open, partitions, tabs } = view, sent = directory();
   title.replaceChildren(...sent.partitions.map(({ name }) => h("option", { value: name }, name)));
   title.value = shown().partition;
-  title.hidden = view.about.hidden = !sent.partitions.length;
+  title.hidden = !sent.partitions.length;
   view.instead.set(sent.partitions.length ? null : stateNote("empty", `${sent.conclusion}.`));
   conclusion.textContent = `${sent.conclusion}.`;
   open.setCount(sent.open.length, { keep: true });
@@ -156,9 +156,11 @@ function showPartition(view) {
   const lanes = view.lanes = (sent.lanes ?? []).map((each) => new TransactionLane(each, end));
   const order = view.order = newestFirst(lanes);
   view.title.value = partition;
-  view.about.textContent = `${plural(order.length, "transaction")} of ${plural(lanes.length, "producer")} · offsets ${
-    count(start)
-  } to ${count(end)}`;
+  view.about.textContent = partition
+    ? `${plural(order.length, "transaction")} of ${plural(lanes.length, "producer")} · offsets ${count(start)} to ${
+      count(end)
+    }`
+    : "";
   view.note.textContent = omittedText(sent);
   view.root.setAttribute(
     "aria-label",
