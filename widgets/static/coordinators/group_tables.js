@@ -11,13 +11,13 @@ export function committedTable({ signal, rows, onPick }) {
     rowHeight: 26,
     emptyText: "No offset is committed.",
     columns: [
-      { name: "Partition", width: "minmax(110px, 1.4fr)", isName: true },
-      { name: "Committed", width: "minmax(84px, .8fr)", number: true },
-      { name: "Log end", width: "minmax(72px, .8fr)", number: true },
-      { name: "Lag", width: "minmax(64px, .7fr)", number: true },
-      { name: "State", width: "minmax(84px, .8fr)" },
-      { name: "Committed at", width: "minmax(148px, 1.1fr)" },
-      { name: "Expires", width: "minmax(148px, 1.1fr)" },
+      { name: "Partition", width: "minmax(96px, 1.4fr)", isName: true },
+      { name: "Committed", width: "minmax(76px, .8fr)", number: true },
+      { name: "Log end", width: "minmax(66px, .8fr)", number: true },
+      { name: "Lag", width: "minmax(56px, .7fr)", number: true },
+      { name: "State", width: "minmax(72px, .8fr)" },
+      { name: "Committed at", width: "minmax(164px, 1.1fr)" },
+      { name: "Expires", width: "minmax(164px, 1.1fr)" },
     ],
     cellsOf(i) {
       const { cells, state, reason } = rows()[i];
@@ -66,7 +66,7 @@ export function rebalanceTable({ signal, rows, onPick }) {
     rowHeight: 26,
     emptyText: "No rebalance is in the log.",
     columns: [
-      { name: "Time", width: "minmax(148px, .9fr)" },
+      { name: "Time", width: "minmax(164px, .9fr)" },
       { name: "What", width: "minmax(84px, .6fr)" },
       { name: "Generation", width: "80px", number: true },
       { name: "State", width: "minmax(70px, .6fr)" },

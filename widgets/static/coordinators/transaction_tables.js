@@ -50,7 +50,7 @@ export function openTable({ signal, entries, onPick }) {
       { name: "Producer", width: "minmax(96px, .9fr)" },
       { name: "State", width: "minmax(72px, .6fr)" },
       { name: "First offset", width: "minmax(76px, .6fr)", number: true },
-      { name: "Since", width: "minmax(146px, .9fr)" },
+      { name: "Since", width: "minmax(164px, .9fr)" },
       { name: "Blocks", width: "64px", number: true },
       { name: "Verdict", width: "70px" },
       { name: "Why", width: "minmax(140px, 2fr)" },

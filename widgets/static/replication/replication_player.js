@@ -97,11 +97,11 @@ function offsetTable({ data, pick, signal }) {
 function offsetColumns(data) {
   const remote = `minmax(${REMOTE_PX * Math.max(1, data.brokers.length - 1)}px, 1fr)`;
   return [
-    { name: "Step", width: "46px", number: true },
-    { name: "After", width: "minmax(84px, 1fr)" },
+    { name: "Step", width: "42px", number: true },
+    { name: "After", width: "minmax(84px, 2fr)" },
     ...data.columns().map((name) => {
       const [what] = name.split(" "), isRemote = what === "remote";
-      return { name, title: TITLES[what], number: !isRemote, width: isRemote ? remote : "minmax(52px, .6fr)" };
+      return { name, title: TITLES[what], number: !isRemote, width: isRemote ? remote : "minmax(46px, .6fr)" };
     }),
   ];
 }

@@ -223,6 +223,7 @@ export function dataGrid(
     head.el.style.minWidth = "";
     rows.widen(0);
     const wide = head.el.scrollWidth;
+    box.toggleAttribute("data-wide", wide > box.clientWidth);
     if (wide <= box.clientWidth) return;
     head.el.style.minWidth = `${wide}px`;
     rows.widen(wide);
