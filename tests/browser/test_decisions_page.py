@@ -63,7 +63,7 @@ def test_a_log_is_picked_by_name(page: Page, show: Show) -> None:
     expect(log).to_have_value("orders-1")
     log.fill("__cluster_metadata-0")
     log.press("Enter")
-    expect(page.locator(".klw-state")).to_contain_text("KRaft manages it")
+    expect(page.locator(".klw-state:visible")).to_contain_text("KRaft manages it")
     expect(page.get_by_role("grid", name="Rules")).to_be_hidden()
     log.fill("customers-0")
     log.press("Enter")

@@ -21,7 +21,7 @@ def test_findings_are_filtered_and_lead_to_their_place(page: Page, show: Show) -
     view = FindingView(DAMAGED, show=lambda place, path: asked.append((place, path)))
     bridge = show(view)
     rows = page.get_by_role("grid", name="Findings").locator("[data-row]:visible")
-    expect(page.locator(".klw-state")).to_contain_text("Not verified yet.")
+    expect(page.locator(".klw-state:visible")).to_contain_text("Not verified yet.")
     page.get_by_role("button", name="Check every byte of every partition").click()
     until(page, lambda: view.verifier.running is not None)
     view.verify_all().wait()
