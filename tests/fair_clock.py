@@ -3,7 +3,6 @@
 So a server that computes, or waits for a lock, is measured; the machine's other work is not.
 """
 
-import os
 import threading
 import time
 from contextlib import suppress
@@ -16,16 +15,32 @@ _NS: Final = 1_000_000_000
 _STEP: Final = 0.1  # seconds; the system counts what a process computed in hundredths
 
 
-def in_line(process: int | str = "self") -> float:
-    """Return the seconds in which threads of a process could have computed, had a core been free.
+class Line:
+    """How long a process stood in line: its threads could have computed, had a core been free.
 
-    Those of threads that have ended are not in it.
+    Args:
+        process: its number; None for this one.
     """
-    waited = 0
-    for thread in Path(f"/proc/{process}/task").glob("*/schedstat"):
-        with suppress(OSError):  # it has ended
-            waited += int(thread.read_text().split()[1])
-    return waited / _NS
+
+    def __init__(self, process: int | None = None) -> None:
+        self._tasks = Path("/proc", "self" if process is None else str(process), "task")
+        self._seen: dict[str, int] = {}  # thread -> ns, when it was last seen
+        self._ended = 0  # ns, of threads that are not there any more
+
+    def waited(self) -> float:
+        """Return the seconds of all threads; it never falls, also when a thread ends.
+
+        What a thread waited after it was last seen is not in it.
+        """
+        now: dict[str, int] = {}
+        for thread in self._tasks.glob("*/schedstat"):
+            with suppress(OSError):  # it has ended
+                now[thread.parent.name] = int(thread.read_text().split()[1])
+        for name, before in self._seen.items():
+            if now.get(name, -1) < before:  # another may have its number
+                self._ended += before
+        self._seen = now
+        return (self._ended + sum(now.values())) / _NS
 
 
 class FairClock:
@@ -40,13 +55,14 @@ class FairClock:
 
     def __init__(self, server: int) -> None:
         self._server = psutil.Process(server)
+        self._lines = Line(server), Line()
         self._lock = threading.Lock()
         self._now = 0.0
         self._last = self._read()
 
     def _read(self) -> tuple[float, float, float]:
         times = self._server.cpu_times()
-        waited = in_line(self._server.pid) + in_line(os.getpid())
+        waited = sum(line.waited() for line in self._lines)
         return time.monotonic(), times.user + times.system, waited
 
     def now(self) -> float:

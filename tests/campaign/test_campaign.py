@@ -38,6 +38,7 @@ def test_the_campaign_finds_nothing(made: Campaign, seconds: float) -> None:
     assert made.calls["oracle"]
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in kept_cases()])
 def test_what_was_found_once_is_mended(case: Case, made: Campaign) -> None:
     assert made.run(case) == []

@@ -25,7 +25,7 @@ from typing import Any, Final
 from tests.campaign import oracle
 from tests.campaign.calls import CALLS, COMMANDS, Call
 from tests.campaign.frames import deepest
-from tests.fair_clock import in_line
+from tests.fair_clock import Line
 from tests.memory import in_memory, start_over
 from workbench.kernels.warm_up import compile_kernels
 
@@ -35,6 +35,7 @@ that was only reserved is used, twice; a call with small arrays takes eight time
 CPU_LIMIT: Final = 10.0 * SLOWER  # seconds of a call
 WALL_LIMIT: Final = 15.0  # seconds in which a call must have computed something
 LEAST_CPU: Final = 0.2  # seconds
+WAKE_EVERY: Final = 1.0  # seconds; a thread that ends is seen before
 LAST_LIMIT: Final = 600.0  # seconds until the process ends itself
 GROWTH_LIMIT: Final = SLOWER * 200 << 20  # bytes above what was in use before a call
 ADDRESSES: Final = (
@@ -84,7 +85,8 @@ class Clock:
     """Ends calls that take too long. What computes slowly only because the machine is busy may."""
 
     def __init__(self) -> None:
-        self._used = 0.0
+        self._line = Line()
+        self._used, self._since = 0.0, 0.0  # seconds: used by the call, and the time when it was so
         signal.signal(signal.SIGPROF, self._computes)
         signal.signal(signal.SIGALRM, self._waits)
 
@@ -94,32 +96,32 @@ class Clock:
 
     def _waits(self, number: int, frame: FrameType | None) -> None:
         del number, frame
-        used = wanted_time()
-        if 0 <= used - self._used < LEAST_CPU:  # less: a thread has ended
+        if self._wanted() - self._used >= LEAST_CPU:
+            self._note()
+        elif time.monotonic() - self._since > WALL_LIMIT:
+            signal.setitimer(signal.ITIMER_REAL, 0)
             raise TooLongError("waits")
-        self._begin_waiting(used)
 
-    def _begin_waiting(self, used: float) -> None:
-        self._used = used
-        signal.setitimer(signal.ITIMER_REAL, WALL_LIMIT)
+    def _note(self) -> None:
+        self._used, self._since = self._wanted(), time.monotonic()
+
+    def _wanted(self) -> float:
+        """Return the seconds in which this process computed, or could have with a free core."""
+        return time.process_time() + self._line.waited()
 
     @contextmanager
     def limit(self) -> Iterator[None]:
         """End what takes too long; what does not return to Python is ended with the process."""
         faulthandler.dump_traceback_later(LAST_LIMIT, exit=True)
         signal.setitimer(signal.ITIMER_PROF, CPU_LIMIT)
-        self._begin_waiting(wanted_time())
+        self._note()
+        signal.setitimer(signal.ITIMER_REAL, WAKE_EVERY, WAKE_EVERY)
         try:
             yield
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_REAL, 0)
             faulthandler.cancel_dump_traceback_later()
-
-
-def wanted_time() -> float:
-    """Return the seconds in which this process computed, or could have if a core had been free."""
-    return time.process_time() + in_line()
 
 
 def make_call(call: Call, directory: Path, watch: MemoryWatch, clock: Clock) -> dict[str, Any]:

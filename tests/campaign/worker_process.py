@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from tests.campaign.frames import ROOT
 
-PATIENCE: Final = 200.0  # seconds without a line; the worker ends itself long before
+PATIENCE: Final = 660.0  # seconds without a line; the worker ends itself before
 CHECKED_MEMORY: Final = {
     "LD_PRELOAD": "libc_malloc_debug.so.0",
     "MALLOC_CHECK_": "3",

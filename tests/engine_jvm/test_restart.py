@@ -40,10 +40,20 @@ class Trial(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def trials(golden: Golden, common_workplace: Path) -> dict[str, list[Trial]]:
+def trials(
+    request: pytest.FixtureRequest, golden: Golden, common_workplace: Path
+) -> dict[str, list[Trial]]:
+    """Trials of the cases that tests of this run ask for; one JVM starts on all of them."""
     into = common_workplace
+    asked = {
+        str(item.callspec.params["name"])
+        for item in request.session.items
+        if isinstance(item, pytest.Function)
+        and item.module is request.module
+        and hasattr(item, "callspec")
+    }
     made: list[tuple[str, Pair, Path, Path]] = []
-    for name in PAIRED:
+    for name in sorted(asked):
         for number, pair in enumerate(pairs_of(golden(name))):
             folder = into / f"{name}-{number}"
             refused = REFUSED_SINCE.get((name, pair.label), ())

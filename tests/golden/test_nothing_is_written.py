@@ -215,7 +215,7 @@ def test_no_file_stays_open_and_none_is_opened_for_writing(golden: Golden, tmp_p
     assert not [path for path in still_open if str(directory) in path]
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     ("name", "label", "folders"),
     [

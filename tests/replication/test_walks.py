@@ -23,14 +23,15 @@ def walks(rules: str | Rules, seeds: int) -> list[Walk]:
     ]
 
 
+@pytest.mark.parametrize("seeds", [30, pytest.param(100, marks=pytest.mark.long)])
 @pytest.mark.parametrize("rules", ["2.7", "2.8", "3.6", "4.2", "kraft"])
-def test_no_promise_is_broken(rules: str) -> None:
+def test_no_promise_is_broken(rules: str, seeds: int) -> None:
     steps = 0
-    for walk in walks(rules, 100):
+    for walk in walks(rules, seeds):
         played, _, events, broken = play(walk)
         assert broken == [], f"{walk}\n" + "\n".join(map(repr, events))
         steps += played
-    assert steps == 100 * STEPS
+    assert steps == seeds * STEPS
 
 
 @pytest.mark.parametrize(
