@@ -20,6 +20,12 @@ def test_text_has_a_line_a_check() -> None:
     assert "ok       Python" in shown.out
 
 
+def test_settings_of_spark_need_a_master() -> None:
+    refused = run("doctor", "--dir", "logs")
+    assert refused.code == 3
+    assert "--conf and --dir need --spark" in refused.err
+
+
 def test_the_lab_can_say_what_it_would_open() -> None:
     told = run("lab", "--json", "--no-browser", "--", "--port=9999")
     assert told.code == 0

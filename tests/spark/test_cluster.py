@@ -53,13 +53,13 @@ class Cluster(NamedTuple):
         assert {MASTER, *replaced} <= {*command_of_page(name), MASTER}
         return self.printed([*(self.url if word == MASTER else word for word in words), *more])
 
-    def printed(self, words: list[str]) -> str:
-        """Return what a command prints."""
+    def printed(self, words: list[str], code: int = 0) -> str:
+        """Return what a command prints, which must end with a code."""
         done = subprocess.run(
             words, cwd=self.folder, env={**driver_environment(), "PYTHONPATH": str(PROJECT)},
             stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
         )  # fmt: skip
-        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        assert done.returncode == code, done.stdout[-3000:] + done.stderr[-3000:]
         return done.stdout
 
 
@@ -83,6 +83,52 @@ def test_a_job_runs_on_workers_that_have_what_the_page_says(cluster: Cluster) ->
         "--json",
     )
     assert sum(row["records"] for row in json.loads(printed)) == 5200
+
+
+WAITS = (
+    "--conf", "spark.cores.max=2",
+    "--conf", "spark.scheduler.maxRegisteredResourcesWaitingTime=300s",
+)  # fmt: skip
+"""Settings with which tasks wait until both workers have an executor."""
+
+
+def statuses(printed: str) -> dict[str, dict[str, str]]:
+    """Return executor → check → status of what `doctor --json` prints."""
+    found: dict[str, dict[str, str]] = {}
+    for each in json.loads(printed):
+        found.setdefault(each["executor"], {})[each["name"]] = each["status"]
+    return found
+
+
+def test_doctor_says_what_executors_have_and_lack(cluster: Cluster) -> None:
+    jar = wb.spark.reader_jar()
+    assert jar is not None, "make jar"
+    printed = cluster.run(
+        "kafka-workbench doctor --spark",
+        {"/shared/broker-1": str(SHOP)},
+        *WAITS,
+        "--conf",
+        f"spark.jars={jar}",
+        "--json",
+    )
+    sound = ["Python", "workbench", "numpy", "pyarrow", "numba", "compiled code", "reader in Java"]
+    found = statuses(printed)
+    assert len(found) == 2
+    assert list(found.values()) == [dict.fromkeys([*sound, "directory"], "ok")] * 2
+
+    bare = ["kafka-workbench", "doctor", "--spark", cluster.url, *WAITS, "--json"]
+    printed = cluster.printed(bare, code=2)
+    found = statuses(printed)
+    assert len(found) == 2
+    for checks in found.values():
+        assert checks.pop("Python") == "ok"
+        assert checks.pop("numba") == "warning"
+        assert checks.pop("reader in Java") == "absent"
+        assert checks == dict.fromkeys(["workbench", "numpy", "pyarrow"], "error")
+    for each in json.loads(printed):
+        if each["name"] == "workbench":
+            assert each["found"] == "No module named 'workbench'"
+            assert each["advice"].startswith("kafka-workbench spark pack executors.tar.gz, then")
 
 
 def test_what_dies_hangs_or_is_lost_takes_no_record_away_and_gives_none_twice(
@@ -128,6 +174,7 @@ def test_a_session_of_spark_connect_learns_the_format_and_runs_jobs(
         "records": counts,
         "mapped": counts,
         "segments": logs.inspect.segments().num_rows,
+        "executors have": [["workbench", "numpy", "pyarrow", "numba", len(logs)]],
         "profiled": total,
         "rescued": total,
         "kept or dropped": sum(

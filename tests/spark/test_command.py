@@ -40,6 +40,18 @@ def test_a_job_prints_a_table_or_json_and_its_code_tells(tmp_path: Path) -> None
     )
 
 
+def test_doctor_asks_the_executors_of_a_master() -> None:
+    """That of the tests' session, which runs on this Python; a cluster is in test_cluster."""
+    asked = run("doctor", "--spark", "local[2]", "--dir", DAMAGED)
+    assert asked.code in {0, 1}, asked.out  # compiled code may not be there yet
+    assert f"partitions in {DAMAGED}" in asked.out
+    nothing = run("doctor", "--spark", "local[2]", "--dir", DAMAGED / "absent", "--json")
+    (directory,) = [each for each in nothing.json if each["name"] == "directory"]
+    assert (nothing.code, directory["status"]) == (2, "error")
+    assert "absent" in directory["found"]
+    assert directory["advice"].startswith("give executors the directory by the path")
+
+
 def test_times_are_texts() -> None:
     rows = run("spark", "topic-profile", DAMAGED / "healthy-0", "--json").json
     assert sum(row["records"] for row in rows) == 72

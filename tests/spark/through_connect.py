@@ -17,6 +17,7 @@ from workbench.pipelines.compaction_savings import compaction_savings
 from workbench.pipelines.rescue_to_parquet import rescue_to_parquet
 from workbench.pipelines.topic_profile import topic_profile
 from workbench.spark import prepare_environment
+from workbench.spark_source.executors import executors
 
 
 def counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -39,11 +40,13 @@ def main(logs: str, out: str) -> None:
     mapped = wb.spark.map_batches(spark, logs, counted, "p int, n bigint", subscribe="orders")
     sums = mapped.groupBy("p").sum("n").collect()
     profile = topic_profile(spark, logs, ["orders"]).toArrow()
+    has = [[*each.versions, each.partitions] for each in executors(spark, logs)]
     savings = compaction_savings(spark, logs, ["orders"]).toArrow()
     found = {
         "records": sorted(counts.items()),
         "mapped": sorted(map(list, sums)),
         "segments": segments,
+        "executors have": has,
         "profiled": sum(profile["records"].to_pylist()),
         "rescued": sum(one.records for one in rescue_to_parquet(spark, logs, out, ["orders"])),
         "kept or dropped": sum(savings["records"].to_pylist()),

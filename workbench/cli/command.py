@@ -241,6 +241,22 @@ def name_and_value(text: str) -> tuple[str, str]:
 as_json: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
+def _read_conf(
+    _context: click.Context, _option: click.Parameter, given: tuple[str, ...]
+) -> dict[str, str]:
+    """Return the settings that --conf gives."""
+    for each in given:
+        if "=" not in each:
+            raise click.BadParameter(f"{each!r} is not KEY=VALUE")
+    return dict(each.split("=", 1) for each in given)
+
+
+spark_conf: Final = click.option(
+    "--conf", multiple=True, metavar="KEY=VALUE", callback=_read_conf,
+    help="A setting of Spark, as in spark-submit; repeatable.",
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Selection:
     """The records that the options choose.

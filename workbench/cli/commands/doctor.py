@@ -1,12 +1,15 @@
 """`kafka-workbench doctor`: whether this installation is sound, and what to do if it is not."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import groupby
 from typing import Final
 
 import click
 
 from workbench.cli.checks import DoctorCheck, all_checks
-from workbench.cli.command import Command, as_json
+from workbench.cli.command import Command, as_json, spark_conf
+from workbench.cli.executor_checks import ExecutorCheck, executor_checks
 from workbench.cli.output import console, is_terminal, print_json, rich_text
 from workbench.cli.progress import progress
 
@@ -20,9 +23,21 @@ _COLORS: Final = {"ok": "green", "absent": "dim", "warning": "yellow", "error": 
 @click.option(
     "--warm", is_flag=True, help="First compile what reads and writes batches, for later runs."
 )
+@click.option("--spark", "master", metavar="MASTER",
+    help="Ask the executors of this master what they lack: spark://…, yarn, local[2], sc://…",
+)  # fmt: skip
+@spark_conf
+@click.option("--dir", "path", metavar="DIR",
+    help="With --spark: a log directory that executors should be able to read.",
+)  # fmt: skip
 @as_json
-def command(*, warm: bool, as_json: bool) -> int:
+def command(
+    *, warm: bool, master: str | None, conf: dict[str, str], path: str | None, as_json: bool
+) -> int:
     """Check Python, the libraries, compiled code, codecs, Java, Jupyter and the browser.
+
+    With --spark, check what the executors of a cluster have, in a session with the settings of
+    --conf, and say what gives them the rest.
 
     A new installation compiles in the background at its first use, for about a minute. --warm does
     it now. For an image or many machines of one kind of processor, set NUMBA_CACHE_DIR to a folder
@@ -31,8 +46,13 @@ def command(*, warm: bool, as_json: bool) -> int:
     Exit codes: 0 sound, 1 something is slow or does not work, 2 nothing can be read. Extras that
     are not installed make no difference.
 
-    With --json: a list of objects with name, status (ok, absent, warning, error), found, advice.
+    With --json: a list of objects with name, status (ok, absent, warning, error), found, advice,
+    and with --spark executor.
     """
+    if master is not None:
+        return _answer(_of_executors(master, conf, path), as_json=as_json)
+    if conf or path is not None:
+        raise click.UsageError("--conf and --dir need --spark")
     if warm:
         from workbench.kernels.warm_up import compile_kernels
 
@@ -45,10 +65,25 @@ def command(*, warm: bool, as_json: bool) -> int:
         for function in functions:
             checks.append(function())
             meter.advance(1)
+    return _answer(checks, as_json=as_json)
+
+
+def _of_executors(master: str, conf: dict[str, str], path: str | None) -> list[ExecutorCheck]:
+    with progress("asking executors", 1, unit="sessions") as meter:
+        checks = executor_checks(master, conf, path)
+        meter.advance(1)
+    return checks
+
+
+def _answer(checks: Sequence[DoctorCheck], *, as_json: bool) -> int:
+    """Print checks, and return the code of the worst."""
     if as_json:
         print_json([asdict(check) for check in checks])
     else:
-        _print(checks)
+        for executor, each in groupby(checks, lambda check: getattr(check, "executor", "")):
+            if executor:
+                console().print(rich_text(executor))
+            _print(list(each))
     return max(CODES[check.status] for check in checks)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import click
 
-from workbench.cli.command import Command, as_json, read_time
+from workbench.cli.command import Command, as_json, read_time, spark_conf
 from workbench.cli.commands import to_table
 from workbench.cli.commands.verify import CODES
 from workbench.cli.output import note, print_json, print_table, say, time_of
@@ -38,16 +38,6 @@ _TOPICS: Final = click.option(
 )
 
 
-def _read_conf(
-    _context: click.Context, _option: click.Parameter, given: tuple[str, ...]
-) -> dict[str, str]:
-    """Return the settings that --conf gives."""
-    for each in given:
-        if "=" not in each:
-            raise click.BadParameter(f"{each!r} is not KEY=VALUE")
-    return dict(each.split("=", 1) for each in given)
-
-
 _MASTER: Final = click.option(
     "--master", default="local[2]", metavar="URL", show_default=True,
     help="Run the job on this master, as in spark-submit.",
@@ -55,10 +45,6 @@ _MASTER: Final = click.option(
 _PACKAGES: Final = click.option(
     "--packages", metavar="LIST",
     help="Jars and what they need, as GROUP:NAME:VERSION, with commas between.",
-)  # fmt: skip
-_CONF: Final = click.option(
-    "--conf", multiple=True, metavar="KEY=VALUE", callback=_read_conf,
-    help="A setting of Spark, as in spark-submit; repeatable.",
 )  # fmt: skip
 
 
@@ -75,7 +61,7 @@ def _choices(job: Job) -> Job:
         named = {"spark.master": master} | ({"spark.jars.packages": packages} if packages else {})
         return job(conf=conf | named, **others)
 
-    return _TOPICS(_MASTER(_CONF(_PACKAGES(as_json(function)))))
+    return _TOPICS(_MASTER(spark_conf(_PACKAGES(as_json(function)))))
 
 
 @click.group("spark")
