@@ -82,7 +82,9 @@ def test_port_0_is_a_free_port_and_the_log_of_refusals_has_no_token(tmp_path: Pa
         assert status_of(f"{app.base}api/kernels/x?token={token}") in {403, 404}
     finally:
         end(app)
-    assert "Kafka Log Workbench shows" in log.read_text()
+    first, *told = log.read_text().splitlines()
+    assert first.startswith(f"kafka-workbench: opening {SAMPLE}")
+    assert any("Kafka Log Workbench shows" in line for line in told)
     assert token not in log.read_text()
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import workbench
 from workbench.cli.lab import DISTRIBUTION, check_there, find_tour
+from workbench.cli.output import note
 from workbench.errors import MissingDependencyError
 from workbench.file_system.mounts import absolute
 from workbench.runtime.extras import require
@@ -42,6 +43,7 @@ def run_app(
     """
     require("voila")
     shown = shown_paths(paths)
+    note(f"opening {', '.join(shown)}; the address comes in some seconds")
     logs = workbench.open_log_directory(
         shown, **tier
     )  # what is wrong with it is said here, not on a page
