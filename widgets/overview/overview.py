@@ -39,7 +39,7 @@ _OF_ONE_BROKER: Final = frozenset({"identity", "start", "logs", "stuck"})
 
 
 class Overview(Sectioned):
-    """Show what log directories are, what is wrong, and what fills the disk, in sections.
+    """Show what log directories are, what is wrong, and what filled the disk when, in sections.
 
     A section appears when it is made, in a thread; the quick ones come first. Those that read the
     headers of all logs wait for a button if there is much to read. A row leads to the view that

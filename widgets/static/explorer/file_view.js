@@ -92,7 +92,7 @@ export function fileList({ fetch, onOpen, signal }) {
       { name: "Name", width: "minmax(220px,2fr)" },
       { name: "What", width: "minmax(120px,1fr)" },
       { name: "Bytes", width: "minmax(80px,.6fr)", number: true },
-      { name: "Written", width: "176px" },
+      { name: "Written", width: "190px" },
     ],
     cellsOf: (i) => [rows[i][1], rows[i][2], count(rows[i][3]), rows[i][4]],
     onPress: (i) => onOpen(rows[i][0]),

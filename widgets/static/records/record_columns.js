@@ -3,7 +3,7 @@ import { count, plural } from "../shared/format.js";
 
 // Columns that are not fields, by their names in the kernel, which sorts by them; `isOfValues`: while values are shown.
 const PLAIN_COLUMNS = {
-  time: { name: "Time", width: "172px" },
+  time: { name: "Time", width: "190px" },
   partition: { name: "Partition", width: "80px", number: true, title: "Sort by partition and offset" },
   offset: { name: "Offset", width: "96px", number: true, title: "Sort by partition and offset" },
   key: { name: "Key", width: "minmax(96px,1fr)" },

@@ -12,7 +12,7 @@ export function recordList({ store, absence, onPick, onOpen, batchOf, signal }) 
     emptyText: "No records here.",
     columns: [
       { name: "Offset", width: "92px", number: true },
-      { name: "Timestamp", width: "176px" },
+      { name: "Timestamp", width: "190px" },
       { name: "Key", width: "minmax(90px,.8fr)" },
       { name: "Value", width: "minmax(150px,3fr)" },
       { name: "Headers", width: "minmax(70px,.8fr)" },
@@ -70,7 +70,7 @@ export function batchList({ data, onPick, onOpen, signal }) {
         number: true,
         value: (i) => data().columns.record_count.number(i),
       },
-      { name: "Latest time", width: "176px", value: (i) => data().columns.max_timestamp.number(i) },
+      { name: "Latest time", width: "190px", value: (i) => data().columns.max_timestamp.number(i) },
       { name: "Compression", width: "108px", value: (i) => data().codec(i) },
       {
         name: "Producer",
@@ -147,7 +147,7 @@ export function timeIndexList({ data, onPick, signal }) {
     emptyText: "The time index has no entries.",
     columns: [
       { name: "#", width: "62px", number: true },
-      { name: "Timestamp", width: "minmax(180px,1fr)" },
+      { name: "Timestamp", width: "minmax(190px,1fr)" },
       { name: "Offset", width: "minmax(100px,1fr)", number: true },
       { name: "Relative", width: "minmax(80px,1fr)", number: true },
       { name: "Means", width: "minmax(200px,3fr)" },
