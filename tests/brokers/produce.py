@@ -4,7 +4,10 @@ import socket
 import struct
 from typing import NamedTuple
 
+from tests.waiting import wait_until
+
 PRODUCE, VERSION = 0, 7
+NOT_THERE_YET = {3, 6}  # unknown partition, not its leader: of a broker that has just started
 OUT_OF_ORDER_SEQUENCE = 45
 INVALID_PRODUCER_EPOCH = 47
 
@@ -21,7 +24,18 @@ def _text(text: str) -> bytes:
 
 
 def produce(bootstrap: str, topic: str, batch: bytes) -> Answer:
-    """Send one batch to partition 0 of a topic and wait for the answer."""
+    """Send one batch to partition 0 of a topic, until the broker leads it; return the answer."""
+    answers: list[Answer] = []
+
+    def is_answered() -> bool:
+        answers.append(_send(bootstrap, topic, batch))
+        return answers[-1].error not in NOT_THERE_YET
+
+    wait_until(is_answered)
+    return answers[-1]
+
+
+def _send(bootstrap: str, topic: str, batch: bytes) -> Answer:
     host, port = bootstrap.split(":")
     partition = struct.pack(">ii", 0, len(batch)) + batch
     body = struct.pack(">hhii", -1, -1, 30_000, 1) + _text(topic) + struct.pack(">i", 1) + partition
