@@ -1,6 +1,7 @@
 """Streams: micro-batches without loss or repeat, over logs that grow, are cut, or lose segments."""
 
 import json
+import pickle
 import shutil
 import warnings
 from collections import Counter
@@ -15,7 +16,7 @@ import workbench as wb
 from tests.spark.tasks import rows
 from tests.values.avro_values import written
 from tests.waiting import wait_until
-from workbench.errors import InconsistentTopicIdError, OffsetOutOfRangeError
+from workbench.errors import InconsistentTopicIdError, LogDirectoryError, OffsetOutOfRangeError
 from workbench.loaders.scan.scan import Scan
 from workbench.spark_source.options import parse_options
 from workbench.spark_source.plan.offsets import TOPIC_IDS
@@ -205,6 +206,20 @@ def test_a_topic_that_is_made_again_after_a_micro_batch_was_planned_is_read_by_t
         later = reader.latestOffset(end)
         assert read(reader, end, later) == [("orders", 0, at) for at in range(20)]
     assert reader.latestOffset(later) == later
+
+
+def test_a_task_does_not_go_on_in_a_topic_that_was_made_again(tmp_path: Path) -> None:
+    append(tmp_path, 30)
+    readers = reader_of(tmp_path), reader_of(tmp_path, failOnDataLoss="false")
+    start = {"orders": {"0": 0}}
+    planned = [each.partitions(start, each.latestOffset(start)) for each in readers]
+    tasks = pickle.loads(pickle.dumps(planned))  # as they come to an executor  # noqa: S301
+    made_again(tmp_path, 40)
+    words = "was deleted with its topic, which was made again"
+    with pytest.raises(LogDirectoryError, match=words):
+        list(readers[0].read(tasks[0][0]))
+    with pytest.warns(DataLossWarning, match=words):
+        assert list(readers[1].read(tasks[1][0])) == []
 
 
 def test_a_limit_is_shared_by_what_each_partition_has_left() -> None:

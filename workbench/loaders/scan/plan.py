@@ -110,6 +110,7 @@ class SegmentRead:
         log_end: the end of the log that a job planned with read_committed knows.
         is_remote: whether the segment is in the remote tier.
         before: the `.log` of the segment before, as it was when a job was planned.
+        metadata: the `partition.metadata`, as it was when a stream was planned.
     """
 
     partition: Partition
@@ -125,6 +126,7 @@ class SegmentRead:
     log_end: LogEnd | None = None
     is_remote: bool = False
     before: FileEntry | None = None
+    metadata: FileEntry | None = None
 
     @property
     def place(self) -> tuple[str, int, int, str]:

@@ -9,6 +9,7 @@ Spark: KafkaOffsetRangeCalculator, FilePartition.getFilePartitions (4.2)
 import re
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from workbench.comparison.ahead import Replicas
@@ -302,9 +303,11 @@ class Plan:
         """Return the pieces of a partition that hold offsets [low, high), by names and sizes."""
         partition, most = self._partitions[name], self._options.max_records
         pieces: list[SegmentRead] = []
-        for read in planned_reads(
+        metadata = partition.file(PARTITION_METADATA) if self._is_stream else None
+        for planned in planned_reads(
             partition, low, high, read_committed=self._options.read_committed
         ):
+            read = replace(planned, metadata=metadata)
             if most is not None:
                 pieces += by_offsets(read, most, size, self._log_end(partition))
             elif read.segment.files["log"].is_here:

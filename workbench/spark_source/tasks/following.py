@@ -40,13 +40,27 @@ def found_again(
     if partition is None:
         note_loss(read, "was deleted with its partition")
         return []
+    if is_of_another_topic(read):
+        note_loss(read, "was deleted with its topic, which was made again")
+        return []
     if read.span is not None:
         return _same_bytes(read, partition, note_loss)
     low = max(read.low, read.floor, read.segment.base_offset)
     high = min(read.high, read.next_base)
     if (lost := _lost(read, partition, low, high)) is not None:
         note_loss(read, lost)
-    return planned_reads(partition, low, high, read_committed=read.log_end is not None)
+    found = planned_reads(partition, low, high, read_committed=read.log_end is not None)
+    return [replace(each, metadata=read.metadata) for each in found]
+
+
+def is_of_another_topic(read: SegmentRead) -> bool:
+    """Return whether the directory has another `partition.metadata` than when it was planned."""
+    if read.metadata is None or not read.metadata.is_here:
+        return False
+    try:
+        return not is_same(read.metadata)
+    except FileNotFoundError:  # moved to another log directory
+        return False
 
 
 def _partition_now(

@@ -30,7 +30,7 @@ from workbench.spark_source.plan.planning import DataLossWarning, LeftOut, Task,
 from workbench.spark_source.plan.reads import require_as_planned
 from workbench.spark_source.plan.remote_tier import TierOptions, segments_from
 from workbench.spark_source.tasks.committed import with_markers
-from workbench.spark_source.tasks.following import found_again
+from workbench.spark_source.tasks.following import found_again, is_of_another_topic
 from workbench.spark_source.tasks.values import SparkValues
 from workbench.spark_source.worker import keep_open, spare_collections
 
@@ -189,6 +189,8 @@ class TaskReader:
             FileNotFoundError: it is not.
         """
         require_as_planned(read.segment)
+        if is_of_another_topic(read):
+            raise FileNotFoundError(read.segment.path)
         wanted = self._located(read)
         batches = iter(()) if wanted is None else read_segment(wanted, options, thread_pool())
         first = next(batches, None)
