@@ -133,6 +133,18 @@ def test_the_place_is_chosen_above_and_the_address_keeps_it(page: Page) -> None:
     expect(page.get_by_label("Partition", exact=True).first).to_have_value("orders-0")
 
 
+def test_a_link_with_a_token_opens_the_place_that_it_names(page: Page, app: App) -> None:
+    before = app.kernels()
+    other = page.context.new_page()
+    other.goto(f"{app.address}#tab=Explore&partition=payments-0")
+    partition = other.get_by_label("Partition", exact=True).first
+    expect(partition).to_have_value("payments-0", timeout=READY_MS)
+    assert "token" not in other.url
+    (kernel,) = set(app.kernels()) - set(before)
+    other.close(run_before_unload=True)
+    assert psutil.wait_procs([kernel], timeout=90)[1] == []
+
+
 def test_the_range_of_time_is_in_the_address_and_on_the_way_back(page: Page) -> None:
     start = page.get_by_label("From, a time in UTC")
     start.fill("2020-01-01 12:00")
