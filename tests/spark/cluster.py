@@ -102,7 +102,9 @@ def driver_environment() -> dict[str, str]:
     """Return the environment of a driver on loopback, whose ``python3`` is this Python."""
     own = Path(sys.executable).parent
     return {
-        **os.environ,
+        **{
+            name: text for name, text in os.environ.items() if "PYSPARK" not in name
+        },  # of a session
         "PATH": os.pathsep.join([str(own), os.environ["PATH"]]),
         "JAVA_HOME": str(ensure_java()),
         "SPARK_LOCAL_IP": "127.0.0.1",

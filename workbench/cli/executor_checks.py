@@ -48,7 +48,6 @@ def executor_checks(
 
     Raises:
         MissingDependencyError: pyspark or a Java is missing.
-        PySparkException: the session cannot start.
     """
     try:
         from pyspark.errors import PySparkException

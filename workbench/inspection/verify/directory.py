@@ -216,7 +216,8 @@ def _of_metadata(roots: Sequence[Root]) -> Iterator[Finding]:
 def _stray(partitions: Iterable[Partition], known: KnownTopics) -> Iterator[Finding]:
     """Yield the partitions that a node sets aside because it does not know them."""
     for partition in partitions:
-        topic_id = None if partition.topic_id is None else text.parse_uuid(partition.topic_id)
+        found = partition.topic_id  # read once: a broker may delete the directory meanwhile
+        topic_id = None if found is None else text.parse_uuid(found)
         if topic_id is None or partition.topic == METADATA_TOPIC:
             continue
         reason = known.stray_reason(topic_id, partition.partition)
