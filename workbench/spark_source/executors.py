@@ -52,15 +52,14 @@ class Executor(NamedTuple):
 def executors(spark: Any, path: str | None = None) -> list[Executor]:
     """Run tasks on all executors until no other one answers.
 
+    Spark's own errors pass through: tasks cannot run, for example because Pythons differ.
+
     Args:
         spark: a session, classic or Connect.
         path: a log directory that each of them should be able to list; None: not asked.
 
     Returns:
         The executors, sorted by host and folder.
-
-    Raises:
-        PySparkException: tasks cannot run, for example because the versions of Python differ.
     """
     from pyspark import cloudpickle
     from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
