@@ -4,12 +4,15 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import psutil
+from playwright.sync_api import Page, expect
 
+from tests.browser.bridge import chromium
 from tests.ports import free_ports
 
 READY_MS: Final = 90_000
@@ -60,6 +63,32 @@ def end(app: App) -> None:
         app.process.wait(60)
     assert app.process.stdout is not None
     app.process.stdout.close()
+
+
+@contextmanager
+def opened_overview(shown: Path, folder: Path) -> Iterator[Page]:
+    """Open a directory in the app until the context ends, its overview whole; no script failed.
+
+    Args:
+        shown: the directory.
+        folder: empty; homes and profiles are in it.
+    """
+    home = folder / "home"
+    home.mkdir()
+    app = start(shown, home)
+    errors: list[str] = []
+    try:
+        with chromium(folder / "profile", width=1440, height=900) as context:
+            page = context.new_page()
+            page.on("pageerror", lambda error: errors.append(str(error)))
+            page.on("request", lambda request: stay_local(request.url, app, errors))
+            page.goto(app.address)
+            cards = page.locator(".klw-overcard[data-state=done]")
+            expect(cards).to_have_count(10, timeout=READY_MS)
+            yield page
+    finally:
+        end(app)
+    assert not errors
 
 
 def stay_local(url: str, app: App, errors: list[str]) -> None:

@@ -10,8 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.bridge import chromium
-from tests.e2e.apps import READY_MS, end, start, stay_local
+from tests.e2e.apps import opened_overview
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -64,20 +63,8 @@ class Keys:
 
 @pytest.fixture(name="page", scope="module")
 def page_(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    app = start(SHOP, tmp_path_factory.mktemp("home"))
-    errors: list[str] = []
-    try:
-        with chromium(tmp_path_factory.mktemp("profile"), width=1440, height=900) as context:
-            page = context.new_page()
-            page.on("pageerror", lambda error: errors.append(str(error)))
-            page.on("request", lambda request: stay_local(request.url, app, errors))
-            page.goto(app.address)
-            cards = page.locator(".klw-overcard[data-state=done]")
-            expect(cards).to_have_count(10, timeout=READY_MS)
-            yield page
-    finally:
-        end(app)
-    assert not errors
+    with opened_overview(SHOP, tmp_path_factory.mktemp("app")) as page:
+        yield page
 
 
 def serious(page: Page) -> list[str]:

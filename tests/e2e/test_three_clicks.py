@@ -8,9 +8,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import workbench as wb
-from tests.browser.bridge import chromium
 from tests.browser.pages import until
-from tests.e2e.apps import READY_MS, end, start, stay_local
+from tests.e2e.apps import opened_overview
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -79,20 +78,8 @@ def clicks_(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clicks]:
         (byte,) = file.read(1)
         file.seek(-1, 1)
         file.write(bytes([byte ^ 0x40]))
-    app = start(logs, tmp_path_factory.mktemp("home"))
-    errors: list[str] = []
-    try:
-        with chromium(tmp_path_factory.mktemp("profile"), width=1440, height=900) as context:
-            page = context.new_page()
-            page.on("pageerror", lambda error: errors.append(str(error)))
-            page.on("request", lambda request: stay_local(request.url, app, errors))
-            page.goto(app.address)
-            cards = page.locator(".klw-overcard[data-state=done]")
-            expect(cards).to_have_count(10, timeout=READY_MS)
-            yield Clicks(page)
-    finally:
-        end(app)
-    assert not errors
+    with opened_overview(logs, tmp_path_factory.mktemp("app")) as page:
+        yield Clicks(page)
 
 
 def fills_the_disk(clicks: Clicks) -> None:

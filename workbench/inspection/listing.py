@@ -120,12 +120,11 @@ class Root:
             return f"{os.path.relpath(segment, self.path)} is {REDPANDA}"
         named = ", ".join(map(repr, found[:_NAMED])) + (", …" if len(found) > _NAMED else "")
         said = f"nothing here looks like Kafka's: {f'found {named}' if found else 'it is empty'}"
-        inside = [
-            os.path.join(self.path, name)
-            for name in islice(self.unknown_folders, _COMPARED)
-            if self.fs.at(self.path) is None and _looks_like_kafka(os.path.join(self.path, name))
-        ]
-        return f"{said}; did you mean {' '.join(inside[:_NAMED])}?" if inside else said
+        is_here = self.fs.at(self.path) is None
+        folders = (os.path.join(self.path, name) for name in self.unknown_folders if is_here)
+        inside = islice(filter(_looks_like_kafka, islice(folders, _COMPARED)), _NAMED)
+        meant = " ".join(inside)
+        return f"{said}; did you mean {meant}?" if meant else said
 
     def checkpoint(self, name: str) -> OffsetCheckpoint | None:
         """Return an offset checkpoint with its problems; None when there is no such file."""

@@ -118,13 +118,14 @@ def _names(listing: Listing) -> pa.Table:
     """Return what a query can name: topics with their partitions, tables with a sentence."""
     partitions = Counter(utf8(p.topic).decode() for p in listing.partitions.values())
     rows = [
-        (name, "topic", plural(count, "partition")) for name, count in sorted(partitions.items())
+        *(
+            (name, "topic", plural(count, "partition"))
+            for name, count in sorted(partitions.items())
+        ),
+        (RECORDS, "topics", "the records of all topics"),
+        *((name, "table", _about(name)) for name in TABLES),
     ]
-    rows.append((RECORDS, "topics", "the records of all topics"))
-    rows += [(name, "table", _about(name)) for name in TABLES]
-    return pa.Table.from_pylist(
-        [dict(zip(("name", "kind", "about"), row, strict=True)) for row in rows]
-    )
+    return pa.table([*map(list, zip(*rows, strict=True))], names=["name", "kind", "about"])
 
 
 def _about(table: str) -> str:

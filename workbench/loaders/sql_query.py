@@ -57,9 +57,10 @@ def read_query(query: str, topics: Collection[str]) -> SqlQuery:
         MissingDependencyError: duckdb is not installed.
         QueryError: it cannot be parsed, is not one SELECT, or asks for tables of DuckDB itself.
     """
-    if _ASKS_FOR_NAMES.fullmatch(query):
-        return SqlQuery(asks_for_names=True, tables=set(), taken_as_text=[], made_columns=set())
-    found = SqlQuery(asks_for_names=False, tables=set(), taken_as_text=[], made_columns=set())
+    asks_for_names = _ASKS_FOR_NAMES.fullmatch(query) is not None
+    found = SqlQuery(asks_for_names, tables=set(), taken_as_text=[], made_columns=set())
+    if asks_for_names:
+        return found
     for node in _nodes(_tree(query, topics)):
         kind = node.get("type")
         name = str(node.get("function_name", ""))
@@ -81,17 +82,19 @@ def read_query(query: str, topics: Collection[str]) -> SqlQuery:
 def _tree(query: str, topics: Collection[str]) -> Any:
     [(text,)] = new_connection().execute("select json_serialize_sql(?)", [query]).fetchall()
     tree = json.loads(text)
-    if tree["error_type"] == "not implemented" if tree["error"] else len(tree["statements"]) != 1:
-        count = len(tree.get("statements", ()))
-        what = f"{count} statements" if count else "it does more than read"
-        raise QueryError(f"{query}: {what} (expected one SELECT statement)")
-    if tree["error"]:
+    hint = ""
+    if not tree["error"]:
+        count = len(tree["statements"])
+        if count == 1:
+            return tree
+        what = f"{count} statements"
+    elif tree["error_type"] == "not implemented":
+        what = "it does more than read"
+    else:
         at = int(tree.get("position", len(query)))
-        where = f" at character {at}" if "position" in tree else ""
+        what = tree["error_message"] + (f" at character {at}" if "position" in tree else "")
         hint = _quotes(query, at, topics)
-        said = f"{tree['error_message']}{where} (expected one SELECT statement)"
-        raise QueryError(f"{query}: {said}{hint}")
-    return tree
+    raise QueryError(f"{query}: {what} (expected one SELECT statement){hint}")
 
 
 def _quotes(query: str, at: int, topics: Collection[str]) -> str:
@@ -100,7 +103,7 @@ def _quotes(query: str, at: int, topics: Collection[str]) -> str:
         return '; offset is a word of SQL, so write the column as "offset"'
     for name in topics:
         start = query.find(name, max(0, at - len(name)))
-        if start >= 0 and start <= at < start + len(name):
+        if 0 <= start <= at < start + len(name):
             return f'; write the topic as "{name}"'
     return ""
 

@@ -6,8 +6,8 @@ import { bytes, share } from "../shared/format.js";
 const MOST_NAMED = 8, MOST_LABELS = 12; // topics in the legend; bars that have room for their texts
 const LEAST_SHARE = 0.01; // of the tallest bar, so that a small one is seen
 
-// `colorOf(topic)` is null for a topic that is not on the disk any more; `onClick` gets the number of a row of the table.
-export function dayChart({ colorOf, onClick }) {
+// `colors()` returns the color of each topic on the disk; `onClick` gets the number of a row of the table.
+export function dayChart({ colors, onClick }) {
   const bars = h("div", { class: "klw-daybars" }), axis = h("div", { class: "klw-dayaxis" });
   const legend = h("div", { class: "klw-legend" });
   const el = h("div", { class: "klw-days", hidden: true }, h("div", { role: "img" }, bars, axis), legend);
@@ -17,9 +17,9 @@ export function dayChart({ colorOf, onClick }) {
     // largest first.
     set({ unit, spans = [], canLead }) {
       const sizes = spans.map(({ topics }) => topics.reduce((sum, [, size]) => sum + size, 0));
-      const most = Math.max(1, ...sizes);
+      const most = Math.max(1, ...sizes), known = colors(), colorOf = (topic) => known.get(topic) ?? null;
       el.hidden = !spans.length;
-      bars.replaceChildren(...spans.map((span, i) => bar(span, sizes[i], most)));
+      bars.replaceChildren(...spans.map((span, i) => bar(span, sizes[i], most, colorOf)));
       bars.toggleAttribute("data-leads", Boolean(canLead));
       axis.replaceChildren(h("span", {}, nameOf(spans[0])), h("span", {}, nameOf(spans.at(-1))));
       el.toggleAttribute("data-many", spans.length > MOST_LABELS);
@@ -27,11 +27,11 @@ export function dayChart({ colorOf, onClick }) {
         "aria-label",
         `Bytes by ${unit}, from ${nameOf(spans[0])} to ${nameOf(spans.at(-1))}; at most ${bytes(most)} in one`,
       );
-      legend.replaceChildren(...legendOf(spans));
+      legend.replaceChildren(...legendOf(spans, colorOf));
     },
   };
 
-  function bar({ text, row, topics }, size, most) {
+  function bar({ text, row, topics }, size, most, colorOf) {
     const told = [`${text || "no time"}: ${bytes(size)}`, ...topics.map(([name, n]) => `${name} ${bytes(n)}`)];
     return h(
       "div",
@@ -45,7 +45,7 @@ export function dayChart({ colorOf, onClick }) {
       h("small", {}, text || "no time"),
     );
   }
-  function legendOf(spans) {
+  function legendOf(spans, colorOf) {
     const sums = new Map();
     for (const [name, size] of spans.flatMap(({ topics }) => topics)) sums.set(name, (sums.get(name) ?? 0) + size);
     const ranked = [...sums].sort((a, b) => b[1] - a[1]), total = ranked.reduce((sum, [, size]) => sum + size, 0);

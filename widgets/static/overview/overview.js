@@ -51,7 +51,7 @@ function render(given) {
   view.tiles = numberTiles(CARDS.map(([name]) => name), (name) => view.cards.show(name));
   view.map = diskMap(view, signal, stats);
   view.days = dayChart({
-    colorOf: (topic) => topicColors(view.tree).get(topic) ?? null,
+    colors: () => topicColors(view.tree),
     onClick: (row) => model.get("_can_lead") && ask("lead", { section: "days", row }),
   });
   view.cards = sectionCards(CARDS, { model, ask, signal, extras: { sizes: view.map.el, days: view.days.el } });

@@ -106,7 +106,7 @@ def _spans(sizes: dict[tuple[int, str], int], unit: str) -> list[WrittenSpan]:
         for _, topic, size in rows:
             topics[topic] = topics.get(topic, 0) + size
         largest = dict(sorted(topics.items(), key=lambda each: (-each[1], each[0])))
-        spans.append(WrittenSpan(*_ends(text, unit), text, largest))
+        spans.append(WrittenSpan(*_ends(text), text, largest))
     return spans
 
 
@@ -117,17 +117,9 @@ def _text(day: int, unit: str) -> str:
     return (dt.date(1970, 1, 1) + dt.timedelta(days=day)).strftime(_FORMS[unit])
 
 
-def _ends(text: str, unit: str) -> tuple[int | None, int | None]:
+def _ends(text: str) -> tuple[int | None, int | None]:
     if not text:
         return None, None
-    year, month, day = (*map(int, text.split("-")), 1, 1)[:3]
-    first = dt.date(year, month, day)
-    if unit == "day":
-        last = first
-    elif unit == "month":
-        last = dt.date(year, month, 28) + dt.timedelta(days=4)
-        last -= dt.timedelta(days=last.day)
-    else:
-        last = dt.date(year, 12, 31)
-    since = dt.date(1970, 1, 1)
-    return (first - since).days * _DAY, ((last - since).days + 1) * _DAY
+    span = np.datetime64(text)  # of a day, a month or a year, as the text has parts
+    start, end = (each.astype("datetime64[ms]").astype(np.int64) for each in (span, span + 1))
+    return int(start), int(end)

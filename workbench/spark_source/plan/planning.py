@@ -307,7 +307,7 @@ class Plan:
         for planned in planned_reads(
             partition, low, high, read_committed=self._options.read_committed
         ):
-            read = replace(planned, metadata=metadata)
+            read = planned if metadata is None else replace(planned, metadata=metadata)
             if most is not None:
                 pieces += by_offsets(read, most, size, self._log_end(partition))
             elif read.segment.files["log"].is_here:

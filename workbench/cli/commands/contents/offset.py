@@ -1,6 +1,5 @@
 """`kafka-workbench offset`: what became of an offset, what consumers get there, and what to do."""
 
-import re
 from typing import Final, cast
 
 import click
@@ -15,10 +14,10 @@ from workbench.cli.command import (
 from workbench.cli.output import console, note, print_json, print_table, rich_text
 from workbench.loaders.offsets.runs import IN_BATCHES
 from workbench.loaders.partition import Partition
+from workbench.loaders.scan.plan import offsets_of
 from workbench.runtime.times import milliseconds, time_text
 from workbench.runtime.words import plural
 
-_OFFSETS: Final = re.compile(r"[+-]?\d*:?[+-]?\d*")
 _SHOWN: Final = ("first_offset", "last_offset", "offsets", "fate", "reason")
 
 
@@ -52,8 +51,10 @@ def command(*, name: str, offsets: str, paths: tuple[str, ...], gaps: bool, as_j
     """  # noqa: D301 - click's mark for lines to keep is a backspace
     (partition,) = pick_partitions(open_logs(paths).listing, (), (name,))
     known = cast(Partition, partition)
-    if not _OFFSETS.fullmatch(offsets):
-        at = _first_at(known, offsets)
+    try:
+        offsets_of(offsets)
+    except ValueError as error:
+        at = _first_at(known, offsets, error)
         if at is None:
             return 1
         offsets = str(at)
@@ -66,10 +67,7 @@ def command(*, name: str, offsets: str, paths: tuple[str, ...], gaps: bool, as_j
         for field, text in found.rows():
             out.print(rich_text(f"{field:<18}{text}"))
         return 0
-    try:
-        rows = known.fates(offsets).to_pylist()
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
+    rows = known.fates(offsets).to_pylist()
     if gaps:
         rows = [row for row in rows if row["fate"] not in IN_BATCHES]
     if as_json:
@@ -81,14 +79,12 @@ def command(*, name: str, offsets: str, paths: tuple[str, ...], gaps: bool, as_j
     return 0
 
 
-def _first_at(partition: Partition, time: str) -> int | None:
+def _first_at(partition: Partition, time: str, not_offsets: ValueError) -> int | None:
     """Return the first offset that a broker finds at or after a time, and say if there is none."""
     try:
         timestamp = milliseconds(time)
     except ValueError as error:
-        raise click.UsageError(
-            f"{time!r} is not an offset or a range such as 100:200; {error}"
-        ) from None
+        raise click.UsageError(f"{not_offsets}; {error}") from None
     offset = partition.offset_for_timestamp(timestamp)
     said = f"offset {offset:,} is the first" if offset is not None else "a broker finds no offset"
     note(f"{said} at or after {time_text(timestamp)}")

@@ -96,7 +96,7 @@ def _write_rows(query: str, relation: Any, form: str, file: IO[bytes] | None) ->
     """Write the rows of a query, and return their number.
 
     Raises:
-        QueryError: DuckDB meets a value that the query cannot take, such as bytes that are no text.
+        QueryError: a value does not fit the query, such as bytes that are not text.
     """
     import duckdb
 
