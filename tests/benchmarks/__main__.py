@@ -70,9 +70,9 @@ def conditions() -> str:
 def with_section(page: str, name: str, text: str) -> str:
     """Return a page in which the section of a benchmark, in the order of names, is this one."""
     found = re.split(r"^## (.+)\n\n", page, flags=re.MULTILINE)[1:]
-    sections = dict(zip(found[::2], found[1::2], strict=True)) | {name: f"{text.strip()}\n\n"}
-    body = "".join(f"## {each}\n\n{sections[each]}" for each in sorted(sections))
-    return f"# What `make bench` printed for {__version__}\n\n{body}".rstrip() + "\n"
+    sections = dict(zip(found[::2], found[1::2], strict=True)) | {name: text}
+    body = "\n\n".join(f"## {each}\n\n{sections[each].strip()}" for each in sorted(sections))
+    return f"# What `make bench` printed for {__version__}\n\n{body}\n"
 
 
 if __name__ == "__main__":

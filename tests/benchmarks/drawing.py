@@ -46,6 +46,8 @@ MEASURES: Final = (
     Measure("clean, lz4 / Kafka", "cleaner", "lz4", "CPU"),
     Measure("clean, zstd / Kafka", "cleaner", "zstd", "CPU"),
     Measure("Produce of 16 KB / a broker", "requests", "16 KB", "ratio", is_cost=True),
+    Measure("Spark, all columns / Parquet", "spark_columns", "all columns", "Parquet"),
+    Measure("Spark, count / Kafka source", "spark_columns", "count", "Spark's Kafka source"),
 )
 
 WIDTH, LEFT, TOP, LINE = 760, 270, 34, 22  # px
@@ -61,7 +63,7 @@ STYLE: Final = """
 
 
 def ratios(page: str) -> dict[Measure, float]:
-    """Return the figures of a version's page; what it does not have is absent."""
+    """Return the figures of a version's page, of several rows the first; others are absent."""
     found: dict[Measure, float] = {}
     parts = re.split(r"^## (.+)\n", page, flags=re.MULTILINE)[1:]
     for section, text in zip(parts[::2], parts[1::2], strict=True):
@@ -76,7 +78,7 @@ def ratios(page: str) -> dict[Measure, float]:
                 figure = re.match(r"([\d.]+)", row.get(measure.column, ""))
                 if measure.section == section and measure.row == cells[0] and figure:
                     ratio = float(figure[1])
-                    found[measure] = 1 / ratio if measure.is_cost else ratio
+                    found.setdefault(measure, 1 / ratio if measure.is_cost else ratio)
     return found
 
 

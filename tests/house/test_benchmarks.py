@@ -13,6 +13,7 @@ def test_a_section_takes_the_place_of_its_former_one_and_leaves_the_others() -> 
     page = with_section(with_section("", "engine", "first\n"), "decode", "| a |\n")
     again = with_section(page, "engine", "second\n")
     assert again == page.replace("first", "second")
+    assert with_section(page, "spark", "third").endswith("first\n\n## spark\n\nthird\n")
     assert page.index("## decode") < page.index("## engine")
 
 
@@ -39,7 +40,8 @@ def test_ratios_are_read_from_the_tables_of_their_benchmark() -> None:
 def test_every_measure_names_what_its_benchmark_prints() -> None:
     for measure in drawing.MEASURES:
         assert measure.section in NAMES
-        sources = [BENCHMARKS / f"bench_{measure.section}.py", BENCHMARKS / "bench_engine.py"]
+        names = f"bench_{measure.section}.py", "bench_engine.py", "bench_spark.py"
+        sources = [BENCHMARKS / name for name in names]
         text = "".join(source.read_text(encoding="utf-8") for source in sources)
         assert f'"{measure.column}"' in text or measure.column in text, measure
         if measure.section == "decode":
