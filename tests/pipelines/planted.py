@@ -10,8 +10,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import duckdb
+import pyarrow as pa
+from deltalake import DeltaTable as Delta
 from pyarrow import PythonFile
+from pyarrow.dataset import dataset
 from pyarrow.fs import FileSelector, FileSystemHandler, LocalFileSystem
+from pyiceberg.catalog import load_catalog
+from pyiceberg.io.pyarrow import PyArrowFileIO
 
 from tests.naive import Record, batch
 
@@ -74,6 +79,54 @@ def rows_of(table: Path, columns: str = 'topic, partition, "offset"') -> list[tu
         connection.execute("set timezone = 'UTC'")
         read = connection.read_parquet(files, union_by_name=True, hive_partitioning=True)
         return read.select(columns).order("all").fetchall()
+
+
+Row = tuple[Any, ...]
+COLUMNS: Final = ("topic", "partition", "offset", "key")
+
+
+class Place:
+    """Where a table of one format is.
+
+    Attributes:
+        arguments: of `to_table`.
+        rows: returns what another reader finds there.
+    """
+
+    def __init__(self, form: str, folder: Path) -> None:
+        self.form = form
+        self.folder = folder
+        self.arguments: dict[str, Any] = {"to": str(folder / "t"), "table_format": form}
+        if form == "iceberg":
+            folder.mkdir()
+            self.options = {
+                "type": "sql",
+                "uri": f"sqlite:///{folder}/catalog.db",
+                "warehouse": folder.as_uri(),
+            }
+            self.arguments |= {"to": "lake.t", "options": self.options}
+
+    def table(self) -> pa.Table:
+        """Return the whole table, by the format's own reader."""
+        if self.form == "parquet":
+            there = self.folder / "t"
+            return dataset(str(there), partitioning="hive", exclude_invalid_files=True).to_table()
+        if self.form == "delta":
+            return Delta(str(self.folder / "t")).to_pyarrow_table()
+        return load_catalog(None, **self.options).load_table("lake.t").scan().to_arrow()
+
+    def rows(self, columns: tuple[str, ...] = COLUMNS) -> list[Row]:
+        """Return columns of all rows, sorted."""
+        if self.form == "parquet":
+            return rows_of(self.folder / "t", ", ".join(f'"{name}"' for name in columns))
+        found = self.table().select(list(columns)).to_pylist()
+        return sorted(tuple(row.values()) for row in found)
+
+    def everything(self) -> list[dict[str, Any]]:
+        """Return all columns of all rows, sorted."""
+        found = self.table()
+        order = [(name, "ascending") for name in ("topic", "partition", "topic_id", "offset")]
+        return found.select(sorted(found.column_names)).sort_by(order).to_pylist()  # type: ignore[no-any-return]
 
 
 class DiedError(OSError):
@@ -217,6 +270,28 @@ class _DyingFile(io.BytesIO):
                 self._path.write_bytes(data[: len(data) // 2])
             raise
         self._path.write_bytes(data)
+
+
+DEATHS: dict[str, Death] = {}
+
+
+LivingIO: Any = PyArrowFileIO
+
+
+class DyingIO(LivingIO):  # type: ignore[misc]
+    """The files of an Iceberg table, until death; see `Death`."""
+
+    def new_output(self, location: str) -> Any:
+        DEATHS[self.properties["death"]].change()
+        return super().new_output(location)
+
+    def new_input(self, location: str) -> Any:
+        DEATHS[self.properties["death"]].look()
+        return super().new_input(location)
+
+    def delete(self, location: Any) -> None:
+        DEATHS[self.properties["death"]].change()
+        super().delete(location)
 
 
 class PythonChanges:

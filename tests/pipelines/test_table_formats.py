@@ -1,5 +1,6 @@
 """Delta and Iceberg tables, and upserts in every format: exact, whatever happens in between."""
 
+import pickle
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,19 +8,21 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable as Delta
 from pyarrow.fs import PyFileSystem
-from pyiceberg.catalog import load_catalog
-from pyiceberg.io.pyarrow import PyArrowFileIO
 
 from tests.naive import Record
 from tests.pipelines.planted import (
     AGAIN,
+    COLUMNS,
+    DEATHS,
     IDS,
     Death,
     DiedError,
     Disk,
     DyingFiles,
+    DyingIO,
+    Place,
+    Row,
     orders,
     rows_of,
 )
@@ -27,67 +30,7 @@ from workbench.errors import OutputError, SchemaError
 from workbench.pipelines import to_table
 from workbench.pipelines.lake.delta_table import DeltaTable
 from workbench.pipelines.lake.iceberg_table import IcebergTable
-from workbench.pipelines.lake.table import LoadedUpTo
-
-DEATHS: dict[str, Death] = {}
-
-
-LivingIO: Any = PyArrowFileIO
-
-
-class DyingIO(LivingIO):  # type: ignore[misc]
-    """The files of an Iceberg table, until death; see `planted.Death`."""
-
-    def new_output(self, location: str) -> Any:
-        DEATHS[self.properties["death"]].change()
-        return super().new_output(location)
-
-    def new_input(self, location: str) -> Any:
-        DEATHS[self.properties["death"]].look()
-        return super().new_input(location)
-
-    def delete(self, location: Any) -> None:
-        DEATHS[self.properties["death"]].change()
-        super().delete(location)
-
-
-Row = tuple[Any, ...]
-COLUMNS = ("topic", "partition", "offset", "key")
-
-
-class Place:
-    """Where a table of one format is.
-
-    Attributes:
-        arguments: of `to_table`.
-        rows: returns what another reader finds there.
-    """
-
-    def __init__(self, form: str, folder: Path) -> None:
-        self.form = form
-        self.folder = folder
-        self.arguments: dict[str, Any] = {"to": str(folder / "t"), "table_format": form}
-        if form == "iceberg":
-            folder.mkdir()
-            self.options = {
-                "type": "sql",
-                "uri": f"sqlite:///{folder}/catalog.db",
-                "warehouse": folder.as_uri(),
-            }
-            self.arguments |= {"to": "lake.t", "options": self.options}
-
-    def table(self) -> pa.Table:
-        """Return the whole table, by the format's own reader."""
-        if self.form == "delta":
-            return Delta(str(self.folder / "t")).to_pyarrow_table()
-        return load_catalog(None, **self.options).load_table("lake.t").scan().to_arrow()
-
-    def rows(self, columns: tuple[str, ...] = COLUMNS) -> list[Row]:
-        """Return columns of all rows, sorted."""
-        if self.form == "parquet":
-            return rows_of(self.folder / "t", ", ".join(f'"{name}"' for name in columns))
-        found = self.table().select(list(columns)).to_pylist()
-        return sorted(tuple(row.values()) for row in found)
+from workbench.pipelines.lake.table import LoadedUpTo, Positions, Table
 
 
 @pytest.fixture(params=["delta", "iceberg"])
@@ -147,16 +90,55 @@ def test_a_topic_that_was_made_again_goes_on_beside_the_one_before(
     assert found == sorted(both)
 
 
-def test_of_two_writers_at_a_time_one_is_refused(disk: Disk, lake: Place) -> None:
-    to_table(disk.path, **lake.arguments, topics="people")
-    kind = DeltaTable if lake.form == "delta" else IcebergTable
-    late = kind(lake.arguments["to"], lake.arguments.get("options", {}))
-    schema = late.schema
-    assert schema is not None
+def test_a_day_that_not_every_format_can_write_is_null(disk: Disk, place: Place) -> None:
+    disk.append("people-0", [Record(at, time, b"k", b"{}") for at, time in ((9, -1), (10, 2**62))])
+    to_table(disk.path, **place.arguments, topics="people")
+    days = place.rows(("offset", "day"))
+    assert [at for at, day in days if day is None] == [9, 10]
+    assert len(days) == 11
+
+
+@pytest.mark.parametrize("there", ["nothing", "a table", "a table without a column"])
+@pytest.mark.parametrize("by_tasks", [False, True])
+def test_of_two_writers_at_a_time_one_is_refused(
+    disk: Disk, lake: Place, there: str, *, by_tasks: bool
+) -> None:
+    if there != "nothing":
+        to_table(disk.path, **lake.arguments, topics="people")
+    late = opened(lake)
     to_table(disk.path, **lake.arguments)
+    schema = opened(lake).schema
+    assert schema is not None
+    if there == "a table without a column":
+        schema = schema.append(pa.field("new", pa.string()))
     with pytest.raises(OutputError, match="another process has written to it meanwhile"):
-        late.commit(_nothing(schema), schema, {("orders", 0): LoadedUpTo(20, None)}, upsert=False)
+        put(
+            late, _nothing(schema), schema, {("orders", 0): LoadedUpTo(20, None)}, by_tasks=by_tasks
+        )
     assert lake.rows() == wanted(orders=20, people=9)
+    to_table(disk.path, **lake.arguments)
+    assert lake.rows() == wanted(orders=20, people=9)
+
+
+def opened(lake: Place) -> Table:
+    kind = DeltaTable if lake.form == "delta" else IcebergTable
+    return kind(lake.arguments["to"], lake.arguments.get("options", {}))
+
+
+def put(
+    table: Table,
+    batches: Iterator[pa.RecordBatch],
+    schema: pa.Schema,
+    moved: Positions,
+    *,
+    by_tasks: bool,
+) -> None:
+    """Commit rows as one process does, or as tasks and their driver do."""
+    if by_tasks:
+        staging = pickle.loads(pickle.dumps(table.staging(schema)))  # noqa: S301 - our own
+        table.publish(staging, staging.write(batches), moved)
+    else:
+        table.commit(batches, schema, moved, upsert=False)
 
 
 def _nothing(schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -164,10 +146,12 @@ def _nothing(schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     yield pa.RecordBatch.from_pylist([row], schema)
 
 
-def test_a_commit_that_fails_before_its_end_changes_nothing(disk: Disk, lake: Place) -> None:
+@pytest.mark.parametrize("by_tasks", [False, True])
+def test_a_commit_that_fails_before_its_end_changes_nothing(
+    disk: Disk, lake: Place, *, by_tasks: bool
+) -> None:
     to_table(disk.path, **lake.arguments, topics="people")
-    kind = DeltaTable if lake.form == "delta" else IcebergTable
-    table = kind(lake.arguments["to"], lake.arguments.get("options", {}))
+    table = opened(lake)
     schema = table.schema
     assert schema is not None
 
@@ -175,8 +159,9 @@ def test_a_commit_that_fails_before_its_end_changes_nothing(disk: Disk, lake: Pl
         yield from _nothing(schema)
         raise DiedError
 
+    moved = {("orders", 0): LoadedUpTo(20, None)}
     with pytest.raises(Exception, match=r".*"):  # deltalake wraps it
-        table.commit(dying(), schema, {("orders", 0): LoadedUpTo(20, None)}, upsert=False)
+        put(table, dying(), schema, moved, by_tasks=by_tasks)
     to_table(disk.path, **lake.arguments)
     assert lake.rows() == wanted(orders=20, people=9)
 
@@ -186,7 +171,7 @@ def test_a_run_into_iceberg_that_dies_at_any_file_leaves_an_exact_table(
 ) -> None:
     def run(place: Place, death: Death) -> None:
         DEATHS[str(place.folder)] = death
-        dying = {"py-io-impl": f"{__name__}.DyingIO", "death": str(place.folder)}
+        dying = {"py-io-impl": f"{DyingIO.__module__}.DyingIO", "death": str(place.folder)}
         to_table(
             disk.path,
             place.arguments["to"],

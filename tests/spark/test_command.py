@@ -4,12 +4,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 
 from tests.cli.program import run
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
-DAMAGED = Path(__file__).parents[2] / "sample_data" / "damaged"
+SAMPLES = Path(__file__).parents[2] / "sample_data"
+DAMAGED = SAMPLES / "damaged"
+SHOP = SAMPLES / "shop-4.3.1"
 
 
 def test_a_job_prints_a_table_or_json_and_its_code_tells(tmp_path: Path) -> None:
@@ -38,6 +41,19 @@ def test_a_job_prints_a_table_or_json_and_its_code_tells(tmp_path: Path) -> None
         "at byte 768: the CRC does not match: CRC ebc1fd13 stored (expected 2ab1da8b computed); "
         "the job needs every record, and `rescue-to-parquet` saves the others\n"
     )
+
+
+def test_a_table_that_tasks_load_is_that_of_one_process(tmp_path: Path) -> None:
+    chosen = (SHOP, "-t", "orders", "--value-format", "json", "--table-format", "delta")
+    told = run("to-table", *chosen, "--to", tmp_path / "one")
+    found = run("spark", "to-table", *chosen, "--to", tmp_path / "many")
+    assert (found.code, found.out) == (0, told.out)
+    assert found.err == f"kafka-workbench: 5,200 records loaded into {tmp_path / 'many'}\n"
+    one, many = (DeltaTable(str(tmp_path / name)).to_pyarrow_table() for name in ("one", "many"))
+    order = [("partition", "ascending"), ("offset", "ascending")]
+    assert many.sort_by(order).select(one.column_names).equals(one.sort_by(order))
+    again = (*chosen, "--to", tmp_path / "one", "--json")
+    assert run("spark", "to-table", *again).json == run("to-table", *again).json
 
 
 def test_doctor_asks_the_executors_of_a_master() -> None:

@@ -1,18 +1,33 @@
 """`to_table` in tasks of Spark: the table and the counts of one process, each record once."""
 
-import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow.dataset as ds
+import deltalake
 import pytest
 from pyarrow.fs import PyFileSystem
 
 from tests.naive import batch, marker
-from tests.pipelines.planted import AGAIN, Disk, KillingFiles, orders, rows_of
+from tests.pipelines.planted import (
+    AGAIN,
+    COLUMNS,
+    DEATHS,
+    Death,
+    DiedError,
+    Disk,
+    DyingIO,
+    KillingFiles,
+    Place,
+    orders,
+    rows_of,
+)
 from workbench.errors import LogDirectoryError, SchemaError
 from workbench.pipelines import to_table
+from workbench.pipelines.lake.delta_table import DeltaTable
+from workbench.pipelines.lake.iceberg_table import IcebergTable
+from workbench.pipelines.lake.parquet_table import ParquetTable
 
 pytestmark = pytest.mark.spark
 OPTIONS: dict[str, Any] = {"decode": {"key": "utf8", "value": "json"}, "tell": print}
@@ -32,40 +47,108 @@ def disk(tmp_path: Path) -> Disk:
     return made
 
 
-def everything(table: Path) -> list[dict[str, Any]]:
-    """Return the rows of a table, with all columns."""
-    found = ds.dataset(str(table), partitioning="hive", exclude_invalid_files=True).to_table()
-    order = [(name, "ascending") for name in ("topic", "partition", "offset")]
-    return found.select(sorted(found.column_names)).sort_by(order).to_pylist()  # type: ignore[no-any-return]
+@pytest.fixture(params=["parquet", "delta", "iceberg"])
+def places(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Place, Place]:
+    """Two tables of one format."""
+    return Place(request.param, tmp_path / "one"), Place(request.param, tmp_path / "many")
 
 
-def test_tasks_load_what_one_process_loads(spark: Any, disk: Disk, tmp_path: Path) -> None:
-    one, many = tmp_path / "one", tmp_path / "many"
+def test_tasks_load_what_one_process_loads(
+    spark: Any, disk: Disk, places: tuple[Place, Place]
+) -> None:
+    one, many = places
     for change in range(3):
-        rows = to_table(disk.path, one, **OPTIONS)
-        found = to_table(disk.path, many, spark=spark, **OPTIONS)
+        rows = to_table(disk.path, **one.arguments, **OPTIONS)
+        found = to_table(disk.path, spark=spark, **many.arguments, **OPTIONS)
         assert found.drop_columns("table").to_pylist() == rows.drop_columns("table").to_pylist()
-        assert everything(many) == everything(one)
+        assert many.everything() == one.everything()
         if change == 0:
             assert rows["aborted"].to_pylist() == [5, 0, 0]
-            disk.append("people-0", orders(9, 12, paid=2.5))
+            disk.append("people-0", orders(9, 12, paid=2.5, late={"deep": 1.5, "deeper": "a"}))
         else:
             shutil.rmtree(disk.path / "people-0")
             disk.append("people-0", orders(0, 4), topic_id=AGAIN)
-    assert len(rows_of(many)) == 20 + 13 + 12 + 4
+    assert len(many.everything()) == 20 + 13 + 12 + 4
+    # Then one process goes on with what tasks began, and the other way round.
+    disk.append("orders-1", orders(13, 16, added="a"))
+    to_table(disk.path, spark=spark, **one.arguments, **OPTIONS)
+    to_table(disk.path, **many.arguments, **OPTIONS)
+    assert many.everything() == one.everything()
+    assert len(many.everything()) == 20 + 16 + 12 + 4
 
 
 def test_a_task_that_is_killed_while_it_writes_gives_each_record_once(
+    spark: Any, disk: Disk, places: tuple[Place, Place], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, many = places
+    killed = many.folder / "killed"
+    kind = {"parquet": ParquetTable, "delta": DeltaTable, "iceberg": IcebergTable}[many.form]
+    real: Any = vars(kind)["staging"]
+
+    def killing(self: Any, schema: Any) -> Any:
+        return replace(real(self, schema), files=PyFileSystem(KillingFiles(str(killed))))
+
+    many.folder.mkdir(exist_ok=True)
+    with monkeypatch.context() as context:
+        context.setattr(kind, "staging", killing)
+        to_table(disk.path, spark=spark, **many.arguments, **OPTIONS)
+    assert killed.exists()
+    to_table(disk.path, **one.arguments, **OPTIONS)
+    assert many.everything() == one.everything()
+    if many.form == "parquet":
+        assert not list(many.folder.joinpath("t", "_unfinished").iterdir())
+
+
+def test_a_driver_that_dies_at_any_file_of_iceberg_leaves_an_exact_table(
     spark: Any, disk: Disk, tmp_path: Path
 ) -> None:
-    killed = tmp_path / "killed"
-    files = PyFileSystem(KillingFiles(str(killed)))
-    table = tmp_path / "t"
-    to_table(disk.path, str(table), spark=spark, filesystem=files, **OPTIONS)
-    assert os.path.exists(killed)
+    def run(place: Place, death: Death) -> None:
+        DEATHS[str(place.folder)] = death
+        dying = {"py-io-impl": f"{DyingIO.__module__}.DyingIO", "death": str(place.folder)}
+        arguments = place.arguments | {"options": place.options | dying}
+        to_table(disk.path, spark=spark, topics="people", **arguments, **OPTIONS)
+
+    whole = Death()
+    exact = Place("iceberg", tmp_path / "whole")
+    run(exact, whole)
+    assert len(exact.rows()) == 9
+    assert whole.changes >= 4  # metadata twice, a manifest and a list of manifests
+    for at in range(whole.changes):
+        place = Place("iceberg", tmp_path / f"died-{at}")
+        with pytest.raises(DiedError):
+            run(place, Death(at))
+        run(place, Death())
+        assert place.everything() == exact.everything(), at
+
+
+def test_a_driver_that_dies_before_a_commit_to_delta_leaves_an_exact_table(
+    spark: Any, disk: Disk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place("delta", tmp_path / "lake")
+
+    def die_at(module: Any, name: str) -> None:
+        def die(*_: Any, **__: Any) -> None:
+            raise DiedError
+
+        with monkeypatch.context() as context:
+            context.setattr(module, name, die)
+            with pytest.raises(DiedError):
+                to_table(disk.path, spark=spark, **place.arguments, **OPTIONS)
+
+    die_at(deltalake.transaction, "create_table_with_add_actions")
+    assert list(place.folder.rglob("*.parquet"))
+    to_table(disk.path, spark=spark, **place.arguments, **OPTIONS)
+    assert len(place.rows()) == 20 + 13 + 9
+    disk.append("people-0", orders(9, 12, new=2.5))
+    die_at(deltalake, "write_deltalake")  # that adds the column
+    die_at(deltalake.DeltaTable, "create_write_transaction")
+    assert "new" in place.table().column_names
+    assert len(place.rows()) == 20 + 13 + 9
+    version = deltalake.DeltaTable(place.arguments["to"]).version()
+    to_table(disk.path, spark=spark, **place.arguments, **OPTIONS)
+    assert deltalake.DeltaTable(place.arguments["to"]).version() == version + 1
     to_table(disk.path, tmp_path / "one", **OPTIONS)
-    assert everything(table) == everything(tmp_path / "one")
-    assert not list(table.joinpath("_unfinished").iterdir())
+    assert place.rows() == rows_of(tmp_path / "one", ", ".join(f'"{name}"' for name in COLUMNS))
 
 
 def test_errors_of_tasks_are_those_of_one_process(spark: Any, disk: Disk, tmp_path: Path) -> None:

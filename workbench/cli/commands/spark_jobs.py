@@ -17,6 +17,7 @@ from workbench.cli.output import note, print_json, print_table, say, time_of
 from workbench.inspection.listing import require_logs
 from workbench.runtime.extras import missing
 from workbench.runtime.words import plural
+from workbench.tables.lake import LoadedRow
 
 Job = Callable[..., int]
 
@@ -54,14 +55,19 @@ def _takes_logs(function: Job) -> Job:
 
 
 def _choices(job: Job) -> Job:
-    """Add the options; the job gets those of its session as ``conf``."""
+    """Add all options but PATH."""
+    return _TOPICS(_in_session(as_json(job)))
+
+
+def _in_session(job: Job) -> Job:
+    """Add --master, --conf and --packages, which the job gets as ``conf``."""
 
     @wraps(job)
     def function(*, master: str, packages: str | None, conf: dict[str, str], **others: Any) -> int:
         named = {"spark.master": master} | ({"spark.jars.packages": packages} if packages else {})
         return job(conf=conf | named, **others)
 
-    return _TOPICS(_MASTER(spark_conf(_PACKAGES(as_json(function)))))
+    return _MASTER(spark_conf(_PACKAGES(function)))
 
 
 @click.group("spark")
@@ -257,7 +263,21 @@ def pack(*, file: str, packages: tuple[str, ...]) -> int:
     return 0
 
 
-command.add_command(to_table.command)
+@command.command("to-table", cls=Command, short_help="Load what is new into a table, once.",
+    fields={"--json": LoadedRow},
+)  # fmt: skip
+@to_table.chooses_table
+@_in_session
+def load_table(*, conf: dict[str, str], **given: Any) -> int:
+    """Load log directories into a table, each record once, as `kafka-workbench to-table` does.
+
+    Tasks read the logs and write the files, and the driver commits them. Directories and table are
+    where driver and executors reach them. For --upsert, run `kafka-workbench to-table`.
+
+    Exit codes: 0 done, 2 with --strict: damaged data was left out.
+    """
+    with _job(conf, [given["paths"]], ()) as spark:
+        return to_table.load(spark=spark, **given)
 
 
 @contextmanager

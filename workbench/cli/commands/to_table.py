@@ -7,6 +7,7 @@ import click
 
 from workbench.cli.command import (
     Command,
+    Function,
     as_json,
     chooses_partitions,
     chosen_tier,
@@ -27,55 +28,50 @@ _DAMAGED: Final = 2
 _ALWAYS: Final = ("topic", "partition", "before", "records", "log_end_offset")
 
 
+_TABLE: Final = (
+    click.option("--to", "to", required=True, metavar="TABLE",
+        help="A folder or a URI such as s3://bucket/lake/orders, of Iceberg an identifier such as "
+        "lake.orders; with {topic} in it, each topic has its own table.",
+    ),
+    click.option("--table-format", type=click.Choice(["parquet", "delta", "iceberg"]),
+        default="parquet", show_default=True, help="Of the table.",
+    ),
+    click.option("-X", "settings", multiple=True, metavar="NAME=VALUE",
+        help="delta: a storage option of deltalake; iceberg: a property of the catalog of "
+        "pyiceberg, such as uri=…; repeatable.",
+    ),
+    click.option("--columns", metavar="A,B,…",
+        help="Columns of a scan; default: those of a record.",
+    ),
+    key_format("Decode keys, as utf8, json, avro or avro:FILE. Default: bytes."),
+    value_format("Decode values; fields of JSON, Avro and Protobuf become columns."),
+    click.option("--mask", type=click.Path(), metavar="FILE",
+        help="Keep private data out; see export --help.",
+    ),
+    click.option("--read-uncommitted", is_flag=True,
+        help="Also load aborted records, and those of transactions that have not ended.",
+    ),
+    click.option("--strict", is_flag=True, help="Exit with 2 if damaged data was left out."),
+)  # fmt: skip
+
+
+def chooses_table(function: Function) -> Function:
+    """Add PATH, the table, what is loaded into it, and --json: the arguments of `load`."""
+    function = reads_remote_tier(as_json(function))
+    for option in reversed(_TABLE):
+        function = option(function)
+    return chooses_partitions(function)
+
+
 @click.command("to-table", cls=Command, short_help="Load what is new into a table, once.",
     fields={"--json": LoadedRow},
 )  # fmt: skip
-@chooses_partitions
-@click.option("--to", "to", required=True, metavar="TABLE",
-    help="A folder or a URI such as s3://bucket/lake/orders, of Iceberg an identifier such as "
-    "lake.orders; with {topic} in it, each topic has its own table.",
-)  # fmt: skip
-@click.option("--table-format", type=click.Choice(["parquet", "delta", "iceberg"]),
-    default="parquet", show_default=True, help="Of the table.",
-)  # fmt: skip
-@click.option("-X", "settings", multiple=True, metavar="NAME=VALUE",
-    help="delta: a storage option of deltalake; iceberg: a property of the catalog of pyiceberg, "
-    "such as uri=…; repeatable.",
-)  # fmt: skip
+@chooses_table
+@takes_workers
 @click.option("--upsert", is_flag=True,
     help="For compacted topics: keep the newest record of each key; tombstones delete its row.",
 )  # fmt: skip
-@click.option("--columns", metavar="A,B,…", help="Columns of a scan; default: those of a record.")
-@key_format("Decode keys, as utf8, json, avro or avro:FILE. Default: bytes.")
-@value_format("Decode values; fields of JSON, Avro and Protobuf become columns.")
-@click.option(
-    "--mask", type=click.Path(), metavar="FILE", help="Keep private data out; see export --help."
-)
-@click.option("--read-uncommitted", is_flag=True,
-    help="Also load aborted records, and those of transactions that have not ended.",
-)  # fmt: skip
-@reads_remote_tier
-@takes_workers
-@click.option("--strict", is_flag=True, help="Exit with 2 if damaged data was left out.")
-@as_json
-def command(
-    *,
-    paths: tuple[str, ...],
-    topics: tuple[str, ...],
-    partitions: tuple[str, ...],
-    to: str,
-    table_format: "TableFormat",
-    settings: tuple[str, ...],
-    upsert: bool,
-    columns: str | None,
-    key_format: str,
-    value_format: str,
-    mask: str | None,
-    read_uncommitted: bool,
-    workers: int | None,
-    strict: bool,
-    as_json: bool,
-) -> int:
+def command(*, upsert: bool, **given: Any) -> int:
     """Load the records of log directories into a table, each once.
 
     Up to where each partition was loaded is kept with the table: the same command later takes only
@@ -87,6 +83,32 @@ def command(
 
     Exit codes: 0 done, 2 with --strict: damaged data was left out.
     """
+    return load(mode="upsert" if upsert else "append", **given)
+
+
+def load(
+    *,
+    paths: tuple[str, ...],
+    topics: tuple[str, ...],
+    partitions: tuple[str, ...],
+    to: str,
+    table_format: "TableFormat",
+    settings: tuple[str, ...],
+    columns: str | None,
+    key_format: str,
+    value_format: str,
+    mask: str | None,
+    read_uncommitted: bool,
+    strict: bool,
+    as_json: bool,
+    **more: Any,
+) -> int:
+    """Load records into a table, print what became of every offset, and return the exit code.
+
+    Args:
+        more: other arguments of `workbench.pipelines.to_table`, as it takes them.
+        others: of the options that `chooses_table` adds.
+    """
     from workbench.pipelines import to_table
 
     given = {"key": key_format, "value": value_format}
@@ -96,16 +118,15 @@ def command(
         to,
         table_format=table_format,
         options=dict(map(name_and_value, settings)),
-        mode="upsert" if upsert else "append",
         topics=topics or None,
         partitions=names or None,
         columns=[name.strip() for name in columns.split(",")] if columns else None,
         decode={name: how for name, how in given.items() if how != AUTO},
         mask=() if mask is None else Path(mask),
         isolation_level="read_uncommitted" if read_uncommitted else "read_committed",
-        workers=workers,
         tell=note,
         **chosen_tier(),
+        **more,
     ).to_pylist()
     if as_json:
         print_json(done)

@@ -1,4 +1,4 @@
-"""A table of Delta Lake, written by package `deltalake` without Spark.
+"""A table of Delta Lake, written by package `deltalake`; no connector of Spark is needed.
 
 Positions are the table's own transaction identifiers (`txn` actions), which checkpoints keep and
 whose conflicts Delta detects: one for the offset, two for the halves of the topic's id, and one for
@@ -7,18 +7,26 @@ the offset in the topic of that id.
 Delta: Transaction Identifiers (protocol)
 """
 
-from collections.abc import Iterator, Mapping
+import json
+import os
+import secrets
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any, Final
+from urllib.parse import unquote
 from uuid import UUID
 
 import pyarrow as pa
 
+from workbench.file_system.mounts import is_uri
 from workbench.files.text import format_uuid, parse_uuid
+from workbench.pipelines.lake.data_files import PARTITIONED_BY, Staging, Written
 from workbench.pipelines.lake.table import (
     DELETES,
     KEY,
-    PARTITIONED_BY,
     LoadedUpTo,
     Positions,
     of_topic,
@@ -30,6 +38,11 @@ from workbench.runtime.extras import optional
 _APP: Final = "kafka-log-workbench"
 _HALF: Final = 1 << 64
 _KEPT: Final = {"name": "kafka-log-workbench"}
+_NULL: Final = "__HIVE_DEFAULT_PARTITION__"  # in the name of a folder
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - UTC, which is written as Z
+
+_RANGED: Final = ("partition", "offset", "timestamp")
+"""The columns of which the table keeps the smallest and the largest value of a file."""
 
 
 @dataclass
@@ -80,6 +93,68 @@ class DeltaTable:
         upsert: bool,
     ) -> None:
         """See `Table.commit`."""
+        properties = self._properties(moved)
+        with self._refuses_others():
+            if upsert:
+                self._merge(batches, schema, properties)
+            else:
+                self._append(batches, schema, properties)
+
+    def staging(self, schema: pa.Schema) -> Staging:
+        """See `Table.staging`."""
+        from pyarrow.fs import LocalFileSystem, PyFileSystem
+
+        run = secrets.token_hex(8)
+        if not is_uri(self.name):
+            return Staging(LocalFileSystem(), os.path.realpath(self.name), run, schema)
+        stores = optional("deltalake.fs", "deltalake")
+        handler = stores.DeltaStorageHandler(self.name, dict(self.options))
+        return Staging(PyFileSystem(handler), "", run, schema)
+
+    def publish(self, staging: Staging, added: Sequence[Written], moved: Positions) -> None:
+        """See `Table.publish`; new columns are a commit of their own before that of the files."""
+        with self._refuses_others():
+            self._publish(staging.schema, [_add(each) for each in added], self._properties(moved))
+
+    @contextmanager
+    def _refuses_others(self) -> Iterator[None]:
+        """Commit what the body commits, unless somebody else has written meanwhile.
+
+        Raises:
+            OutputError: somebody has.
+        """
+        of = self._delta.exceptions
+        try:
+            yield
+        except of.DeltaError as error:
+            if isinstance(error, of.CommitFailedError) or "already exists" in str(error):
+                raise written_meanwhile(self.name, error) from error
+            raise
+        self._open()
+
+    def _publish(self, schema: pa.Schema, added: list[Any], properties: Any) -> None:
+        transaction = optional("deltalake.transaction", "deltalake")
+        if self._table is None:
+            transaction.create_table_with_add_actions(
+                self.name,
+                self._delta.Schema.from_arrow(schema),
+                added,
+                partition_by=list(PARTITIONED_BY),
+                storage_options=dict(self.options),
+                commit_properties=properties,
+            )
+            return
+        if set(schema) != set(self.schema or ()):
+            version = self._table.version() + 1
+            self._append(iter(()), schema, self._properties({}))
+            if self._table.version() != version:  # Delta sees no conflict with what is before
+                raise written_meanwhile(self.name, f"it has version {self._table.version()}")
+        self._table.create_write_transaction(
+            added, "append", schema, list(PARTITIONED_BY), commit_properties=properties
+        )
+
+    def _properties(self, moved: Positions) -> Any:
+        """Return the properties of a commit that moves positions."""
         transactions = [
             self._delta.Transaction(app, number)
             for log, at in moved.items()
@@ -92,15 +167,7 @@ class DeltaTable:
             for log, at in moved.items()
             if at.topic_id is not None
         ]
-        properties = self._delta.CommitProperties(_KEPT, None, transactions)
-        try:
-            if upsert:
-                self._merge(batches, schema, properties)
-            else:
-                self._append(batches, schema, properties)
-        except self._delta.exceptions.CommitFailedError as error:
-            raise written_meanwhile(self.name, error) from error
-        self._open()
+        return self._delta.CommitProperties(_KEPT, None, transactions)
 
     def _append(
         self, batches: Iterator[pa.RecordBatch], schema: pa.Schema, properties: Any
@@ -108,7 +175,7 @@ class DeltaTable:
         self._delta.write_deltalake(
             self.name if self._table is None else self._table,
             pa.RecordBatchReader.from_batches(schema, batches),
-            mode="append",
+            mode="error" if self._table is None else "append",
             schema_mode=None if self._table is None else "merge",
             partition_by=list(PARTITIONED_BY),
             storage_options=dict(self.options),
@@ -135,6 +202,52 @@ class DeltaTable:
         merger = merger.when_matched_delete(f"source.{DELETES}")
         merger = merger.when_matched_update_all(except_cols=[DELETES])
         merger.when_not_matched_insert_all(f"not source.{DELETES}", except_cols=[DELETES]).execute()
+
+
+def _add(file: Written) -> Any:
+    """Return the action that adds a file.
+
+    Delta: Add File (protocol)
+    """
+    folders = (part.split("=") for part in file.path.split("/")[:-1])
+    values = {name: None if text == _NULL else unquote(text) for name, text in folders}
+    return optional("deltalake.transaction", "deltalake").AddAction(
+        file.path,
+        file.size,
+        values,
+        time.time_ns() // 1_000_000,
+        data_change=True,
+        stats=json.dumps(_statistics(file.metadata)),
+    )
+
+
+def _statistics(metadata: Any) -> dict[str, Any]:
+    """Return what readers may know of a file by its footer, to leave it out.
+
+    Delta: Per-file Statistics (protocol)
+    """
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    names = [groups[0].column(number).path_in_schema for number in range(metadata.num_columns)]
+    ranges = {}
+    for name in set(names) & set(_RANGED):
+        found = [group.column(names.index(name)).statistics for group in groups]
+        if all(each is not None and each.has_min_max for each in found):
+            ends = min(each.min_raw for each in found), max(each.max_raw for each in found)
+            ranges[name] = [_as_time(each) for each in ends] if name == "timestamp" else ends
+    return {
+        "numRecords": metadata.num_rows,
+        "minValues": {name: low for name, (low, _) in ranges.items()},
+        "maxValues": {name: high for name, (_, high) in ranges.items()},
+    }
+
+
+def _as_time(microseconds: int) -> str | None:
+    """Return a time as Delta writes it; None: its year has more than four digits."""
+    try:
+        time = _EPOCH + timedelta(microseconds=microseconds)
+    except OverflowError:
+        return None
+    return f"{time.isoformat(timespec='milliseconds')}Z"
 
 
 def _apps(topic: str, partition: int) -> tuple[str, str, str]:

@@ -1,21 +1,23 @@
-"""A table of Iceberg, written by package `pyiceberg` without Spark.
+"""A table of Iceberg, written by package `pyiceberg`; no connector of Spark is needed.
 
 Positions are properties of the table, which a commit changes together with its snapshot. Unlike a
 snapshot's own properties, they stay when old snapshots expire or others write.
 """
 
+import secrets
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from workbench.pipelines.lake.data_files import PARTITIONED_BY, Staging, Written
 from workbench.pipelines.lake.table import (
     DELETES,
     KEY,
-    PARTITIONED_BY,
     LoadedUpTo,
     Positions,
     are_of,
@@ -27,6 +29,7 @@ from workbench.runtime.extras import optional
 
 _PROPERTY: Final = "kafka-log-workbench"
 _RETRIES: Final = "commit.retry.num-retries"
+_FOLDERS: Final = ("by_topic", "by_day")  # files have all columns, as readers expect
 
 
 @dataclass
@@ -88,29 +91,84 @@ class IcebergTable:
         upsert: bool,
     ) -> None:
         """See `Table.commit`."""
-        errors = optional("pyiceberg.exceptions", "pyiceberg")
         rows = pa.Table.from_batches(batches, schema_of_upsert(schema) if upsert else schema)
         if self._table is None:
             self._create(schema)
+        with self._transaction(schema, moved) as transaction:
+            if upsert:
+                # That a key is new is no reason for a warning.
+                warnings.filterwarnings("ignore", "Delete operation did not match")
+                for condition in _conditions(rows):
+                    transaction.delete(condition)
+                rows = rows.filter(pc.invert(rows[DELETES])).drop_columns([DELETES])
+            if rows.num_rows:
+                transaction.append(rows)
+
+    def staging(self, schema: pa.Schema) -> Staging:
+        """See `Table.staging`; files have the ids that columns get by the commit."""
+        of = optional("pyiceberg.io.pyarrow", "pyiceberg")
+        if self._table is None:
+            self._create(schema)
+        transaction = self._table.transaction()  # is not committed
+        with transaction.update_schema() as update:
+            update.union_by_name(schema)
+        fields = transaction.table_metadata.schema().as_arrow()
+        io = self._table.io
+        if not isinstance(io, of.PyArrowFileIO):
+            io = of.PyArrowFileIO(io.properties)
+        scheme, host, folder = io.parse_location(self._data)
+        return Staging(
+            io.fs_by_scheme(scheme, host),
+            folder,
+            secrets.token_hex(8),
+            pa.schema([field.with_type(_plain(field.type)) for field in fields]),
+            folders=_FOLDERS,
+        )
+
+    def publish(self, staging: Staging, added: Sequence[Written], moved: Positions) -> None:
+        """See `Table.publish`."""
+        with self._transaction(staging.schema, moved) as transaction:
+            if added:
+                paths = [f"{self._data}/{each.path}" for each in added]
+                transaction.add_files(paths, check_duplicate_files=False)
+
+    @property
+    def _data(self) -> str:
+        """The location of the data files."""
+        metadata = self._table.metadata
+        place: str = metadata.properties.get("write.data.path", f"{metadata.location}/data")
+        return place.rstrip("/")
+
+    @contextmanager
+    def _transaction(self, schema: pa.Schema, moved: Positions) -> Iterator[Any]:
+        """Yield a transaction that adds columns and moves positions; it is committed at the end."""
         properties = {}
         for log, at in moved.items():
             properties[_property(*log)] = f"{at[0]} {at[1] or ''}".strip()
             if at.topic_id is not None:
                 properties[_property_of_topic(*log, at.topic_id)] = str(at.next_offset)
+        with (
+            self._refuses_others(),
+            warnings.catch_warnings(),
+            self._table.transaction() as transaction,
+        ):
+            with transaction.update_schema() as update:
+                update.union_by_name(schema)
+            transaction.set_properties(properties)
+            yield transaction
+
+    @contextmanager
+    def _refuses_others(self) -> Iterator[None]:
+        """Commit what the body commits, unless somebody else has written meanwhile.
+
+        Raises:
+            OutputError: somebody has.
+        """
+        of = optional("pyiceberg.exceptions", "pyiceberg")
+        others = of.CommitFailedException, of.ValidationException, of.TableAlreadyExistsError
         try:
-            # That a key is new is no reason for a warning.
-            with warnings.catch_warnings(), self._table.transaction() as transaction:
-                with transaction.update_schema() as update:
-                    update.union_by_name(schema)
-                transaction.set_properties(properties)
-                if upsert:
-                    warnings.filterwarnings("ignore", "Delete operation did not match")
-                    for condition in _conditions(rows):
-                        transaction.delete(condition)
-                    rows = rows.filter(pc.invert(rows[DELETES])).drop_columns([DELETES])
-                if rows.num_rows:
-                    transaction.append(rows)
-        except (errors.CommitFailedException, errors.ValidationException) as error:
+            yield
+        except others as error:
             raise written_meanwhile(self.name, error) from error
         self._open()
 
@@ -118,11 +176,11 @@ class IcebergTable:
         """Create the table, empty; its partitions are those of `PARTITIONED_BY`."""
         namespace = self.name.rpartition(".")[0]
         self._catalog.create_namespace_if_not_exists(namespace)
-        created = self._catalog.create_table_transaction(self.name, schema=schema)
-        with created as transaction, transaction.update_spec() as spec:
-            for name in PARTITIONED_BY:
-                spec.add_identity(name)
-        self._open()
+        with self._refuses_others():
+            created = self._catalog.create_table_transaction(self.name, schema=schema)
+            with created as transaction, transaction.update_spec() as spec:
+                for name in PARTITIONED_BY:
+                    spec.add_identity(name)
 
 
 def _conditions(rows: pa.Table) -> Iterator[Any]:
@@ -151,13 +209,17 @@ def _property_of_topic(topic: str, partition: int, topic_id: str | None) -> str:
 
 
 def _plain(kind: Any) -> Any:
-    """Return a type of pyiceberg as `shape` has it: without large variants and field ids."""
+    """Return a type of pyiceberg as `shape` has it: without large variants, with ids of fields."""
+
+    def plain(field: Any) -> Any:
+        return field.with_type(_plain(field.type))
+
     if pa.types.is_struct(kind):
-        return pa.struct([(field.name, _plain(field.type)) for field in kind])
+        return pa.struct([plain(field) for field in kind])
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return pa.list_(pa.field("element", _plain(kind.value_type)))
+        return pa.list_(plain(kind.value_field))
     if pa.types.is_map(kind):
-        return pa.map_(_plain(kind.key_type), _plain(kind.item_type))
+        return pa.map_(plain(kind.key_field), plain(kind.item_field))
     if pa.types.is_large_string(kind):
         return pa.string()
     return pa.binary() if pa.types.is_large_binary(kind) else kind

@@ -19,10 +19,17 @@ import pyarrow.compute as pc
 
 from workbench.errors import OutputError
 from workbench.file_system.outputs import new_file
+from workbench.pipelines.lake.data_files import (
+    ENDING,
+    PARTITIONED_BY,
+    Staging,
+    Written,
+    by_folders,
+    is_local,
+)
 from workbench.pipelines.lake.shape import conformed
 from workbench.pipelines.lake.table import (
     DELETES,
-    PARTITIONED_BY,
     LoadedUpTo,
     Log,
     Positions,
@@ -37,59 +44,12 @@ MANIFESTS: Final = "_manifests"
 UNFINISHED: Final = "_unfinished"
 """Where the files of a commit lie until it is one."""
 
-_ENDING: Final = ".parquet"
 _HIDDEN: Final = ".part"  # follows the ending of a file that is not committed
-_ROW_GROUP: Final = 1 << 20  # rows
-_OPEN_FILES: Final = 64  # that are written side by side
 
 Manifest = dict[str, Any]
 """The content of a manifest: its version, the positions of all logs, the schema (Arrow's, in
 hexadecimal), and the files that it added and
 removed."""
-
-
-@dataclass(frozen=True)
-class Staging:
-    """Where the files of a commit lie until it is one. Can be pickled.
-
-    Attributes:
-        files: a `pyarrow.fs.FileSystem`.
-        root: the folder of the table in it.
-        run: names the commit.
-    """
-
-    files: Any
-    root: str
-    run: str
-
-    def write(self, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> list[str]:
-        """Write files, and return their paths as they will be in the table."""
-        from pyarrow.dataset import ParquetFileFormat, write_dataset
-
-        parquet = ParquetFileFormat()
-        name = f"{self.run}-{secrets.token_hex(4)}"  # a task may be run twice
-        written: list[str] = []
-        write_dataset(
-            pa.RecordBatchReader.from_batches(schema, batches),
-            f"{self.root}/{UNFINISHED}/{self.run}",
-            filesystem=self.files,
-            format=parquet,
-            file_options=parquet.make_write_options(compression="zstd"),
-            partitioning=_by_folders(),
-            basename_template=f"{name}-{{i}}{_ENDING}{_HIDDEN}",
-            existing_data_behavior="overwrite_or_ignore",
-            file_visitor=lambda file: written.append(file.path),
-            max_partitions=1 << 20,
-            max_open_files=_OPEN_FILES,
-            max_rows_per_group=_ROW_GROUP,
-            min_rows_per_group=1,
-            use_threads=False,
-        )
-        if _is_local(self.files):
-            for path in written:
-                _sync(path)
-        inside = f"{UNFINISHED}/{self.run}/"
-        return sorted(path.partition(inside)[2].removesuffix(_HIDDEN) for path in written)
 
 
 @dataclass
@@ -147,35 +107,30 @@ class ParquetTable:
         upsert: bool,
     ) -> None:
         """See `Table.commit`."""
-        staging = self.staging()
+        staging = self.staging(schema)
         removed: list[str] = []
         if upsert:
             batches = self._replacing(batches, schema, removed)
-        self.publish(staging, staging.write(batches, schema), schema, moved, removed)
+        self.publish(staging, staging.write(batches), moved, removed)
 
-    def staging(self) -> Staging:
-        """Return where the files of the next commit are written."""
+    def staging(self, schema: pa.Schema) -> Staging:
+        """See `Table.staging`."""
         run = f"{self.version + 1:012d}-{secrets.token_hex(4)}"
-        return Staging(self.files, self.root, run)
+        folder = f"{self.root}/{UNFINISHED}/{run}"
+        return Staging(self.files, folder, run, schema, hidden=_HIDDEN)
 
     def publish(
         self,
         staging: Staging,
-        added: list[str],
-        schema: pa.Schema,
+        added: Sequence[Written],
         moved: Positions,
         removed: Sequence[str] = (),
     ) -> None:
-        """Commit files that were written; whatever else is in ``staging`` is deleted.
+        """See `Table.publish`; whatever else is in ``staging`` is deleted.
 
         Args:
-            staging: where they are.
-            added: their paths in the table.
-            schema, moved: see `commit`.
-            removed: the files of the table that they replace.
-
-        Raises:
-            OutputError: another process has written meanwhile.
+            staging, added, moved: see there.
+            removed: the files of the table that are replaced.
         """
         positions = self._positions()
         for log, at in moved.items():
@@ -188,8 +143,8 @@ class ParquetTable:
                 [topic, number, positions[topic, number, id_], id_]
                 for topic, number, id_ in sorted(positions, key=lambda key: key[:2])
             ],
-            "schema": schema.remove_metadata().serialize().to_pybytes().hex(),
-            "added": added,
+            "schema": staging.schema.remove_metadata().serialize().to_pybytes().hex(),
+            "added": [each.path for each in added],
             "removed": list(removed),
         }
         self._put_new(self._manifest(self.version + 1), json.dumps(manifest).encode())
@@ -226,7 +181,7 @@ class ParquetTable:
     def _data_files(self) -> list[str]:
         """Return the paths of all data files, below the root."""
         names = (path.removeprefix(f"{self.root}/") for path in self._below(self.root))
-        return sorted(n for n in names if n.endswith(_ENDING) and not n.startswith("_"))
+        return sorted(n for n in names if n.endswith(ENDING) and not n.startswith("_"))
 
     def _read(self, path: str) -> pa.Table:
         """Return a data file, with the columns that its folders name."""
@@ -236,7 +191,7 @@ class ParquetTable:
             f"{self.root}/{path}",
             format="parquet",
             filesystem=self.files,
-            partitioning=_by_folders(),
+            partitioning=by_folders(),
             partition_base_dir=self.root,
         ).to_table()
 
@@ -301,7 +256,7 @@ class ParquetTable:
         """
         self.files.create_dir(os.path.dirname(path), recursive=True)
         taken = "another process has written to the table meanwhile; run it again"
-        if _is_local(self.files):
+        if is_local(self.files):
             try:
                 with new_file(path) as file:
                     file.write(data)
@@ -316,28 +271,9 @@ class ParquetTable:
         self.files.move(unfinished, path)
 
 
-def _by_folders() -> Any:
-    from pyarrow.dataset import partitioning
-
-    columns = pa.schema([(PARTITIONED_BY[0], pa.string()), (PARTITIONED_BY[1], pa.date32())])
-    return partitioning(columns, flavor="hive")
-
-
 def _have_keys(rows: pa.Table, keys: Mapping[Log, Any]) -> Any:
     """Return which rows have one of the keys of their topic and partition."""
     found = pa.repeat(pa.scalar(value=False), rows.num_rows)
     for log, known in keys.items():
         found = pc.or_(found, pc.and_(are_of(log, rows), pc.is_in(rows["key"], known)))
     return found
-
-
-def _is_local(files: Any) -> bool:
-    from pyarrow.fs import LocalFileSystem
-
-    return isinstance(files, LocalFileSystem)
-
-
-def _sync(path: str) -> None:
-    """Let the disk have the bytes of a file before a manifest names it."""
-    with open(path, "rb") as file:
-        os.fsync(file.fileno())

@@ -21,12 +21,16 @@ from workbench.values.registry import AnyDecoding, Decoding
 from workbench.values.types import aligned, merged, merged_by
 
 DAY: Final = "day"
-"""The column that is made of ``timestamp``: the day in UTC; null: the record has no timestamp."""
+"""The column that is made of ``timestamp``: the day in UTC; null: the record has no timestamp, or
+one before year 1 or after 9999, of which not every format can write the day."""
 
 TOPIC_ID: Final = "topic_id"
 """The column with the id of the topic; null: the disk does not say it.
 
 With partition and offset it identifies a record, also where a topic was deleted and made again."""
+
+_FIRST_DAY: Final = -719_162  # 0001-01-01, in days since 1970
+_LAST_DAY: Final = 2_932_896  # 9999-12-31
 
 _SAMPLED: Final = 4096  # values whose JSON is looked at together
 
@@ -151,7 +155,8 @@ def _as_kind(array: Any, kind: Any) -> pa.Array:
 
 def _days(times: pa.Array) -> pa.Array:
     days = pc.divide(pc.floor_temporal(times, unit="day").cast(pa.int64()), 86_400_000)
-    return days.cast(pa.int32(), safe=False).cast(pa.date32())
+    is_written = pc.and_(pc.greater_equal(days, _FIRST_DAY), pc.less_equal(days, _LAST_DAY))
+    return pc.if_else(is_written, days, None).cast(pa.int32()).cast(pa.date32())
 
 
 def json_kind(values: Iterator[pa.Array]) -> Any:

@@ -1,15 +1,13 @@
 """What all formats of tables have in common: they keep with the data up to where it was loaded."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from workbench.errors import OutputError
-
-PARTITIONED_BY: Final = ("topic", "day")
-"""The columns that a table's files are divided by."""
+from workbench.pipelines.lake.data_files import Staging, Written
 
 KEY: Final = ("topic", "partition", "key")
 """The columns that identify the row that an upsert replaces."""
@@ -119,6 +117,33 @@ class Table(Protocol):
             moved: the positions that this commit moves.
             upsert: whether a record replaces the row of its `KEY`, or deletes it; the batches then
                 have each key once, and the column `DELETES`. Otherwise all are added.
+
+        Raises:
+            OutputError: another process has written meanwhile.
+            OSError: the table cannot be written.
+        """
+        ...
+
+    def staging(self, schema: pa.Schema) -> Staging:
+        """Return where tasks write the files of the next commit.
+
+        Args:
+            schema: see `commit`.
+
+        Raises:
+            OutputError: another process has made the table meanwhile.
+        """
+        ...
+
+    def publish(self, staging: Staging, added: Sequence[Written], moved: Positions) -> None:
+        """Commit files that were written: add their rows, and move the positions.
+
+        What else was written to ``staging`` never becomes part of the table.
+
+        Args:
+            staging: where they are.
+            added: the files.
+            moved: see `commit`.
 
         Raises:
             OutputError: another process has written meanwhile.

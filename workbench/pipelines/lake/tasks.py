@@ -11,7 +11,7 @@ import pyarrow as pa
 from workbench.errors import WorkbenchError
 from workbench.loaders.scan.plan import IsolationLevel
 from workbench.loaders.scan.scan import CorruptDataWarning
-from workbench.pipelines.lake.parquet_table import Staging
+from workbench.pipelines.lake.data_files import Staging, Written
 from workbench.pipelines.lake.row_reader import Counts, RowReader, values_of
 from workbench.pipelines.lake.shape import json_kind
 from workbench.pipelines.lake.source import NewOffsets, new_offsets
@@ -24,12 +24,12 @@ class LoadedPart(NamedTuple):
 
     Attributes:
         counts: of what it read.
-        files: their paths as they will be in the table.
+        files: the files.
         warned: of damage.
     """
 
     counts: Counts
-    files: list[str]
+    files: list[Written]
     warned: list[str]
 
 
@@ -90,6 +90,6 @@ def load_part(reader: RowReader, staging: Staging, part: Sequence[NewOffsets]) -
     counts = Counts.of(part)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        files = staging.write(reader.batches(part, counts), reader.schema)
+        files = staging.write(reader.batches(part, counts))
     warned = [str(each.message) for each in told if issubclass(each.category, CorruptDataWarning)]
     return LoadedPart(counts, files, warned)

@@ -125,9 +125,9 @@ def to_table(
         workers: threads that decode; None: one per core, of a task one.
         spark: a `pyspark.sql.SparkSession`, classic or Connect: its tasks read the logs and write
             the files, and this process commits them. Directories and table are where all of them
-            reach them. For ``append`` to Parquet.
+            reach them. For ``append``.
         table_format: "parquet": a folder of files; "delta" or "iceberg": a table of that kind,
-            written without Spark.
+            written without a connector of Spark.
         options: Delta: storage options of deltalake; Iceberg: properties of the catalog of
             pyiceberg, with its ``name`` in ``.pyiceberg.yaml`` if it has one.
         filesystem: Parquet: of `pyarrow.fs` or fsspec, in which ``to`` is a path; None: by its URI.
@@ -153,11 +153,8 @@ def to_table(
     """
     if mode not in {"append", "upsert"}:
         raise ValueError(f"mode is {mode!r}, not append or upsert")
-    if spark is not None and (mode, table_format) != ("append", "parquet"):
-        raise ValueError(
-            f"spark loads with mode append into table_format parquet, not with {mode} into "
-            f"{table_format}; without spark, all of them"
-        )
+    if spark is not None and mode != "append":
+        raise ValueError(f"spark loads with mode append, not {mode}; without spark, with both")
     listing = logs_of(paths, remote, remote_keys, tell)
     found = chosen(listing, topics, partitions)
     names = list(dict.fromkeys((*_ALWAYS, *(several(columns) or RECORD_FIELDS))))
@@ -306,8 +303,7 @@ class _Loading:
             batches = self._counted(reader, commit, counts)
             self.table.commit(batches, schema, _moved(commit), upsert=self.upsert)
         else:
-            assert isinstance(self.table, ParquetTable)
-            counts = self._in_tasks(self.table, reader, commit, parts)
+            counts = self._in_tasks(reader, commit, parts)
         return counts.fates
 
     def _counted(
@@ -318,14 +314,10 @@ class _Loading:
         self._check(commit, counts)
 
     def _in_tasks(
-        self,
-        table: ParquetTable,
-        reader: RowReader,
-        commit: list[NewOffsets],
-        parts: list[list[NewOffsets]],
+        self, reader: RowReader, commit: list[NewOffsets], parts: list[list[NewOffsets]]
     ) -> Counts:
         """Let tasks of Spark write the rows, and commit their files if the counts are right."""
-        staging = table.staging()
+        staging = self.table.staging(reader.schema)
         loaded = in_tasks(self.spark, partial(load_part, reader, staging), parts)
         counts = Counts({})
         for each in loaded:
@@ -333,8 +325,8 @@ class _Loading:
             for sentence in each.warned:
                 warnings.warn(sentence, CorruptDataWarning, stacklevel=2)
         self._check(commit, counts)
-        added = [path for each in loaded for path in each.files]
-        table.publish(staging, added, reader.schema, _moved(commit))
+        added = [file for each in loaded for file in each.files]
+        self.table.publish(staging, added, _moved(commit))
         return counts
 
     def _check(self, commit: list[NewOffsets], counts: Counts) -> None:
