@@ -12,10 +12,10 @@ CAPS = {
     "read": Route(28, 16, 20, 9),
     "commit of an offset": Route(96, 22, 38, 14),
     "fetch of an offset": Route(17, 5, 6, 6),
-    "fetch of a client": Route(200, 28, 70, 16),
-    "verify": Route(61_500, 108, 24_500, 28),
-    "predict": Route(36_500, 122, 17_000, 31),
-    "what_if": Route(50_000, 130, 25_000, 28),
+    "fetch of a client": Route(146, 22, 53, 16),
+    "verify": Route(60_500, 106, 24_000, 28),
+    "predict": Route(36_500, 120, 17_000, 31),
+    "what_if": Route(50_000, 129, 25_000, 28),
 }
 
 

@@ -20,9 +20,8 @@ from workbench.layout import problems
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.record.buffers import thread_pool
 from workbench.record.reading.batch_table import walk_batches
-from workbench.record.reading.batch_validity import count_valid
 from workbench.record.reading.reader import Problem
-from workbench.record.reading.windows import BatchWindows, Window
+from workbench.record.reading.windows import BatchWindows
 
 Rows = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
@@ -117,20 +116,9 @@ def _windows(segment: Segment, source: FileSource, start: int) -> Iterator[Part]
     windows = BatchWindows(source, start, source.size, thread_pool(), segment.base_offset)
     for window in windows:
         found, windows.problems = windows.problems, []
-        yield Part(segment, window.rows, _crc_matches(window), found)
+        yield Part(segment, window.rows, window.valid(window.rows), found)
     if windows.problems:
         yield Part(segment, np.zeros(0, BATCH_ROW), np.zeros(0, np.bool_), windows.problems)
-
-
-def _crc_matches(window: Window) -> Mask:
-    """Return bool[m]: the batches of a window whose stored CRC is that of their bytes."""
-    matches = np.zeros(len(window.rows), np.bool_)
-    at = 0
-    while at < len(matches):
-        valid = at + count_valid(window.data, window.rows[at:], window.position)
-        matches[at:valid] = True
-        at = valid + 1
-    return matches
 
 
 def _ascending(rows: Rows, last: int, end: int) -> Mask:

@@ -178,7 +178,7 @@ class Partition:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what was read: another process reads it again."""
         state = {**self.__dict__, "_entries": None, "state": None}
-        for cached in ("_contents", "log_end_offset", "remote_parts"):
+        for cached in ("_contents", "log_start_offset", "log_end_offset", "remote_parts"):
             state.pop(cached, None)
         return state
 
@@ -202,7 +202,7 @@ class Partition:
     @remote.setter
     def remote(self, remote: RemoteLog | None) -> None:
         self._remote = remote
-        for cached in ("log_end_offset", "remote_parts"):
+        for cached in ("log_start_offset", "log_end_offset", "remote_parts"):
             self.__dict__.pop(cached, None)
 
     @property
@@ -324,7 +324,7 @@ class Partition:
         """The log start offset in the directory's checkpoint; None if it does not name the log."""
         return self._checkpoint_start
 
-    @property
+    @cached_property
     def log_start_offset(self) -> int:
         """First offset a client can read: the checkpoint's if it is above the first segment's.
 

@@ -476,8 +476,15 @@ class _Writer:
 
     def struct(self, of: Struct, values: Mapping[str, Any]) -> None:
         for field in of.fields:
-            if field.tag is None:
-                self.field(field, values.get(field.name, field.default))
+            if field.tag is not None:
+                continue
+            value = values.get(field.name, field.default)
+            if field.is_array:
+                self.array(field, value)
+            elif field.number is not None:
+                self.out += field.number.pack(value)
+            else:
+                self.value(field, value)
         if of.is_flexible:
             if of.tagged or UNKNOWN_TAGS in values:
                 self.tagged(of, values)
@@ -490,17 +497,15 @@ class _Writer:
             value = values.get(field.name, field.default)
             if value != field.default:
                 inner = _Writer(bytearray(), flexible=True)
-                inner.field(field, value)
+                write = inner.array if field.is_array else inner.value
+                write(field, value)
                 contents[tag] = bytes(inner.out)
         self.out += varint.encode_unsigned(len(contents))
         for tag, content in sorted(contents.items()):
             self.out += varint.encode_unsigned(tag) + varint.encode_unsigned(len(content))
             self.out += content
 
-    def field(self, field: Field, value: Any) -> None:
-        if not field.is_array:
-            self.value(field, value)
-            return
+    def array(self, field: Field, value: Any) -> None:
         self.length(4, -1 if value is None else len(value))
         if not value:
             return

@@ -53,6 +53,8 @@ def decode_long(data: Bytes, at: int) -> tuple[int, int]:
 def encode_unsigned(value: int) -> bytes:
     """Return the shortest unsigned varint of 0 to 2**32 - 1."""
     assert 0 <= value <= _INT_MASK
+    if value < 0x80:  # most take a byte
+        return bytes((value,))
     return _encode(value)
 
 

@@ -92,11 +92,6 @@ class Call:
         assert self.serving.broker is not None
         return self.serving.broker
 
-    @property
-    def version(self) -> int:
-        """The version of request and response."""
-        return self.request.version
-
 
 Values = Mapping[str, Any]
 """A response: a class of `server.protocol.messages`, or any fields of it."""

@@ -24,8 +24,8 @@ from workbench.record.control import decode_control_type
 from workbench.record.limits import LARGEST_CONTENT
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.reading.batch_records import columns_of, plain_columns
-from workbench.record.reading.batch_validity import count_valid
 from workbench.record.reading.reader import KEYS
+from workbench.record.reading.windows import count_valid
 
 Isolation = Literal["read_uncommitted", "read_committed"]
 

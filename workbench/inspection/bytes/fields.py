@@ -40,7 +40,7 @@ from workbench.layout.message_header import MESSAGE_V0, MESSAGE_V1, SMALLEST_MES
 from workbench.record.codecs.compression import decompress
 from workbench.record.limits import LARGEST_BATCH
 from workbench.record.reading.arena import DecompressionError
-from workbench.record.reading.batch_validity import entry_crc
+from workbench.record.reading.windows import entry_crc
 from workbench.runtime.times import time_text
 
 __all__ = ["MOST_RECORDS", "Field", "explain_batch"]

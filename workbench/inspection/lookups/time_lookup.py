@@ -24,7 +24,7 @@ from workbench.files.indexes import offset_index, time_index
 from workbench.inspection.segment import Segment
 from workbench.layout import problems
 from workbench.record.buffers import thread_pool
-from workbench.record.reading.batch_table import scan_batches, walk_batches
+from workbench.record.reading.batch_table import first_offsets, scan_batches, walk_batches
 from workbench.record.reading.windows import BatchWindows
 
 if TYPE_CHECKING:  # which calls this module
@@ -175,14 +175,6 @@ def _headers(segment: Segment, position: int) -> Iterator[Rows]:
                 at, pool = table.stop.position, thread_pool()
                 for window in BatchWindows(source, at, source.size, pool, segment.base_offset):
                     yield window.rows.copy()
-
-
-def first_offsets(rows: Rows) -> npt.NDArray[np.int64]:
-    """Return int64[n]: base offsets; that of a wrapper, which its header lacks, is its last."""
-    base: npt.NDArray[np.int64] = np.where(
-        rows["base_offset"] < 0, rows["last_offset"], rows["base_offset"]
-    )
-    return base
 
 
 def _position_before(segment: Segment, time: int) -> int:

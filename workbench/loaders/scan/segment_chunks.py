@@ -17,10 +17,10 @@ from workbench.file_system.source import FileSource
 from workbench.inspection.findings import Finding, finding_of, torn_tail
 from workbench.inspection.segment import is_preallocated
 from workbench.inspection.unreadable import removed, unreadable
-from workbench.inspection.verify.segments.batches import out_of_place
 from workbench.layout import problems
 from workbench.loaders.scan.plan import HIGHEST, LOWEST, SegmentRead, as_now, batch_selector
 from workbench.record.buffers import BufferPool, lent_pool
+from workbench.record.reading.batch_table import out_of_place
 from workbench.record.reading.reader import ALL_COLUMNS, Chunk, Piece, RecordReader, empty_chunk
 from workbench.runtime.workers import in_order
 

@@ -31,8 +31,7 @@ from workbench.record.codecs.compression import Arena, TooLargeError, decompress
 from workbench.record.codecs.libraries import compiled_decoder
 from workbench.record.columns import ColumnBuilder, RecordColumns
 from workbench.record.limits import LARGEST_CONTENT, MOST_RECORDS, VARIABLE
-from workbench.record.reading.batch_validity import entry_crc
-from workbench.record.reading.windows import BatchWindows, Problem, Window
+from workbench.record.reading.windows import BatchWindows, Problem, Window, entry_crc
 from workbench.record.reading.wrapper import WrapperError, wrapper_value
 
 __all__ = [

@@ -3,10 +3,11 @@
 The file is read a few MiB at a time into reused memory. If the size of a batch is invalid, the next
 batch with a valid CRC is searched for, and the bytes between are a `Problem`.
 
-Kafka: FileLogInputStream (4.2)
+Kafka: FileLogInputStream, RecordBatch.ensureValid (4.2)
 """
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -17,12 +18,17 @@ from workbench.kernels import dispatch
 from workbench.layout import problems
 from workbench.layout.batch_header import (
     BATCH_HEADER_SIZE,
+    CRC_FROM,
     ENTRY_HEADER_SIZE,
     LENGTH_END,
     MAGIC_AT,
 )
 from workbench.layout.batch_row import BATCH_ROW
-from workbench.layout.message_header import SMALLEST_ENTRY, SMALLEST_MESSAGE
+from workbench.layout.message_header import (
+    MESSAGE_CRC_FROM,
+    SMALLEST_ENTRY,
+    SMALLEST_MESSAGE,
+)
 from workbench.record.buffers import BufferPool
 from workbench.record.limits import LARGEST_BATCH
 from workbench.record.reading.batch_table import places_of
@@ -76,6 +82,16 @@ class Window(NamedTuple):
         """Return int64[m, 2]: start and end in `data` of some of the batches, BATCH_ROW[m]."""
         return places_of(rows, self.position)
 
+    def valid(self, rows: Rows) -> npt.NDArray[np.bool_]:
+        """Return bool[m]: which of some batches, BATCH_ROW[m], have a valid size and CRC."""
+        found = np.zeros(len(rows), np.bool_)
+        at = 0
+        while at < len(rows):
+            invalid = at + count_valid(self.data, rows[at:], self.position)
+            found[at:invalid] = True
+            at = invalid + 1
+        return found
+
 
 class BatchWindows:
     """Iterate over it for `Window`s, in file order. Not thread-safe.
@@ -112,11 +128,14 @@ class BatchWindows:
         self._rows = np.zeros(
             min(_ROWS_AT_ONCE, len(self._buffer) // SMALLEST_ENTRY + 2), BATCH_ROW
         )
-        self._patience = Patience()
         self._is_given_away = False  # the buffer belongs to the holder of the last window
         self._last_offset = base_offset - 1  # of the last batch whose header is sound
         self.problems: list[Problem] = []
         self.stop_code = problems.END
+
+    @cached_property
+    def _patience(self) -> Patience:
+        return Patience()
 
     @property
     def stop_position(self) -> int:
@@ -147,7 +166,7 @@ class BatchWindows:
                 yield Window(data, position, whole.copy())
                 self._last_offset = _last_sound_offset(whole, self._last_offset)
                 at += end - needed - position
-                if needed:
+                if needed or code in {problems.END, problems.MORE_DATA}:
                     break
             if not self._go_on(at, code, needed):
                 break
@@ -256,3 +275,21 @@ def _last_sound_offset(rows: Rows, before: int) -> int:
         return int(rows["last_offset"][-1])
     sound = rows["last_offset"][rows["problem"] == problems.OK]
     return int(sound[-1]) if len(sound) else before
+
+
+def count_valid(buffer: Bytes, rows: Rows, position: int = 0) -> int:
+    """Return how many batches come before the first that is not valid, by its size or CRC.
+
+    Args:
+        buffer: uint8[n].
+        rows: BATCH_ROW[m], complete batches, one after the other.
+        position: the one of ``buffer[0]``, as ``rows["position"]`` counts.
+    """
+    return int(dispatch.first_invalid(buffer, position, rows))
+
+
+def entry_crc(entry: Bytes) -> int:
+    """Return the CRC that a complete entry, uint8[n], should have stored."""
+    if entry[MAGIC_AT] < 2:
+        return int(dispatch.crc32(entry[MESSAGE_CRC_FROM:]))
+    return int(dispatch.crc32c(entry[CRC_FROM:]))

@@ -298,7 +298,7 @@ def list_config_resources(
     catalog = call.serving.catalog
     kinds = (CLIENT_METRICS, TOPIC, BROKER, BROKER_LOGGER, GROUP)
     asked = request.get("resourceTypes") or kinds
-    if call.version == _METRICS_ALONE:
+    if call.request.version == _METRICS_ALONE:
         asked = [CLIENT_METRICS]
     if not set(asked) <= set(kinds):
         raise ErrorCode.UNSUPPORTED_VERSION.error()

@@ -53,7 +53,7 @@ def api_versions(
     call: Call, request: api_versions_request.ApiVersionsRequest
 ) -> api_versions_response.ApiVersionsResponse:
     """Return the kinds of request that are answered, and their versions."""
-    if call.version >= 3:
+    if call.request.version >= 3:
         names = (request["clientSoftwareName"], request["clientSoftwareVersion"])
         if not all(map(_SOFTWARE.fullmatch, names)):
             return {"errorCode": ErrorCode.INVALID_REQUEST, "apiKeys": []}
@@ -70,7 +70,7 @@ def _features(call: Call) -> api_versions_response.ApiVersionsResponse:
         "supportedFeatures": [
             {"name": name, "minVersion": low, "maxVersion": high}
             for name, (low, high) in FEATURES.items()
-            if low or call.version >= _ZERO_SINCE
+            if low or call.request.version >= _ZERO_SINCE
         ],
         "finalizedFeaturesEpoch": catalog.metadata_offset,
         "finalizedFeatures": [
@@ -101,7 +101,7 @@ def metadata(
     """Return topics and their partitions, those that are on the disk."""
     catalog = call.serving.catalog
     asked = request["topics"]
-    if asked is None or (call.version == 0 and not asked):
+    if asked is None or (call.request.version == 0 and not asked):
         topics = [_topic(call, name, catalog.topic_id(name)) for name in catalog.topics]
     else:
         distinct = {(each["name"], each.get("topicId", NULL_UUID)): each for each in asked}

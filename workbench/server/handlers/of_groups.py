@@ -73,14 +73,16 @@ def find_coordinator(
     topic = OFFSETS_TOPIC if kind == _OF_GROUPS else TRANSACTIONS_TOPIC
     if broker is not None and not broker.has_internal_topic(topic):
         call.budget.charge(len(request.get("coordinatorKeys", ())))
-        problem = "The coordinator is not available." if call.version < _SEVERAL_SINCE else ""
+        problem = (
+            "The coordinator is not available." if call.request.version < _SEVERAL_SINCE else ""
+        )
         return _coordinators(request, _nobody(ErrorCode.COORDINATOR_NOT_AVAILABLE, problem))
     here: find_coordinator_response.Coordinator = {
         "nodeId": call.serving.catalog.node_id,
         "host": host,
         "port": port,
         "errorCode": ErrorCode.NONE,
-        "errorMessage": "NONE" if call.version < _SEVERAL_SINCE else "",
+        "errorMessage": "NONE" if call.request.version < _SEVERAL_SINCE else "",
     }
     call.budget.charge(len(request.get("coordinatorKeys", ())))
     return _coordinators(request, here)
@@ -140,7 +142,7 @@ async def join_group(
         "errorCode": answer.error,
         "generationId": answer.generation_id,
         "protocolType": answer.protocol_type,
-        "protocolName": (name or "") if call.version < 7 else name,
+        "protocolName": (name or "") if call.request.version < 7 else name,
         "leader": answer.leader or "",
         "skipAssignment": answer.skip_assignment,
         "memberId": answer.member_id,
@@ -199,7 +201,7 @@ def leave_group(
 ) -> leave_group_response.LeaveGroupResponse:
     """Remove members that leave; before version 3 there is one."""
     values = request
-    if call.version < 3:
+    if call.request.version < 3:
         leaving = [MemberIdentity(values["memberId"])]
     else:
         leaving = [
@@ -208,7 +210,7 @@ def leave_group(
         ]
     answer = call.serving.groups.leave_group(values["groupId"], leaving)
     code = answer.error
-    if call.version < 3 and code is ErrorCode.NONE and answer.members:
+    if call.request.version < 3 and code is ErrorCode.NONE and answer.members:
         code = answer.members[0].error
     return {
         "errorCode": code,
@@ -278,7 +280,7 @@ def describe_groups(
     """Return groups with their members."""
     found = []
     for name in dict.fromkeys(request["groups"]):
-        (group,) = call.serving.groups.describe_groups([name], call.version)
+        (group,) = call.serving.groups.describe_groups([name], call.request.version)
         texts = (len(each.metadata) + len(each.assignment) for each in group.members)
         call.budget.charge(1 + len(group.members), sum(texts))
         found.append(group)

@@ -40,9 +40,6 @@ _QUICK_BYTES: Final = 1 << 20  # what clients ask of a partition if they are not
 _ZSTD_SINCE: Final = 10  # version of Fetch
 _IDS_SINCE: Final = 13
 _LEADERS_SINCE: Final = 16
-_NOT_THERE: Final = frozenset(
-    {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID}
-)
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
 EARLIEST_PENDING_UPLOAD = -6
@@ -86,17 +83,16 @@ async def fetch(
     call: Call, request: fetch_request.FetchRequest, in_thread: InThread
 ) -> fetch_response.FetchResponse:
     """Return records; without enough of them after the time that the client waits."""
-    changes = call.serving.changes
-    catalog = call.serving.catalog
+    changes, catalog, version = call.serving.changes, call.serving.catalog, call.request.version
 
     def name_of(topic: str) -> str | None:
-        return name_by_id(catalog, topic) if call.version >= _IDS_SINCE else topic
+        return name_by_id(catalog, topic) if version >= _IDS_SINCE else topic
 
     def exists(where: Where) -> bool:
         name = name_of(where.topic)
         return name is not None and catalog.has(TopicPartition(name, where.partition))
 
-    context = call.serving.fetch_sessions.context(request, call.version, exists)
+    context = call.serving.fetch_sessions.context(request, version, exists)
     if context.error is not ErrorCode.NONE:
         return {"errorCode": context.error, "responses": []}
     asked = [(where, name_of(where.topic), each) for where, each in context.partitions]
@@ -129,7 +125,7 @@ async def fetch(
         if is_last and found:
             break
     result = context.respond(found)
-    if call.version >= _LEADERS_SINCE and any("currentLeader" in each for each in found.values()):
+    if version >= _LEADERS_SINCE and any("currentLeader" in each for each in found.values()):
         host, port = call.address
         result["nodeEndpoints"] = [
             {"nodeId": catalog.node_id, "host": host, "port": port, "rack": None}
@@ -186,28 +182,28 @@ def _fetch_now(
         serving.limits.max_fetch_bytes,
         serving.room.left,
     )
-    size, is_final = 0, not any(_exists(call, where, name) for where, name, _ in asked)
+    size, is_there, has_failed = 0, False, False
     responses = {}
     for where, name, each in asked:
-        found, cut = (
-            (_failed_fetch(where.partition, ErrorCode.UNKNOWN_TOPIC_ID), 0)
-            if name is None
-            else _fetch_partition(call, request, name, each, left - size, is_first=size == 0)
-        )
+        log = None if name is None else serving.catalog.log(name, where.partition)
+        if log is None:
+            unknown = (
+                ErrorCode.UNKNOWN_TOPIC_ID if name is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            )
+            responses[where] = _failed_fetch(where.partition, unknown)
+            continue
+        found, cut = _fetch_partition(call, request, log, each, left - size, is_first=size == 0)
         size += len(found["records"] or b"") + cut
-        is_final |= found["errorCode"] not in _NOT_THERE
+        is_there = True
+        has_failed |= found["errorCode"] != ErrorCode.NONE
         responses[where] = found
-    return responses, is_final
-
-
-def _exists(call: Call, where: Where, name: str | None) -> bool:
-    return name is not None and call.serving.catalog.has(TopicPartition(name, where.partition))
+    return responses, has_failed or not is_there
 
 
 def _fetch_partition(
     call: Call,
     request: fetch_request.FetchRequest,
-    topic: str,
+    log: PartitionLog,
     asked: fetch_request.FetchPartition,
     left: int,
     *,
@@ -215,11 +211,8 @@ def _fetch_partition(
 ) -> tuple[fetch_response.PartitionData, int]:
     """Return what a partition has, and how many bytes less than it was allowed to."""
     number, offset = asked["partition"], asked["fetchOffset"]
-    log = call.serving.catalog.log(topic, number)
-    if log is None:
-        return _failed_fetch(number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), 0
     code = check_epoch(log, asked.get("currentLeaderEpoch", NO_EPOCH))
-    if code is ErrorCode.FENCED_LEADER_EPOCH and call.version >= _LEADERS_SINCE:
+    if code is ErrorCode.FENCED_LEADER_EPOCH and call.request.version >= _LEADERS_SINCE:
         failed = _failed_fetch(number, code)
         failed["currentLeader"] = {
             "leaderId": call.serving.catalog.node_id, "leaderEpoch": log.leader_epoch
@@ -232,21 +225,22 @@ def _fetch_partition(
     # Of stored data, it is only known after a walk through the whole log.
     is_known = is_committed or call.serving.broker is not None
     stable = log.last_stable_offset if is_known else high
+    start = log.log_start_offset
     result: fetch_response.PartitionData = {
         "partitionIndex": number,
         "errorCode": ErrorCode.NONE,
         "highWatermark": high,
         "lastStableOffset": stable,
-        "logStartOffset": log.log_start_offset,
+        "logStartOffset": start,
         "abortedTransactions": [] if is_committed else None,
         "records": b"",
     }
-    if not log.log_start_offset <= offset <= high:
+    if not start <= offset <= high:
         return _failed_fetch(number, ErrorCode.OFFSET_OUT_OF_RANGE), 0
     most = min(max(asked["partitionMaxBytes"], 0), max(left, 0))
     if offset >= stable or not (most or is_first):
         return result, 0
-    zstd = call.version >= _ZSTD_SINCE
+    zstd = call.request.version >= _ZSTD_SINCE
     try:
         records = log.read(offset, stable, most, committed=is_committed, first=is_first, zstd=zstd)
     except UnsupportedCompressionError:
@@ -302,7 +296,7 @@ def _offset(
     call: Call, topic: str, asked: list_offsets_request.ListOffsetsPartition, *, is_committed: bool
 ) -> list_offsets_response.ListOffsetsPartitionResponse:
     number, timestamp = asked["partitionIndex"], asked["timestamp"]
-    if timestamp < EARLIEST_PENDING_UPLOAD or call.version < _SINCE.get(timestamp, 1):
+    if timestamp < EARLIEST_PENDING_UPLOAD or call.request.version < _SINCE.get(timestamp, 1):
         return _failed_offset(number, ErrorCode.UNSUPPORTED_VERSION)
     log = call.serving.catalog.log(topic, number)
     if log is None:

@@ -58,7 +58,7 @@ def offset_commit(
         member_id=values["memberId"],
         generation=values["generationIdOrMemberEpoch"],
         group_instance_id=values.get("groupInstanceId"),
-        api_version=call.version,
+        api_version=call.request.version,
     )
 
     def code_of(name: str | None, number: int) -> ErrorCode:
@@ -93,7 +93,7 @@ def offset_fetch(
     """Return committed offsets of this session, or those on the disk."""
     values = request
     is_stable = values.get("requireStable", False)
-    if call.version < _REQUEST_GROUPS_SINCE:
+    if call.request.version < _REQUEST_GROUPS_SINCE:
         named: list[offset_fetch_request.OffsetFetchRequestTopics] | None = None
         if values["topics"] is not None:
             named = [
@@ -146,7 +146,7 @@ def _fetch_group(
     result: list[offset_fetch_response.OffsetFetchResponseTopics] = [
         {"name": name, "topicId": catalog.topic_id(name), "partitions": each}
         for name, each in topics.items()
-        if call.version < _IDS_SINCE or catalog.topic_id(name) != NULL_UUID
+        if call.request.version < _IDS_SINCE or catalog.topic_id(name) != NULL_UUID
     ]
     result += [
         {

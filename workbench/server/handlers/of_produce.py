@@ -51,7 +51,7 @@ def produce(
     call: Call, request: produce_request.ProduceRequest
 ) -> produce_response.ProduceResponse:
     """Append records to partitions; one replica commits what it appends, whatever acks says."""
-    if call.version < _ONE_BATCH_SINCE:  # 4.0 lists these versions for old librdkafka only
+    if call.request.version < _ONE_BATCH_SINCE:  # 4.0 lists these versions for old librdkafka only
         raise ErrorCode.UNSUPPORTED_VERSION.error()
     if request["acks"] not in _ACKS:
         raise ErrorCode.INVALID_REQUIRED_ACKS.error()
@@ -85,7 +85,7 @@ def _append(
         return _refused(where.partition, ErrorCode.INVALID_TOPIC_EXCEPTION)
     try:
         records = MemoryRecords.copy_of(asked["records"] or b"")
-        if _check(records, call.version) & TRANSACTIONAL_BIT:
+        if _check(records, call.request.version) & TRANSACTIONAL_BIT:
             _check_transaction(call, live, records, (where, request.get("transactionalId")))
         info = live.log.append_as_leader(records, live.leader_epoch)
     except WorkbenchError as error:
@@ -147,7 +147,7 @@ def _check_transaction(
     """
     row = records.batches().rows[0]
     broker, (where, name) = call.broker, named
-    adds = call.version >= _ADDS_SINCE
+    adds = call.request.version >= _ADDS_SINCE
     if not (adds or broker.verifies_transactions):
         return
     if name is None:
@@ -163,7 +163,7 @@ def _check_transaction(
         code = coordinator.add_partitions_to_transaction(*asked, TransactionVersion.TV_2)
     else:
         code = coordinator.verify_partitions_in_transaction(*asked)[where]
-        if code is ErrorCode.TRANSACTION_ABORTABLE and call.version < _ABORTABLE_SINCE:
+        if code is ErrorCode.TRANSACTION_ABORTABLE and call.request.version < _ABORTABLE_SINCE:
             code = ErrorCode.INVALID_TXN_STATE
         if code is ErrorCode.CONCURRENT_TRANSACTIONS:
             code = ErrorCode.NOT_ENOUGH_REPLICAS  # which older clients retry, too
@@ -201,7 +201,7 @@ def is_quick(call: Call, request: produce_request.ProduceRequest) -> bool:
     Its batches are few, small and not compressed, no transaction has to be asked for, and nobody
     holds their logs.
     """
-    if call.version < _ONE_BATCH_SINCE:
+    if call.request.version < _ONE_BATCH_SINCE:
         return False
     size = count = 0
     for topic in request["topicData"]:

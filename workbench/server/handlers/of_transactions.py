@@ -49,7 +49,10 @@ _ADDS_SINCE: Final = 5  # of TxnOffsetCommit
 
 def _told(call: Call, code: ErrorCode) -> ErrorCode:
     """Return the code that a client of this version knows."""
-    if code is ErrorCode.PRODUCER_FENCED and call.version < _FENCED_SINCE[call.request.api.key]:
+    if (
+        code is ErrorCode.PRODUCER_FENCED
+        and call.request.version < _FENCED_SINCE[call.request.api.key]
+    ):
         return ErrorCode.INVALID_PRODUCER_EPOCH
     return code
 
@@ -78,7 +81,7 @@ def add_partitions_to_txn(
 ) -> add_partitions_to_txn_response.AddPartitionsToTxnResponse:
     """Add partitions to transactions; since version 4 a broker asks for those of its clients."""
     values = request
-    if call.version >= _BATCHES_SINCE:
+    if call.request.version >= _BATCHES_SINCE:
         return {
             "resultsByTransaction": [
                 {
@@ -167,7 +170,7 @@ def end_txn(call: Call, request: end_txn_request.EndTxnRequest) -> end_txn_respo
         values["producerId"],
         values["producerEpoch"],
         commit=values["committed"],
-        client_version=_VERSION if call.version < _BUMPS_SINCE else TransactionVersion.TV_2,
+        client_version=_VERSION if call.request.version < _BUMPS_SINCE else TransactionVersion.TV_2,
     )
     return {
         "errorCode": _told(call, ended.error),
@@ -190,7 +193,7 @@ def txn_offset_commit(
         for topic in values["topics"]
         for each in topic["partitions"]
     }
-    if call.version >= _ADDS_SINCE:
+    if call.request.version >= _ADDS_SINCE:
         code = broker.transactions.add_offsets_to_transaction(
             values["transactionalId"],
             values["producerId"],

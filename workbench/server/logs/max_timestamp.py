@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.inspection.log_parts import HIGHEST
-from workbench.inspection.lookups.time_lookup import OffsetAtTime, first_offsets
+from workbench.inspection.lookups.time_lookup import OffsetAtTime
 from workbench.inspection.segment import Segment
 from workbench.inspection.unreadable import unreadable
 from workbench.layout import problems
 from workbench.record.buffers import thread_pool
+from workbench.record.reading.batch_table import first_offsets
 from workbench.server.logs.changing_partition import Attempt
 from workbench.server.logs.sound_batches import sound_batches
 

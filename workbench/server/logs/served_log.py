@@ -21,11 +21,7 @@ from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.findings import Finding
 from workbench.inspection.log_parts import LogPart
-from workbench.inspection.lookups.time_lookup import (
-    OffsetAtTime,
-    first_offsets,
-    first_record_at,
-)
+from workbench.inspection.lookups.time_lookup import OffsetAtTime, first_record_at
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import (
@@ -36,6 +32,7 @@ from workbench.inspection.transactions import (
 from workbench.inspection.unreadable import missing_remote, unreadable
 from workbench.layout.attributes import ZSTD
 from workbench.record.buffers import BufferPool, thread_pool
+from workbench.record.reading.batch_table import first_offsets
 from workbench.record.writing.builder import empty_batch_header
 from workbench.server.logs.changing_partition import Attempt, ChangingPartition, Listed
 from workbench.server.logs.indexed_aborts import IndexedAborts

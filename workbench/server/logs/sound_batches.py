@@ -12,13 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.inspection.findings import Finding, finding_of, torn_tail
-from workbench.inspection.lookups.time_lookup import first_offsets
 from workbench.inspection.segment import Segment, is_preallocated
-from workbench.inspection.verify.segments.batches import out_of_place
 from workbench.layout import problems
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.record.buffers import BufferPool
-from workbench.record.reading.batch_validity import count_valid
+from workbench.record.reading.batch_table import first_offsets, out_of_place
 from workbench.record.reading.reader import Problem
 from workbench.record.reading.windows import WINDOW, BatchWindows, Window
 
@@ -88,26 +86,20 @@ def _valid(window: Window) -> tuple[Rows, list[Problem]]:
     """Return the batches of a window whose header and CRC are valid, and the others' problems."""
     rows = window.rows
     usable = rows["problem"] == problems.OK
+    sound = usable.copy()
+    sound[usable] = window.valid(rows[usable])
+    if sound.all():
+        return rows, []
     wrong = [
         Problem(
-            int(row["problem"]), int(row["position"]), int(row["size"]), int(row["base_offset"])
+            int(row["problem"]) if row["problem"] != problems.OK else problems.CRC_MISMATCH,
+            int(row["position"]),
+            int(row["size"]),
+            int(row["base_offset"]),
         )
-        for row in rows[~usable]
+        for row in rows[~sound]
     ]
-    rows = rows[usable]
-    local = rows.copy()
-    local["position"] -= window.position
-    sound = np.ones(len(rows), np.bool_)
-    at = 0
-    while at < len(rows):
-        at += count_valid(window.data, local[at:])
-        if at < len(rows):
-            sound[at] = False
-            row = rows[at]
-            place = (int(row["position"]), int(row["size"]), int(row["base_offset"]))
-            wrong.append(Problem(problems.CRC_MISMATCH, *place))
-            at += 1
-    return rows[sound], sorted(wrong, key=lambda problem: problem.position)
+    return rows[sound], wrong
 
 
 def _in_order(rows: Rows, low: int, end: int) -> tuple[Rows, Rows]:

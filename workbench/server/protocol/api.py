@@ -4,11 +4,12 @@ Kafka: ApiKeys, ApiMessageType (4.0)
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from workbench.record.message_schema import Message, message
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Api:
     """A kind of request.
 
@@ -23,12 +24,12 @@ class Api:
     lowest: int
     highest: int
 
-    @property
+    @cached_property
     def request(self) -> Message:
         """The message of a request."""
         return message(f"{self.name}Request")
 
-    @property
+    @cached_property
     def response(self) -> Message:
         """The message of a response."""
         return message(f"{self.name}Response")

@@ -117,7 +117,7 @@ def response_frame(
     Values of ``records`` are not copied: each is a part of its own.
     """
     header = SIZE.pack(correlation_id)
-    if api.is_flexible(version) and api is not API_VERSIONS:
+    if api.response.is_flexible(version) and api is not API_VERSIONS:
         header += b"\0"
     parts = api.response.encode_parts(values, version)
     size = len(header) + sum(map(len, parts))

@@ -29,6 +29,7 @@ from workbench.inspection.verify.situation import Place
 from workbench.layout import problems
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.rows import joined_rows
+from workbench.record.reading.batch_table import out_of_place
 
 Flags = npt.NDArray[np.bool_]
 Offsets = npt.NDArray[np.int64]
@@ -347,45 +348,6 @@ def _range_rules(place: Place) -> tuple[_RangeRule, ...]:
             place.split(),
         ),
     )  # fmt: skip
-
-
-def out_of_place(
-    first: Offsets, last: Offsets, lowest: int, blamed: int = -1
-) -> list[tuple[int, int]]:
-    """Return where batches overlap the next ones, and which of the two is out of place.
-
-    Args:
-        first, last: int64[n], the batches' offsets.
-        lowest: the last offset before the batches.
-        blamed: a batch that is known to be out of place; -1 none.
-
-    Returns:
-        Pairs (boundary, culprit), ascending: the batch ``boundary`` and the one after it overlap,
-        and the culprit is one of them. One culprit explains the overlaps on both its sides.
-    """
-    found: list[tuple[int, int]] = []
-    for boundary in np.flatnonzero(first[1:] <= last[:-1]).tolist():
-        if blamed != boundary:
-            blamed = _culprit(first, last, boundary, lowest)
-            found.append((boundary, blamed))
-    return found
-
-
-def _culprit(first: Offsets, last: Offsets, boundary: int, lowest: int) -> int:
-    """Return which of two batches that overlap is out of place: ``boundary`` or the next one.
-
-    That is the batch without which the others ascend; if both are, the one with a gap on its other
-    side.
-    """
-    behind = boundary + 1
-    before_last = int(last[boundary - 1]) if boundary else lowest
-    without_first = before_last < first[behind]
-    without_second = behind + 1 >= len(first) or last[boundary] < first[behind + 1]
-    if without_first != without_second:
-        return boundary if without_first else behind
-    if first[boundary] > before_last + 1 or first[boundary] < before_last:
-        return boundary
-    return behind
 
 
 def _order_finding(row: Any, before: int, place: Place) -> Finding:

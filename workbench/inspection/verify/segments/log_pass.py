@@ -21,9 +21,8 @@ from workbench.layout.message_header import SMALLEST_ENTRY
 from workbench.layout.rows import joined_rows
 from workbench.record.buffers import BufferPool, lent_pool
 from workbench.record.reading.batch_table import ROWS_AT_ONCE, BatchTable, walk_batches
-from workbench.record.reading.batch_validity import entry_crc
 from workbench.record.reading.reader import Chunk, Problem, RecordReader
-from workbench.record.reading.windows import BatchWindows
+from workbench.record.reading.windows import BatchWindows, entry_crc
 from workbench.runtime.workers import in_order, useful
 
 Rows = npt.NDArray[Any]
@@ -367,7 +366,7 @@ def _of_headers(rows: Rows) -> list[Problem]:
 
 
 def first_offsets(rows: Rows) -> npt.NDArray[np.int64]:
-    """Return int64[n]: base offsets; the last offset where the header does not have the base."""
+    """Return int64[n]: base offsets, negative ones too; of a wrapper, which has none, its last."""
     base: npt.NDArray[np.int64] = rows["base_offset"]
     untold = (base == -1) & (rows["magic"] < 2)
     return np.where(untold, rows["last_offset"], base)
