@@ -15,10 +15,6 @@ import sys
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import jupytext
-import nbformat
-from nbclient import NotebookClient
-
 HERE = Path(__file__).parent
 WIDGET = "application/vnd.jupyter.widget-view+json"
 PICTURES = frozenset({"image/png", "image/svg+xml"})
@@ -58,9 +54,13 @@ def execute(source: Path, *, data: str | None = None) -> Any:
     Raises:
         ValueError: an answer to an exercise is not what its code prints.
     """
+    import jupytext
+    from nbclient import NotebookClient
+    from nbformat.v4 import new_code_cell
+
     notebook = jupytext.read(source)
     found = answers(notebook) if data is None else []
-    notebook.cells += [nbformat.v4.new_code_cell(answer.code) for answer in found]
+    notebook.cells += [new_code_cell(answer.code) for answer in found]
     environment = dict(os.environ)
     environment.pop("KAFKA_WORKBENCH_DATA", None)
     if data is not None:
@@ -148,6 +148,8 @@ def _forget_addresses(data: Any) -> None:
 
 def main(names: list[str]) -> None:
     """Build the notebooks of those names, all by default."""
+    import nbformat
+
     for source in sources():
         if names and source.stem not in names:
             continue

@@ -32,12 +32,14 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", " ".join(SHORT_LIVED))  # to the Java
 
 deaths.watch()
 
-_WAITING = ("spark", "browser", "notebook", "broker")  # marks of tests that wait for other programs
+_WAITING = frozenset(
+    {"spark", "browser", "notebook", "broker"}
+)  # marks of tests that wait for other programs
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what waits for other programs, so that no worker is left alone with it."""
-    items.sort(key=lambda item: not any(item.get_closest_marker(name) for name in _WAITING))
+    items.sort(key=lambda item: _WAITING.isdisjoint(mark.name for mark in item.iter_markers()))
     _ask_one_golden_case_of_each_era(items)
 
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import comm
-import nbformat
 
 import workbench
 from widgets._widget import error_text
@@ -167,6 +166,8 @@ def view_notebook(screen: Workbench, top: str) -> Any:
         + (f"screen.explorer.file = {file!r}\n" if file else "")
         + "screen"
     )
+    import nbformat
+
     made = nbformat.v4.new_notebook()
     made.cells = [nbformat.v4.new_markdown_cell("# A view of Kafka Log Workbench")]
     code = _code_of(screen.views.get(screen.tab))

@@ -18,7 +18,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-import nbformat
 from PIL import Image
 from playwright.sync_api import BrowserContext, Page
 
@@ -124,6 +123,8 @@ def shoot(page: Page, name: str, theme: str, selector: str) -> None:
 @contextmanager
 def voila(name: str) -> Iterator[str]:
     """Serve a composed widget as a page; yields its address."""
+    import nbformat
+
     code = f"import os\nos.chdir({str(PROJECT)!r})\nfrom tests.browser.gallery import COMPOSED\n"
     code += f"COMPOSED[{name!r}]()"
     (port,) = free_ports(1)

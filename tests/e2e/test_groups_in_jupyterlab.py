@@ -1,6 +1,5 @@
 """The notebooks on groups and on replication, and the screen, in JupyterLab, in a real browser."""
 
-import nbformat
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -80,6 +79,8 @@ def test_a_lost_record_is_kept_under_other_rules(notebook: Notebook) -> None:
 def test_the_screen_opens_each_view_and_one_selection_leads_through_all(
     notebook: Notebook,
 ) -> None:
+    import nbformat
+
     address = notebook.page.url.partition("/doc/")[0]
     code = "from widgets import Workbench\nscreen = Workbench('../sample_data/shop-4.3.1')\nscreen"
     python = {"name": "python3", "display_name": "Python 3", "language": "python"}

@@ -9,10 +9,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
-import jupytext
-import matplotlib.pyplot as plt
 import pytest
-from nbconvert import HTMLExporter
 
 from notebooks.build import PICTURES, WIDGET, answers, execute, sources, tidy
 from tests.s3_server import s3_server
@@ -22,6 +19,13 @@ NAMES = [source.stem for source in sources()]
 FOLDER = sources()[0].parent
 SAMPLES = FOLDER.parent / "sample_data"
 ERAS = ("era-0.9.0.1", "era-0.10.2.2", "era-0.11.0.3", "era-1.1.1", "era-2.8.2")
+
+
+def read(name: str) -> Any:
+    """Return a notebook's source; only those who need jupytext wait until it is loaded."""
+    import jupytext
+
+    return jupytext.read(source_of(name))
 
 
 def source_of(name: str) -> Path:
@@ -42,7 +46,7 @@ def test_there_are_notebooks() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_has_the_cells_of_its_source(name: str) -> None:
-    source = jupytext.read(source_of(name))
+    source = read(name)
     expected = [(cell.cell_type, cell.source) for cell in source.cells]
     cells = [(cell["cell_type"], "".join(cell["source"])) for cell in built(name)["cells"]]
     assert cells == expected, "run python notebooks/build.py"
@@ -63,7 +67,7 @@ def test_a_notebook_is_committed_with_pictures_and_nothing_of_a_machine(name: st
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_ends_in_exercises_whose_answers_say_what_their_code_prints(name: str) -> None:
-    notebook = jupytext.read(source_of(name))
+    notebook = read(name)
     last = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"][-2]
     assert last.startswith("## Try it\n")
     found = answers(notebook)
@@ -76,7 +80,7 @@ def test_a_notebook_ends_in_exercises_whose_answers_say_what_their_code_prints(n
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_links_to_notebooks_and_no_line_of_its_text_begins_a_list(name: str) -> None:
-    cells = jupytext.read(source_of(name)).cells
+    cells = read(name).cells
     texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
     linked = re.findall(r"\]\((.+?)\.ipynb\)", "\n".join(texts))
     assert linked
@@ -94,6 +98,8 @@ def plain(text: str) -> str:
 
 
 def test_the_answers_of_a_notebook_are_folded_in_what_nbconvert_makes_of_it() -> None:
+    from nbconvert import HTMLExporter
+
     html, _ = HTMLExporter().from_filename(str(FOLDER / "04_step_through_a_compaction.ipynb"))
     folded = re.findall(r"<details>\s*<summary>Answer</summary>(.*?)</details>", html, re.DOTALL)
     assert len(folded) == 3
@@ -185,7 +191,9 @@ def run_on(path: str, name: str, monkeypatch: pytest.MonkeyPatch) -> bool:
 
 def run_cells(name: str, first: str, end: str) -> None:
     """Run a notebook's code in this process, and show what its cells show."""
-    cells = jupytext.read(source_of(name)).cells
+    import matplotlib.pyplot as plt
+
+    cells = read(name).cells
     start, stop = (
         next(at for at, cell in enumerate(cells) if cell.source.startswith(f"## {heading}\n"))
         for heading in (first, end)

@@ -5,17 +5,7 @@ import copy
 from pathlib import Path
 from typing import Any
 
-import nbformat
-from nbconvert import HTMLExporter
-
-from workbench.cli.saved_notebooks import (
-    STATE,
-    VIEW,
-    NotebookFiles,
-    PicturesForWidgets,
-    put_widgets_back,
-    set_widgets_aside,
-)
+# JupyterLab is imported by the tests that need it: every worker would wait seconds for it.
 
 PIXEL = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg"
@@ -26,6 +16,10 @@ PICTURED, BARE = {"image/png": PIXEL, "text/plain": "a widget"}, {"text/plain": 
 
 def notebook(*widgets: tuple[str, dict[str, str]], saved: tuple[str, ...]) -> Any:
     """A notebook with widgets by id, and a saved state for some of them."""
+    import nbformat
+
+    from workbench.cli.saved_notebooks import STATE, VIEW
+
     cell = nbformat.v4.new_code_cell("show()")
     for ident, data in widgets:
         view = {VIEW: {"model_id": ident, "version_major": 2, "version_minor": 0}}
@@ -40,11 +34,18 @@ def notebook(*widgets: tuple[str, dict[str, str]], saved: tuple[str, ...]) -> An
 
 def views(found: Any) -> list[str]:
     """The widgets that a notebook shows."""
+    from workbench.cli.saved_notebooks import VIEW
+
     outputs = [output for cell in found["cells"] for output in cell["outputs"]]
     return [each["data"][VIEW]["model_id"] for each in outputs if VIEW in each["data"]]
 
 
 def test_a_file_holds_the_picture_and_is_opened_with_the_widget(tmp_path: Path) -> None:
+    import nbformat
+    from nbconvert import HTMLExporter
+
+    from workbench.cli.saved_notebooks import NotebookFiles
+
     files = NotebookFiles(root_dir=str(tmp_path))
     shown = notebook(("a", PICTURED), saved=("a",))
     sent = {"type": "notebook", "content": copy.deepcopy(shown)}
@@ -61,6 +62,8 @@ def test_a_file_holds_the_picture_and_is_opened_with_the_widget(tmp_path: Path) 
 
 
 def test_a_widget_whose_state_was_not_saved_is_its_picture() -> None:
+    from workbench.cli.saved_notebooks import put_widgets_back, set_widgets_aside
+
     found = notebook(("a", PICTURED), ("b", PICTURED), saved=("b",))
     set_widgets_aside(found)
     put_widgets_back(found)
@@ -71,6 +74,8 @@ def test_a_widget_whose_state_was_not_saved_is_its_picture() -> None:
 
 
 def test_a_widget_without_a_picture_is_left_as_it_is() -> None:
+    from workbench.cli.saved_notebooks import STATE, PicturesForWidgets
+
     found = notebook(("a", PICTURED), ("slider", BARE), saved=("a", "slider"))
     shown, _ = PicturesForWidgets().preprocess(found, {})  # type: ignore[no-untyped-call]
     assert views(shown) == ["slider"]

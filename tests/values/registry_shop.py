@@ -19,7 +19,6 @@ from confluent_kafka.schema_registry import (
     header_schema_id_serializer,
 )
 from confluent_kafka.schema_registry.avro import AvroSerializer
-from confluent_kafka.schema_registry.json_schema import JSONSerializer
 from confluent_kafka.schema_registry.protobuf import ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
@@ -106,6 +105,8 @@ def write_registry_shop(bootstrap: str) -> None:
     Args:
         bootstrap: address of a broker.
     """
+    from confluent_kafka.schema_registry.json_schema import JSONSerializer
+
     registry = Registry()
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5})
 

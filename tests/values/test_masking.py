@@ -7,11 +7,8 @@ from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pyarrow as pa
 import pytest
-from nbclient import NotebookClient
-from nbformat.v4 import new_code_cell, new_notebook
 
 import workbench
 from tests.naive import Record, batch
@@ -161,6 +158,10 @@ print(explorer.answer_bytes(**where, inside=False, start=0, stop=900))
 
 @pytest.mark.notebook
 def test_a_saved_notebook_holds_nothing_masked(tmp_path: Path) -> None:
+    import nbformat
+    from nbclient import NotebookClient
+    from nbformat.v4 import new_code_cell, new_notebook
+
     logs_of(tmp_path)
     source = NOTEBOOK.format(path=str(tmp_path / "logs"))
     notebook = new_notebook(cells=[new_code_cell(source)])

@@ -12,7 +12,6 @@ from tests.cli.program import run
 from tests.golden.cases import Case
 from widgets import DiskUsage, LogExplorer, RecordBrowser
 from widgets.view.packing import unpack
-from workbench.cli.app_server import make_notebook
 
 NAME = "tier-local-0"
 
@@ -124,6 +123,8 @@ def test_the_screen_of_the_app_opens_the_tier_from_any_folder(
 ) -> None:
     monkeypatch.chdir(case.path)
     data = str(case.directory("data"))
+    from workbench.cli.app_server import make_notebook
+
     notebook = make_notebook([data], {"remote": "tier"}, show_values=False)
     monkeypatch.chdir(tmp_path)
     screen = result_of(notebook.cells[0].source)
