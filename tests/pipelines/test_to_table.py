@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from pyarrow.fs import LocalFileSystem, PyFileSystem
 
+from tests.at_open import AT_OPEN
 from tests.naive import Record, batch, marker, read
 from tests.pipelines.planted import (
     AGAIN,
@@ -208,6 +209,33 @@ def test_a_topic_that_was_made_again_is_loaded_beside_the_one_before(
     assert load(stale.path, tmp_path / "t")["people-0"]["records"] == 2
     assert load(disk.path, tmp_path / "t")["people-0"]["records"] == 0
     assert len(set(rows_of(tmp_path / "t", 'topic_id, partition, "offset"'))) == 33 + 11 + count + 3
+
+
+def test_a_topic_that_is_made_again_while_it_is_read_is_not_mixed_with_the_one_before(
+    tmp_path: Path,
+) -> None:
+    opening = 0
+    while True:
+        disk = Disk(tmp_path / f"broker{opening}")
+        disk.append("people-0", orders(0, 9))
+        table = tmp_path / f"t{opening}"
+
+        def make_again(disk: Disk = disk) -> None:
+            shutil.rmtree(disk.path / "people-0")
+            disk.append("people-0", orders(0, 12), topic_id=AGAIN)
+
+        def run(disk: Disk = disk, table: Path = table) -> None:
+            with contextlib.suppress(LogDirectoryError):
+                load(disk.path, table, workers=1)
+
+        if not AT_OPEN.run(disk.path / "people-0", opening, make_again, run):
+            break
+        load(disk.path, table, tell=print)
+        found = rows_of(table, 'topic_id, "offset"')
+        assert [at for id_, at in found if id_ == AGAIN] == list(range(12)), opening
+        assert [at for id_, at in found if id_ != AGAIN] in ([], list(range(9))), opening
+        opening += 1
+    assert opening >= 3
 
 
 def test_a_log_that_ends_below_what_was_loaded_is_refused(disk: Disk, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import pickle
 import shutil
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,13 +14,14 @@ import pytest
 from pyspark.sql.datasource import DataSourceStreamReader
 
 import workbench as wb
+from tests.at_open import AT_OPEN
 from tests.spark.tasks import rows
 from tests.values.avro_values import written
 from tests.waiting import wait_until
 from workbench.errors import InconsistentTopicIdError, LogDirectoryError, OffsetOutOfRangeError
 from workbench.loaders.scan.scan import Scan
 from workbench.spark_source.options import parse_options
-from workbench.spark_source.plan.offsets import TOPIC_IDS
+from workbench.spark_source.plan.offsets import TOPIC_IDS, StreamPosition
 from workbench.spark_source.plan.planning import DataLossWarning
 from workbench.spark_source.streaming import KafkaLogStreamReader, limited
 
@@ -206,6 +208,50 @@ def test_a_topic_that_is_made_again_after_a_micro_batch_was_planned_is_read_by_t
         later = reader.latestOffset(end)
         assert read(reader, end, later) == [("orders", 0, at) for at in range(20)]
     assert reader.latestOffset(later) == later
+
+
+@pytest.mark.parametrize("count", [20, 40])
+def test_an_offset_never_has_the_id_of_a_topic_that_is_made_again_meanwhile(
+    tmp_path: Path, count: int
+) -> None:
+    append(tmp_path, 10)
+    ids: list[str] = []
+    found: list[dict[str, Any]] = []
+
+    def is_made_again_at(opening: int, ask: Callable[[], dict[str, Any]]) -> bool:
+        """Make the topic again at the opening of a file, and check the answer."""
+        found.clear()
+        is_done = AT_OPEN.run(
+            tmp_path,
+            opening,
+            lambda: ids.append(made_again(tmp_path, count)[1]),
+            lambda: found.append(ask()),
+        )
+        if is_done:
+            assert StreamPosition.parse(found[0]) == ({"orders-0": count}, {"orders-0": ids[-1]})
+        return is_done
+
+    opening = 0
+    while True:
+        made_again(tmp_path, 30)  # nobody has looked at these files
+        reader = reader_of(tmp_path)
+        if not is_made_again_at(opening, reader.initialOffset):
+            break
+        opening += 1
+    assert opening >= 2  # the records and the id
+
+    strict, lenient = reader_of(tmp_path), reader_of(tmp_path, failOnDataLoss="false")
+    opening = 0
+    while True:
+        end = strict.reportLatestOffset()
+        with warnings.catch_warnings(action="ignore", category=DataLossWarning):
+            if not is_made_again_at(opening, lambda: lenient.latestOffset(end)):  # noqa: B023
+                break
+            assert read(lenient, end, found[0]) == [("orders", 0, at) for at in range(count)]
+        with pytest.raises(InconsistentTopicIdError, match="was deleted and made again"):
+            strict.latestOffset(end)
+        opening += 1
+    assert opening >= 1
 
 
 def test_a_task_does_not_go_on_in_a_topic_that_was_made_again(tmp_path: Path) -> None:

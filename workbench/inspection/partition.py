@@ -478,6 +478,21 @@ _BATCH_FILES = (".log", ".checkpoint")  # endings of files that hold batches
 _SHOWN = 20  # rows of a table in a notebook
 
 
+def metadata_now(partition: Partition) -> tuple[int, ...] | None:
+    """Return which `partition.metadata` is there at this moment; empty if there is none.
+
+    A topic that is deleted and made again has another file. None: it is a bucket's or an archive's,
+    and not asked for.
+    """
+    if not partition.is_here:
+        return None
+    try:
+        found = os.stat(os.path.join(partition.path, names.PARTITION_METADATA))
+    except OSError:
+        return ()
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
 def _at_one_time(path: str, within: str | None, fs: Files) -> FolderContents:
     """List a directory of this machine while no name in it changes.
 

@@ -11,8 +11,9 @@ Spark: KafkaMicroBatchStream (4.2)
 
 import math
 import time
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -35,6 +36,9 @@ except ImportError:  # Spark before 4.2: every micro-batch reads all there is
     ReadAllAvailable = ReadLimit = ReadMaxRows = SupportsTriggerAvailableNow = object  # type: ignore[assignment,misc]
 
 
+T = TypeVar("T")
+
+
 class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Plan micro-batches on the driver; read them on the executors."""
 
@@ -44,16 +48,27 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._triggered = -math.inf  # when the last micro-batch did not wait, by a clock in s
         self._last: StreamPosition | None = None  # where Trigger.AvailableNow is to end
         self._fs = THIS_MACHINE  # or what the last plan has opened
+        self._metadata: dict[str, tuple[int, ...] | None] = {}  # of partitions, after the last plan
 
-    def _plan(self) -> Plan:
-        plan = Plan(self._options, is_stream=True, fs=self._fs)
-        self._fs = plan.listing.fs
-        return plan
+    def _planned(self, ask: Callable[[Plan], T]) -> tuple[Plan, T]:
+        """Return a plan and what it answers, of each partition while it is of one topic.
+
+        A topic may be deleted and made again while its logs are listed and read: an offset of the
+        one would get the id of the other. So an answer counts only if every `partition.metadata` is
+        there afterwards as it was before the logs were listed.
+        """
+        while True:
+            plan = Plan(self._options, is_stream=True, fs=self._fs)
+            self._fs = plan.listing.fs
+            found = ask(plan)
+            before, self._metadata = self._metadata, plan.metadata_now()
+            if all(before.get(name) == now for name, now in self._metadata.items()):
+                return plan, found
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Return where a new query starts."""
-        plan = self._plan()
-        return plan.at(plan.ends.resolve(self._options.starting)).as_json()
+        starting = self._options.starting
+        return self._planned(lambda plan: plan.at(plan.ends.resolve(starting)))[1].as_json()
 
     def getDefaultReadLimit(self) -> Any:  # noqa: N802 - Spark's name
         """Return the size of a micro-batch."""
@@ -62,11 +77,11 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
         """Read no further than the current end."""
-        self._last = self._plan().end()
+        _, self._last = self._planned(Plan.end)
 
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Return the current end, for the query's progress."""
-        return self._plan().end().as_json()
+        return self._planned(Plan.end)[1].as_json()
 
     def latestOffset(  # noqa: N802 - Spark's name
         self, start: dict[str, Any] | None = None, limit: Any = None
@@ -77,8 +92,8 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             start: its first offset; Spark before 4.2 does not give it.
             limit: the most to read.
         """
-        plan = self._plan()
-        ends, now = plan.ends, plan.end()
+        plan, now = self._planned(Plan.end)
+        ends = plan.ends
         if start is None:
             return now.as_json()
         position = StreamPosition.parse(start)
@@ -119,7 +134,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 longer exist, with failOnDataLoss.
             CorruptRecordError: a `.log` is not a readable file, with onCorrupt=fail.
         """
-        plan = self._plan()
+        plan, _ = self._planned(attrgetter("topic_ids"))
         plan.left_out()  # not as rows: each micro-batch would repeat them
         before, last = _begun(plan, StreamPosition.parse(start)), StreamPosition.parse(end)
         ends = {

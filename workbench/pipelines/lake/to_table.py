@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pyarrow as pa
 
+from workbench.errors import LogDirectoryError
 from workbench.file_system.mounts import is_uri
 from workbench.file_system.outputs import refuse_inputs
 from workbench.files.partition_metadata import is_made_again
 from workbench.inspection.listing import Listing, StrPath
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import Partition, metadata_now
 from workbench.loaders.remote import writable_place
 from workbench.loaders.scan.plan import IsolationLevel, input_paths
 from workbench.loaders.scan.scan import CorruptDataWarning, Scan
@@ -142,8 +143,9 @@ def to_table(
         and counted.
 
     Raises:
-        LogDirectoryError: a path does not exist, a log ends below what was loaded, or records were
-            read that the batch headers do not mention, or the other way round.
+        LogDirectoryError: a path does not exist, a log ends below what was loaded, records were
+            read that the batch headers do not mention, or the other way round, or a topic was made
+            again meanwhile.
         LookupError: a topic, partition or column does not exist.
         MissingDependencyError: deltalake or pyiceberg is not installed.
         OutputError: the table would be in a directory that is read, or somebody else has written to
@@ -157,6 +159,7 @@ def to_table(
         raise ValueError(f"spark loads with mode append, not {mode}; without spark, with both")
     listing = logs_of(paths, remote, remote_keys, tell)
     found = chosen(listing, topics, partitions)
+    metadata = {(each.topic, each.partition): metadata_now(each) for each in found}
     names = list(dict.fromkeys((*_ALWAYS, *(several(columns) or RECORD_FIELDS))))
     by_column = decode if isinstance(decode, Mapping) else {"value": decode} if decode else {}
     workers = 1 if spark is not None and workers is None else workers
@@ -168,7 +171,7 @@ def to_table(
     rows: list[LoadedRow] = []
     for name, mine in _by_table(os.fspath(to), found, table_format).items():
         table = _opened(name, table_format, options or {}, filesystem, listing)
-        loading = _Loading(table, scan_of, raw, most, mode == "upsert", spark, tell)
+        loading = _Loading(table, metadata, scan_of, raw, most, mode == "upsert", spark, tell)
         rows += loading.rows(mine)
     return table_of(LoadedRow, rows)
 
@@ -232,6 +235,7 @@ class _Loading:
 
     Attributes:
         table: the table.
+        metadata: `partition.metadata_now` of each log, before anything of it was read.
         scan_of: returns a scan of ranges of offsets, with the options of the user.
         raw: the options of a scan that neither decodes nor masks.
         commit_bytes, spark, tell: see `to_table`.
@@ -239,6 +243,7 @@ class _Loading:
     """
 
     table: Table
+    metadata: Mapping[Log, tuple[int, ...] | None]
     scan_of: Callable[..., Scan]
     raw: Mapping[str, Any]
     commit_bytes: int
@@ -317,6 +322,7 @@ class _Loading:
         self, reader: RowReader, commit: list[NewOffsets], parts: list[list[NewOffsets]]
     ) -> Counts:
         """Let tasks of Spark write the rows, and commit their files if the counts are right."""
+        moved = _moved(commit)
         staging = self.table.staging(reader.schema)
         loaded = in_tasks(self.spark, partial(load_part, reader, staging), parts)
         counts = Counts({})
@@ -326,15 +332,22 @@ class _Loading:
                 warnings.warn(sentence, CorruptDataWarning, stacklevel=2)
         self._check(commit, counts)
         added = [file for each in loaded for file in each.files]
-        self.table.publish(staging, added, _moved(commit))
+        self.table.publish(staging, added, moved)
         return counts
 
     def _check(self, commit: list[NewOffsets], counts: Counts) -> None:
-        """Check the counts, and tell what could not be decoded.
+        """Check that all was read, of one topic each, and tell what could not be decoded.
 
         Raises:
-            LogDirectoryError: they are not those of the log's batches.
+            LogDirectoryError: the counts are not those of the log's batches, or a topic was made
+                again meanwhile: its id would be kept with offsets of the one before.
         """
+        for each in commit:
+            if metadata_now(each.partition) != self.metadata[each.log]:
+                raise LogDirectoryError(
+                    each.partition.path,
+                    "the topic was deleted or made again while it was read; run it again",
+                )
         counts.check(commit, upsert=self.upsert)
         if counts.undecoded:
             self.tell(

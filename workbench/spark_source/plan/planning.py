@@ -10,6 +10,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from workbench.comparison.ahead import Replicas
@@ -26,7 +27,7 @@ from workbench.files.names import PARTITION_METADATA, TopicPartition
 from workbench.files.partition_metadata import is_made_again
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import list_log_directories
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import Partition, metadata_now
 from workbench.inspection.unreadable import findings_about_records, unreadable
 from workbench.loaders.remote import all_opened
 from workbench.loaders.scan.plan import (
@@ -236,12 +237,20 @@ class Plan:
             self._note_loss(name, start, 0, 0)
         return False
 
+    @cached_property
+    def topic_ids(self) -> dict[str, str]:
+        """The ids of the topics of all partitions, where they are known."""
+        found = {name: _topic_id(each) for name, each in self._partitions.items()}
+        return {name: each for name, each in found.items() if each is not None}
+
+    def metadata_now(self) -> dict[str, tuple[int, ...] | None]:
+        """Return `partition.metadata_now` of each partition."""
+        return {name: metadata_now(each) for name, each in self._partitions.items()}
+
     def at(self, offsets: Offsets) -> StreamPosition:
         """Return offsets with the ids of the topics that they are of."""
-        found = {name: _topic_id(p) for name, p in self._partitions.items() if name in offsets}
-        return StreamPosition(
-            offsets, {name: each for name, each in found.items() if each is not None}
-        )
+        ids = {name: each for name, each in self.topic_ids.items() if name in offsets}
+        return StreamPosition(offsets, ids)
 
     def end(self) -> StreamPosition:
         """Return the end of every partition."""
@@ -253,8 +262,7 @@ class Plan:
         Raises:
             InconsistentTopicIdError: it is, with failOnDataLoss.
         """
-        partition = self._partitions.get(name)
-        now = None if partition is None else _topic_id(partition)
+        now = self.topic_ids.get(name)
         if not is_made_again(topic_id, now):
             return False
         self._note(
