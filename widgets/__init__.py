@@ -3,58 +3,72 @@
 They need no network and no build step, and become pictures where no widget can be shown.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
 from workbench.runtime.extras import require
 
-# ruff: noqa: E402 - what is missing is named before an import fails
+if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` imports a name
+    from widgets.charts import follow_theme as follow_theme
+    from widgets.cleaning.compaction import CompactionPlayer as CompactionPlayer
+    from widgets.coordinators.group_view import GroupView as GroupView
+    from widgets.coordinators.offsets_player import OffsetsPlayer as OffsetsPlayer
+    from widgets.coordinators.transaction_lanes import TransactionLanes as TransactionLanes
+    from widgets.decisions.cleaner_view import CleanerView as CleanerView
+    from widgets.decisions.retention_view import RetentionView as RetentionView
+    from widgets.decisions.what_if_view import WhatIfView as WhatIfView
+    from widgets.disk.checkpoint_table import CheckpointTable as CheckpointTable
+    from widgets.disk.cluster_view import ClusterView as ClusterView
+    from widgets.disk.disk_usage import DiskUsage as DiskUsage
+    from widgets.explorer.explorer import LogExplorer as LogExplorer
+    from widgets.overview.overview import Overview as Overview
+    from widgets.records.record_browser import RecordBrowser as RecordBrowser
+    from widgets.replication.replica_lanes import ReplicaLanes as ReplicaLanes
+    from widgets.replication.replication_player import ReplicationPlayer as ReplicationPlayer
+    from widgets.requests.request_player import RequestPlayer as RequestPlayer
+    from widgets.requests.request_view import RequestView as RequestView
+    from widgets.stack import Stack as Stack
+    from widgets.verification.finding_view import FindingView as FindingView
+    from widgets.workbench import Workbench as Workbench
+
 for _package in ("anywidget", "ipywidgets"):
     require(_package)
 
-from widgets.charts import follow_theme
-from widgets.cleaning.compaction import CompactionPlayer
-from widgets.coordinators.group_view import GroupView
-from widgets.coordinators.offsets_player import OffsetsPlayer
-from widgets.coordinators.transaction_lanes import TransactionLanes
-from widgets.decisions.cleaner_view import CleanerView
-from widgets.decisions.retention_view import RetentionView
-from widgets.decisions.what_if_view import WhatIfView
-from widgets.disk.checkpoint_table import CheckpointTable
-from widgets.disk.cluster_view import ClusterView
-from widgets.disk.disk_usage import DiskUsage
-from widgets.explorer.explorer import LogExplorer
-from widgets.overview.overview import Overview
-from widgets.players.player import LookupPlayer, RecoveryPlayer, StepPlayer
-from widgets.records.record_browser import RecordBrowser
-from widgets.replication.replica_lanes import ReplicaLanes
-from widgets.replication.replication_player import ReplicationPlayer
-from widgets.requests.request_player import RequestPlayer
-from widgets.requests.request_view import RequestView
-from widgets.stack import Stack
-from widgets.verification.finding_view import FindingView
-from widgets.workbench import Workbench
+_MODULES: Final = {
+    "CheckpointTable": "widgets.disk.checkpoint_table",
+    "CleanerView": "widgets.decisions.cleaner_view",
+    "ClusterView": "widgets.disk.cluster_view",
+    "CompactionPlayer": "widgets.cleaning.compaction",
+    "DiskUsage": "widgets.disk.disk_usage",
+    "FindingView": "widgets.verification.finding_view",
+    "GroupView": "widgets.coordinators.group_view",
+    "LogExplorer": "widgets.explorer.explorer",
+    "OffsetsPlayer": "widgets.coordinators.offsets_player",
+    "Overview": "widgets.overview.overview",
+    "RecordBrowser": "widgets.records.record_browser",
+    "ReplicaLanes": "widgets.replication.replica_lanes",
+    "ReplicationPlayer": "widgets.replication.replication_player",
+    "RequestPlayer": "widgets.requests.request_player",
+    "RequestView": "widgets.requests.request_view",
+    "RetentionView": "widgets.decisions.retention_view",
+    "Stack": "widgets.stack",
+    "TransactionLanes": "widgets.coordinators.transaction_lanes",
+    "WhatIfView": "widgets.decisions.what_if_view",
+    "Workbench": "widgets.workbench",
+    "follow_theme": "widgets.charts",
+}
+"""Public names and their modules, which are imported at the first use."""
 
-__all__ = [
-    "CheckpointTable",
-    "CleanerView",
-    "ClusterView",
-    "CompactionPlayer",
-    "DiskUsage",
-    "FindingView",
-    "GroupView",
-    "LogExplorer",
-    "LookupPlayer",
-    "OffsetsPlayer",
-    "Overview",
-    "RecordBrowser",
-    "RecoveryPlayer",
-    "ReplicaLanes",
-    "ReplicationPlayer",
-    "RequestPlayer",
-    "RequestView",
-    "RetentionView",
-    "Stack",
-    "StepPlayer",
-    "TransactionLanes",
-    "WhatIfView",
-    "Workbench",
-    "follow_theme",
-]
+__all__ = list(_MODULES)
+
+
+def __dir__() -> list[str]:
+    return list(_MODULES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_MODULES[name]), name)
+    globals()[name] = value
+    return value

@@ -1,4 +1,4 @@
-// The model that anywidget gives to `render`, without Jupyter: in a file that `to_html` wrote, and in tests.
+// The model that anywidget gives to `render`, without Jupyter: in a file that `to_html` wrote, in the app, and in tests.
 export class FileModel {
   // `answers`: the questions that can be answered without a kernel, by `questionKey`: [content, buffers].
   constructor(state, answers = null) {
@@ -19,6 +19,12 @@ export class FileModel {
     this.state[name] = value;
     this.changed.add(name);
     this.emit(`change:${name}`, value);
+  }
+  // Take over what Python changed: all values, then the events.
+  receive(state) {
+    const news = Object.entries(state).filter(([name, value]) => this.state[name] !== value);
+    Object.assign(this.state, state);
+    for (const [name, value] of news) this.emit(`change:${name}`, value);
   }
   save_changes() {
     const changes = Object.fromEntries(

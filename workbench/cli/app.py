@@ -1,8 +1,7 @@
 """Open the screen of `widgets.Workbench` in a browser, for people who write no code."""
 
-import tempfile
+import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -23,42 +22,47 @@ def run_app(
     tier: Mapping[str, Any] = MappingProxyType({}),
     show_values: bool = False,
     browser: bool = True,
-    options: Sequence[str] = (),
+    host: str = "localhost",
+    port: int = 0,
 ) -> int:
-    """Serve the screen until the command is interrupted; its kernels end with it.
+    """Serve the screen until the command is interrupted.
 
     Args:
         paths: the log directories of one broker or of several; the sample by default.
         tier: the arguments of `open_log_directory` that name the remote tier.
         show_values: show keys, values and headers.
         browser: open a browser; the address is printed in any case.
-        options: passed on to Voila.
+        host: the address to listen on.
+        port: 0: any that is free.
 
     Returns:
         The exit code.
 
     Raises:
         LogDirectoryError: a path is not there, or is not a log directory.
-        MissingDependencyError: Voila is not installed, or there is no sample.
+        MissingDependencyError: the extra `app` is not installed, or there is no sample.
+        ServerError: the address cannot be listened on.
     """
-    require("voila")
+    require("websockets")
     shown = shown_paths(paths)
-    note(f"opening {', '.join(shown)}; the address comes in some seconds")
-    logs = workbench.open_log_directory(
-        shown, **tier
-    )  # what is wrong with it is said here, not on a page
-    import nbformat
+    note(f"opening {', '.join(shown)}")
+    # What is wrong with it is said here, not on a page. A page opens it again: it shows what is
+    # there when it is opened.
+    logs = workbench.open_log_directory(shown, **tier)
+    tier = logs.tier
+    from widgets.app.server import AppServer, serve_screen
 
-    from workbench.cli.app_server import AppServer, make_config, make_notebook
+    def make() -> Any:
+        import widgets
 
-    with tempfile.TemporaryDirectory(prefix="kafka-workbench-") as folder:
-        notebook = Path(folder) / "screen.ipynb"
-        nbformat.write(make_notebook(shown, logs.tier, show_values=show_values), notebook)
-        server = AppServer(
-            config=make_config(), notebook_path=str(notebook), shown=", ".join(shown)
-        )
-        server.initialize([*([] if browser else ["--no-browser"]), *options])
-        server.start()
+        logs = workbench.open_log_directory(shown, **tier)
+        return widgets.Workbench(logs, show_values=show_values, static=False)
+
+    more = f" and {len(shown) - 1} more" if len(shown) > 1 else ""
+    title = f"{os.path.basename(shown[0])}{more} · Kafka Log Workbench"
+    what = ", ".join(shown)
+    server = AppServer(make, title=title, shown=what, host=host, port=port)
+    serve_screen(server, what, browser=browser)
     return 0
 
 

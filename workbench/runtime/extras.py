@@ -23,7 +23,7 @@ EXTRAS: Final = {
     "protobuf": "values",
     "pyiceberg": "iceberg",
     "pyspark": "spark",
-    "voila": "app",
+    "websockets": "app",
 }
 """Packages on PyPI and the extras that bring them."""
 

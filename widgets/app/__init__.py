@@ -1,0 +1,1 @@
+"""What `kafka-workbench app` serves: a page with widgets, without Jupyter."""
