@@ -23,7 +23,11 @@ CORE = "core"
 
 CHECKS = {
     CORE: "assert wb.verify(PATH) == []; assert logs.scan('orders').limit(3).to_arrow().num_rows",
-    "app": "import voila, widgets; assert widgets.Workbench(logs)",
+    "app": (
+        "import widgets; from widgets.app.server import AppServer; "
+        "make = lambda: widgets.Workbench(logs, static=False); assert make(); "
+        "AppServer(make, title='', shown='')"
+    ),
     "delta": (
         "import tempfile; from workbench.pipelines import to_table; "
         "rows = to_table(PATH, tempfile.mkdtemp() + '/t', topics='orders', table_format='delta'); "

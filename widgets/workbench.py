@@ -2,33 +2,21 @@
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import ipywidgets
 import traitlets
 
+import widgets  # its views, each imported when its tab is first opened
 import workbench
 from widgets._widget import error_text
 from widgets._written import Written
-from widgets.coordinators.group_view import GroupView
-from widgets.coordinators.transaction_lanes import TransactionLanes
-from widgets.decisions.cleaner_view import CleanerView
 from widgets.decisions.conditions import AS_IT_IS
-from widgets.decisions.log_rules import LogRules
-from widgets.decisions.retention_view import RetentionView
-from widgets.decisions.what_if_view import WhatIfView
-from widgets.disk.checkpoint_table import CheckpointTable
-from widgets.disk.cluster_view import ClusterView
-from widgets.disk.disk_usage import DiskUsage
 from widgets.explorer.explorer import LogExplorer
 from widgets.explorer.file_view import find_file
 from widgets.frame.place_bar import PlaceBar
 from widgets.frame.tab_state import TabState
-from widgets.overview.overview import Overview
-from widgets.records.record_browser import RecordBrowser
-from widgets.replication.replica_lanes import ReplicaLanes
 from widgets.selection import NOTHING
-from widgets.verification.finding_view import FindingView
 from widgets.view.findings import rows_by_place
 from workbench.comparison.ahead import Replicas
 from workbench.errors import WorkbenchError
@@ -36,6 +24,9 @@ from workbench.inspection.brokers import listings_by_broker
 from workbench.loaders.answers.report_page import Target
 from workbench.loaders.answers.sections import BY_RETENTION
 from workbench.loaders.answers.stuck import NOT_CONSUMED, NOT_DELETED, NOT_READABLE
+
+if TYPE_CHECKING:
+    from widgets.decisions.log_rules import LogRules
 
 OVERVIEW: Final = "Overview"
 EXPLORE: Final = "Explore"
@@ -130,28 +121,28 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         self._shown = shown = {"show_values": show_values, "mask": mask}
         self._visited: list[tuple[str, dict[str, Any], list[float]]] = []
         self._at, self._is_moving = 0, False
-        self.explorer = LogExplorer(logs, decode=decode, **shown)
+        self.explorer = LogExplorer(logs, decode=decode, rests=tab != EXPLORE, **shown)
         self.views: dict[str, Any] = {}
         self._links: dict[str, Any] = {}
         self._time_links: dict[str, Any] = {}
         self._conditions: dict[str, Any] = dict(AS_IT_IS)
         self._owed: dict[str, Written] = {}
         self._make: dict[str, Callable[[], Any]] = {
-            OVERVIEW: lambda: Overview(self.explorer.logs, lead=self._lead),
+            OVERVIEW: lambda: widgets.Overview(self.explorer.logs, lead=self._lead),
             EXPLORE: lambda: self.explorer,
-            RECORDS: lambda: RecordBrowser(
+            RECORDS: lambda: widgets.RecordBrowser(
                 self.explorer.logs, selected=self.explorer.selected, decode=decode, **shown
             ),
-            DISK: lambda: DiskUsage(self.explorer.logs),
-            CLEANING: lambda: self._rules_of(CleanerView),
-            RETENTION: lambda: self._rules_of(RetentionView),
+            DISK: lambda: widgets.DiskUsage(self.explorer.logs),
+            CLEANING: lambda: self._rules_of(widgets.CleanerView),
+            RETENTION: lambda: self._rules_of(widgets.RetentionView),
             WHAT_IF: self._what_if,
-            GROUPS: lambda: GroupView(self._of_one_broker(), **shown),
-            TRANSACTIONS: lambda: TransactionLanes(self.explorer.logs),
-            REPLICAS: lambda: ReplicaLanes(self.explorer.logs, show=self._show_in_explorer),
-            "Files": lambda: CheckpointTable(self.explorer.logs),
-            CLUSTER: lambda: ClusterView(self.explorer.logs),
-            FINDINGS: lambda: FindingView(
+            GROUPS: lambda: widgets.GroupView(self._of_one_broker(), **shown),
+            TRANSACTIONS: lambda: widgets.TransactionLanes(self.explorer.logs),
+            REPLICAS: lambda: widgets.ReplicaLanes(self.explorer.logs, show=self._show_in_explorer),
+            "Files": lambda: widgets.CheckpointTable(self.explorer.logs),
+            CLUSTER: lambda: widgets.ClusterView(self.explorer.logs),
+            FINDINGS: lambda: widgets.FindingView(
                 self.explorer.logs, verifier=self.explorer.verifier, show=self._show_in_explorer
             ),
         }
@@ -260,6 +251,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         """Make the view of the open tab, unless it is there; say why if it cannot be made."""
         name = self.tab
         self._unlink_all_but(name)
+        self.explorer.rests = name != EXPLORE
         if name in self.views:
             self._link_selection(name)
             self._share_conditions(name)
@@ -352,14 +344,18 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
             self.explorer.selected = NOTHING | {"partition": target.partition}
         self.tab = tab
         view = self.views.get(self.tab)
-        if isinstance(view, GroupView) and target.group is not None:
+        if target.group is not None and isinstance(view, widgets.GroupView):
             view.group = target.group
-        elif isinstance(view, TransactionLanes) and target.partition is not None:
+        elif target.partition is not None and isinstance(view, widgets.TransactionLanes):
             view.partition = target.partition
-        elif isinstance(view, RecordBrowser) and target.times is not None:
+        elif target.times is not None and isinstance(view, widgets.RecordBrowser):
             view.topic = ""
             self.bar.times = [*map(float, target.times)]
-        elif isinstance(view, DiskUsage) and topic is not None and target.partition is not None:
+        elif (
+            isinstance(view, widgets.DiskUsage)
+            and topic is not None
+            and target.partition is not None
+        ):
             view.at = view.path_of(target.partition)[:-1]
 
     def _show_finding(self, target: Target) -> None:
@@ -376,15 +372,15 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         chosen = Replicas(self.explorer.logs.listing, lambda _text: None)
         return workbench.LogDirectory(chosen.listing) if chosen.brokers else self.explorer.logs
 
-    def _rules_of(self, view: type[LogRules]) -> LogRules:
+    def _rules_of(self, view: "type[LogRules]") -> "LogRules":
         name = self.explorer.selected["partition"]
         if name is None:
             raise NothingSelectedError("Select a partition above, or in Explore.")
         selected = self.explorer.selected
         return view(self.explorer.logs[name], **self._conditions, selected=selected)
 
-    def _what_if(self) -> WhatIfView:
-        return WhatIfView(self.explorer.logs, **self._conditions, lead=self._lead)
+    def _what_if(self) -> widgets.WhatIfView:
+        return widgets.WhatIfView(self.explorer.logs, **self._conditions, lead=self._lead)
 
     def _share_conditions(self, name: str) -> None:
         """Decide under the conditions that were typed in another tab."""

@@ -6,14 +6,7 @@ is ``make screenshots``; with names, only these widgets of `gallery` are drawn a
 """
 
 import html
-import os
-import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -24,7 +17,7 @@ from playwright.sync_api import BrowserContext, Page
 from tests.browser.bridge import Bridge, chromium, served
 from tests.browser.contrast import LAB_COLORS
 from tests.browser.gallery import COMPOSED, MORE, WIDGETS, entry_of
-from tests.ports import free_ports
+from widgets.app.server import AppServer
 
 PROJECT: Final = Path(__file__).parents[2]
 FOLDER: Final = PROJECT / "build" / "screenshots"
@@ -46,7 +39,7 @@ The other images show a player at a certain step, or JupyterLab.
 """
 
 SETTLED: Final = 600  # ms after which nothing moves
-STARTS: Final = 90  # s within which Voila answers
+STARTS: Final = 90  # s within which a page is drawn
 
 
 def main(names: list[str]) -> None:
@@ -102,11 +95,12 @@ def draw(context: BrowserContext, name: str, address: str) -> None:
 
 
 def draw_composed(context: BrowserContext, name: str) -> None:
-    """Draw a widget that Jupyter lays out, in Voila."""
-    with voila(name) as address:
+    """Draw a widget that ipywidgets lays out, in the page of the app."""
+    with AppServer(COMPOSED[name], title=name, shown=name) as server:
         for theme in THEMES:
             page = context.new_page()
-            page.goto(f"{address}?theme={theme}")
+            page.emulate_media(color_scheme=theme)
+            page.goto(server.address)
             page.locator(".klw:visible").first.wait_for(timeout=STARTS * 1000)
             shoot(page, name, theme, "body")
             page.close()
@@ -118,52 +112,6 @@ def shoot(page: Page, name: str, theme: str, selector: str) -> None:
         page.set_viewport_size({"width": width, "height": 900})
         page.wait_for_timeout(SETTLED)
         page.locator(selector).screenshot(path=FOLDER / f"{name}-{width}-{theme}.png")
-
-
-@contextmanager
-def voila(name: str) -> Iterator[str]:
-    """Serve a composed widget as a page; yields its address."""
-    import nbformat
-
-    code = f"import os\nos.chdir({str(PROJECT)!r})\nfrom tests.browser.gallery import COMPOSED\n"
-    code += f"COMPOSED[{name!r}]()"
-    (port,) = free_ports(1)
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "widget.ipynb"
-        cells = [nbformat.v4.new_code_cell(code)]
-        nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
-        options = [
-            "--no-browser",
-            f"--port={port}",
-            "--VoilaConfiguration.allow_theme_override=YES",
-        ]
-        server = subprocess.Popen(
-            [sys.executable, "-m", "voila", str(path), *options],
-            env=os.environ | {"PYTHONPATH": str(PROJECT)},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            wait_for(f"http://127.0.0.1:{port}/static/", server)
-            yield f"http://127.0.0.1:{port}/"
-        finally:
-            server.terminate()
-            server.wait()
-
-
-def wait_for(address: str, server: subprocess.Popen[bytes]) -> None:
-    """Wait until a server answers at all."""
-    deadline = time.monotonic() + STARTS
-    while time.monotonic() < deadline and server.poll() is None:
-        try:
-            urllib.request.urlopen(address)  # noqa: S310 - our own server
-        except urllib.error.HTTPError:
-            return
-        except OSError:
-            time.sleep(0.2)
-        else:
-            return
-    raise SystemExit("Voila did not start")
 
 
 def write_index() -> None:

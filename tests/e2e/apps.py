@@ -1,6 +1,5 @@
 """The running app, for tests in a browser."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -28,25 +27,20 @@ class App(NamedTuple):
     def base(self) -> str:
         return self.address.partition("?")[0]
 
-    def kernels(self) -> list[psutil.Process]:
-        """Return the running kernels."""
-        return psutil.Process(self.process.pid).children()
+    def pages(self) -> int:
+        """Return how many pages are connected."""
+        connections = psutil.Process(self.process.pid).net_connections("tcp")
+        return sum(each.status == psutil.CONN_ESTABLISHED for each in connections)
 
 
 def start(shown: Path, home: Path, port: int | None = None, errors: Path | None = None) -> App:
     if port is None:
         (port,) = free_ports(1)
-    environment = dict(os.environ)
-    for name in ("CONFIG", "DATA", "RUNTIME"):
-        environment[f"JUPYTER_{name}_DIR"] = str(home / name.lower())
-    # What a user has in the folder is not for this server: this one would let everybody in.
-    (home / "voila.json").write_text('{"Voila": {"token": ""}}')
     command = [sys.executable, "-m", "workbench.cli.main", "app", str(shown), "--no-browser"]
     with ExitStack() as opened:
         stderr = None if errors is None else opened.enter_context(errors.open("w"))
         process = subprocess.Popen(
-            [*command, "--", f"--port={port}"],
-            env=environment | {"IPYTHONDIR": str(home / "ipython")},
+            [*command, f"--port={port}"],
             cwd=home,
             stdout=subprocess.PIPE,
             stderr=stderr,

@@ -1,4 +1,4 @@
-"""`kafka-workbench app`: one screen in a browser, behind a token; its kernels end with it."""
+"""`kafka-workbench app`: one screen in a browser, behind a token."""
 
 import re
 import signal
@@ -15,6 +15,7 @@ import workbench as wb
 from tests.browser.bridge import chromium
 from tests.cli.program import run
 from tests.e2e.apps import READY_MS, App, end, start, stay_local
+from tests.waiting import wait_until
 from workbench.cli.app import shown_paths
 
 pytestmark = pytest.mark.browser
@@ -62,12 +63,8 @@ def test_nobody_gets_in_without_the_token(app: App) -> None:
     assert re.fullmatch(r"http://localhost:\d+/\?token=[0-9a-f]{48}", app.address)
     assert status_of(app.base) == 403
     assert status_of(f"{app.base}?token=wrong") == 403
-    kernel = "00000000-0000-0000-0000-000000000000"
-    for place in (f"api/kernels/{kernel}", f"api/kernels/{kernel}/channels"):
-        assert status_of(app.base + place) == 403
-    assert status_of(f"{app.base}voila/files/screen.ipynb") in {403, 404}
     assert status_of(app.address, Host="elsewhere.example") == 403
-    assert app.kernels() == []
+    wait_until(lambda: app.pages() == 0)
 
 
 def test_port_0_is_a_free_port_and_the_log_of_refusals_has_no_token(tmp_path: Path) -> None:
@@ -79,7 +76,6 @@ def test_port_0_is_a_free_port_and_the_log_of_refusals_has_no_token(tmp_path: Pa
         assert status_of(app.address, Host="elsewhere.example") == 403
         token = app.address.partition("=")[2]
         assert status_of(f"{app.base}nowhere?token={token}") == 404
-        assert status_of(f"{app.base}api/kernels/x?token={token}") in {403, 404}
     finally:
         end(app)
     first, *told = log.read_text().splitlines()
@@ -91,11 +87,10 @@ def test_port_0_is_a_free_port_and_the_log_of_refusals_has_no_token(tmp_path: Pa
 def test_the_screen_shows_the_directory_and_no_code(page: Page, app: App) -> None:
     expect(page).to_have_title("era-2.8.2 · Kafka Log Workbench")
     assert "token" not in page.url
-    assert page.locator(".jp-InputArea:visible, .jp-Toolbar:visible").count() == 0
     box = page.locator(".klw-overview").bounding_box()
     assert box is not None
     assert box["width"] > 1400
-    assert len(app.kernels()) == 1
+    wait_until(lambda: app.pages() == 1)
     SHOTS.mkdir(parents=True, exist_ok=True)
     expect(page.locator(".klw-overcard[data-state=done]")).to_have_count(10, timeout=READY_MS)
     page.screenshot(path=str(SHOTS / "app.png"))
@@ -105,12 +100,12 @@ def test_the_place_and_the_tabs_stay_while_the_page_scrolls(page: Page) -> None:
     page.mouse.move(4, 500)  # beside the tables, which scroll, too
     page.mouse.wheel(0, 400)
     top = "document.querySelector('.klw-overview').getBoundingClientRect().top"
-    page.wait_for_function(f"{top} < 0")
-    place, tabs = page.locator(".klw-placebar"), page.locator(".klw-workbench .lm-TabBar").first
+    wait_until(lambda: page.evaluate(top) < 0)
+    place, tabs = page.locator(".klw-placebar"), page.get_by_role("tablist", name="Views")
     tops = [each.bounding_box()["y"] for each in (place, tabs)]  # type: ignore[index]
     assert tops == [0, place.bounding_box()["height"]]  # type: ignore[index]
     page.mouse.wheel(0, -400)
-    page.wait_for_function(f"{top} > 0")
+    wait_until(lambda: page.evaluate(top) > 0)
 
 
 def test_a_row_of_the_overview_leads_to_the_view_that_shows_more(page: Page) -> None:
@@ -124,7 +119,7 @@ def test_the_place_is_chosen_above_and_the_address_keeps_it(page: Page) -> None:
     topic.fill("payments")
     topic.press("Enter")
     expect(page.get_by_label("Partition", exact=True).first).to_have_value("payments-0")
-    page.wait_for_function("location.hash.includes('tab=Explore&partition=payments-0')")
+    expect(page).to_have_url(re.compile(r"#.*tab=Explore&partition=payments-0"))
     page.get_by_role("button", name="Show keys, values and headers").first.click()
     expect(page.get_by_role("button", name="Hide keys, values and headers").first).to_be_visible()
     expect(page.locator(".klw-lower .klw-grid:visible").first).not_to_contain_text("26 bytes")
@@ -134,24 +129,23 @@ def test_the_place_is_chosen_above_and_the_address_keeps_it(page: Page) -> None:
 
 
 def test_a_link_with_a_token_opens_the_place_that_it_names(page: Page, app: App) -> None:
-    before = app.kernels()
     other = page.context.new_page()
     other.goto(f"{app.address}#tab=Explore&partition=payments-0")
     partition = other.get_by_label("Partition", exact=True).first
     expect(partition).to_have_value("payments-0", timeout=READY_MS)
     assert "token" not in other.url
-    (kernel,) = set(app.kernels()) - set(before)
-    other.close(run_before_unload=True)
-    assert psutil.wait_procs([kernel], timeout=90)[1] == []
+    wait_until(lambda: app.pages() == 2)
+    other.close()
+    wait_until(lambda: app.pages() == 1)
 
 
 def test_the_range_of_time_is_in_the_address_and_on_the_way_back(page: Page) -> None:
     start = page.get_by_label("From, a time in UTC")
     start.fill("2020-01-01 12:00")
     start.press("Enter")
-    page.wait_for_function("location.hash.includes('&from=2020-01-01T12%3A00%3A00Z')")
+    expect(page).to_have_url(re.compile(r"#.*&from=2020-01-01T12%3A00%3A00Z"))
     page.get_by_role("button", name="Back (Alt ←)").click()
-    page.wait_for_function("!location.hash.includes('from=')")
+    expect(page).not_to_have_url(re.compile("from="))
     expect(start).to_have_value("")
 
 
@@ -190,15 +184,14 @@ def test_it_is_as_light_or_dark_as_the_system(page: Page) -> None:
         assert (page_color < 60) is (widget_color < 60) is dark
 
 
-def test_the_kernel_ends_with_its_page_and_all_end_with_the_command(page: Page, app: App) -> None:
-    (kernel,) = app.kernels()
-    page.close(run_before_unload=True)
-    assert psutil.wait_procs([kernel], timeout=90)[1] == []
-    assert status_of(app.address) == 200  # starts another, as a page that never closes does
-    (kernel,) = app.kernels()
+def test_a_page_says_that_the_command_ended_and_keeps_what_it_shows(page: Page, app: App) -> None:
     app.process.send_signal(signal.SIGINT)
-    assert app.process.wait(30) == 0
-    assert psutil.wait_procs([kernel], timeout=90)[1] == []
+    assert app.process.wait(60) == 0
+    expect(page.locator("#state")).to_contain_text("This page has lost its connection")
+    expect(page.get_by_role("button", name="Open it again")).to_be_visible()
+    expect(page.get_by_role("grid", name="Records")).to_be_visible()
+    assert page.locator(".klw-gone:visible").count() == 0
+    page.screenshot(path=str(SHOTS / "app-ended.png"))
 
 
 def test_what_cannot_be_shown_is_refused_before_anything_starts(tmp_path: Path) -> None:
@@ -206,9 +199,10 @@ def test_what_cannot_be_shown_is_refused_before_anything_starts(tmp_path: Path) 
     assert outcome.code == 3
     assert "there is no such file or directory" in outcome.err
     assert shown_paths([]) == [str(PROJECT / "sample_data" / "shop-4.3.1")]
-    outcome = run("app", SAMPLE, "--json", "--show-values", "--", "--port=1")
+    outcome = run("app", SAMPLE, "--json", "--show-values", "--port=1")
     assert outcome.json == {
         "data": [str(SAMPLE)],
         "show_values": True,
-        "options": ["--port=1"],
+        "host": "localhost",
+        "port": 1,
     }

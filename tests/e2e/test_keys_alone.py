@@ -51,7 +51,7 @@ class Keys:
 
     def open_tab(self, name: str) -> None:
         """Go along the tabs to one of them, and open it."""
-        tabs = self.page.locator(".klw-workbench > .jupyter-widget-tab > .lm-TabBar [role=tab]")
+        tabs = self.page.get_by_role("tablist", name="Views").get_by_role("tab")
         self.tab_to(tabs.locator("xpath=self::*[@tabindex='0']").first)
         for _ in range(tabs.count()):
             if name in self.page.evaluate("document.activeElement.textContent"):

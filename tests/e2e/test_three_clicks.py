@@ -26,7 +26,7 @@ class Clicks:
         self.count = 0
 
     def tab(self, name: str) -> Locator:
-        return self.page.locator(".lm-TabBar-tab", has_text=name).first
+        return self.page.get_by_role("tab", name=name).first
 
     @property
     def conclusion(self) -> Locator:

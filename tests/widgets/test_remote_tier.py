@@ -12,6 +12,7 @@ from tests.cli.program import run
 from tests.golden.cases import Case
 from widgets import DiskUsage, LogExplorer, RecordBrowser
 from widgets.view.packing import unpack
+from workbench.cli.app import screen_of
 
 NAME = "tier-local-0"
 
@@ -123,11 +124,9 @@ def test_the_screen_of_the_app_opens_the_tier_from_any_folder(
 ) -> None:
     monkeypatch.chdir(case.path)
     data = str(case.directory("data"))
-    from workbench.cli.app_server import make_notebook
-
-    notebook = make_notebook([data], {"remote": "tier"}, show_values=False)
+    tier = wb.open_log_directory(data, remote="tier").tier
     monkeypatch.chdir(tmp_path)
-    screen = result_of(notebook.cells[0].source)
+    screen = screen_of([data], tier, show_values=False)()
     assert len(screen.explorer.logs["tier-local-0"].segments_of_log) == 5
     done = run("app", data, "--remote", "none", "--remote-key", "key1")
     assert done.code == 3

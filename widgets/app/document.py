@@ -8,8 +8,8 @@ from widgets._link import STATIC, link
 
 _ICON: Final = (
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E"
-    "%3Crect width='16' height='16' rx='3.5' fill='%230b62c4'/%3E%3Cpath d='M3.5 5h5M10 5h2.5M3.5 8h2"
-    "M7 8h5.5M3.5 11h6.5' stroke='%23fff' stroke-width='1.7' stroke-linecap='round'/%3E%3C/svg%3E"
+    "%3Crect width='16' height='16' rx='3.5' fill='%230b62c4'/%3E%3Cpath d='M3.5 5h5M10 5h2.5M3.5 8"
+    "h2M7 8h5.5M3.5 11h6.5' stroke='%23fff' stroke-width='1.7' stroke-linecap='round'/%3E%3C/svg%3E"
 )
 
 _HEAD: Final = """<!doctype html>
@@ -36,7 +36,9 @@ _SCREEN: Final = """<body class="klw-app">
 </script>
 """
 
-_SENTENCE: Final = '<body class="klw-app">\n<div class="klw-pagestate"><strong>{0}</strong>{1}</div>\n'
+_SENTENCE: Final = (
+    '<body class="klw-app">\n<div class="klw-pagestate"><strong>{0}</strong>{1}</div>\n'
+)
 
 _RULES: Final = (
     "default-src 'none'; script-src {script}; style-src 'unsafe-inline'; img-src data: blob:; "

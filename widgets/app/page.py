@@ -5,13 +5,14 @@ message to the page is one frame: 4 bytes with the size of a JSON object, the ob
 buffers, whose sizes are in its `sizes`. The page sends JSON. It is no kernel: it runs no code.
 """
 
+import asyncio
 import json
 import sys
 import threading
 import traceback
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from contextvars import ContextVar
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 import comm
@@ -22,8 +23,8 @@ from websockets.sync.server import ServerConnection
 
 from widgets._widget import error_text
 
-_OPEN: Final[ContextVar["Page"]] = ContextVar("page")
-"""The page to which the widgets belong that this thread makes."""
+_HERE: Final = threading.local()
+"""Its `page` is the page to which the widgets belong that a thread makes."""
 
 
 class Page:
@@ -39,26 +40,32 @@ class Page:
         self.widgets: weakref.WeakSet[ipywidgets.Widget] = weakref.WeakSet()
 
     def run(self, make: Callable[[], ipywidgets.Widget]) -> None:
-        """Show the widget that `make` returns until the page is closed, and end all of its widgets."""
-        _OPEN.set(self)
+        """Show the widget that `make` returns until the page is closed, and end all of its widgets.
+
+        As in a kernel, widgets are made and hear of messages while an event loop runs.
+        """
+        _HERE.page = self
         try:
-            self._show(make)
+            asyncio.run(self._show(make))
         finally:
             for widget in list(self.widgets):
                 widget.close()
 
-    def _show(self, make: Callable[[], ipywidgets.Widget]) -> None:
+    async def _show(self, make: Callable[[], ipywidgets.Widget]) -> None:
         try:
             screen = make()
         except Exception as error:  # noqa: BLE001 - whatever it is, the user has to see it
             self.send({"type": "problem", "text": error_text(error)})
             return
         self.send({"type": "show", "id": screen.model_id})
-        try:
-            for text in self._connection:
+        loop = asyncio.get_running_loop()
+        with ThreadPoolExecutor(1, "page") as reader:
+            while True:
+                try:
+                    text = await loop.run_in_executor(reader, self._connection.recv)
+                except ConnectionClosed:  # also if the browser died, or its computer sleeps
+                    break
                 self._receive(json.loads(text))
-        except ConnectionClosed:
-            pass  # the browser died, or its computer sleeps
         screen.close()
 
     def add(self, channel: "Channel") -> None:
@@ -94,18 +101,15 @@ class Page:
             self.send({"type": "done", "id": ident})
 
 
-class Channel(BaseComm):  # type: ignore[misc]
-    """What connects a widget with its half in the page that is open."""
+class Channel(BaseComm):
+    """What connects a widget with its half in a page.
 
-    def __init__(self, **options: Any) -> None:
-        """Open it; the options are those of `comm.create_comm`.
+    Args:
+        page: the page.
+        options: those of `comm.create_comm`.
+    """
 
-        Raises:
-            RuntimeError: a thread makes a widget that belongs to no page.
-        """
-        page = _OPEN.get(None)
-        if page is None:
-            raise RuntimeError(f"the thread {threading.current_thread().name} has no page")
+    def __init__(self, page: Page, **options: Any) -> None:
         self._page = page
         super().__init__(**options)
         page.add(self)
@@ -123,13 +127,20 @@ class Channel(BaseComm):  # type: ignore[misc]
         self._page.send({"type": kind, "id": self.comm_id, "data": data}, buffers or ())
 
 
-def _belongs(widget: ipywidgets.Widget) -> None:
-    page = _OPEN.get(None)
-    if page is not None:
-        page.widgets.add(widget)
-
-
 def use_pages() -> None:
-    """Connect all widgets of this process with pages, and not with a kernel."""
-    comm.create_comm = Channel
-    ipywidgets.Widget.on_widget_constructed(_belongs)
+    """Connect with its page each widget that the thread of a page makes; others as before."""
+    before = comm.create_comm
+    if before.__module__ == __name__:
+        return
+
+    def create_comm(*args: Any, **options: Any) -> BaseComm:
+        page: Page | None = getattr(_HERE, "page", None)
+        return before(*args, **options) if page is None else Channel(page, **options)
+
+    def belongs(widget: ipywidgets.Widget) -> None:
+        page: Page | None = getattr(_HERE, "page", None)
+        if page is not None:
+            page.widgets.add(widget)
+
+    comm.create_comm = create_comm
+    ipywidgets.Widget.on_widget_constructed(belongs)

@@ -4,6 +4,7 @@ Each page that is opened has widgets and a thread of its own, which end with it.
 somebody else's bytes ran a script could ask what widgets answer, and no more: it sends no code.
 """
 
+import contextlib
 import hmac
 import http
 import logging
@@ -76,11 +77,14 @@ class AppServer:
                 family=socket.AF_INET6 if ":" in host else socket.AF_INET,
             )  # fmt: skip
         except OSError as error:
-            where = f"{host}, port {port}"
-            raise ServerError(f"cannot listen on {where}: {error.strerror or error}") from None
+            raise ServerError(
+                f"{host}:{port}", f"cannot listen: {error.strerror or error}"
+            ) from None
         self.port = self._server.socket.getsockname()[1]
         name = "localhost" if host in _ANY else host
-        self.address = f"http://{f'[{name}]' if ':' in name else name}:{self.port}/?token={self._token}"
+        self.address = (
+            f"http://{f'[{name}]' if ':' in name else name}:{self.port}/?token={self._token}"
+        )
         self._cookie = f"kafka-workbench-{self.port}"  # a browser gives a cookie to every port
         use_pages()
 
@@ -91,14 +95,6 @@ class AppServer:
 
     def __exit__(self, *_error: object) -> None:
         """End every page, and what runs for it."""
-        ending = threading.Thread(target=self._end, daemon=True)
-        ending.start()
-        ending.join(_ENDS_WITHIN_S)
-        if ending.is_alive():  # a page is in the middle of a computation, which nothing interrupts
-            sys.stdout.flush()
-            os._exit(0)
-
-    def _end(self) -> None:
         for connection in list(self._pages):
             connection.close(1001)
         self._server.shutdown()
@@ -140,7 +136,11 @@ class AppServer:
         if not by_token and not self._has_pass(headers):
             return _response(403, document.sentence(*_REFUSED))
         if url.path == "/channel":
-            return None if self._is_from_our_page(headers) else _response(403, document.sentence(*_REFUSED))
+            return (
+                None
+                if self._is_from_our_page(headers)
+                else _response(403, document.sentence(*_REFUSED))
+            )
         if url.path != "/":
             return _response(404, document.sentence(*_FAILED))
         response = _response(200, document.screen(self._title, self._shown))
@@ -192,15 +192,29 @@ def _response(status: int, page: document.Document) -> Response:
     return Response(status, http.HTTPStatus(status).phrase, Headers(found), body)
 
 
-def serve_screen(server: AppServer, shown: str, *, browser: bool) -> None:
-    """Serve a screen until the user interrupts it; the address is the only line of the output."""
-    with TemporaryDirectory(prefix="kafka-workbench-") as folder, server:
+def serve_screen(
+    server: AppServer, shown: str, *, browser: bool, prepare: Callable[[], object]
+) -> None:
+    """Serve a screen until the user interrupts it; the address is the only line of the output.
+
+    Args:
+        server: of the screen.
+        shown: what it shows, for people.
+        browser: open a browser.
+        prepare: called while the browser starts, for what the first page would wait for.
+    """
+    with TemporaryDirectory(prefix="kafka-workbench-") as folder:
+        server.__enter__()
         print(f"Kafka Log Workbench shows {shown} at", file=sys.stderr)  # noqa: T201
         print(server.address, flush=True)  # noqa: T201
         print("Press Ctrl-C to end it.", file=sys.stderr, flush=True)  # noqa: T201
         if browser:
             server.open_browser(folder)
-        try:
+        with contextlib.suppress(KeyboardInterrupt):
+            prepare()
             threading.Event().wait()
-        except KeyboardInterrupt:
-            return
+    ending = threading.Thread(target=server.__exit__, daemon=True)
+    ending.start()
+    ending.join(_ENDS_WITHIN_S)
+    if ending.is_alive():  # a page is in the middle of a computation, which nothing interrupts
+        os._exit(0)

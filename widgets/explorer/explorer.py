@@ -49,7 +49,8 @@ class LogExplorer(Following):
         follow: whether new batches, segments and partitions appear as a broker writes them.
         logs: the log directories shown.
         lens: how much of keys, values and headers is shown.
-        shown: the selected segment as read; None without one.
+        shown: the selected segment as read; None without one, or while the widget rests.
+        rests: whether the selected segment is not read yet, because nobody sees the widget.
 
     Args:
         logs: the result of `workbench.open_log_directory`, or a path to open.
@@ -58,6 +59,7 @@ class LogExplorer(Following):
         decode: how key and value are shown, as in `LogDirectory.scan`. Kafka's own topics are
             decoded anyway. With a mask, nothing is.
         verifier: what verifies the directories, if several widgets show its findings.
+        rests: see the attribute.
 
     Raises:
         LogDirectoryError: the path is not a log directory.
@@ -97,6 +99,7 @@ class LogExplorer(Following):
         self._meanings = Meanings(logs.listing, decode)
         self._place: tuple[str | None, int | None] = (None, None)
         self.shown: SegmentView | None = None
+        self._rests = bool(options.pop("rests", False))
         self._file_view: FileView | None = None
         if "colour_by" in options:
             _warn_of_old_spelling()
@@ -121,6 +124,25 @@ class LogExplorer(Following):
         _warn_of_old_spelling()
         self.color_by = value
 
+    @property
+    def rests(self) -> bool:
+        """See the class."""
+        return self._rests
+
+    @rests.setter
+    def rests(self, value: bool) -> None:
+        self._rests = value
+        if not value:
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Read the selected segment, if that was put off."""
+        if self.shown is None and self._place[1] is not None:
+            with self.hold_sync():
+                self._read_segment(*self._place)
+                self._show_fresh()
+                self.set_trait("query", self._queries())
+
     # The selection.
 
     @traitlets.validate("selected")
@@ -141,7 +163,9 @@ class LogExplorer(Following):
                     self._strip = self._read_strip(name) if name else None
                 self._place = (name, base)
                 self.view = []
-                self._read_segment(name, base)
+                self.shown = self._segment = None
+                if not self._rests:
+                    self._read_segment(name, base)
                 self._show_fresh()
             self.file = None
             self.set_trait("query", self._queries())
@@ -312,11 +336,13 @@ class LogExplorer(Following):
 
     def selected_batch(self) -> Any:
         """Return the selected batch as an object; None without one."""
+        self._catch_up()
         row = self.shown.row_of(self.selected["position"]) if self.shown else None
         return None if row is None or self.shown is None else self.shown.segment.batches[row]
 
     def selected_records(self) -> list[Any]:
         """Return the records of the selected batch, or the selected record, whole and unmasked."""
+        self._catch_up()
         row = self.shown.row_of(self.selected["position"]) if self.shown else None
         if row is None or self.shown is None:
             return []
@@ -343,6 +369,7 @@ class LogExplorer(Following):
 
     def describe(self) -> str:
         """Describe the widget in one line, where no picture can be shown."""
+        self._catch_up()
         name, base = self._place
         rest = "" if self.shown is None else f", {plural(len(self.shown.rows), 'batch', 'batches')}"
         place = f", {name}, segment {base}{rest}" if name else ""
@@ -350,6 +377,7 @@ class LogExplorer(Following):
 
     def to_png(self) -> bytes:
         """The tree, the segments and the segment map as a PNG file. Imports matplotlib."""
+        self._catch_up()
         if self._picture is None:
             from widgets.explorer.explorer_picture import explorer_picture
 

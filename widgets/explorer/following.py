@@ -200,6 +200,9 @@ class Following(ExplorerAnswers, ShowsFindings):
             self._place = (name, None)
             self.selected = {"partition": name} | ({"segment": later[0]} if later else {})
             return
+        if self.rests:
+            self.shown = self._segment = None  # it is read again when somebody sees it
+            return
         earlier, chosen = self.shown, dict(self.selected)
         self.shown = SegmentView(
             partition, segment, self._meanings, earlier=None if base in replaced else earlier
@@ -242,6 +245,7 @@ class Following(ExplorerAnswers, ShowsFindings):
             self.follower.stop()
         super().close()
 
+    rests: bool
     _strip: Any
     _segment: Any
 

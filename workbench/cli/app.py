@@ -1,7 +1,7 @@
 """Open the screen of `widgets.Workbench` in a browser, for people who write no code."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -45,25 +45,43 @@ def run_app(
     """
     require("websockets")
     shown = shown_paths(paths)
-    note(f"opening {', '.join(shown)}")
+    what = ", ".join(shown)
+    note(f"opening {what}")
     # What is wrong with it is said here, not on a page. A page opens it again: it shows what is
     # there when it is opened.
-    logs = workbench.open_log_directory(shown, **tier)
-    tier = logs.tier
+    tier = workbench.open_log_directory(shown, **tier).tier
     from widgets.app.server import AppServer, serve_screen
-
-    def make() -> Any:
-        import widgets
-
-        logs = workbench.open_log_directory(shown, **tier)
-        return widgets.Workbench(logs, show_values=show_values, static=False)
 
     more = f" and {len(shown) - 1} more" if len(shown) > 1 else ""
     title = f"{os.path.basename(shown[0])}{more} · Kafka Log Workbench"
-    what = ", ".join(shown)
+    make = screen_of(shown, tier, show_values=show_values)
     server = AppServer(make, title=title, shown=what, host=host, port=port)
-    serve_screen(server, what, browser=browser)
+    serve_screen(server, what, browser=browser, prepare=_screen)
     return 0
+
+
+def screen_of(
+    paths: Sequence[str], tier: Mapping[str, Any], *, show_values: bool
+) -> Callable[[], Any]:
+    """Return what opens directories and returns the screen of them.
+
+    Args:
+        paths: absolute paths.
+        tier: see `LogDirectory.tier`.
+        show_values: show keys, values and headers.
+    """
+
+    def make() -> Any:
+        logs = workbench.open_log_directory(paths, **tier)
+        return _screen()(logs, show_values=show_values, static=False)
+
+    return make
+
+
+def _screen() -> Any:
+    from widgets.workbench import Workbench  # it takes half a second
+
+    return Workbench
 
 
 def shown_paths(paths: Sequence[str]) -> list[str]:

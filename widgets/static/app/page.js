@@ -3,7 +3,8 @@
 import { LiveModel } from "./live_model.js";
 import { viewOf } from "./views.js";
 
-const state = document.getElementById("state"), screen = document.getElementById("screen");
+const state = document.getElementById("state"),
+  screen = document.getElementById("screen");
 const models = new Map();
 
 // The token has done its work: the cookie that it left lets this page in from now on.
@@ -16,7 +17,9 @@ function forgetToken() {
 // A frame: the size of a JSON object, the object, and the buffers whose sizes are in it.
 function unpack(frame) {
   const size = new DataView(frame).getUint32(0);
-  const message = JSON.parse(new TextDecoder().decode(new Uint8Array(frame, 4, size)));
+  const message = JSON.parse(
+    new TextDecoder().decode(new Uint8Array(frame, 4, size)),
+  );
   let at = 4 + size;
   const buffers = message.sizes.map((each) => {
     at += each;
@@ -51,15 +54,23 @@ function say(title, text, act) {
 
 function listen(socket) {
   const send = (message) => {
-    if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
+    if (socket.readyState === WebSocket.OPEN) {
+      socket.send(JSON.stringify(message));
+    }
   };
   const on = {
     open({ id, data }, buffers) {
-      models.set(id, new LiveModel(whole(data, buffers), (data) => send({ id, data })));
+      models.set(
+        id,
+        new LiveModel(whole(data, buffers), (data) => send({ id, data })),
+      );
     },
     msg({ id, data }, buffers) {
-      if (data.method === "update") models.get(id)?.receive(whole(data, buffers));
-      else if (data.method === "custom") models.get(id)?.emit("msg:custom", data.content, buffers);
+      if (data.method === "update") {
+        models.get(id)?.receive(whole(data, buffers));
+      } else if (data.method === "custom") {
+        models.get(id)?.emit("msg:custom", data.content, buffers);
+      }
     },
     done({ id }) {
       models.get(id)?.flush();

@@ -1,7 +1,12 @@
 // What stands in a page for each kind of model: the workbench's widgets, and what ipywidgets lays out.
 const modules = new Map(), styles = new Set();
 
-const KINDS = { AnyModel: ours, HTMLModel: text, TabModel: tabs, VBoxModel: box };
+const KINDS = {
+  AnyModel: ours,
+  HTMLModel: text,
+  TabModel: tabs,
+  VBoxModel: box,
+};
 
 // The element of a model, and what ends it. `models`: all models, by their ids.
 export function viewOf(model, models) {
@@ -26,7 +31,9 @@ async function ours(model, el, signal) {
     document.head.append(sheet);
   }
   if (!modules.has(code)) {
-    const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+    const url = URL.createObjectURL(
+      new Blob([code], { type: "text/javascript" }),
+    );
     modules.set(code, import(url));
   }
   const { default: front } = await modules.get(code);
@@ -49,9 +56,16 @@ function box(model, el, signal, models) {
       shown.delete(name);
     }
     names.forEach((name, at) => {
-      if (!shown.has(name)) shown.set(name, viewOf(models.get(name.replace("IPY_MODEL_", "")), models));
+      if (!shown.has(name)) {
+        shown.set(
+          name,
+          viewOf(models.get(name.replace("IPY_MODEL_", "")), models),
+        );
+      }
       const child = shown.get(name).el;
-      if (el.children[at] !== child) el.insertBefore(child, el.children[at] ?? null);
+      if (el.children[at] !== child) {
+        el.insertBefore(child, el.children[at] ?? null);
+      }
     });
   });
   signal.addEventListener("abort", () => {
@@ -61,18 +75,29 @@ function box(model, el, signal, models) {
 
 // One tab is in the order of the Tab key: arrows lead to the others, Enter opens one.
 function tabs(model, el, signal, models) {
-  const bar = document.createElement("div"), id = `klw-views-${document.querySelectorAll("[role=tablist]").length}`;
+  const bar = document.createElement("div"),
+    id = `klw-views-${document.querySelectorAll("[role=tablist]").length}`;
   bar.setAttribute("role", "tablist");
   bar.setAttribute("aria-label", "Views");
   el.classList.add("klw-views");
   el.append(bar);
   const pairs = model.get("children").map((name, at) => {
-    const view = viewOf(models.get(name.replace("IPY_MODEL_", "")), models), tab = document.createElement("button");
+    const view = viewOf(models.get(name.replace("IPY_MODEL_", "")), models),
+      tab = document.createElement("button");
     tab.textContent = model.get("titles")[at];
-    for (const [role, part, other] of [["tab", tab, view.el], ["tabpanel", view.el, tab]]) {
+    for (
+      const [role, part, other] of [["tab", tab, view.el], [
+        "tabpanel",
+        view.el,
+        tab,
+      ]]
+    ) {
       part.setAttribute("role", role);
       part.id = `${id}-${role}-${at}`;
-      other.setAttribute(role === "tab" ? "aria-labelledby" : "aria-controls", part.id);
+      other.setAttribute(
+        role === "tab" ? "aria-labelledby" : "aria-controls",
+        part.id,
+      );
     }
     tab.addEventListener("click", () => {
       model.set("selected_index", at);
@@ -91,9 +116,15 @@ function tabs(model, el, signal, models) {
     });
     pairs[open]?.[0].scrollIntoView({ block: "nearest", inline: "nearest" });
   });
-  const steps = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity };
+  const steps = {
+    ArrowLeft: -1,
+    ArrowRight: 1,
+    Home: -Infinity,
+    End: Infinity,
+  };
   bar.addEventListener("keydown", (event) => {
-    const at = pairs.findIndex(([tab]) => tab === document.activeElement), step = steps[event.key];
+    const at = pairs.findIndex(([tab]) => tab === document.activeElement),
+      step = steps[event.key];
     if (at < 0 || step === undefined) return;
     event.preventDefault();
     const next = Number.isFinite(step) ? (at + step + pairs.length) % pairs.length : step < 0 ? 0 : pairs.length - 1;
