@@ -7,6 +7,7 @@ names, every extra is checked.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
@@ -14,7 +15,10 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+import venv
 from pathlib import Path
+
+from lock import RESOLVER
 
 PROJECT = Path(__file__).resolve().parent.parent
 BUILT = PROJECT / "build" / "wheel"
@@ -116,17 +120,27 @@ def interpreter(version: str) -> str | None:
     return None
 
 
+@functools.cache
+def installer() -> str:
+    """Return uv, which makes an environment in seconds; installed into `build/uv` at first."""
+    home = PROJECT / "build" / "uv"
+    if not (home / "bin" / "uv").exists():
+        venv.create(home, with_pip=True)
+        subprocess.run([home / "bin" / "pip", "install", "--quiet", RESOLVER], check=True)
+    return str(home / "bin" / "uv")
+
+
 def check(wheel: Path, python: str, extra: str) -> None:
     """Install the wheel, perhaps with an extra, into a new environment, and use it."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         home = Path(folder, "env")
-        subprocess.run([python, "-m", "venv", str(home)], check=True)
-        bin_ = home / "bin"
+        bin_, uv = home / "bin", [installer(), "--quiet"]
+        there = ["--python", str(bin_ / "python")]
+        subprocess.run([*uv, "venv", "--python", python, str(home)], check=True, env=kept)
         wanted = str(wheel) if extra == CORE else f"{wheel}[{extra}]"
-        pip = [str(bin_ / "python"), "-m", "pip", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, "install", "--no-compile", wanted], check=True, env=kept)
-        subprocess.run([*pip, "check"], check=True, env=kept)
+        subprocess.run([*uv, "pip", "install", *there, wanted], check=True, env=kept)
+        subprocess.run([*uv, "pip", "check", *there], check=True, env=kept)
         environment = {**kept, "NUMBA_CACHE_DIR": folder, "VIRTUAL_ENV": str(home)}
         for words in (["--version"], ["ls", str(SHOP)], ["dump", str(SHOP), "-n", "1"]):
             subprocess.run(

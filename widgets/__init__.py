@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.runtime.extras import require
+from workbench.runtime.words import no_attribute
 
 if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` imports a name
     from widgets.charts import follow_theme as follow_theme
@@ -22,6 +23,9 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` im
     from widgets.disk.disk_usage import DiskUsage as DiskUsage
     from widgets.explorer.explorer import LogExplorer as LogExplorer
     from widgets.overview.overview import Overview as Overview
+    from widgets.players.player import LookupPlayer as LookupPlayer
+    from widgets.players.player import RecoveryPlayer as RecoveryPlayer
+    from widgets.players.player import StepPlayer as StepPlayer
     from widgets.records.record_browser import RecordBrowser as RecordBrowser
     from widgets.replication.replica_lanes import ReplicaLanes as ReplicaLanes
     from widgets.replication.replication_player import ReplicationPlayer as ReplicationPlayer
@@ -43,15 +47,18 @@ _MODULES: Final = {
     "FindingView": "widgets.verification.finding_view",
     "GroupView": "widgets.coordinators.group_view",
     "LogExplorer": "widgets.explorer.explorer",
+    "LookupPlayer": "widgets.players.player",
     "OffsetsPlayer": "widgets.coordinators.offsets_player",
     "Overview": "widgets.overview.overview",
     "RecordBrowser": "widgets.records.record_browser",
+    "RecoveryPlayer": "widgets.players.player",
     "ReplicaLanes": "widgets.replication.replica_lanes",
     "ReplicationPlayer": "widgets.replication.replication_player",
     "RequestPlayer": "widgets.requests.request_player",
     "RequestView": "widgets.requests.request_view",
     "RetentionView": "widgets.decisions.retention_view",
     "Stack": "widgets.stack",
+    "StepPlayer": "widgets.players.player",
     "TransactionLanes": "widgets.coordinators.transaction_lanes",
     "WhatIfView": "widgets.decisions.what_if_view",
     "Workbench": "widgets.workbench",
@@ -68,7 +75,7 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise no_attribute(__name__, name, __dir__())
     value = getattr(import_module(_MODULES[name]), name)
     globals()[name] = value
     return value

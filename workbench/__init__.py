@@ -195,11 +195,9 @@ def __getattr__(name: str) -> Any:
         except PackageNotFoundError:  # run from a checkout that was never installed
             found = "0"
     elif name not in _MODULES:
-        from workbench.runtime.words import did_you_mean
+        from workbench.runtime.words import no_attribute
 
-        whole = next((f"; did you mean {each}?" for each in __dir__() if name in each), "")
-        hint = whole or did_you_mean(name, __dir__())
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
+        raise no_attribute(__name__, name, __dir__())
     else:
         module = import_module(_MODULES[name])
         found = module if module.__name__.endswith(f".{name}") else getattr(module, name)

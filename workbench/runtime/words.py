@@ -72,6 +72,13 @@ def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
+def no_attribute(module: str, name: str, names: Sequence[str]) -> AttributeError:
+    """Return the error for a name that a module does not have, with the one that was meant."""
+    whole = next((f"; did you mean {each}?" for each in names if name in each), "")
+    hint = whole or did_you_mean(name, names)
+    return AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
+
+
 def unknown_column(name: str, known: Iterable[str]) -> str:
     """Return ``unknown column vlaue; did you mean value?``, or the list if none resembles it."""
     names = list(known)

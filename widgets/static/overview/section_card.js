@@ -131,7 +131,7 @@ function table({ title, headings, rows: all }, { signal, onLead }) {
     columns: used.map((column, at) => ({
       name: headings[column],
       title: headings[column],
-      width: WIDTHS[kinds[at]],
+      width: trackOf(kinds[at], headings[column], rows.map((row) => row[at])),
       number: kinds[at] === "number" || kinds[at] === "size",
       isName: at === 0 && kinds[at] === "text",
     })).concat(isShort ? [{ name: "", width: "minmax(0, 1fr)" }] : []),
@@ -144,16 +144,25 @@ function table({ title, headings, rows: all }, { signal, onLead }) {
   return frame;
 }
 
+// The least width of a column in px, and its part of what is left; without a part, its texts say how wide it becomes.
 const WIDTHS = {
-  number: "minmax(46px, .6fr)",
-  size: "76px",
-  badge: "minmax(96px, .8fr)",
-  share: "64px",
-  text: "minmax(78px, 1.1fr)",
-  long: "minmax(100px, 2.4fr)",
+  number: [46],
+  size: [76],
+  badge: [96],
+  share: [64],
+  text: [78, "1.1fr"],
+  long: [100, "2.4fr"],
 };
-const LONG = 30; // characters
-const IS_SIZE = /^[+−]?[\d,.]+ [KMGT]?i?B$/;
+const LONG = 30, CHARACTER = 6.8, AROUND = 24; // characters, px, px
+const IS_SIZE = /^[+−<]?[\d,.]+ ([KMGT]?i?B|ms|s|min|h|days)$/;
+
+function trackOf(kind, heading, cells) {
+  const [least, part] = WIDTHS[kind];
+  const texts = cells.map(cellOf).map((cell) => cell.text ?? cell);
+  const most = Math.ceil(CHARACTER * Math.max(heading.length, ...texts.map((text) => text.length))) + AROUND;
+  if (part) return `minmax(${Math.min(most, 1.6 * least)}px, ${part})`;
+  return `minmax(${least}px, ${Math.max(least, most)}px)`;
+}
 
 // What a column holds, by its cells.
 function kindOf(rows, at) {

@@ -11,6 +11,7 @@ from typing import Final
 from workbench.inspection.findings import SEVERITIES
 from workbench.loaders.answers.facts import Facts, LogVerdict
 from workbench.loaders.answers.report_page import Badge, Bar, Cell, Row, Section, Target, Tile
+from workbench.runtime.times import duration_text
 from workbench.runtime.words import plural, size_text
 from workbench.tables.stuck import StuckRow
 
@@ -196,14 +197,14 @@ def groups(facts: Facts, where: str) -> Section:
     rows: list[Row] = [
         [row.group, f"{row.topic}-{row.partition}",
          Badge(row.verdict, _VERDICTS.get(row.verdict, "calm")), row.lag,
-         None if row.lag_ms is None else row.lag_ms // 1000,
+         None if row.lag_ms is None else duration_text(row.lag_ms),
          None if row.lag_bytes is None else size_text(row.lag_bytes), row.reason]
         for row in shown
     ]  # fmt: skip
     return Section(
         "Groups by lag", f"kafka-workbench stuck {where}",
         [] if rows else ["No committed offset is in these directories."],
-        ["group", "partition", "verdict", "lag", "seconds behind", "bytes behind", "why"],
+        ["group", "partition", "verdict", "lag", "time behind", "bytes behind", "why"],
         rows, left_out(len(facts.lags), "offset"),
         targets=[Target(partition=f"{row.topic}-{row.partition}", group=row.group)
                  for row in shown],
