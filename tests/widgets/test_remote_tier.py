@@ -119,13 +119,10 @@ def test_remote_segments_take_no_bytes_of_the_disk(logs: wb.LogDirectory, case: 
     assert usage.logs.tier
 
 
-def test_the_screen_of_the_app_opens_the_tier_from_any_folder(
-    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_screen_of_the_app_opens_the_tier(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(case.path)
     data = str(case.directory("data"))
     tier = wb.open_log_directory(data, remote="tier").tier
-    monkeypatch.chdir(tmp_path)
     screen = screen_of([data], tier, show_values=False)()
     assert len(screen.explorer.logs["tier-local-0"].segments_of_log) == 5
     done = run("app", data, "--remote", "none", "--remote-key", "key1")

@@ -43,10 +43,6 @@ async function ours(model, el, signal) {
   else signal.addEventListener("abort", () => cleanUp?.());
 }
 
-function text(model, el, signal) {
-  follow(model, "value", signal, (value) => el.innerHTML = value);
-}
-
 function box(model, el, signal, models) {
   const shown = new Map();
   follow(model, "children", signal, (names) => {
