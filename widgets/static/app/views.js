@@ -3,7 +3,6 @@ const modules = new Map(), styles = new Set();
 
 const KINDS = {
   AnyModel: ours,
-  HTMLModel: text,
   TabModel: tabs,
   VBoxModel: box,
 };

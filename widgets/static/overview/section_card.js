@@ -153,15 +153,14 @@ const WIDTHS = {
   text: [78, "1.1fr"],
   long: [100, "2.4fr"],
 };
-const LONG = 30, CHARACTER = 6.8, AROUND = 24; // characters, px, px
+const LONG = 30, CHARACTER = 6.8, AROUND = 24, MOST = 124; // characters, px, px, px
 const IS_SIZE = /^[+−<]?[\d,.]+ ([KMGT]?i?B|ms|s|min|h|days)$/;
 
 function trackOf(kind, heading, cells) {
   const [least, part] = WIDTHS[kind];
   const texts = cells.map(cellOf).map((cell) => cell.text ?? cell);
   const most = Math.ceil(CHARACTER * Math.max(heading.length, ...texts.map((text) => text.length))) + AROUND;
-  if (part) return `minmax(${Math.min(most, 1.6 * least)}px, ${part})`;
-  return `minmax(${least}px, ${Math.max(least, most)}px)`;
+  return `minmax(${least}px, ${part ?? `${Math.max(least, Math.min(most, MOST))}px`})`;
 }
 
 // What a column holds, by its cells.
