@@ -122,7 +122,7 @@ def test_the_python_of_the_questions_runs(tmp_path: Path) -> None:
         with Client(server) as client:
             fetch(client, 0)
         names = {
-            **vars(widgets),
+            **{name: getattr(widgets, name) for name in widgets.__all__},
             "server": server,
             "widgets": widgets,
             "wb": workbench,
