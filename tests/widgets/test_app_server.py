@@ -1,7 +1,9 @@
 """The server of the app: who gets in, what pages and widgets say, and what ends with a page."""
 
+import asyncio
 import http.client
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -37,6 +39,16 @@ class Echo(KafkaWidget):
         if text == "fail":
             raise ValueError("a failure")
         return {"text": text}, [text.encode()]
+
+    def answer_later(self) -> tuple[dict[str, Any], list[bytes]]:
+        """Let another thread say in the page's own when its loop gets to it, as `follow` does."""
+        loop, page = asyncio.get_running_loop(), threading.current_thread()
+
+        def show() -> None:
+            self.text = f"in the page: {threading.current_thread() is page}"
+
+        threading.Thread(target=lambda: loop.call_soon_threadsafe(show)).start()
+        return {}, []
 
 
 def made() -> ipywidgets.VBox:
@@ -194,6 +206,18 @@ def test_widgets_and_their_page_follow_each_other_and_end_together(server: AppSe
         assert buffers == [b"news"]
     wait_until(lambda: server.pages == 0)
     wait_until(lambda: widget.comm is None)
+
+
+def test_another_thread_reaches_widgets_in_the_thread_of_their_page(server: AppServer) -> None:
+    with opened(server) as page:
+        until(page, "show")
+        ident = MADE[-1].model_id
+        content = {"kind": "later", "id": 1}
+        page.send(json.dumps({"id": ident, "data": {"method": "custom", "content": content}}))
+        message, _ = until(page, "msg")[-1]
+        while "text" not in message["data"].get("state", {}):
+            message, _ = until(page, "msg")[-1]
+        assert message["data"]["state"]["text"] == "in the page: True"
 
 
 def test_pages_know_nothing_of_each_other(server: AppServer) -> None:

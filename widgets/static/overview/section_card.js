@@ -131,7 +131,11 @@ function table({ title, headings, rows: all }, { signal, onLead }) {
     columns: used.map((column, at) => ({
       name: headings[column],
       title: headings[column],
-      width: trackOf(kinds[at], headings[column], rows.map((row) => row[at])),
+      width: trackOf(
+        at === 0 && kinds[at] === "text" ? "name" : kinds[at],
+        headings[column],
+        rows.map((row) => row[at]),
+      ),
       number: kinds[at] === "number" || kinds[at] === "size",
       isName: at === 0 && kinds[at] === "text",
     })).concat(isShort ? [{ name: "", width: "minmax(0, 1fr)" }] : []),
@@ -150,6 +154,7 @@ const WIDTHS = {
   size: [76],
   badge: [96],
   share: [64],
+  name: [108, "1.1fr"],
   text: [78, "1.1fr"],
   long: [100, "2.4fr"],
 };
