@@ -186,6 +186,12 @@ def java_command(
     return ["java", *flags, *JVM_OPTIONS, *settings, "-cp", path, main_class, *arguments]
 
 
+def class_archive(version: str, main_class: str, flags: Sequence[str] = SHORT_LIVED) -> Path:
+    """Return the file that keeps what a class of Kafka loads; it halves the time of a start."""
+    kind = "" if flags is SHORT_LIVED else "-warm"
+    return CACHE / version / f"{main_class}-{java_home().name}{kind}.jsa"
+
+
 def run_java(
     version: str, main_class: str, *arguments: str, classes: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
@@ -374,8 +380,7 @@ class Broker:
         """Start a class. What it loads the first time is kept, which halves its later starts."""
         command = java_command(self.version, main_class, str(argument), heap=heap, flags=flags)
         java, *options = command
-        kind = "" if flags is SHORT_LIVED else "-warm"
-        archive = CACHE / self.version / f"{main_class}-{java_home().name}{kind}.jsa"
+        archive = class_archive(self.version, main_class, flags)
         if archive.exists():
             shared = f"-XX:SharedArchiveFile={archive}"
         else:

@@ -78,7 +78,7 @@ def chromium(profile: Path, *, width: int = 1180, height: int = 900) -> Iterator
 
 
 class Bridge:
-    """Carries state and messages between a page and a widget of this process.
+    """Carries state and messages between a page and a widget of this process, as texts of JSON.
 
     Attributes:
         widget: the widget; as in a notebook, its traits follow the page and the page follows them.
@@ -97,14 +97,14 @@ class Bridge:
     def _keep(self, content: Any, buffers: Any = None) -> None:
         self._messages.append({"content": content, "buffers": plain(list(buffers or ()))})
 
-    def _take_state(self, text: str) -> dict[str, Any]:
+    def _take_state(self, text: str) -> str:
         sent = json.loads(text)
         self.widget.set_state(sent)
-        return self._flush(sent)
+        return json.dumps(self._flush(sent))
 
-    def _take_message(self, text: str) -> dict[str, Any]:
+    def _take_message(self, text: str) -> str:
         self.widget.receive(self.widget, json.loads(text), [])
-        return self._flush()
+        return json.dumps(self._flush())
 
     def _flush(self, sent: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return what the page does not know: as in Jupyter, nothing that it sent itself."""
@@ -125,8 +125,8 @@ class Bridge:
         """
         self._flush()
         self.page.evaluate(
-            "([state, options]) => mount(state, options)",
-            [self.state(), {"style": self.widget.get_state("_css")["_css"], **options}],
+            "([state, options]) => mount(JSON.parse(state), options)",
+            [json.dumps(self.state()), {"style": self.widget.get_state("_css")["_css"], **options}],
         )
 
     def state(self) -> dict[str, Any]:
@@ -136,7 +136,7 @@ class Bridge:
     def push(self) -> None:
         """Send what changed in Python to the page."""
         state = self._flush()["state"]
-        self.page.evaluate("(state) => model.receive(revive(state))", state)
+        self.page.evaluate("(state) => model.receive(revive(JSON.parse(state)))", json.dumps(state))
 
 
 def state_of(widget: KafkaWidget) -> dict[str, Any]:

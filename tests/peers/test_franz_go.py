@@ -14,7 +14,7 @@ from typing import Final
 import pytest
 
 from tests.peers.fetched import kgo_tests
-from tests.peers.served import Outcome, assert_as_expected, writable_server
+from tests.peers.served import SETTINGS, Outcome, assert_as_expected, writable_server
 from tests.server.served_process import ServedProcess
 
 _NO_SHARE = "share groups are described, not joined"
@@ -34,11 +34,13 @@ REFUSED: Final = {
 
 _FILES: Final = ("client", "consumer", "group", "produce_request", "share", "txn")
 _SECONDS: Final = 240
+_AT_ONCE: Final = 4  # tests that run side by side: most of the time they wait for heartbeats
+_OFTEN: Final = {**SETTINGS, "group.consumer.heartbeat.interval.ms": 500}
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedProcess]:
-    with writable_server(tmp_path_factory.mktemp("franz-go") / "data") as server:
+    with writable_server(tmp_path_factory.mktemp("franz-go") / "data", _OFTEN) as server:
         yield server
 
 
@@ -58,7 +60,12 @@ def test_franz_go_finds_a_broker(server: ServedProcess, records: int) -> None:
         "KGO_TEST_RECORDS": str(records),
         "KGO_TEST_RF": "1",
     }
-    options = ("-test.v", f"-test.timeout={_SECONDS}s", f"-test.run=^({'|'.join(names)})$")
+    options = (
+        "-test.v",
+        f"-test.parallel={_AT_ONCE}",
+        f"-test.timeout={_SECONDS}s",
+        f"-test.run=^({'|'.join(names)})$",
+    )
     done = subprocess.run(
         [program, *options],
         cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

@@ -43,10 +43,13 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
         yield running
 
 
-def test_a_missing_topic_is_named_before_anything_is_written(broker: Broker) -> None:
+def test_a_missing_topic_is_named_before_anything_is_written(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     logs = workbench.open_log_directory(SHOP)
     with pytest.raises(ReplayError, match="there is no topic clicks"):
         logs.replay(broker.bootstrap, "clicks")
+    monkeypatch.setattr("workbench.loaders.exports.replay._WAIT_S", 2)  # for one that never answers
     with pytest.raises(ReplayError, match="cannot list its topics"):
         logs.replay({"bootstrap.servers": "127.0.0.1:1", "socket.timeout.ms": 500}, "clicks")
 

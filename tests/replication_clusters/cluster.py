@@ -27,8 +27,10 @@ from typing import Self
 
 from tests.kafka_broker import (
     KRAFT_SINCE,
+    SHORT_LIVED,
     START_SECONDS,
     STOP_SECONDS,
+    class_archive,
     java_command,
     parse_version,
 )
@@ -94,7 +96,12 @@ class Node:
     def launch(self) -> None:
         """Start the process; `wait_until_started` waits for it."""
         self._seen = self.log.stat().st_size if self.log.exists() else 0
-        command = java_command(self.version, self.main_class, str(self.properties), heap=HEAP)
+        archive = class_archive(self.version, self.main_class)
+        shared = [f"-XX:SharedArchiveFile={archive}"] if archive.exists() else []
+        command = java_command(
+            self.version, self.main_class, str(self.properties), heap=HEAP,
+            flags=(*shared, *SHORT_LIVED),
+        )  # fmt: skip
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 ["nice", "-n", "5", *command],  # noqa: S607 - of the system
@@ -215,10 +222,11 @@ class Cluster:
         else:
             self._start_zookeeper(self._zookeeper)
         self.controller.launch()
-        self.controller.wait_until_started()
+        if not self.is_kraft:  # the first broker is the controller
+            self.controller.wait_until_started()
         for node in self.nodes.values():
             node.launch()
-        for node in self.nodes.values():
+        for node in (self.controller, *self.nodes.values()):
             node.wait_until_started()
 
     def end(self) -> None:
