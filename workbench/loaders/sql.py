@@ -107,7 +107,7 @@ def query_error(query: str, error: Exception) -> QueryError:
 
 def _refuse_bytes_as_text(query: str, read: SqlQuery, columns: list[pa.Field]) -> None:
     """Refuse a query that looks for text in a column of bytes, where DuckDB finds none."""
-    texts = {each.name for each in columns if not _is_bytes(each.type)}
+    texts = {each.name for each in columns if not _holds_bytes(each.type)}
     binaries = {each.name for each in columns} - texts - read.made_columns
     for column, taker in read.taken_as_text:
         if column in binaries:
@@ -135,7 +135,8 @@ def _about(table: str) -> str:
     return plain.removeprefix("Return ").removesuffix(".")
 
 
-def _is_bytes(kind: pa.DataType) -> bool:
+def _holds_bytes(kind: pa.DataType) -> bool:
+    """Return whether there are bytes in values of a type, at any depth: DuckDB escapes them all."""
     return "binary" in str(kind)
 
 

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from workbench.errors import SchemaError
 from workbench.values.schemas.schemas import read_schema
-from workbench.values.types import items_of
+from workbench.values.types import is_bytes, items_of
 
 How = Literal["drop", "hash", "first"]
 
@@ -203,10 +203,10 @@ class Masks:
             return pa.nulls(len(array), kind)
         if _is_headers(kind):
             return self._headers(rule, array, None)
-        if not _is_bytes(kind):
+        if not is_bytes(kind):
             array = _as_text(array)
         if rule.how == "first":
-            if _is_bytes(array.type):
+            if is_bytes(array.type):
                 whole = array.cast(pa.large_binary())
                 return pa.array(
                     [None if each is None else each[: rule.keep] for each in whole.to_pylist()],
@@ -218,14 +218,14 @@ class Masks:
     def _hashed(self, array: Any) -> Any:
         known: dict[Any, Any] = {}
         found = []
-        is_bytes = _is_bytes(array.type)
+        in_bytes = is_bytes(array.type)
         for value in array.to_pylist():
             if value is not None and value not in known:
-                data = value if is_bytes else value.encode()
+                data = value if in_bytes else value.encode()
                 digest = self._digest(data)
-                known[value] = digest if is_bytes else digest.hex()
+                known[value] = digest if in_bytes else digest.hex()
             found.append(None if value is None else known[value])
-        return pa.array(found, pa.large_binary() if is_bytes else pa.large_string())
+        return pa.array(found, pa.large_binary() if in_bytes else pa.large_string())
 
     def _headers(self, rule: Mask, array: Any, name: str | None) -> Any:
         """Return headers with the values of one name, or of all, masked."""
@@ -243,19 +243,11 @@ AnyMasks: TypeAlias = Masks | Iterable[Mask | str] | str | os.PathLike[str] | No
 """`Masks`, rules, their lines, or the path of a file of lines."""
 
 
-def _is_bytes(kind: Any) -> bool:
-    return bool(
-        pa.types.is_binary(kind)
-        or pa.types.is_large_binary(kind)
-        or pa.types.is_fixed_size_binary(kind)
-    )
-
-
 def _is_headers(kind: Any) -> bool:
     """Return whether a type is that of the column of headers, in a scan or in Spark."""
     if not pa.types.is_list(kind) or not pa.types.is_struct(kind.value_type):
         return False
-    return kind.value_type.names == ["key", "value"] and _is_bytes(kind.value_type["value"].type)
+    return kind.value_type.names == ["key", "value"] and is_bytes(kind.value_type["value"].type)
 
 
 def _as_text(array: Any) -> Any:

@@ -13,6 +13,15 @@ Choose = Callable[[Any, Any, str], Any]
 """Returns the type of what has two types, neither with fields, at a path; or raises."""
 
 
+def is_bytes(kind: pa.DataType) -> bool:
+    """Return whether values of a type are bytes, as many as each has or a fixed number."""
+    return bool(
+        pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+        or pa.types.is_fixed_size_binary(kind)
+    )
+
+
 def merged(kinds: Iterable[pa.DataType]) -> pa.DataType:
     """Return the type that holds values of all types: every field that one of them has.
 

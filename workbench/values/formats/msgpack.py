@@ -16,6 +16,7 @@ from workbench.values.column import Bytes, Decoded, Int64s
 from workbench.values.formats.pieces import decoded_one_by_one
 from workbench.values.formats.samples import first_values, usable_samples
 from workbench.values.guard import ENTRIES
+from workbench.values.types import is_bytes
 
 
 @dataclass(frozen=True)
@@ -102,14 +103,6 @@ def _shaped(value: Any, kind: Any) -> Any:
         return [_shaped(each, kind.value_type) for each in value]
     if isinstance(value, bool) != pa.types.is_boolean(kind):
         raise TypeError(f"{type(value).__name__} instead of {kind}")
-    if isinstance(value, bytes) and not _is_binary(kind):
+    if isinstance(value, bytes) and not is_bytes(kind):
         raise TypeError(f"bytes instead of {kind}")
     return value
-
-
-def _is_binary(kind: Any) -> bool:
-    return bool(
-        pa.types.is_binary(kind)
-        or pa.types.is_large_binary(kind)
-        or pa.types.is_fixed_size_binary(kind)
-    )
