@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 from pyarrow.fs import PyFileSystem
@@ -98,6 +99,15 @@ def test_a_day_that_not_every_format_can_write_is_null(disk: Disk, place: Place)
     assert len(days) == 11
 
 
+def test_a_list_that_a_record_does_not_have_is_null(disk: Disk, lake: Place) -> None:
+    disk.append("people-0", orders(9, 11, tags=[1]))
+    to_table(disk.path, **lake.arguments, topics="people", decode="json")
+    files = [str(path) for path in lake.folder.rglob("*.parquet")]
+    with duckdb.connect() as connection:  # pyiceberg reads null lists as empty ones
+        found = connection.read_parquet(files).select('"offset", tags').order("all").fetchall()
+    assert found == [*((at, None) for at in range(9)), (9, [1]), (10, [1])]
+
+
 @pytest.mark.parametrize("there", ["nothing", "a table", "a table without a column"])
 @pytest.mark.parametrize("by_tasks", [False, True])
 def test_of_two_writers_at_a_time_one_is_refused(
@@ -182,7 +192,7 @@ def test_a_run_into_iceberg_that_dies_at_any_file_leaves_an_exact_table(
 
     whole = Death()
     run(Place("iceberg", tmp_path / "whole"), whole)
-    assert whole.changes >= 6  # metadata twice, data files, a manifest and a list of manifests
+    assert whole.changes >= 4  # metadata twice, a manifest and a list of manifests
     for at in range(whole.changes):
         place = Place("iceberg", tmp_path / f"died-{at}")
         with pytest.raises(DiedError):

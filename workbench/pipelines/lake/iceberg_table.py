@@ -91,16 +91,21 @@ class IcebergTable:
         upsert: bool,
     ) -> None:
         """See `Table.commit`."""
-        rows = pa.Table.from_batches(batches, schema_of_upsert(schema) if upsert else schema)
+        if (
+            not upsert
+        ):  # `append` of pyiceberg takes all rows at once, and null lists for empty ones
+            staging = self.staging(schema)
+            self.publish(staging, staging.write(batches), moved)
+            return
+        rows = pa.Table.from_batches(batches, schema_of_upsert(schema))
         if self._table is None:
             self._create(schema)
         with self._transaction(schema, moved) as transaction:
-            if upsert:
-                # That a key is new is no reason for a warning.
-                warnings.filterwarnings("ignore", "Delete operation did not match")
-                for condition in _conditions(rows):
-                    transaction.delete(condition)
-                rows = rows.filter(pc.invert(rows[DELETES])).drop_columns([DELETES])
+            # That a key is new is no reason for a warning.
+            warnings.filterwarnings("ignore", "Delete operation did not match")
+            for condition in _conditions(rows):
+                transaction.delete(condition)
+            rows = rows.filter(pc.invert(rows[DELETES])).drop_columns([DELETES])
             if rows.num_rows:
                 transaction.append(rows)
 
