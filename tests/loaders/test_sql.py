@@ -1,6 +1,7 @@
 """SQL over log directories: topics and tables of inspection; nothing else is read or written."""
 
 import json
+import random
 from collections import Counter
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import workbench as wb
 from tests.cli.program import run
 from tests.naive import read
 from workbench.errors import QueryError
-from workbench.loaders.sql import TABLES
+from workbench.loaders.sql import MEMORY, TABLES
 
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 
@@ -44,6 +45,53 @@ def test_decoded_values_have_their_fields_as_columns(logs: wb.LogDirectory) -> N
         "select sum(value.total_cents) from orders", decode={"value": "json"}
     ).fetchall()
     assert total == sum(order["total_cents"] for order in orders())  # type: ignore[misc]
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a log of 24 MB, in which every 10,000th record comes again 5,000 records later."""
+    folder = tmp_path_factory.mktemp("large")
+    rng = random.Random(7)
+    with wb.LogManager([str(folder)]) as manager:
+        log = manager.get_or_create_log("orders", 0)
+        again = (b"", b"")
+        for first in range(0, 100_000, 1000):
+            pairs = [(b"%d" % (first + i), rng.randbytes(220)) for i in range(1000)]
+            if first % 10_000 == 5000:
+                pairs[0] = again
+            elif first % 10_000 == 0:
+                again = pairs[0]
+            log.append(pairs)
+    return folder
+
+
+TWICE = """
+    select key, min("offset") first, max("offset") last from orders group by key, value
+    having count(*) > 1 order by first
+"""
+
+
+def test_what_does_not_fit_into_memory_is_written_to_a_temporary_folder(
+    large: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(MEMORY, "24MiB")
+    logs = wb.open_log_directory(large)
+    assert logs.sql("select current_setting('memory_limit')").fetchall() == [("24.0 MiB",)]
+    wanted = [(b"%d" % at, at, at + 5000) for at in range(0, 100_000, 10_000)]
+    assert logs.sql(TWICE).fetchall() == wanted
+
+
+def test_a_query_that_needs_more_memory_says_how_to_give_it(
+    large: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(MEMORY, "24MiB")
+    done = run("sql", str(large), "select len(list(hex(value))) n from orders")
+    assert done.code == 3
+    assert "needs more than 24MiB of memory" in done.err
+    assert f"{MEMORY} raises this limit" in done.err
+    monkeypatch.setenv(MEMORY, "much")
+    with pytest.raises(QueryError, match=f"{MEMORY} is 'much', not a size such as 4GiB"):
+        wb.open_log_directory(large).sql(TWICE)
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -33,6 +33,12 @@ SCHEMA: Final = "inspect"
 TABLES: Final = tuple(name for name in dir(Inspect) if not name.startswith("_"))
 """Tables of inspection, by the names of `Inspect`'s methods."""
 
+MEMORY: Final = "KAFKA_WORKBENCH_SQL_MEMORY"
+"""The environment variable with the memory that DuckDB takes, as 4GiB."""
+
+USUAL_MEMORY: Final = "1GiB"
+"""Without it. DuckDB alone would take four fifths of the machine's."""
+
 RECORDS: Final = "records"
 """The view of the records of all topics, unless a topic has this name."""
 
@@ -50,6 +56,9 @@ def run_sql(
     mask: "AnyMasks | None" = None,
 ) -> Any:
     """Return a query's result as a `duckdb` relation, which reads when rows are fetched.
+
+    DuckDB keeps to 1 GiB, or to what the variable `MEMORY` sets, and writes what does not fit to a
+    temporary folder.
 
     Args:
         listing: the directories.
@@ -85,6 +94,7 @@ def run_sql(
         elif name.lower() in TABLES:
             _add_table(connection, listing, name.lower(), is_alone=name.lower() not in topics)
     _refuse_bytes_as_text(query, read, columns)
+    _limit_memory(connection)
     # DuckDB makes it when a query needs more than memory, and removes it. The query may use it.
     spill = os.path.join(tempfile.gettempdir(), f"kafka-log-workbench-{uuid4().hex}")
     connection.execute("set temp_directory = ?", [spill]).fetchall()
@@ -99,8 +109,27 @@ def run_sql(
         raise query_error(query, error) from error
 
 
+def _limit_memory(connection: Any) -> None:
+    """Set the memory that DuckDB takes.
+
+    Raises:
+        QueryError: the variable does not have a size.
+    """
+    limit = os.environ.get(MEMORY) or USUAL_MEMORY
+    try:
+        connection.execute("set memory_limit = ?", [limit]).fetchall()
+    except Exception as error:
+        raise QueryError(f"{MEMORY} is {limit!r}, not a size such as 4GiB") from error
+
+
 def query_error(query: str, error: Exception) -> QueryError:
-    """Return what DuckDB says of a query, with a hint where it is about bytes."""
+    """Return what DuckDB says of a query, with a hint where it is about bytes or memory."""
+    if str(error).startswith("Out of Memory"):
+        limit = os.environ.get(MEMORY) or USUAL_MEMORY
+        return QueryError(
+            f"{query}: DuckDB needs more than {limit} of memory for what it cannot write to a "
+            f"temporary folder; the environment variable {MEMORY} raises this limit"
+        )
     hint = f"; {_BYTES}" if "BLOB" in str(error) and "decode(BLOB" not in str(error) else ""
     return QueryError(f"{query}: {' '.join(str(error).split())}{hint}")
 
