@@ -9,7 +9,7 @@ import mmap
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -20,6 +20,8 @@ _SMALLEST_SLAB: Final = 256
 _PAGE: Final = 4096  # bytes
 _LARGE: Final = 1 << 16  # bytes from which a slab starts with a page of memory
 LARGEST_SLAB: Final = 16 << 20  # bytes; what is larger is not watched: one huge batch needs it
+_SHARED: Final = 1 << 20  # bytes up to which the arrays of a chunk share a slab
+_CACHE_LINE: Final = 64  # bytes
 _MOST_SLABS: Final = 24  # of one size that are watched: two chunks of a stream take fewer
 _MOST_LENT: Final = 16  # pools that wait to be lent
 _LENT_MEMORY: Final = 32 << 20  # bytes that each of them keeps
@@ -58,6 +60,24 @@ class BufferPool:
         slab = np.empty(size + _PAGE if size >= _LARGE else size, np.uint8)
         slabs.append(slab)
         return _usable(slab, size).view(kind)
+
+    def take_all(self, wanted: Sequence[tuple[np.dtype[Any], int]]) -> list[npt.NDArray[Any]]:
+        """Return an array for each (dtype, count), of just so many items, its contents undefined.
+
+        Small ones share a slab, which comes back when nobody holds any of them: what costs most of
+        them is to take them.
+        """
+        size, starts = 0, []
+        for kind, count in wanted:
+            starts.append(size)
+            size += kind.itemsize * count + _CACHE_LINE - 1 & -_CACHE_LINE
+        if size > _SHARED:
+            return [self.take(kind, count)[:count] for kind, count in wanted]
+        slab = self.take(np.uint8, size)
+        return [
+            slab[start : start + kind.itemsize * count].view(kind)
+            for start, (kind, count) in zip(starts, wanted, strict=True)
+        ]
 
     @property
     def size(self) -> int:

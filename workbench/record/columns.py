@@ -152,6 +152,7 @@ class RecordColumns:
 
 
 _UNUSED: Final = no_outputs()
+_DTYPES: Final = {name: array.dtype for name, array in _UNUSED._asdict().items()}
 
 
 class ColumnBuilder:
@@ -201,52 +202,42 @@ class ColumnBuilder:
 
     def _allocate(self) -> None:
         """Take new arrays for the room wanted, and move what is filled."""
+        rooms = self._rooms()
+        # No longer than the room: kernels see by the lengths what there is room for.
+        taken = self._pool.take_all([(_DTYPES[name], room) for name, (_, room) in rooms.items()])
+        new = dict(zip(rooms, taken, strict=True))
+        for name, (filled, _) in rooms.items():
+            if filled:
+                new[name][:filled] = getattr(self._out, name)[:filled]
+            if name.endswith("_validity"):
+                new[name][filled:] = 0xFF  # unused bits are set
+        if self._options & VALUES and self._value_data is not None:
+            new["value_data"] = self._value_data
+        self._out = self._out._replace(used=self._used, **new)
+
+    def _rooms(self) -> dict[str, tuple[int, int]]:
+        """Return how many items of each array are filled, and how many there are to be."""
         records, size, options = self._record_room, self._byte_room, self._options
         used = self._used.tolist()
         count, headers, most_headers = used[RECORDS], used[HEADER_COUNT], size // 2 + 2
-        new = {
-            "offsets": self._moved("offsets", count, records),
-            "timestamps": self._moved("timestamps", count, records),
-            "batch": self._moved("batch", count, records),
-        }
+        rooms = dict.fromkeys(("offsets", "timestamps", "batch"), (count, records))
         for wanted, kind, place in ((KEYS, "key", KEY_BYTES), (VALUES, "value", VALUE_BYTES)):
             if options & wanted:
-                new[f"{kind}_offsets"] = self._moved(f"{kind}_offsets", count + 1, records + 1)
-                given = self._value_data if wanted == VALUES else None
-                new[f"{kind}_data"] = (
-                    self._moved(f"{kind}_data", used[place], size) if given is None else given
-                )
-                new[f"{kind}_validity"] = self._valid(f"{kind}_validity", count, records)
+                rooms[f"{kind}_offsets"] = count + 1, records + 1
+                rooms[f"{kind}_data"] = used[place], size
+                rooms[f"{kind}_validity"] = (count + 7) // 8, records // 8 + 2
+        if self._value_data is not None:
+            rooms.pop("value_data", None)
         if options & HEADERS:
-            new["header_offsets"] = self._moved("header_offsets", count + 1, records + 1)
+            rooms["header_offsets"] = count + 1, records + 1
             for kind, place in (
                 ("header_key", HEADER_KEY_BYTES),
                 ("header_value", HEADER_VALUE_BYTES),
             ):
-                offsets = f"{kind}_offsets"
-                new[offsets] = self._moved(offsets, headers + 1, most_headers + 1)
-                new[f"{kind}_data"] = self._moved(f"{kind}_data", used[place], size)
-            validity = "header_value_validity"
-            new[validity] = self._valid(validity, headers, most_headers)
-        self._out = self._out._replace(used=self._used, **new)
-
-    def _moved(self, name: str, used: int, room: int) -> npt.NDArray[Any]:
-        """Return an array of ``room`` items that starts with the first ``used`` of the old one.
-
-        No more than these: kernels see by the lengths what there is room for.
-        """
-        old: npt.NDArray[Any] = getattr(self._out, name)
-        new = self._pool.take(old.dtype, room)[:room]
-        if used:
-            new[:used] = old[:used]
-        return new
-
-    def _valid(self, name: str, used: int, room: int) -> npt.NDArray[np.uint8]:
-        """Return a larger bitmap, its unused bits set."""
-        filled = (used + 7) // 8
-        new = self._moved(name, filled, room // 8 + 2)
-        new[filled : room // 8 + 2] = 0xFF
-        return new
+                rooms[f"{kind}_offsets"] = headers + 1, most_headers + 1
+                rooms[f"{kind}_data"] = used[place], size
+            rooms["header_value_validity"] = (headers + 7) // 8, most_headers // 8 + 2
+        return rooms
 
     @property
     def record_count(self) -> int:

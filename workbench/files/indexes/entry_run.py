@@ -150,11 +150,10 @@ class EntryProblems(ProblemList):
 
     def add_where(self, kind: ProblemKind, wrong: npt.NDArray[np.bool_], expected: str) -> None:
         """Note a problem at the first entry that is ``wrong`` (bool[n]), and how many there are."""
-        slots = np.flatnonzero(wrong)
-        if len(slots):
-            slot = int(slots[0])
-            found = self._describe(slot)
-            self.add(kind, slot * self._entry_size, found, expected, len(slots))
+        count = int(np.count_nonzero(wrong))
+        if count:
+            slot = int(wrong.argmax())
+            self.add(kind, slot * self._entry_size, self._describe(slot), expected, count)
 
 
 def falls(numbers: npt.NDArray[np.int64], *, or_stays: bool) -> npt.NDArray[np.bool_]:

@@ -90,7 +90,7 @@ class OffsetIndex(IndexFile):
             file_size=run.file_size,
             slack=run.slack,
             problems=problems.found(),
-            ascends=not falling.any(),
+            ascends=not np.count_nonzero(falling),
         )
 
     def encode(self) -> bytes:

@@ -94,7 +94,7 @@ class TimeIndex(IndexFile):
             file_size=run.file_size,
             slack=run.slack,
             problems=problems.found(),
-            ascends=not falling.any(),
+            ascends=not np.count_nonzero(falling),
         )
 
     def encode(self) -> bytes:

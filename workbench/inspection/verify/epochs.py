@@ -18,7 +18,9 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
 from workbench.inspection.verify.segments.log_pass import MOST_OF_A_KIND
 from workbench.inspection.verify.segments.segment import SegmentSummary
+from workbench.inspection.verify.segments.trusted import EPOCH_ROW
 from workbench.inspection.verify.situation import PartitionSituation
+from workbench.layout.rows import joined_rows
 
 Rows = npt.NDArray[Any]
 
@@ -49,10 +51,8 @@ def verify_epochs(
         situation: how the partition would be found.
     """
     tables = [(log.place.path, log.epochs) for log in logs]
-    offsets = np.concatenate([np.zeros(0, np.int64), *(rows["base_offset"] for _, rows in tables)])
-    epochs = np.concatenate(
-        [np.zeros(0, np.int64), *(rows["partition_leader_epoch"] for _, rows in tables)]
-    )
+    rows = joined_rows((rows for _, rows in tables), EPOCH_ROW)
+    offsets, epochs = rows["base_offset"], rows["partition_leader_epoch"].astype(np.int64)
     odd = np.zeros(len(epochs), np.bool_)
     culprits = _culprits(epochs)
     odd[culprits] = True
@@ -109,9 +109,9 @@ def _missing(path: str, found: str, situation: PartitionSituation) -> Finding:
 
 def _culprits(epochs: npt.NDArray[np.int64]) -> list[int]:
     """Return the batches whose epoch is out of place: with them left out, epochs never fall."""
-    found = np.flatnonzero(epochs < -1).tolist()
+    found = (epochs < -1).nonzero()[0].tolist()
     skip = set(found)
-    for slot in np.flatnonzero(epochs[1:] < epochs[:-1]).tolist():
+    for slot in (epochs[1:] < epochs[:-1]).nonzero()[0].tolist():
         if slot in skip or slot + 1 in skip:
             continue
         before = epochs[slot - 1] if slot else -1
@@ -160,10 +160,10 @@ def _against_batches(
 ) -> Iterator[Finding]:
     starts = np.array([entry.start_offset for entry in file.entries], np.int64)
     named = np.array([entry.epoch for entry in file.entries], np.int64)
-    slot = np.searchsorted(starts, offsets, "right") - 1
+    slot = starts.searchsorted(offsets, "right") - 1
     told = (slot >= 0) & ~odd
     wrong = told & (named[np.maximum(slot, 0)] != epochs)
-    if not wrong.any():
+    if not np.count_nonzero(wrong):
         return
     first = int(np.flatnonzero(wrong)[0])
     entry = file.entries[int(slot[first])]

@@ -30,6 +30,8 @@ _SUFFIX_KINDS: Final[dict[str, tuple[str, Severity]]] = {
 def swaps(partition: Partition) -> list[Named]:
     """Return the `.swap` files that a broker would rename to segments."""
     named = _named(partition)
+    if not named:
+        return []
     lowest = _lowest_cleaned(named)
     return [(entry, name) for entry, name in named if name.suffix == SWAP and name.offset < lowest]
 

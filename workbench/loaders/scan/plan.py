@@ -26,6 +26,7 @@ from workbench.runtime.times import Time
 from workbench.runtime.words import did_you_mean
 
 Rows = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
 IsolationLevel = Literal["read_uncommitted", "read_committed"]
 OffsetRange = tuple[int | None, int | None]
 """[first, end); None: open; below 0: counted from the log end offset."""
@@ -251,18 +252,18 @@ def plan_partition(
     if isolation_level == "read_committed":
         transactions = read_transactions(partition)
         high = min(high, transactions.last_stable_offset)
+    reads = segments_within(partition, low, high)
+    if everything:
+        reads += out_of_use(partition, low, high)
     return [
         replace(
             read,
-            start=(
-                read.segment.position_of(read.low) if read.low > read.segment.base_offset else 0
-            ),
+            start=read.segment.position_of(read.low) if begins_inside else 0,
             transactions=transactions,
         )
-        for read in (
-            *segments_within(partition, low, high),
-            *(out_of_use(partition, low, high) if everything else ()),
-        )
+        if (begins_inside := read.low > read.segment.base_offset) or transactions is not None
+        else read
+        for read in reads
     ]
 
 
@@ -293,8 +294,8 @@ def segments_within(partition: Partition, low: int, high: int) -> list[SegmentRe
         if part.segment is None or not (low < high and part.low < high and part.high > low):
             continue
         bounds = (max(low, part.low), min(high, part.high)) if part.is_remote else (low, high)
-        read = SegmentRead(partition, part.segment, 0, *bounds, part.following, None)
-        reads.append(replace(read, is_remote=True) if part.is_remote else read)
+        place = partition, part.segment, 0, *bounds, part.following
+        reads.append(SegmentRead(*place, transactions=None, is_remote=part.is_remote))
     return reads
 
 
@@ -326,10 +327,10 @@ def as_now(read: SegmentRead) -> list[SegmentRead]:
 
 def batch_selector(
     read: SegmentRead, times: tuple[int, int], *, include_control: bool
-) -> Callable[[Rows], npt.NDArray[np.bool_]]:
+) -> Callable[[Rows], Mask]:
     """Return the filter by headers of the batches that can hold wanted records."""
 
-    def select(rows: Rows) -> npt.NDArray[np.bool_]:
+    def select(rows: Rows) -> Mask:
         # The base offset of a wrapper of magic 0 or 1 is not known (-1): it is never too high.
         wanted = (rows["last_offset"] >= read.low) & (rows["base_offset"] < read.high)
         if not include_control:

@@ -159,7 +159,7 @@ def _batch_of(
     matching = options.where.mask(column, keep)
     arrays = [column(name) for name in options.columns]
     batch = pa.RecordBatch.from_arrays(arrays, schema=options.schema)
-    if not matching.all():
+    if np.count_nonzero(matching) < len(matching):
         batch = batch.filter(arrow.booleans(np.asarray(matching)))
     return Matching(batch, len(column.unread))
 

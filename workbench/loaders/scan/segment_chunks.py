@@ -167,7 +167,7 @@ class _End(NamedTuple):
 
     Attributes:
         stop_code, stop_position: as `RecordReader` has them.
-        stop: where reading was to end.
+        stop: where reading was to end, if it ended before.
         error: why the file could not be read on.
     """
 
@@ -222,8 +222,10 @@ class _SegmentReading(Generic[T]):
                 yield self, (reader, piece)
                 if self._is_over:
                     break
-            stop = source.size if read.stop is None else read.stop
-            yield self, _End(reader.stop_code, reader.stop_position, stop)
+            stop = read.stop
+            if stop is None and reader.stop_code == problems.UNFINISHED:
+                stop = source.size
+            yield self, _End(reader.stop_code, reader.stop_position, stop or 0)
         except OSError as error:
             yield self, _End(error=error)
 
@@ -251,8 +253,8 @@ class _SegmentReading(Generic[T]):
         ascending = self._order.check(chunk)
         if np.count_nonzero(ascending) < len(ascending):
             value = self._prepare(read, chunk, in_range & ascending)
-        tail = chunk.rows["base_offset"][-2:] >= read.high
-        self._behind = self._behind + len(tail) if tail.all() else int(tail[-1])
+        tail = [base >= read.high for base in chunk.rows["base_offset"][-2:].tolist()]
+        self._behind = self._behind + len(tail) if all(tail) else int(tail[-1])
         self._is_over = self._behind > 1  # not for one alone, whose base offset may be damaged
         yield Prepared(read, chunk, value, findings + self._order.take_findings())
 
@@ -361,7 +363,7 @@ class _OffsetOrder:
         else:
             lowest = self._start if given is None else lowest
             kept, lowest = self._kept(chunk, lowest)
-        if kept.any():
+        if is_sound or kept.any():
             self._given = _given_batch(chunk, kept, lowest)
         return kept
 
@@ -472,7 +474,7 @@ def _given_batch(chunk: Chunk, kept: Mask, lowest: int) -> _GivenBatch:
     """Return the last batch of a chunk that records are kept from."""
     offsets, batch = chunk.columns.offsets, chunk.columns.batch
     last = _last_of(kept)
-    first = int(np.searchsorted(batch, batch[last]))
+    first = int(batch.searchsorted(batch[last]))
     before = _last_of(kept[:first])
     if before >= 0:
         lowest = int(offsets[before]) + 1

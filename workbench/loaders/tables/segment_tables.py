@@ -4,19 +4,23 @@ Each is made of pairs of a partition and one of its segments, in their order.
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from typing import Any, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
+from workbench.layout.batch_row import BATCH_ROW
+from workbench.layout.rows import joined_rows
 from workbench.loaders.scan import arrow
 from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.loaders.schemas import schema_of
 from workbench.loaders.tables.rows import table_of
+from workbench.record.reading.batch_table import ROWS_AT_ONCE
 from workbench.runtime.workers import in_order, useful
 from workbench.tables.segments import (
     AbortedTransactionRow,
@@ -31,6 +35,9 @@ Found = Iterable[tuple[Partition, Segment]]
 
 T = TypeVar("T")
 
+_GROUP_BYTES: Final = 8 << 20  # of small segments that one worker reads together
+_MOST_OF_GROUP: Final = 256  # segments
+
 
 def warn_left_out(path: str, why: object) -> None:
     """Warn of a file that a table leaves out because it cannot be read."""
@@ -38,29 +45,16 @@ def warn_left_out(path: str, why: object) -> None:
 
 
 def _read(
-    found: Found, read: Callable[[Partition, Segment], T | None], workers: int = 1
+    found: Found, read: Callable[[Partition, Segment], T | None]
 ) -> Iterator[tuple[Partition, Segment, T]]:
-    """Yield segments with what is read of each; unreadable ones are left out with a warning.
-
-    Args:
-        found: the segments.
-        read: what to read of each.
-        workers: threads that do it side by side.
-    """
-
-    def attempt(
-        each: tuple[Partition, Segment],
-    ) -> Iterator[tuple[Partition, Segment, T | OSError | None]]:
+    """Yield segments with what is read of each; unreadable ones are left out with a warning."""
+    for partition, segment in found:
         try:
-            yield *each, read(*each)
+            value = read(partition, segment)
         except OSError as error:
-            yield *each, error
-
-    with closing(in_order(list(found), attempt, workers)) as results:
-        for partition, segment, value in results:
-            if isinstance(value, OSError):
-                warn_left_out(segment.path, value)
-            elif value is not None:
+            warn_left_out(segment.path, error)
+        else:
+            if value is not None:
                 yield partition, segment, value
 
 
@@ -70,15 +64,32 @@ def _join(schema: pa.Schema, parts: Iterable[list[pa.Array]]) -> pa.Table:
     return pa.Table.from_batches(batches, schema=schema)
 
 
-def batch_columns(rows: Any, topic: str, partition: int, segment: int) -> list[pa.Array]:
-    """Return BATCH_ROW[n] as the columns of `BatchRow`."""
-    count = len(rows)
+class _Part(NamedTuple):
+    """Some batches of a segment, BATCH_ROW[n]."""
+
+    partition: Partition
+    segment: Segment
+    rows: Any
+
+
+def _batch_columns(parts: Sequence[_Part]) -> list[pa.Array]:
+    """Return batches as the columns of `BatchRow`, in one go: a segment may have only a few."""
+    rows = joined_rows((part.rows for part in parts), BATCH_ROW)
+    counts = [len(part.rows) for part in parts]
+    numbers = {
+        "partition": np.array([part.partition.partition for part in parts], np.int64),
+        "segment": np.array([part.segment.base_offset for part in parts], np.int64),
+    }
     arrays: list[pa.Array] = []
-    constants: dict[str, str | int] = {"topic": topic, "partition": partition, "segment": segment}
     for field in schema_of(BatchRow):
         name, kind = field.name, field.type
-        if name in constants:
-            arrays.append(arrow.repeated(constants[name], kind, count))
+        if name == "topic":
+            slots = arrow.integers(np.arange(len(parts), dtype=np.int32).repeat(counts), pa.int32())
+            topics = arrow.strings([part.partition.topic for part in parts])
+            arrays.append(pa.DictionaryArray.from_arrays(slots, topics).dictionary_decode())
+        elif name in numbers:
+            values = numbers[name].astype(kind.to_pandas_dtype()).repeat(counts)
+            arrays.append(arrow.integers(values, kind, arrow.NO_ABSENT))
         elif name == "codec":
             arrays.append(arrow.codecs(rows["codec"]))
         elif name == "timestamp_type":
@@ -133,17 +144,61 @@ def batches(found: Found, workers: int = 1) -> pa.Table:
     segments = list(found)
     threads = useful(workers, sum(segment.size for _, segment in segments))
 
-    def parts(p: Partition, s: Segment) -> list[list[pa.Array]]:
-        return [
-            batch_columns(table.rows, p.topic, p.partition, s.base_offset)
-            for table in s.batch_parts()
-            if len(table)
-        ]
+    def columns() -> Iterator[list[pa.Array]]:
+        with closing(in_order(_groups(segments), _columns_of, threads)) as results:
+            for result in results:
+                if isinstance(result, _Unread):
+                    warn_left_out(*result)
+                else:
+                    yield result
 
-    return _join(
-        schema_of(BatchRow),
-        (part for _, _, found_parts in _read(segments, parts, threads) for part in found_parts),
-    )
+    return _join(schema_of(BatchRow), columns())
+
+
+class _Unread(NamedTuple):
+    """A segment that cannot be read, and why."""
+
+    path: str
+    why: OSError
+
+
+def _groups(found: Found) -> Iterator[list[tuple[Partition, Segment]]]:
+    """Yield segments that follow each other and are small together, or a large one alone."""
+    group: list[tuple[Partition, Segment]] = []
+    size = 0
+    for each in found:
+        size += each[1].size
+        if group and (size > _GROUP_BYTES or len(group) == _MOST_OF_GROUP):
+            yield group
+            group, size = [], each[1].size
+        group.append(each)
+    if group:
+        yield group
+
+
+def _columns_of(
+    group: Sequence[tuple[Partition, Segment]],
+) -> Iterator[list[pa.Array] | _Unread]:
+    """Yield the columns of the batches of some segments, of some thousand rows at a time."""
+    small: deque[_Part] = deque()
+    for partition, segment in group:
+        parts = (_Part(partition, segment, t.rows) for t in segment.batch_parts() if len(t))
+        found: list[list[pa.Array]] = []
+        try:
+            if len(group) > 1:
+                small += [*parts]
+            else:  # perhaps a large one: its rows are not held beside their columns
+                found = [_batch_columns([part]) for part in parts]
+        except OSError as error:
+            yield _Unread(segment.path, error)
+        yield from found
+    while small:
+        taken = [small.popleft()]
+        count = len(taken[0].rows)
+        while small and count + len(small[0].rows) <= ROWS_AT_ONCE:
+            taken.append(small.popleft())
+            count += len(taken[-1].rows)
+        yield _batch_columns(taken)
 
 
 def _entries(schema: pa.Schema, found: Iterable[tuple[Partition, Segment, list[Any]]]) -> pa.Table:

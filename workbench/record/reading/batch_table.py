@@ -28,6 +28,8 @@ _FIRST_ROWS: Final = 1024
 _MOST_FIRST_ROWS: Final = (
     1 << 18
 )  # a sparse file can claim any size; rows are added as they are found
+_SMALL_BATCH: Final = 128  # bytes; few batches of one record have fewer
+_FEWEST_ROWS: Final = 32
 _BYTES_A_ROW: Final = 8192  # a guess that sizes the table: below a typical batch of 16 KiB
 
 
@@ -323,7 +325,7 @@ def walk_batches(
     window = np.empty(_WINDOW, np.uint8)
     position, code = start, problems.ROWS_FULL
     while code == problems.ROWS_FULL:
-        most = max(0, file_end - position) // SMALLEST_ENTRY + 1  # an index may point past the end
-        rows = np.zeros(min(ROWS_AT_ONCE, most), BATCH_ROW)
+        guess = max(0, file_end - position) // _SMALL_BATCH  # an index may point past the end
+        rows = np.zeros(min(ROWS_AT_ONCE, guess + _FEWEST_ROWS), BATCH_ROW)
         count, position, code = _fill_rows(source, position, file_end, window, rows)
         yield BatchTable(rows[:count], ScanStop(code, position))

@@ -10,6 +10,7 @@ Kafka: FileRecords.batches, RecordBatch.streamingIterator (4.2)
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
@@ -51,6 +52,7 @@ ALL_COLUMNS: Final = KEYS | VALUES | HEADERS
 _ARENA_RUN: Final = 1 << 20  # decompressed bytes that are decoded while they are in the cache
 _USUAL_RATIO: Final = 4  # of decompressed to compressed bytes; more makes outputs grow on the way
 _MOST_THAT_FIT: Final = LARGEST_CONTENT // SMALLEST_RECORD  # records of a compressed batch
+_PER_MAGIC: Final = np.int8(8)
 _UNREADABLE: Final = (-1, -1)  # span of a batch that was left out
 _LARGE_RECORD: Final = 256  # bytes; from this size it pays to move values within the window
 _CHUNK_BYTES: Final = 6 << 20  # decompressed bytes after which a chunk is handed on
@@ -138,7 +140,7 @@ class RecordReader:
         self._how = _How(options, check_crc, select, self._windows.give_away)
         self._apart = apart
         self._expansion = float(_USUAL_RATIO)  # of decoded bytes to those of the file
-        self._decoder = _Decoder(self._how, self._pool, Arena())
+        self._decoder = _Decoder(self._how, self._pool)
 
     @property
     def stop_code(self) -> int:
@@ -177,7 +179,7 @@ class RecordReader:
     def _decode_apart(self, piece: Piece) -> Iterator[Chunk]:
         """Decode into the memory of this thread, and see how much larger the pieces become."""
         size = 0
-        decoder = _Decoder(self._how, thread_pool(), _THREAD.arena, self._expansion)
+        decoder = _Decoder(self._how, thread_pool(), self._expansion, _THREAD)
         for chunk in decoder.decode(piece):
             size += chunk.columns.nbytes
             yield chunk
@@ -203,11 +205,17 @@ def _parts(window: Window, size: int) -> Iterator[Window]:
         yield Window(window.data[start:end], window.position + start, rows[first:last])
 
 
-class _ThreadMemory(threading.local):
-    """What each thread decompresses into."""
+class _Memory:
+    """What is decompressed into, made when it is first needed."""
 
-    def __init__(self) -> None:
-        self.arena = Arena()
+    @cached_property
+    def arena(self) -> Arena:
+        """The buffer."""
+        return Arena()
+
+
+class _ThreadMemory(threading.local, _Memory):
+    """The buffer of each thread."""
 
 
 _THREAD: Final = _ThreadMemory()
@@ -226,13 +234,21 @@ class _Decoder:
     """Decodes windows, one after the other."""
 
     def __init__(
-        self, how: _How, pool: BufferPool, arena: Arena, expansion: float = _USUAL_RATIO
+        self,
+        how: _How,
+        pool: BufferPool,
+        expansion: float = _USUAL_RATIO,
+        memory: _Memory | None = None,
     ) -> None:
         self._options, self._check_crc, self._select, self._give_away = how
         self._expansion = expansion
         self._pool = pool
-        self._arena = arena
+        self._memory = _Memory() if memory is None else memory
         self._problems: list[Problem] = []
+
+    @property
+    def _arena(self) -> Arena:
+        return self._memory.arena
 
     def decode(self, piece: Piece) -> Iterator[Chunk]:
         """Yield the chunks of a piece."""
@@ -250,12 +266,12 @@ class _Decoder:
         """Decode the wanted batches of a window, in one chunk or more."""
         all_rows = window.rows
         has_large = self._has_large_values(window)
-        wanted = np.flatnonzero(self._wanted(all_rows))
+        wanted = self._wanted(all_rows).nonzero()[0]
         if len(wanted) < len(all_rows):
             window = window._replace(rows=all_rows[wanted])
         rows = window.rows
-        kinds = rows["magic"] * np.int8(8) + rows["codec"]
-        edges = np.flatnonzero(kinds[1:] != kinds[:-1]) + 1
+        kinds = rows["magic"] * _PER_MAGIC + rows["codec"]
+        edges = (kinds[1:] != kinds[:-1]).nonzero()[0] + 1
         value_data = None
         if has_large and len(rows) and not len(edges) and kinds[0] == 2 * 8 + NONE:
             self._give_away()

@@ -24,11 +24,7 @@ from workbench.layout.batch_header import (
     MAGIC_AT,
 )
 from workbench.layout.batch_row import BATCH_ROW
-from workbench.layout.message_header import (
-    MESSAGE_CRC_FROM,
-    SMALLEST_ENTRY,
-    SMALLEST_MESSAGE,
-)
+from workbench.layout.message_header import MESSAGE_CRC_FROM, SMALLEST_MESSAGE
 from workbench.record.buffers import BufferPool
 from workbench.record.limits import LARGEST_BATCH
 from workbench.record.reading.batch_table import places_of
@@ -36,6 +32,7 @@ from workbench.record.reading.resync import Patience, Searched, find_batch
 
 WINDOW: Final = 4 << 20  # bytes read at a time: calls are rare, and a core's cache still helps
 _ROWS_AT_ONCE: Final = 8192
+_BYTES_A_ROW: Final = 128  # a batch of one record seldom has fewer; more rows than fit come later
 _FAR: Final = 1 << 31  # the offsets of a segment do not span more
 
 Bytes = npt.NDArray[np.uint8]
@@ -125,9 +122,7 @@ class BatchWindows:
         self._pool = pool
         self._buffer: Bytes = pool.take(np.uint8, max(min(size, stop - start), BATCH_HEADER_SIZE))
         self._filled = 0
-        self._rows = np.zeros(
-            min(_ROWS_AT_ONCE, len(self._buffer) // SMALLEST_ENTRY + 2), BATCH_ROW
-        )
+        self._rows = np.zeros(min(_ROWS_AT_ONCE, len(self._buffer) // _BYTES_A_ROW + 2), BATCH_ROW)
         self._is_given_away = False  # the buffer belongs to the holder of the last window
         self._last_offset = base_offset - 1  # of the last batch whose header is sound
         self.problems: list[Problem] = []
@@ -163,7 +158,8 @@ class BatchWindows:
                         break
                     at = behind
                     continue
-                yield Window(data, position, whole.copy())
+                copied = whole.view(np.uint8).copy().view(BATCH_ROW)  # as bytes: see `layout.rows`
+                yield Window(data, position, copied)
                 self._last_offset = _last_sound_offset(whole, self._last_offset)
                 at += end - needed - position
                 if needed or code in {problems.END, problems.MORE_DATA}:

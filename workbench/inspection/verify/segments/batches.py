@@ -28,13 +28,14 @@ from workbench.inspection.verify.segments.log_pass import (
 from workbench.inspection.verify.situation import Place
 from workbench.layout import problems
 from workbench.layout.batch_row import BATCH_ROW
-from workbench.layout.rows import joined_rows
+from workbench.layout.rows import joined_rows, with_more_rows
 from workbench.record.reading.batch_table import out_of_place
 
 Flags = npt.NDArray[np.bool_]
 Offsets = npt.NDArray[np.int64]
 Rows = npt.NDArray[Any]
 
+_AT_END: Final = 2  # batches that can be judged only when it is known what follows them
 _SMALLEST_SIZE: Final = 14  # below it a broker throws CorruptRecordException
 _FAIL: Final = "consumers fail at this batch and get no further"
 _RECOVERY_SEES: Final = frozenset({
@@ -204,15 +205,19 @@ class OffsetCheck:
         self._is_start = True  # nothing comes before them
         self._before = place.base_offset - 1  # the last offset before them
         self._is_first_blamed = False
-        self._out_of_range = [_OutOfRange(each) for each in _range_rules(place)]
+        self._out_of_range: list[_OutOfRange] = []  # a usual segment needs none
         self.has_flagged = False
 
     def add(self, part: LogPart) -> None:
         """Take the next part of the file."""
-        sound = part.rows if part.sound.all() else part.rows[part.sound]
-        if len(sound):
-            self._rows = joined_rows([self._rows, sound], BATCH_ROW)
+        rows, sound = part.rows, part.sound
+        if np.count_nonzero(sound) < len(rows):
+            rows = rows[sound]
+        if not len(rows):
+            return
+        if len(self._rows) > _AT_END:
             self._decide(is_end=False)
+        self._rows = joined_rows([self._rows, rows], BATCH_ROW) if len(self._rows) else rows
 
     def findings(self) -> list[Finding]:
         """Return what is wrong, once every part was added."""
@@ -234,7 +239,7 @@ class OffsetCheck:
     def _decide(self, *, is_end: bool) -> None:
         """Find the batches out of place; the last two need to know what comes after them."""
         rows = self._rows
-        count = len(rows) if is_end else len(rows) - 2
+        count = len(rows) if is_end else len(rows) - _AT_END
         if count <= 0:
             return
         first, last = first_offsets(rows), rows["last_offset"]
@@ -252,18 +257,22 @@ class OffsetCheck:
                     before = int(last[boundary if culprit > boundary else culprit - 1])
                 self._order.append(_order_finding(rows[culprit], before, self._place))
         good = ~flagged[:count]
-        self._pass_on(rows[:count] if good.all() else rows[:count][good])
+        given = rows[:count]
+        self._pass_on(given if np.count_nonzero(good) == count else given[good])
         self._before, self._is_start = int(last[count - 1]), False
         self._is_first_blamed = count < len(rows) and bool(flagged[count])
-        self._rows = rows[count:].copy()
+        self._rows = with_more_rows(rows[count:], 0)
 
     def _pass_on(self, rows: Rows) -> None:
         """Look for batches out of range, and pass on the others and what lies between."""
         held: set[int] = set()
         first = first_offsets(rows)
+        if not self._out_of_range and not self._are_in_range(first, rows["last_offset"]):
+            self._out_of_range = [_OutOfRange(each) for each in _range_rules(self._place)]
         for each in self._out_of_range:
             at = each.add(rows, first)
-            held |= {at} - {-1}
+            if at >= 0:
+                held.add(at)
         if self._trusted is None:
             return
         start = 0
@@ -271,6 +280,14 @@ class OffsetCheck:
             if at > start:
                 self._trusted(rows[start:at])
             start = at + 1
+
+    def _are_in_range(self, first: Offsets, last: Offsets) -> bool:
+        """Return whether batches obey every rule of `_range_rules`, by their extreme offsets."""
+        base, end = self._place.base_offset, self._place.next_base
+        if not len(first):
+            return True
+        low, high = int(np.minimum.reduce(first)), int(np.maximum.reduce(last))
+        return base <= low and high <= base + MAX_RELATIVE_OFFSET and (end is None or high < end)
 
 
 class _RangeRule(NamedTuple):

@@ -95,9 +95,9 @@ class OffsetIndexCheck:
 
     def _compare_positions(self, positions: Numbers) -> None:
         entries = self._index.positions
-        low, high = np.searchsorted(entries, [positions[0], positions[-1] + 1])
+        low, high = entries.searchsorted((positions[0], positions[-1] + 1)).tolist()
         wanted = entries[low:high]
-        self._is_batch[low:high] = positions[np.searchsorted(positions, wanted)] == wanted
+        self._is_batch[low:high] = positions[positions.searchsorted(wanted)] == wanted
 
     def _compare_offsets(self, rows: Rows, positions: Numbers) -> None:
         """Note for which entries the first batch to reach their offset is the one they name.
@@ -107,12 +107,14 @@ class OffsetIndexCheck:
         """
         index, last = self._index, np.ascontiguousarray(rows["last_offset"])
         low = self._reached
-        high = max(low, int(np.searchsorted(index.offsets, last[-1], "right")))
+        high = max(low, int(index.offsets.searchsorted(last[-1], "right")))
         if low == high:
             return
         offsets, wanted = index.offsets[low:high], index.positions[low:high]
-        following = np.append(index.positions[low + 1 : high + 1], _NEVER)[: high - low]
-        at = np.minimum(np.searchsorted(last, offsets), len(last) - 1)
+        following = np.full(high - low, _NEVER, np.int64)
+        after = index.positions[low + 1 : high + 1]
+        following[: len(after)] = after
+        at = np.minimum(last.searchsorted(offsets), len(last) - 1)
         first, reached = first_offsets(rows[at]), positions[at]
         cleaned = (rows["record_count"][at] < last[at] - first + 1) | (rows["magic"][at] < 2)
         is_there = reached == wanted
@@ -151,7 +153,7 @@ class OffsetIndexCheck:
             (known & ~self._is_batch, "the position of a batch"),
             (misfits, "the last offset of the batch there, or its first (up to Kafka 1.1)"),
         ):
-            slots = np.flatnonzero(wrong)
+            slots = wrong.nonzero()[0]
             if len(slots):
                 slot = int(slots[0])
                 more = f" (and {len(slots) - 1} more)" if len(slots) > 1 else ""
@@ -191,9 +193,9 @@ class TimeIndexCheck:
             before[0] = self._largest
             np.maximum(before, self._largest, out=before)
         low = self._reached
-        high = max(low, int(np.searchsorted(index.offsets, last[-1], "right")))
+        high = max(low, int(index.offsets.searchsorted(last[-1], "right")))
         if high > low:
-            at = np.minimum(np.searchsorted(last, index.offsets[low:high]), len(last) - 1)
+            at = np.minimum(last.searchsorted(index.offsets[low:high]), len(last) - 1)
             self._compare(low, times[at], before[at], rows["magic"][at])
             self._reached = high
         self._last = _Last(int(times[-1]), int(before[-1]), int(rows["magic"][-1]))
@@ -206,7 +208,7 @@ class TimeIndexCheck:
         # A leader that converted newer messages to magic 0 kept their timestamps in the index
         # (0.10).
         fits = ((times == wanted) & (before < wanted)) | (magic == 0)
-        slots = np.flatnonzero(~fits)
+        slots = (~fits).nonzero()[0]
         self._wrong_count += len(slots)
         if len(slots) and self._wrong is None:
             slot = int(slots[0])
@@ -312,7 +314,7 @@ def _finding(
 def _behind_end(
     prefix: str, behind: Flags, index: OffsetIndex | TimeIndex, path: str, place: Place
 ) -> Iterator[Finding]:
-    slots = np.flatnonzero(behind)
+    slots = behind.nonzero()[0]
     if not len(slots):
         return
     slot = int(slots[0])

@@ -249,8 +249,9 @@ class _Parts:
         self._tables, self._waiting = [], 0
         positions = rows["position"]
         before = self._ahead
-        bad = np.array([problem.position for problem in found], np.int64)
-        self._ahead = np.append(before, bad)
+        if found:
+            bad = np.array([problem.position for problem in found], np.int64)
+            self._ahead = np.append(before, bad)
         sound = np.ones(len(rows), np.bool_)
         if len(self._ahead):
             sound = ~np.isin(positions, self._ahead)
@@ -260,7 +261,8 @@ class _Parts:
             self._last_problem = found[-1].position if found else self._last_problem
         if len(rows):
             self._count(rows, sound)
-            self._ahead = self._ahead[self._ahead > self._last_position]
+            if len(self._ahead):
+                self._ahead = self._ahead[self._ahead > self._last_position]
         part = LogPart(rows, sound, found)
         for check in self._checks:
             check.add(part)
@@ -305,7 +307,7 @@ class _Parts:
     def _count(self, rows: Rows, sound: npt.NDArray[np.bool_]) -> None:
         """Bring up to date what is known of the whole file."""
         reading, last = self._reading, rows["last_offset"]
-        at = np.flatnonzero(sound)
+        at = sound.nonzero()[0]
         if len(at):
             if not self._has_sound:
                 self._has_sound = True
@@ -313,10 +315,10 @@ class _Parts:
             self._end_offset = int(last[at[-1]]) + 1
         if reading.ascends:
             joins = not reading.batch_count or int(last[0]) >= reading.next_offset
-            reading.ascends = joins and bool((last[1:] > last[:-1]).all())
+            reading.ascends = joins and not np.count_nonzero(last[1:] <= last[:-1])
         reading.batch_count += len(rows)
         reading.next_offset = int(last[-1]) + 1
-        reading.has_magic_2 |= bool((rows["magic"] == 2).any())
+        reading.has_magic_2 |= bool(np.count_nonzero(rows["magic"] == 2))
         self._last_position = int(rows["position"][-1])
         self._is_last_sound = bool(sound[-1])
 
@@ -368,8 +370,10 @@ def _of_headers(rows: Rows) -> list[Problem]:
 def first_offsets(rows: Rows) -> npt.NDArray[np.int64]:
     """Return int64[n]: base offsets, negative ones too; of a wrapper, which has none, its last."""
     base: npt.NDArray[np.int64] = rows["base_offset"]
-    untold = (base == -1) & (rows["magic"] < 2)
-    return np.where(untold, rows["last_offset"], base)
+    untold = base == -1
+    if not np.count_nonzero(untold):
+        return base
+    return np.where(untold & (rows["magic"] < 2), rows["last_offset"], base)
 
 
 def _is_tail(problem: Problem, size: int, code: int) -> bool:
@@ -444,13 +448,17 @@ def _with_crc(source: FileSource, found: list[Problem]) -> Iterator[Problem]:
 
 
 def _first_records(chunk: Chunk) -> npt.NDArray[np.int64]:
-    """Return int64[k]: the row of the first record of each batch that has any."""
-    return np.flatnonzero(np.diff(chunk.columns.batch, prepend=-1))
+    """Return int64[k]: the row of the first record of each batch that has any; one does."""
+    batch = chunk.columns.batch
+    changes = (batch[1:] != batch[:-1]).nonzero()[0]
+    first = np.zeros(len(changes) + 1, np.int64)
+    np.add(changes, 1, out=first[1:])
+    return first
 
 
 def _fill_base_offsets(chunk: Chunk) -> None:
     unknown = chunk.rows["base_offset"] == -1
-    if not unknown.any() or not len(chunk.columns):
+    if not np.count_nonzero(unknown) or not len(chunk.columns):
         return
     first = _first_records(chunk)
     rows = chunk.columns.batch[first]
@@ -464,13 +472,15 @@ def _check_record_offsets(chunk: Chunk, reading: LogReading) -> None:
     if not len(offsets) or len(reading.record_offsets) >= _MOST_RECORD_PROBLEMS:
         return
     wrong = np.zeros(len(chunk.rows), np.bool_)
-    stays = (batch[1:] == batch[:-1]) & (offsets[1:] <= offsets[:-1])
-    wrong[batch[1:][stays]] = True
+    falls = offsets[1:] <= offsets[:-1]
+    if np.count_nonzero(falls):
+        wrong[batch[1:][falls & (batch[1:] == batch[:-1])]] = True
     first = _first_records(chunk)
-    last = np.append(first[1:], len(offsets)) - 1
     rows = batch[first]
+    last = np.empty(len(first), np.int64)
+    last[:-1], last[-1] = offsets[first[1:] - 1], offsets[-1]
     wrong[rows] |= offsets[first] < chunk.rows["base_offset"][rows]
-    wrong[rows] |= offsets[last] > chunk.rows["last_offset"][rows]
-    for row in np.flatnonzero(wrong):
+    wrong[rows] |= last > chunk.rows["last_offset"][rows]
+    for row in wrong.nonzero()[0].tolist():
         place = (int(chunk.rows["position"][row]), int(chunk.rows["base_offset"][row]))
         reading.record_offsets.append(place)

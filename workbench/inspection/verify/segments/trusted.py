@@ -41,7 +41,7 @@ class TrustedBatches:
         self.largest_time: int | None = None
         self.has_magic_2 = False
         self._epoch_starts = epoch_starts
-        self._epochs = [np.zeros(0, EPOCH_ROW)]
+        self._epochs: list[Rows] = []
         self._next_offset = base_offset
         self._has_gaps = False  # between batches
         self._has_short_batches = False
@@ -50,30 +50,33 @@ class TrustedBatches:
     def add(self, rows: Rows) -> None:
         """Take more batches, BATCH_ROW[m], in file order but for single ones at the end."""
         self.count += len(rows)
-        self.is_transactional |= bool(rows["is_transactional"].any())
+        self.is_transactional |= bool(np.count_nonzero(rows["is_transactional"]))
         magic, times = rows["magic"], rows["max_timestamp"]
         data = times[~rows["is_control"]]
-        self.latest_time = max(self.latest_time, int(data.max(initial=NO_TIME)))
+        if len(data):
+            self.latest_time = max(self.latest_time, int(np.maximum.reduce(data)))
         timed = times[magic > 0]
         if len(timed):
-            largest = int(timed.max())
+            largest = int(np.maximum.reduce(timed))
             known = self.largest_time
             self.largest_time = largest if known is None else max(known, largest)
-        self.has_magic_2 |= bool((magic >= 2).any())
+        self.has_magic_2 |= bool(np.count_nonzero(magic >= 2))
         self._look_for_holes(rows)
         self._add_epochs(rows)
 
     def _look_for_holes(self, rows: Rows) -> None:
         first, last, counts = first_offsets(rows), rows["last_offset"], rows["record_count"]
         told = (counts >= 0) & (rows["base_offset"] >= 0)
-        self._has_short_batches |= bool((told & (counts < last - first + 1)).any())
-        self._is_told &= bool(told.all())
-        gaps = first[0] > self._next_offset or (first[1:] > last[:-1] + 1).any()
+        self._has_short_batches |= bool(np.count_nonzero(told & (counts <= last - first)))
+        self._is_told &= np.count_nonzero(told) == len(told)
+        gaps = first[0] > self._next_offset or np.count_nonzero(first[1:] > last[:-1] + 1)
         self._has_gaps |= bool(gaps)
         self._next_offset = int(last[-1]) + 1
 
     def _add_epochs(self, rows: Rows) -> None:
-        rows = rows[(rows["magic"] == 2) & (rows["partition_leader_epoch"] != -1)]
+        has_one = (rows["magic"] == 2) & (rows["partition_leader_epoch"] != -1)
+        if np.count_nonzero(has_one) < len(rows):
+            rows = rows[has_one]
         if len(rows):
             kept = np.empty(len(rows), EPOCH_ROW)
             for name in EPOCH_ROW.names or ():
@@ -90,12 +93,15 @@ class TrustedBatches:
 
     def epochs(self) -> Rows:
         """Return EPOCH_ROW[n]: the first and last batch, and where the epoch changes or should."""
+        if len(self._epochs) == 1:
+            return self._epochs[0]
         rows = joined_rows(self._epochs, EPOCH_ROW)
         self._epochs = [rows]  # there may be millions: not twice
         positions = rows["position"]
-        if (positions[1:] < positions[:-1]).any():
+        if np.count_nonzero(positions[1:] < positions[:-1]):
             rows = rows[np.argsort(positions, kind="stable")]
-        return _telling(rows, self._epoch_starts)
+        self._epochs = [_telling(rows, self._epoch_starts)]
+        return self._epochs[0]
 
 
 def _telling(rows: Rows, starts: Starts) -> Rows:
@@ -104,8 +110,8 @@ def _telling(rows: Rows, starts: Starts) -> Rows:
         return rows
     epochs = rows["partition_leader_epoch"]
     wanted = np.zeros(len(rows), np.bool_)
-    wanted[[0, -1]] = True
-    wanted[1:] |= epochs[1:] != epochs[:-1]
-    at = np.searchsorted(rows["base_offset"], starts)
+    np.not_equal(epochs[1:], epochs[:-1], out=wanted[1:])
+    wanted[0] = wanted[-1] = True
+    at = rows["base_offset"].searchsorted(starts)
     wanted[at[at < len(rows)]] = True
-    return rows if wanted.all() else rows[wanted]
+    return rows if np.count_nonzero(wanted) == len(rows) else rows[wanted]
