@@ -80,7 +80,9 @@ class Page:
         """Send a message, from any thread; nothing if the page is closed."""
         parts = [memoryview(each).cast("B") for each in buffers]
         sizes = [each.nbytes for each in parts]
-        text = json.dumps({**message, "sizes": sizes}, separators=(",", ":")).encode()
+        text = json.dumps(
+            {**message, "sizes": sizes}, separators=(",", ":"), allow_nan=False
+        ).encode()
         try:
             self._connection.send(b"".join([len(text).to_bytes(4), text, *parts]))
         except ConnectionClosed:
