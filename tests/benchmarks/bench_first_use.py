@@ -9,9 +9,12 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from tests.benchmarks.measure import table
+from tests.browser.bridge import chromium
+from tests.e2e.apps import end, start
 
 ROUNDS = 3
 SHOP = str(Path(__file__).parents[2] / "sample_data" / "shop-4.3.1")
@@ -106,6 +109,29 @@ def peers() -> list[list[str]]:
         ]
 
 
+def pictures() -> list[list[str]]:
+    """Return rows of how long after the command the app is there, in elapsed time."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder, chromium(Path(folder)) as browser:
+        page = browser.new_page()
+        for _ in range(ROUNDS):
+            began = time.perf_counter()
+            app = start(Path(SHOP), Path(folder))
+            address = time.perf_counter() - began
+            page.goto(app.address)
+            page.wait_for_selector(".klw-overcard")
+            picture = time.perf_counter() - began
+            page.wait_for_selector(".klw-overcard[data-state=done] >> nth=9")
+            found.append((address, picture, time.perf_counter() - began))
+            page.goto("about:blank")
+            end(app)
+    names = "its address", "its first picture", "the whole overview"
+    return [
+        [name, f"{min(times):.1f} s"]
+        for name, times in zip(names, zip(*found, strict=True), strict=True)
+    ]
+
+
 def main() -> None:
     """Print the tables."""
     cpu_of([*COMMAND, "doctor", "--warm"])
@@ -119,6 +145,7 @@ def main() -> None:
         ["first task of a cold Spark worker", cold_worker()],
     ]
     table("nothing compiled yet, CPU", ["", "CPU"], rows)
+    table("app on 5 MB, elapsed time", ["from the command to", ""], pictures())
 
 
 if __name__ == "__main__":
