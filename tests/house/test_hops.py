@@ -19,7 +19,7 @@ CAPS = {
     "commit of an offset": Route(96, 22, 38, 14),
     "fetch of an offset": Route(17, 5, 6, 6),
     "fetch of a client": Route(146, 22, 53, 16),
-    "verify": Route(60_500, 106, 24_000, 28),
+    "verify": Route(57_500, 106, 24_000, 28),
     "predict": Route(36_500, 120, 17_000, 31),
     "what_if": Route(50_000, 129, 25_000, 28),
 }
