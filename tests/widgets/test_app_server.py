@@ -248,6 +248,6 @@ def test_every_page_ends_with_the_server() -> None:
     with AppServer(made, title="", shown="") as server, opened(server) as page:
         until(page, "show")
         widget = MADE[-1]
-        server.__exit__()
+        server.end()
         wait_until(lambda: widget.comm is None)
         assert server.pages == 0

@@ -89,12 +89,20 @@ class AppServer:
         use_pages()
 
     def __enter__(self) -> Self:
-        """Serve in a thread until the end."""
-        threading.Thread(target=self._server.serve_forever, name="serve", daemon=True).start()
+        """Start it."""
+        self.start()
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """End every page, and what runs for it."""
+        """End it."""
+        self.end()
+
+    def start(self) -> None:
+        """Serve in a thread."""
+        threading.Thread(target=self._server.serve_forever, name="serve", daemon=True).start()
+
+    def end(self) -> None:
+        """Serve no more, and end every page and what runs for it."""
         for connection in list(self._pages):
             connection.close(1001)
         self._server.shutdown()
@@ -204,7 +212,7 @@ def serve_screen(
         prepare: called while the browser starts, for what the first page would wait for.
     """
     with TemporaryDirectory(prefix="kafka-workbench-") as folder:
-        server.__enter__()
+        server.start()
         print(f"Kafka Log Workbench shows {shown} at", file=sys.stderr)  # noqa: T201
         print(server.address, flush=True)  # noqa: T201
         print("Press Ctrl-C to end it.", file=sys.stderr, flush=True)  # noqa: T201
@@ -213,7 +221,7 @@ def serve_screen(
         with contextlib.suppress(KeyboardInterrupt):
             prepare()
             threading.Event().wait()
-    ending = threading.Thread(target=server.__exit__, daemon=True)
+    ending = threading.Thread(target=server.end, daemon=True)
     ending.start()
     ending.join(_ENDS_WITHIN_S)
     if ending.is_alive():  # a page is in the middle of a computation, which nothing interrupts
