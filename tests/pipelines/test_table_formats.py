@@ -4,7 +4,7 @@ import pickle
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import duckdb
 import pyarrow as pa
@@ -91,12 +91,17 @@ def test_a_topic_that_was_made_again_goes_on_beside_the_one_before(
     assert found == sorted(both)
 
 
-def test_a_day_that_not_every_format_can_write_is_null(disk: Disk, place: Place) -> None:
-    disk.append("people-0", [Record(at, time, b"k", b"{}") for at, time in ((9, -1), (10, 2**62))])
-    to_table(disk.path, **place.arguments, topics="people")
+@pytest.mark.parametrize("mode", ["append", "upsert"])
+def test_a_day_that_not_every_format_can_write_is_null(
+    disk: Disk, place: Place, mode: Literal["append", "upsert"]
+) -> None:
+    microseconds = 1_700_000_000_000_000  # where Kafka has milliseconds
+    times = enumerate((-1, 2**62, microseconds), 9)
+    disk.append("people-0", [Record(at, time, b"k%d" % at, b"{}") for at, time in times])
+    to_table(disk.path, **place.arguments, topics="people", mode=mode)
     days = place.rows(("offset", "day"))
-    assert [at for at, day in days if day is None] == [9, 10]
-    assert len(days) == 11
+    assert [at for at, day in days if day is None] == [9, 10, 11]
+    assert len(days) == (12 if mode == "append" else 10)
 
 
 def test_a_list_that_a_record_does_not_have_is_null(disk: Disk, lake: Place) -> None:

@@ -6,7 +6,7 @@ snapshot's own properties, they stay when old snapshots expire or others write.
 
 import secrets
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -28,6 +28,7 @@ from workbench.pipelines.lake.table import (
 from workbench.runtime.extras import optional
 
 _PROPERTY: Final = "kafka-log-workbench"
+_LATEST: Final = 253_402_300_800_000_000  # year 10000, in us
 _RETRIES: Final = "commit.retry.num-retries"
 _FOLDERS: Final = ("by_topic", "by_day")  # files have all columns, as readers expect
 
@@ -107,6 +108,7 @@ class IcebergTable:
                 transaction.delete(condition)
             rows = rows.filter(pc.invert(rows[DELETES])).drop_columns([DELETES])
             if rows.num_rows:
+                _count_only(transaction, _late_columns(rows))
                 transaction.append(rows)
 
     def staging(self, schema: pa.Schema) -> Staging:
@@ -133,6 +135,7 @@ class IcebergTable:
     def publish(self, staging: Staging, added: Sequence[Written], moved: Positions) -> None:
         """See `Table.publish`."""
         with self._transaction(staging.schema, moved) as transaction:
+            _count_only(transaction, _beyond_dates(added))
             if added:
                 paths = [f"{self._data}/{each.path}" for each in added]
                 transaction.add_files(paths, check_duplicate_files=False)
@@ -186,6 +189,42 @@ class IcebergTable:
             with created as transaction, transaction.update_spec() as spec:
                 for name in PARTITIONED_BY:
                     spec.add_identity(name)
+
+
+def _count_only(transaction: Any, names: Iterable[str]) -> None:
+    """Let manifests not have the smallest and largest value of columns.
+
+    Iceberg: write.metadata.metrics.column (configuration)
+    """
+    properties = {f"write.metadata.metrics.column.{name}": "counts" for name in names}
+    if properties:
+        transaction.set_properties(properties)
+
+
+def _beyond_dates(added: Sequence[Written]) -> set[str]:
+    """Return the columns with times after year 9999, which pyiceberg cannot read in a footer.
+
+    Some producers write microseconds where Kafka has milliseconds.
+    """
+    found = set()
+    for file in added:
+        for group in map(file.metadata.row_group, range(file.metadata.num_row_groups)):
+            for column in map(group.column, range(group.num_columns)):
+                try:
+                    _ = column.statistics and (column.statistics.min, column.statistics.max)
+                except (OverflowError, ValueError):
+                    found.add(column.path_in_schema.replace(".list.", "."))
+    return found
+
+
+def _late_columns(rows: pa.Table) -> list[str]:
+    """Return the columns that have times after year 9999."""
+    times = [field for field in rows.schema if pa.types.is_timestamp(field.type)]
+    return [
+        field.name
+        for field in times
+        if (pc.max(rows[field.name]).cast(pa.timestamp("us", field.type.tz)).value or 0) >= _LATEST
+    ]
 
 
 def _conditions(rows: pa.Table) -> Iterator[Any]:
