@@ -23,8 +23,9 @@ def test_the_page_on_spark_runs(spark: Any, tmp_path: Path) -> None:
     (cell,) = re.findall(r"`(spark\.read[^`]+)`", QUESTIONS)
     assert eval(cell, {"spark": spark, "DIR": str(SHOP)}).count() > 0  # noqa: S307 - it is ours
     jobs = re.findall(r"^    kafka-workbench (spark .+?) *#", PAGE, re.MULTILINE)
-    assert len(jobs) == 5
-    words = {**dict.fromkeys(("DIR", "LEFT", "RIGHT"), LOG), "OUT": str(tmp_path / "out"), "…": ""}
+    assert len(jobs) == 6
+    words = {**dict.fromkeys(("DIR", "LEFT", "RIGHT"), LOG), "…": ""}
+    words |= {each: str(tmp_path / each) for each in ("OUT", "TABLE")}
     for job in jobs:
         outcome = run(*filter(None, (words.get(word, word) for word in job.split())))
         assert outcome.code == 0, outcome.err
