@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
+import pytest
 from deltalake import DeltaTable as Delta
 from pyarrow import PythonFile
 from pyarrow.dataset import dataset
@@ -292,6 +293,35 @@ class DyingIO(LivingIO):  # type: ignore[misc]
     def delete(self, location: Any) -> None:
         DEATHS[self.properties["death"]].change()
         super().delete(location)
+
+
+def dies_at_each_change(load: Callable[[dict[str, Any]], object], folder: Path) -> Place:
+    """Let a load into Iceberg die at each change, and run it again: the table is as without death.
+
+    Args:
+        load: calls `to_table` with these arguments; it loads nine rows.
+        folder: of the tables.
+
+    Returns:
+        The table of a load that does not die.
+    """
+
+    def run(place: Place, death: Death) -> None:
+        DEATHS[str(place.folder)] = death
+        dying = {"py-io-impl": f"{DyingIO.__module__}.DyingIO", "death": str(place.folder)}
+        load(place.arguments | {"options": place.options | dying})
+
+    whole, exact = Death(), Place("iceberg", folder / "whole")
+    run(exact, whole)
+    assert len(exact.rows()) == 9
+    assert whole.changes >= 4  # metadata twice, a manifest and a list of manifests
+    for at in range(whole.changes):
+        place = Place("iceberg", folder / f"died-{at}")
+        with pytest.raises(DiedError):
+            run(place, Death(at))
+        run(place, Death())
+        assert place.everything() == exact.everything(), at
+    return exact
 
 
 class PythonChanges:

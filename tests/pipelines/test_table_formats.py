@@ -15,15 +15,14 @@ from tests.naive import Record
 from tests.pipelines.planted import (
     AGAIN,
     COLUMNS,
-    DEATHS,
     IDS,
     Death,
     DiedError,
     Disk,
     DyingFiles,
-    DyingIO,
     Place,
     Row,
+    dies_at_each_change,
     orders,
     rows_of,
 )
@@ -184,26 +183,10 @@ def test_a_commit_that_fails_before_its_end_changes_nothing(
 def test_a_run_into_iceberg_that_dies_at_any_file_leaves_an_exact_table(
     disk: Disk, tmp_path: Path
 ) -> None:
-    def run(place: Place, death: Death) -> None:
-        DEATHS[str(place.folder)] = death
-        dying = {"py-io-impl": f"{DyingIO.__module__}.DyingIO", "death": str(place.folder)}
-        to_table(
-            disk.path,
-            place.arguments["to"],
-            table_format="iceberg",
-            options=place.options | dying,
-            topics="people",
-        )
+    def load(arguments: dict[str, Any]) -> None:
+        to_table(disk.path, topics="people", **arguments)
 
-    whole = Death()
-    run(Place("iceberg", tmp_path / "whole"), whole)
-    assert whole.changes >= 4  # metadata twice, a manifest and a list of manifests
-    for at in range(whole.changes):
-        place = Place("iceberg", tmp_path / f"died-{at}")
-        with pytest.raises(DiedError):
-            run(place, Death(at))
-        run(place, Death())
-        assert place.rows() == wanted(people=9), at
+    assert dies_at_each_change(load, tmp_path).rows() == wanted(people=9)
 
 
 def test_an_upsert_keeps_the_newest_of_each_key_and_tombstones_delete(

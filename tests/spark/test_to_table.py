@@ -13,13 +13,11 @@ from tests.naive import batch, marker
 from tests.pipelines.planted import (
     AGAIN,
     COLUMNS,
-    DEATHS,
-    Death,
     DiedError,
     Disk,
-    DyingIO,
     KillingFiles,
     Place,
+    dies_at_each_change,
     orders,
     rows_of,
 )
@@ -102,23 +100,10 @@ def test_a_task_that_is_killed_while_it_writes_gives_each_record_once(
 def test_a_driver_that_dies_at_any_file_of_iceberg_leaves_an_exact_table(
     spark: Any, disk: Disk, tmp_path: Path
 ) -> None:
-    def run(place: Place, death: Death) -> None:
-        DEATHS[str(place.folder)] = death
-        dying = {"py-io-impl": f"{DyingIO.__module__}.DyingIO", "death": str(place.folder)}
-        arguments = place.arguments | {"options": place.options | dying}
+    def load(arguments: dict[str, Any]) -> None:
         to_table(disk.path, spark=spark, topics="people", **arguments, **OPTIONS)
 
-    whole = Death()
-    exact = Place("iceberg", tmp_path / "whole")
-    run(exact, whole)
-    assert len(exact.rows()) == 9
-    assert whole.changes >= 4  # metadata twice, a manifest and a list of manifests
-    for at in range(whole.changes):
-        place = Place("iceberg", tmp_path / f"died-{at}")
-        with pytest.raises(DiedError):
-            run(place, Death(at))
-        run(place, Death())
-        assert place.everything() == exact.everything(), at
+    dies_at_each_change(load, tmp_path)
 
 
 def test_a_driver_that_dies_before_a_commit_to_delta_leaves_an_exact_table(
