@@ -1,10 +1,12 @@
 """How much memory and time public calls take, measured in a process of their own.
 
-Run as a module it is that process: a line of JSON in for each call, a line out. Memory counts from
-the same call on a small log, so that neither imports nor compiled code count.
+Run as a module it is that process: a line of JSON in for each call, a line out. Before the first
+call of a kind it is made on a small log, and memory counts from what the process holds right before
+a call, so that imports, compiled code and what calls before it left are not charged to it.
 """
 
 import ctypes
+import gc
 import json
 import os
 import resource
@@ -22,7 +24,7 @@ from workbench.runtime.workers import worker_count
 
 MIB: Final = 1 << 20
 MOST: Final = 200 * MIB
-"""What any input may take beyond the baseline, in bytes, with one worker."""
+"""What any input may take beyond what the process held before, in bytes, with one worker."""
 
 MOST_OF_WORKERS: Final = (worker_count(None) - 1) * 64 * MIB
 """What further workers may take."""
@@ -36,7 +38,7 @@ class Cost(NamedTuple):
 
     Attributes:
         result: see `CALLS`; the error as text where it raised.
-        grown: bytes of memory at the most, beyond the baseline.
+        grown: bytes of memory at the most, beyond what the process held before the call.
         seconds: that its threads computed.
     """
 
@@ -143,6 +145,15 @@ def start_over(process: int | str = "self") -> None:
     Path(f"/proc/{process}/clear_refs").write_text("5")
 
 
+def _give_back() -> None:
+    """Give back what allocators keep of the calls before: reused, it would count for nobody."""
+    import pyarrow as pa
+
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    pa.default_memory_pool().release_unused()
+
+
 def _too_late(_number: int, _frame: Any) -> None:
     raise TimeoutError(f"no answer after {_MOST_SECONDS} s of computing")
 
@@ -151,13 +162,14 @@ def _serve(small: str) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
     signal.signal(signal.SIGPROF, _too_late)
     warnings.simplefilter("ignore")
-    bases: dict[str, int] = {}
+    warm: set[str] = set()
     for line in sys.stdin:
         name, path = json.loads(line)
-        if name not in bases:
+        if name not in warm:
             CALLS[name](small)
-            bases[name] = in_memory("VmRSS")
-        ctypes.CDLL(None).malloc_trim(0)  # what C's allocator keeps of the call before
+            warm.add(name)
+        _give_back()
+        before = in_memory("VmRSS")
         start_over()
         signal.setitimer(signal.ITIMER_PROF, _MOST_SECONDS)
         start = time.process_time()
@@ -167,7 +179,7 @@ def _serve(small: str) -> None:
             result = f"{type(error).__name__}: {error}"
         seconds = time.process_time() - start
         signal.setitimer(signal.ITIMER_PROF, 0)
-        print(json.dumps([result, in_memory("VmHWM") - bases[name], seconds]), flush=True)  # noqa: T201
+        print(json.dumps([result, in_memory("VmHWM") - before, seconds]), flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":
