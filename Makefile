@@ -96,7 +96,7 @@ messages: env ## write the classes of requests and responses, from Kafka's JSON 
 	@PYTHONPATH=. $(BIN)/python .ci/message_classes.py
 	@$(BIN)/ruff format --quiet workbench/server/protocol/messages workbench/decoders/records
 
-env: ## make or renew the virtual environment .venv from requirements.lock
+env: ## make or renew the virtual environment .venv from requirements.lock, and bundle the front ends
 	@$(PYTHON) .ci/environment.py
 
 lock: ## write requirements.lock from pyproject.toml, keeping the pins that still fit
@@ -116,5 +116,5 @@ wheel: jar ## build the wheel, and check it in fresh environments of every Pytho
 
 clean: ## remove everything that make created, including the environment
 	rm -rf .venv build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
-	rm -rf *.egg-info workbench/spark_source/jvm/*.jar
+	rm -rf *.egg-info workbench/spark_source/jvm/*.jar widgets/bundles
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -46,6 +46,7 @@ def main() -> int:
             install_packages(LOCK.read_text())
             link_extension()
             STAMP.write_text("\n".join(wanted) + "\n")
+        bundle_front_ends()
         compile_kernels()
     return 0
 
@@ -96,6 +97,11 @@ def link_extension() -> None:
     EXTENSION.parent.mkdir(parents=True, exist_ok=True)
     EXTENSION.unlink(missing_ok=True)
     EXTENSION.symlink_to(PROJECT / "labextension", target_is_directory=True)
+
+
+def bundle_front_ends() -> None:
+    """Bundle the front ends of the widgets, if they have changed."""
+    subprocess.run([str(PYTHON), "setup.py", "--quiet", "bundle"], cwd=PROJECT, check=True)
 
 
 def compile_kernels() -> None:

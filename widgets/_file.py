@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from widgets._link import link
+from widgets._assets import script
 
 Answer = tuple[dict[str, Any], list[bytes]]
 """An answer to the front end: a JSON object and buffers."""
@@ -86,7 +86,7 @@ def file_page(
         title=html.escape(title),
         text=html.escape(about),
         packed=base64.b64encode(packed).decode(),
-        script=link("file_page.js"),
+        script=script("file_page.js"),
     )
 
 

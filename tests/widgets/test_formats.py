@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from widgets._link import STATIC
+from widgets._assets import STATIC
 from workbench.runtime.times import duration_text, time_text
 from workbench.runtime.words import share_text, size_text
 

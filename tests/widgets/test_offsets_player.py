@@ -14,7 +14,7 @@ import traitlets
 import workbench as wb
 from tests.widgets.coordinated import Coordinated
 from widgets import LogExplorer, OffsetsPlayer
-from widgets._link import STATIC
+from widgets._assets import STATIC
 from widgets.coordinators.offset_states import OffsetStates
 from widgets.coordinators.offset_steps import ROLES
 from workbench.coordinator.offsets.steps import KINDS

@@ -10,7 +10,7 @@ import pytest
 
 import workbench as wb
 from widgets import ReplicationPlayer
-from widgets._link import STATIC
+from widgets._assets import STATIC
 from workbench.errors import ConfigError, ReplicationError
 from workbench.replication.simulation.events import Bounds
 from workbench.replication.simulation.playback import play

@@ -4,7 +4,7 @@ import html
 import secrets
 from typing import Final, NamedTuple
 
-from widgets._link import STATIC, link
+from widgets._assets import STATIC, script
 
 _ICON: Final = (
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E"
@@ -67,7 +67,7 @@ def screen(title: str, shown: str) -> Document:
         shown: what is read, for people.
     """
     nonce = secrets.token_urlsafe(16)
-    body = _SCREEN.format(shown=html.escape(shown), nonce=nonce, script=link("app/page.js"))
+    body = _SCREEN.format(shown=html.escape(shown), nonce=nonce, script=script("app/page.js"))
     return Document(_head(title) + body, _RULES.format(script=f"'nonce-{nonce}' blob:"))
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from widgets._assets import script
 from widgets._file import PAGE_ROWS, Answer
-from widgets._link import link
 from widgets.players._player import Place, Player, directories_of, find_partition, poster_of
 from widgets.view.key_names import KeyNames
 from widgets.view.players.compaction import Layout, Touched, layout_of, round_of, sent, touched_by
@@ -56,7 +56,7 @@ class CompactionPlayer(Player):
     Kafka: Cleaner.doClean (4.2)
     """
 
-    _esm = link("compaction/compaction.js")
+    _esm = script("compaction/compaction.js")
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 import traitlets
 
 import workbench
-from widgets._link import link, style
+from widgets._assets import script, style
 from widgets._widget import KafkaWidget
 from widgets._written import Written
 from widgets.coordinators.group_lines import (
@@ -76,7 +76,7 @@ class GroupView(KafkaWidget):
     Kafka: ConsumerGroupCommand.describeGroups, OffsetMetadataManager (4.2)
     """
 
-    _esm = link("coordinators/group_view.js")
+    _esm = script("coordinators/group_view.js")
     _css = style("decisions/log_rules.css", "coordinators/coordinators.css")
 
     keeps_times = False

@@ -7,7 +7,7 @@ from typing import Any, Self
 import traitlets
 
 import workbench
-from widgets._link import link, style
+from widgets._assets import script, style
 from widgets.coordinators.offset_steps import Effect, kind_rows, logs_of, step_rows
 from widgets.players._player import Player, poster_of, steps_in
 from widgets.selection import NOTHING
@@ -47,7 +47,7 @@ class OffsetsPlayer(Player):
     Kafka: OffsetMetadataManager, CoordinatorRuntime (4.2); OffsetManager (0.8.2)
     """
 
-    _esm = link("coordinators/offsets_player.js")
+    _esm = script("coordinators/offsets_player.js")
     _css = style("players/player.css", "coordinators/offsets.css")
 
     selected: Any = traitlets.Dict(NOTHING)

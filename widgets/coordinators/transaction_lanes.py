@@ -7,7 +7,7 @@ from typing import Any
 import traitlets
 
 import workbench
-from widgets._link import link, style
+from widgets._assets import script, style
 from widgets._widget import KafkaWidget
 from widgets._written import Written
 from widgets.coordinators.group_rows import UNKNOWN
@@ -50,7 +50,7 @@ class TransactionLanes(KafkaWidget):
     Kafka: ProducerStateManager, TransactionsCommand (4.2)
     """
 
-    _esm = link("coordinators/transaction_lanes.js")
+    _esm = script("coordinators/transaction_lanes.js")
     _css = style("decisions/log_rules.css", "coordinators/coordinators.css")
 
     selected: Any = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 import traitlets
 
 import workbench
-from widgets._link import link, style
+from widgets._assets import script, style
 from widgets._written import Written
 from widgets.decisions.conditions import Conditioned, arguments, call_on, conditions
 from widgets.players._player import Place, directories_of, find_partition
@@ -49,7 +49,7 @@ class LogRules(Conditioned):
         explanation: each rule's verdict.
     """
 
-    _esm = link("decisions/log_rules.js")
+    _esm = script("decisions/log_rules.js")
     _css = style("decisions/log_rules.css", "decisions/conditions.css")
 
     selected: Any = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)

@@ -9,8 +9,8 @@ from typing import Any, Final
 import traitlets
 
 import workbench
+from widgets._assets import script, style
 from widgets._background import are_quickly_read
-from widgets._link import link, style
 from widgets._sections import Lead, Making, Sectioned, require_one_broker
 from widgets._written import Written
 from widgets.decisions.conditions import Conditioned, arguments, call_on, conditions
@@ -74,7 +74,7 @@ class WhatIfView(Conditioned, Sectioned):
         LookupError: a configuration is of a topic that is not there.
     """
 
-    _esm = link("decisions/what_if.js")
+    _esm = script("decisions/what_if.js")
     _css = style("overview/overview.css", "decisions/conditions.css")
     _directory: Any = traitlets.Dict().tag(sync=True)
     order = ORDER

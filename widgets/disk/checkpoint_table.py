@@ -7,9 +7,9 @@ from typing import Any, Final
 import traitlets
 
 import workbench
+from widgets._assets import script, style
 from widgets._background import are_quickly_read
 from widgets._file import Answer
-from widgets._link import link, style
 from widgets._widget import KafkaWidget
 from widgets._written import Written
 from widgets.disk.checkpoint_rows import (
@@ -61,7 +61,7 @@ class CheckpointTable(KafkaWidget):
     Kafka: LogManager.loadLogs, OffsetCheckpointFile (4.2)
     """
 
-    _esm = link("disk/checkpoint_table.js")
+    _esm = script("disk/checkpoint_table.js")
     _css = style("disk/checkpoint_table.css")
 
     selected: Any = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)

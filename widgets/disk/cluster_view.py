@@ -7,8 +7,8 @@ from typing import Any, Final
 import traitlets
 
 import workbench
+from widgets._assets import script, style
 from widgets._file import Answer
-from widgets._link import link, style
 from widgets._widget import KafkaWidget
 from widgets._written import Written
 from widgets.disk.cluster_moments import (
@@ -54,7 +54,7 @@ class ClusterView(KafkaWidget):
     Kafka: MetadataImage, MetadataLoader (4.2)
     """
 
-    _esm = link("disk/cluster_view.js")
+    _esm = script("disk/cluster_view.js")
     _css = style("disk/cluster_view.css")
 
     at = traitlets.Int(0).tag(sync=True)

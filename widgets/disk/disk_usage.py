@@ -7,8 +7,8 @@ from typing import Any
 import traitlets
 
 import workbench
+from widgets._assets import script, style
 from widgets._file import Answer
-from widgets._link import link, style
 from widgets._widget import KafkaWidget
 from widgets._written import Written
 from widgets.disk.usage_nodes import (
@@ -58,7 +58,7 @@ class DiskUsage(KafkaWidget):
         TypeError: an unknown option.
     """
 
-    _esm = link("disk/disk_usage.js")
+    _esm = script("disk/disk_usage.js")
     _css = style("disk/disk_usage.css")
 
     at = traitlets.List(traitlets.Unicode()).tag(sync=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import traitlets
 
 import workbench
-from widgets._link import link, style
+from widgets._assets import script, style
 from widgets.explorer.file_view import FileView, find_file, find_unread, nothing_read
 from widgets.explorer.following import Following
 from widgets.explorer.segment_view import SegmentView
@@ -67,7 +67,7 @@ class LogExplorer(Following):
         TypeError: an unknown option.
     """
 
-    _esm = link("explorer/explorer.js")
+    _esm = script("explorer/explorer.js")
     _css = style()
 
     selected = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)

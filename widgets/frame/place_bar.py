@@ -6,8 +6,8 @@ from typing import Any, Final
 import traitlets
 
 import workbench
+from widgets._assets import script, style
 from widgets._file import Answer
-from widgets._link import link, style
 from widgets._widget import KafkaWidget
 from widgets.selection import NOTHING, from_front, segment_with_base, to_front
 from workbench.runtime.times import LONGEST_TIME, milliseconds, time_text
@@ -34,7 +34,7 @@ class PlaceBar(KafkaWidget):
         TypeError: an unknown option.
     """
 
-    _esm = link("frame/place_bar.js")
+    _esm = script("frame/place_bar.js")
     _css = style("frame/place_bar.css")
 
     selected: Any = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)

@@ -4,7 +4,7 @@ from typing import Literal
 
 import traitlets
 
-from widgets._link import link, style
+from widgets._assets import script, style
 from widgets._widget import KafkaWidget
 
 Kind = Literal["empty", "loading", "failed"]
@@ -21,7 +21,7 @@ class TabState(KafkaWidget):
         kind, text: see above.
     """
 
-    _esm = link("frame/tab_state.js")
+    _esm = script("frame/tab_state.js")
     _css = style()
 
     kind = traitlets.Unicode().tag(sync=True)

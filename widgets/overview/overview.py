@@ -9,9 +9,9 @@ from typing import Any, Final
 import traitlets
 
 import workbench
+from widgets._assets import script, style
 from widgets._background import are_quickly_read
 from widgets._file import Answer
-from widgets._link import link, style
 from widgets._sections import Lead, Making, Sectioned, require_one_broker
 from widgets._written import Written
 from widgets.disk.usage_nodes import directory_nodes
@@ -58,7 +58,7 @@ class Overview(Sectioned):
         TypeError: an unknown option.
     """
 
-    _esm = link("overview/overview.js")
+    _esm = script("overview/overview.js")
     _css = style("disk/disk_usage.css", "overview/overview.css")
 
     query = traitlets.Unicode(read_only=True).tag(sync=True)

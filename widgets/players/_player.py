@@ -7,7 +7,7 @@ from typing import Any, Final
 import traitlets
 
 import workbench
-from widgets._link import style
+from widgets._assets import style
 from widgets._widget import KafkaWidget
 from workbench.errors import LogDirectoryError, PlayerError
 from workbench.loaders.partition import Partition

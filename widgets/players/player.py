@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from widgets._link import link
+from widgets._assets import script
 from widgets.players._player import Place, Player, find_partition, poster_of, steps_in
 from widgets.view.players.steps import (
     MOST_STEPS,
@@ -62,7 +62,7 @@ class StepPlayer(Player):
         TypeError: an unknown option.
     """
 
-    _esm = link("players/player.js")
+    _esm = script("players/player.js")
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class LookupPlayer(StepPlayer):
     Kafka: UnifiedLog.read, fetchOffsetByTimestamp (4.2)
     """
 
-    _esm = link("players/lookup_player.js")
+    _esm = script("players/lookup_player.js")
 
     def __init__(
         self,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 import traitlets
 
 import workbench
+from widgets._assets import script, style
 from widgets._file import PAGE_ROWS
-from widgets._link import link, style
 from widgets._widget import KafkaWidget
 from widgets._written import Written
 from widgets.queries import opening
@@ -93,7 +93,7 @@ class RecordBrowser(KafkaWidget):
         TypeError: an unknown option.
     """
 
-    _esm = link("records/record_browser.js")
+    _esm = script("records/record_browser.js")
     _css = style("records/records.css")
 
     keeps_times = False

@@ -8,9 +8,9 @@ from typing import Any, Final
 import traitlets
 
 import workbench
+from widgets._assets import script, style
 from widgets._background import are_quickly_read
 from widgets._file import Answer
-from widgets._link import link, style
 from widgets._widget import KafkaWidget
 from widgets._written import Written
 from widgets.replication.comparing import MOST_PARTITIONS, Comparing, Differing
@@ -62,7 +62,7 @@ class ReplicaLanes(KafkaWidget):
             those of one broker; a `LookupError`.
     """
 
-    _esm = link("replication/replica_lanes.js")
+    _esm = script("replication/replica_lanes.js")
     _css = style(
         "decisions/log_rules.css", "coordinators/coordinators.css", "replication/replica_lanes.css"
     )

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import traitlets
 
-from widgets._link import link, style
+from widgets._assets import script, style
 from widgets.players._player import Player
 from widgets.replication.moments import (
     MOST_MOMENTS,
@@ -68,7 +68,7 @@ class ReplicationPlayer(Player):
     Kafka: Partition, ReplicaManager, AbstractFetcherThread (0.10.2 to 4.2)
     """
 
-    _esm = link("replication/replication_player.js")
+    _esm = script("replication/replication_player.js")
     _css = style("players/player.css", "replication/replication.css")
 
     rules = traitlets.Unicode("4.2").tag(sync=True)

@@ -4,7 +4,7 @@ from typing import Any
 
 import traitlets
 
-from widgets._link import link, style
+from widgets._assets import script, style
 from widgets.players._player import Player, find_partition, poster_of
 from widgets.requests.request_rows import request_name, request_summary
 from widgets.requests.story_rows import (
@@ -49,7 +49,7 @@ class RequestPlayer(Player):
     Kafka: KafkaApis.handle, ReplicaManager.readFromLog, UnifiedLog.read (4.0)
     """
 
-    _esm = link("requests/request_player.js")
+    _esm = script("requests/request_player.js")
     _css = style("players/player.css", "requests/requests.css")
 
     partition = traitlets.Unicode().tag(sync=True)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import traitlets
 
-from widgets._link import link, style
+from widgets._assets import script, style
 from widgets._widget import KafkaWidget
 from widgets.requests.request_player import RequestPlayer
 from widgets.requests.request_rows import request_name, request_rows
@@ -36,7 +36,7 @@ class RequestView(KafkaWidget):
     Kafka: RequestChannel, RequestMetrics (4.0)
     """
 
-    _esm = link("requests/request_view.js")
+    _esm = script("requests/request_view.js")
     _css = style("players/player.css", "requests/requests.css")
 
     selected = traitlets.Int(0).tag(sync=True)

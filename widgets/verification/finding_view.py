@@ -7,8 +7,8 @@ from typing import Any
 import traitlets
 
 import workbench
+from widgets._assets import script, style
 from widgets._file import Answer
-from widgets._link import link, style
 from widgets.queries import finding_query
 from widgets.selection import NOTHING, from_front, to_front
 from widgets.verification.verifier import ShowsFindings, Verifier
@@ -38,7 +38,7 @@ class FindingView(ShowsFindings):
         TypeError: an unknown option.
     """
 
-    _esm = link("verification/findings.js")
+    _esm = script("verification/findings.js")
     _css = style()
 
     selected = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
