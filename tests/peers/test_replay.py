@@ -2,8 +2,10 @@
 
 import json
 import signal
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from tests.peers.topic_records import (
 )
 from tests.server.conftest import SHOP
 from workbench.errors import ReplayError
+from workbench.loaders.exports import replay
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 
@@ -43,15 +46,26 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
         yield running
 
 
-def test_a_missing_topic_is_named_before_anything_is_written(
-    broker: Broker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_topic_is_named_before_anything_is_written(broker: Broker) -> None:
     logs = workbench.open_log_directory(SHOP)
     with pytest.raises(ReplayError, match="there is no topic clicks"):
         logs.replay(broker.bootstrap, "clicks")
-    monkeypatch.setattr("workbench.loaders.exports.replay._WAIT_S", 2)  # for one that never answers
-    with pytest.raises(ReplayError, match="cannot list its topics"):
-        logs.replay({"bootstrap.servers": "127.0.0.1:1", "socket.timeout.ms": 500}, "clicks")
+
+
+def test_an_address_that_refuses_is_named_at_once_and_a_silent_one_after_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    logs = workbench.open_log_directory(SHOP)
+    start = time.monotonic()
+    with pytest.raises(ReplayError, match=r"list its topics: [^ ]+ Connect .+ refused"):
+        logs.replay("127.0.0.1:1", "clicks")
+    assert time.monotonic() - start < 15
+    monkeypatch.setattr(replay, "_WAIT_S", 3)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        start = time.monotonic()
+        with pytest.raises(ReplayError, match="cannot list its topics"):
+            logs.replay(f"127.0.0.1:{silent.getsockname()[1]}", "clicks")
+        assert time.monotonic() - start >= 3
 
 
 @pytest.mark.dies(signal.SIGKILL)

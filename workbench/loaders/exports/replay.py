@@ -25,7 +25,7 @@ COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers")
 _MOST_RECORDS: Final = 10_000  # of a transaction
 _MOST_BYTES: Final = 16 << 20
 _WAIT_S: Final = 30.0
-_QUIET: Final = {"log_level": 2, "error_cb": lambda _error: None}
+_LOOK_S: Final = 2.0  # between looks at whether any broker was reached
 
 Record = Mapping[str, Any]
 
@@ -62,7 +62,7 @@ def replay(
     kafka = optional("confluent_kafka", "confluent-kafka")
     partitions = [each for each in scan.partitions if each.topic not in HIDDEN_TOPICS]
     with_servers = {"bootstrap.servers": to} if isinstance(to, str) else dict(to)
-    target = _Target(kafka, {**_QUIET, **with_servers}, name)
+    target = _Target(kafka, with_servers, name)
     target.check(scan, partitions, create_topics=create_topics)
     pace = _Pace(rate)
     return [_replay_one(scan, each, target, pace, progress) for each in partitions]
@@ -162,7 +162,7 @@ class _Target:
 
     def __init__(self, kafka: Any, config: dict[str, Any], name: str) -> None:
         self._kafka = kafka
-        self._config = config
+        self._config = config = {"log_level": 2, "error_cb": self._failed, **config}
         self._where = str(config.get("bootstrap.servers", "the cluster"))
         group = GROUP + name
         self._producer = kafka.Producer(
@@ -176,6 +176,8 @@ class _Target:
         )
         self._consumer = kafka.Consumer({**config, "group.id": group, "enable.auto.commit": False})
         self._refused = ""
+        self._unreachable = ""
+        self._is_down = False
 
     def check(self, scan: Scan, wanted: Sequence[Partition], *, create_topics: bool) -> None:
         """Find every partition that is wanted, or create its topic.
@@ -185,9 +187,7 @@ class _Target:
         """
         there = {
             topic.topic: len(topic.partitions)
-            for topic in self._ask(
-                "list its topics", self._producer.list_topics, timeout=_WAIT_S
-            ).topics.values()
+            for topic in self._ask("list its topics", self._metadata).topics.values()
         }
         sizes: dict[str, int] = {}
         for each in scan.listing.partitions.values():
@@ -209,6 +209,17 @@ class _Target:
                 )
         if wanted:
             self._ask("start a transactional producer", self._producer.init_transactions, _WAIT_S)
+
+    def _metadata(self) -> Any:
+        """Return the cluster's metadata; wait for it only as long as a broker may still answer."""
+        end = time.monotonic() + _WAIT_S
+        while True:
+            try:
+                return self._producer.list_topics(timeout=_LOOK_S)
+            except self._kafka.KafkaException:
+                self._producer.poll(0)  # calls `_failed`
+                if self._is_down or time.monotonic() >= end:
+                    raise
 
     def next_offset(self, partition: Partition) -> int | None:
         """Return the source's offset that an earlier run of this name would write next."""
@@ -269,6 +280,12 @@ class _Target:
         if error is not None and not self._refused:
             self._refused = f"{message.topic()}-{message.partition()}: {error.str()}"
 
+    def _failed(self, error: Any) -> None:
+        if error.name() == "_ALL_BROKERS_DOWN":
+            self._is_down = True
+        else:
+            self._unreachable = error.str()
+
     def _create(self, sizes: Mapping[str, int]) -> None:
         from confluent_kafka.admin import AdminClient, NewTopic
 
@@ -287,4 +304,6 @@ class _Target:
     def _error(self, what: str, error: Exception) -> ReplayError:
         (found, *_) = error.args
         problem = self._refused or (found.str() if hasattr(found, "str") else str(error))
+        if hasattr(found, "name") and found.name() in {"_TRANSPORT", "_TIMED_OUT"}:
+            problem = self._unreachable or problem
         return ReplayError(self._where, f"cannot {what}: {problem}")
