@@ -58,13 +58,14 @@ campaign: env system jar ## damage directories at random and try every call on t
 test-spark-versions: env system jar ## run the tests of the Spark source on the oldest and newest Spark
 	@$(BIN)/python .ci/spark_versions.py
 
-check: env ## check format, lint, types and layers; changes nothing
+check: env ## check format, lint, types, layers and English; changes nothing
 	@$(BIN)/ruff format --check --quiet || { echo "some files are not formatted: make fix"; exit 1; }
 	@$(BIN)/deno fmt --check --quiet || { echo "some front ends are not formatted: make fix"; exit 1; }
 	@$(BIN)/ruff check
 	@$(BIN)/deno lint --quiet
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python -m pytest -q tests/house/test_english.py
 
 fix: env map ## format, fix what ruff can fix safely, and draw the layers
 	@$(BIN)/ruff check --fix-only --quiet

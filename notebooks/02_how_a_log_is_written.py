@@ -329,8 +329,8 @@ race.append([(b"tea", b"Sencha")] * 5)
 pd.DataFrame(race_steps)
 
 # %% [markdown]
-# Without the bound, a reader in the first moment would get offsets 0 to 4 and go on at 5, past the
-# log end offset. To the log that is an error, and the consumer would start over:
+# Without the bound, a reader in the first moment would get offsets 0 to 4 and continue at 5, past
+# the log end offset. To the log that is an error, and the consumer would start over:
 
 # %%
 try:
@@ -462,7 +462,7 @@ for step in retention.steps:
 #
 # </details>
 #
-# **3.** How many bytes does the recovery of the crashed log cut off? Look at the last steps of the
+# **3.** How many bytes does the recovery of the crashed log truncate? Look at the last steps of the
 # recovery player.
 #
 # <details>

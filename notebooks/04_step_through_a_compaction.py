@@ -321,8 +321,8 @@ both.at = next(
 both
 
 # %% [markdown]
-# A round needs dirty records. If nobody writes to the log, no round comes, and the tombstones are
-# kept until somebody does. That is the usual answer to *why is my tombstone still there?*
+# A round needs dirty records. If no producer writes to the log, there is no round, and the
+# tombstones are kept until one does. That is the usual answer to *why is my tombstone still there?*
 #
 # ## Why is this record there?
 #

@@ -193,7 +193,7 @@ def ask(name: str) -> None:
 
 
 # %% [markdown]
-# **The active segment is deleted, too.** A log to which nobody writes loses its last records like
+# **The active segment is deleted, too.** A log without new records loses its last records like
 # all others: the broker begins a new, empty segment and deletes the old one. The offsets continue.
 
 # %%
@@ -330,7 +330,7 @@ wb.open_log_directory(DIRECTORY).inspect.segments().to_pandas()[["name", "base_o
 # <details>
 # <summary>Answer</summary>
 #
-# At most the size of the other segments: **289036** bytes. One byte more, and it stays.
+# At most the size of the other segments: **289036** bytes. One byte more, and it is kept.
 #
 # ```python
 # rest = sum(segment.size for segment in logs[PARTITION].segments[1:])

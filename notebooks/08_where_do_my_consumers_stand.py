@@ -44,8 +44,8 @@ pd.set_option("display.max_colwidth", None)
 # %% [markdown]
 # ## A commit
 #
-# The clock stands until we move it, and an observer receives every step of the coordinator. Our
-# `__consumer_offsets` has three partitions; a broker has 50 by default. The hash of the group's
+# The clock stands still until we move it, and an observer receives every step of the coordinator.
+# Our `__consumer_offsets` has three partitions; a broker has 50 by default. The hash of the group's
 # name decides which partition holds the group, and so which broker is its coordinator.
 
 # %%
@@ -94,7 +94,7 @@ def play(title: str, kind: str) -> OffsetsPlayer:
 play("Two commits", "offset loaded")
 
 # %% [markdown]
-# What lies on the disk is an ordinary record: its key is the group and the partition, its value the
+# What is on the disk is an ordinary record: its key is the group and the partition, its value the
 # offset.
 
 # %%
@@ -159,7 +159,7 @@ OffsetsPlayer(steps, title="A load", at=began + 3)
 ReplicationPlayer("G-14", at=13)
 
 # %% [markdown]
-# Nobody got an answer to the second commit, and yet the group resumes at 50 in the end: a commit
+# No client got an answer to the second commit, and yet the group resumes at 50 in the end: a commit
 # that failed may count later. With the rules of 3.9 the new coordinator shows 50 at once.
 
 # %% [markdown]

@@ -117,15 +117,15 @@ print(wb.scenarios.play("G-0c").table())
 # ## What the second round costs
 #
 # A follower's high watermark lags. Up to 0.10, a restarted follower trusted it: it truncated its
-# log there, and fetched the rest again. If the leader dies in between, a record is gone that the
-# producer was told is stored. The events of KIP-101:
+# log there, and fetched the rest again. If the leader dies in between, a record is lost
+# although its producer got the answer that it is stored. The events of KIP-101:
 
 # %%
 ReplicationPlayer("G-1", at=7)
 
 # %% [markdown]
 # The end is worse than a loss. The old leader still has m1 where the new one has m2. Both are in
-# sync, both say that offset 1 is committed, and nobody notices:
+# sync, both say that offset 1 is committed, and no one notices:
 
 # %%
 ReplicationPlayer("G-1", at=12)
@@ -212,7 +212,7 @@ pd.DataFrame(
 # %% [markdown]
 # ## Let the computer look for it
 #
-# Nobody has to know these stories. `find_schedule` tries all orders of events within bounds, on
+# You need not know these stories. `find_schedule` tries all orders of events within bounds, on
 # small logs in memory, and returns the shortest one that breaks a promise. It finds the events of
 # KIP-101 and KIP-279 by itself.
 
@@ -232,7 +232,7 @@ print(loss, divergence, sep="\n\n")
 ReplicationPlayer(loss, at=5)
 
 # %% [markdown]
-# And under the rules of 4.2? Within the same bounds there is no such schedule. That is no proof,
+# And under the rules of 4.2? Within the same bounds there is no such schedule. That is not a proof,
 # but every order of these few events was tried.
 
 # %%
@@ -246,19 +246,19 @@ for promise, bounds in (
 # ## Your own events
 #
 # Events are texts, so your own story is a list. Values are hidden in the player unless you ask for
-# them; here is one record that the controller never hears of, because its leader is cut off.
+# them; here is one record that the controller never hears of, because its leader is isolated.
 
 # %%
 story = [
     ("produce m0", "Both replicas get the first record."),
     ("rest", "They are equal."),
-    ("isolate 0", "The leader is cut off from everyone but its clients."),
+    ("isolate 0", "The leader is isolated from all but its clients."),
     ("produce m1 to 0 with acks=1", "It takes a record, and says that it is stored."),
     ("9000 ms pass", "The controller elects broker 1."),
     ("heal 0", "The old leader is back."),
-    ("rest", "It truncates what nobody else has."),
+    ("rest", "It truncates what no other replica has."),
 ]
-ReplicationPlayer(story, brokers=2, show_values=True, title="A leader that is cut off", at=5)
+ReplicationPlayer(story, brokers=2, show_values=True, title="A leader that is isolated", at=5)
 
 # %% [markdown]
 # ## Real disks
@@ -277,7 +277,7 @@ compared = wb.compare_replicas({number: disks / f"broker{number}" for number in 
 compared
 
 # %% [markdown]
-# Choose who leads: what the follower would truncate is hatched, and what is lost is marked.
+# Choose the leader: what the follower would truncate is hatched, and what is lost is marked.
 
 # %%
 ReplicaLanes(compared, leader="2")
@@ -356,7 +356,7 @@ ReplicaLanes(compared, leader="2")
 # ## Next
 #
 # - `wb.Cluster` takes every event as a call, with brokers in memory or, with `directory`, in real
-#   log directories; `cluster.table()` shows where everyone stands.
+#   log directories; `cluster.table()` shows the state of each broker.
 # - [How a log is written](02_how_a_log_is_written.ipynb) shows what truncation does to segments and
 #   indexes.
 # - [Where do my consumers stand?](08_where_do_my_consumers_stand.ipynb) begins where this ends:

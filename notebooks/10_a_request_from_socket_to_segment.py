@@ -149,7 +149,7 @@ play("Fetch", "batch found")
 # ## minOneMessage
 #
 # What if the next batch is larger than `maxBytes`? A consumer that got a part of a batch could
-# never go on. So the first batch of the first partition that has any is returned whole, however
+# never continue. So the first batch of the first partition that has any is returned whole, however
 # large it is. In the code of Kafka, this is `minOneMessage`. We ask for a single byte:
 
 # %%
@@ -235,8 +235,8 @@ mean.round(2)
 # ## A lookup by time
 #
 # `ListOffsets` with a real timestamp goes through the other index first. The *time index* gives an
-# offset up to which no record is later than the time; the search goes on from there as in a fetch.
-# We look for the largest timestamp of the partition.
+# offset up to which no record is later than the time; the search continues from there as in a
+# fetch. We look for the largest timestamp of the partition.
 
 # %%
 largest = [segment.largest_timestamp for segment in logs[PARTITION].segments]
@@ -303,5 +303,5 @@ play("ListOffsets", "index entry found")
 # - `kafka-workbench serve DIR` serves a directory to clients outside of a notebook; with `--json`
 #   it prints each request with its times.
 # - [How a log is written](02_how_a_log_is_written.ipynb) shows how segments and indexes come about.
-# - [Where do my consumers stand?](08_where_do_my_consumers_stand.ipynb) goes on with groups and
+# - [Where do my consumers stand?](08_where_do_my_consumers_stand.ipynb) continues with groups and
 #   their offsets.

@@ -130,7 +130,7 @@ def flip_a_bit(path: str) -> None:
 
 
 def tear_the_end(path: str) -> None:
-    """Cut the last batch, as a power loss does."""
+    """Truncate the last batch, as a power loss does."""
     os.truncate(log_file(path, -1), os.path.getsize(log_file(path, -1)) - 20)
 
 
@@ -265,7 +265,8 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns).convert_dtypes()
 
 # %% [markdown]
 # A copy without findings is not always a copy without losses: the segment that was deleted is
-# missing, and what is left agrees with itself. Only another replica, or the checkpoints, can tell.
+# missing, and what is left agrees with itself. Only another replica, or the checkpoints, can show
+# that.
 
 # %% [markdown]
 # ## Try it

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Transactions in lanes
 #
-# Why does a `read_committed` consumer get no further, although the log goes on? One open
+# Why does a `read_committed` consumer get no further, although the log continues? One open
 # transaction is enough. This notebook shows the transactions of a log as lanes, says what such a
 # consumer gets and what it waits for, makes a transaction that hangs, and ends it.
 #
@@ -51,7 +51,7 @@ if not lanes.partitions:
 # `−`; click a bar, or a row below, and the explorer shows its first batch.
 #
 # The line at the right is the *last stable offset*: the first offset of the oldest transaction that
-# is still open, or the high watermark, if none is. The tab *Open* says who keeps it there.
+# is still open, or the high watermark, if none is. The tab *Open* says which one keeps it there.
 
 # %%
 explorer = LogExplorer(logs, selected={"partition": lanes.partition})
@@ -71,8 +71,8 @@ TransactionLanes(logs, partition=PARTITION, window=[max(0, end - 120), end + 4])
 # ## What read_committed returns, and why
 #
 # Four kinds of records are in the log of this partition. A `read_committed` consumer gets one kind,
-# and the records outside of any transaction. *Markers* are no records to any consumer: they take an
-# offset each, which is why offsets have gaps.
+# and the records outside of any transaction. *Markers* are not records to any consumer: they take
+# an offset each, which is why offsets have gaps.
 
 # %%
 counts = {
@@ -186,8 +186,8 @@ pd.DataFrame(moments, columns=["moment", "log end", "high watermark", "last stab
 #
 # Now the accident behind most hanging transactions. *us* is back and sends a batch that the network
 # delays. The producer gives up, and the transaction is aborted. *Then* the batch arrives. Its epoch
-# is still the current one, so the log takes it, as the begin of a transaction of which the
-# coordinator knows nothing.
+# is still the current one, so the log takes it, as the beginning of a transaction of which
+# the coordinator knows nothing.
 
 # %%
 us = begin("us")

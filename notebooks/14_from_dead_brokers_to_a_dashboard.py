@@ -70,7 +70,7 @@ pd.DataFrame(ends).sort_index().astype("Int64")
 # Values are JSON: each of their fields becomes a column. What the load does not take is counted,
 # and the numbers of each row add up to the log end offset: `aborted` records of payments that
 # failed, `control` records that end transactions, offsets that were `compacted` away, and those
-# `waiting` behind a transaction that never ended.
+# `waiting` for a transaction that never ended.
 
 # %%
 table = Path(home.name, "shop")

@@ -89,7 +89,7 @@ def test_a_log_manager_that_was_not_started_says_so(tmp_path: Path) -> None:
     [
         ([("k", "v")], r"the key of a record is 'k'.*with bytes or None: b'k'"),
         ([(b"k", 7)], "the value of a record is 7"),
-        ((b"k", b"v"), r"a record is b'k', expected \(key, value\).*several stand in a list"),
+        ((b"k", b"v"), r"a record is b'k', expected \(key, value\).*put several in a list"),
         ([(b"k", b"v", b"h", 1)], r"a record is \(b'k', b'v', b'h', 1\)"),
         ([("12", b"k", b"v")], "the timestamp of a record is '12'"),
         ([b"k"], "a record is b'k'"),

@@ -1,4 +1,4 @@
-"""Work on all partitions in a thread: how far it is, a way to cancel; what was done stays."""
+"""Work on all partitions in a thread: its progress, a way to cancel that keeps what was done."""
 
 import time
 from collections.abc import Callable, Collection

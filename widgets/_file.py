@@ -71,7 +71,7 @@ def file_page(
     Args:
         front: what to show.
         answers: kind and content of questions, and the answers; the most useful ones first.
-        about: what stands there until the widget is drawn.
+        about: what the page shows until the widget is drawn.
         title: the page's title.
         most_bytes: the most bytes of answers, before compression.
     """

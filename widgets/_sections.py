@@ -150,7 +150,7 @@ class Sectioned(KafkaWidget):
         return {}, []
 
     def answer_cancel(self) -> Answer:
-        """Stop; the sections that are there stay.
+        """Stop; keep the sections that are there.
 
         The others wait for their button at once; the thread ends at the next log or segment.
         """

@@ -122,7 +122,7 @@ class KafkaWidget(anywidget.AnyWidget):
         self.send({"kind": kind, "id": ident, **content}, buffers=buffers)
 
     def show_error(self, error: BaseException) -> None:
-        """Show what went wrong where nobody waits for it."""
+        """Show an error that no caller waits for."""
         self.last_error, self._error = error, error_text(error)
 
     def _guard(self, action: Callable[[], Any]) -> Any:

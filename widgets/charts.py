@@ -85,7 +85,7 @@ def dark_colors(figure: "Figure") -> Iterator[None]:
 
 
 def _on_dark(color: Any) -> Any:
-    """Return a color, or an array of colors, for a dark page; None if it stays."""
+    """Return a color, or an array of colors, for a dark page; None if unchanged."""
     from matplotlib.colors import to_rgba, to_rgba_array
 
     try:

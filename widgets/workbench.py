@@ -76,7 +76,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
     While the explorer follows what a broker writes (its button, or F), the open tab does, too; the
     others read what is new when they are opened. Only what is new is read where that is possible.
 
-    Directories of several brokers, told apart by `node.id` in `meta.properties`, have the tab
+    Directories of several brokers, distinguished by `node.id` in `meta.properties`, have the tab
     Replicas; Groups then reads the offsets topic's replicas that are ahead.
 
     Attributes:
@@ -292,7 +292,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
             view.relist(logs, written)
         except FileNotFoundError:  # deleted meanwhile: the next look sees it
             self._owed[self.tab] = written
-        except Exception as error:  # noqa: BLE001 - a timer has nobody to raise to
+        except Exception as error:  # noqa: BLE001 - a timer has no caller to raise to
             view.show_error(error)
 
     def _link_selection(self, name: str) -> None:

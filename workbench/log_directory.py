@@ -259,7 +259,7 @@ def serve(
         topics: the only topics to serve; None: all.
         insecure: allows a host that other machines can reach without TLS or without passwords.
         security: TLS, and the users that may connect; None: neither.
-        advertised: ``"host:port"`` that clients are told to connect to; None: the address that they
+        advertised: ``"host:port"`` that clients receive as the address; None: the one that they
             have connected to.
         limits: what clients can take at most; None: the defaults.
         observe: receives each request and finding in the server's thread.
@@ -508,14 +508,14 @@ class LogDirectory(ListedDirectory):
         """Return what is not deleted, not compacted, not readable or not consumed (`StuckRow`).
 
         Over all partitions and groups, with the record, transaction or group that holds it, the
-        bytes behind it, and what to do. An empty table says that nothing of these four is stuck in
+        bytes held back, and what to do. An empty table says that nothing of these four is stuck in
         the logs that load; `inspect.group_lags` has the groups that are fine, too.
 
         Args:
             config: names of brokers and topics to values, as `what_if` takes them.
             now: a time, that retention and groups are judged at. None: retention by the machine's
                 time, groups by the newest commit.
-            window_ms: the time whose commits decide whether a group goes on.
+            window_ms: the time whose commits decide whether a group makes progress.
             kafka: the broker's version; None takes the newest that the directories show.
 
         Raises:

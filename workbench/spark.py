@@ -48,7 +48,7 @@ def reader_jar() -> Path | None:
 
     In a session that has it, ``format("kafka-log")`` reads in Java what it can, several times as
     fast, and in Python the rest; ``explain`` says which. A session takes it when it starts: from
-    `session`, or as ``spark.jars``, also in Scala (``spark-shell --jars``).
+    `session`, or as ``spark.jars``, in Scala too (``spark-shell --jars``).
     """
     return _JAR if _JAR.is_file() else None
 

@@ -126,17 +126,17 @@ def torn_tail(p: Partition) -> list[Place]:
 
 
 def torn_header(p: Partition) -> list[Place]:
-    """Behind the last batch stand the first 30 bytes of another."""
+    """After the last batch come the first 30 bytes of another."""
     return [p.append(p.last, p.last.read_bytes()[:30])]
 
 
 def zero_tail(p: Partition) -> list[Place]:
-    """Behind the last batch stand 512 zero bytes."""
+    """After the last batch come 512 zero bytes."""
     return [p.append(p.last, bytes(512))]
 
 
 def garbage_tail(p: Partition) -> list[Place]:
-    """Behind the last batch stand 100 random bytes."""
+    """After the last batch come 100 random bytes."""
     return [p.append(p.last, p.rng.randbytes(100))]
 
 
@@ -174,7 +174,7 @@ def missing_time_index(p: Partition) -> list[Place]:
 
 
 def stale_index(p: Partition) -> list[Place]:
-    """The offset index is of another log: its positions are no starts of batches."""
+    """The offset index is from another log: its positions are not starts of batches."""
     other = p.logs[0].with_suffix(".index").read_bytes()
     entries = struct.iter_unpack(">ii", other)
     shifted = b"".join(struct.pack(">ii", offset + 1, place + 7) for offset, place in entries)
@@ -182,7 +182,7 @@ def stale_index(p: Partition) -> list[Place]:
 
 
 def index_past_the_end(p: Partition) -> list[Place]:
-    """The offset index has an entry that points behind the end of the log."""
+    """The offset index has an entry that points past the end of the log."""
     return [p.append(p.middle.with_suffix(".index"), struct.pack(">ii", 1000, 1_000_000))]
 
 
@@ -217,7 +217,7 @@ def missing_transaction_index(p: Partition) -> list[Place]:
 
 
 def wrong_transaction_index(p: Partition) -> list[Place]:
-    """The first entry of the first transaction index has a version nobody knows."""
+    """The first entry of the first transaction index has an unknown version."""
     return [p.write(min(p.folder.glob("*.txnindex")), 0, b"\x09")]
 
 
@@ -228,17 +228,17 @@ def wrong_snapshot(p: Partition) -> list[Place]:
 
 
 def garbage_epochs(p: Partition) -> list[Place]:
-    """The entry of the leader epochs is no pair of numbers."""
+    """The entry of the leader epochs is not a pair of numbers."""
     return [p.replace(p.folder / "leader-epoch-checkpoint", b"0\n1\nno numbers\n")]
 
 
 def epochs_ahead(p: Partition) -> list[Place]:
-    """A leader epoch starts behind the end of the log."""
+    """A leader epoch starts past the end of the log."""
     return [p.replace(p.folder / "leader-epoch-checkpoint", b"0\n2\n0 0\n7 5000\n")]
 
 
 def garbage_metadata(p: Partition) -> list[Place]:
-    """The topic id in partition.metadata is none."""
+    """The topic id in partition.metadata is invalid."""
     content = b"version: 0\ntopic_id: not-an-id\n"
     return [p.replace(p.folder / "partition.metadata", content)]
 
@@ -252,7 +252,7 @@ def leftovers(p: Partition) -> list[Place]:
 
 
 def checkpoints_ahead(p: Partition) -> list[Place]:
-    """Recovery point and high watermark are far behind the end of the log."""
+    """Recovery point and high watermark are far past the end of the log."""
     return [
         p.set_checkpoint("recovery-point-offset-checkpoint", 100_000),
         p.set_checkpoint("replication-offset-checkpoint", 100_000),
@@ -260,7 +260,7 @@ def checkpoints_ahead(p: Partition) -> list[Place]:
 
 
 def log_start_ahead(p: Partition) -> list[Place]:
-    """The log is said to start behind its end."""
+    """The log is said to start past its end."""
     return [p.set_checkpoint("log-start-offset-checkpoint", 5000)]
 
 

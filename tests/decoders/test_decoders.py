@@ -231,10 +231,10 @@ def test_a_metadata_record_says_its_type_and_version() -> None:
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
-        (b"", "cut short"),
+        (b"", "truncated"),
         (b"\x00\x02\x00", "frame has version 0"),
         (b"\x01\x02\x05", "version 5 (expected 0 to 0)"),
-        (metadata_value(2, {"name": "orders"})[:-1], "cut short"),
+        (metadata_value(2, {"name": "orders"})[:-1], "truncated"),
         (metadata_value(2, {"name": "orders"}) + b"!", "1 bytes after a TopicRecord"),
     ],
 )

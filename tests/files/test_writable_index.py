@@ -190,7 +190,7 @@ def test_a_last_offset_equal_to_the_base_offset_is_sane(offsets: WritableOffsetI
     ("data", "words"),
     [
         (struct.pack(">iiii", 7, 0, -1, 8), "the last offset is 44, below 45"),
-        (bytes(13), "13 bytes are not whole entries of 8"),
+        (bytes(13), "13 bytes are not a multiple of 8"),
     ],
 )
 def test_an_index_that_cannot_be_is_refused(path: str, data: bytes, words: str) -> None:
@@ -284,7 +284,7 @@ def test_entries_of_a_time_index_are_cut_by_offset(times: WritableTimeIndex) -> 
     [
         (struct.pack(">qiqi", 20, 1, 10, 2), "the last timestamp is 10, the first 20"),
         (struct.pack(">qiqi", 10, 1, 20, -1), "the last offset is 44, below 45"),
-        (bytes(25), "25 bytes are not whole entries of 12"),
+        (bytes(25), "25 bytes are not a multiple of 12"),
     ],
 )
 def test_a_time_index_that_cannot_be_is_refused(path: str, data: bytes, words: str) -> None:

@@ -43,7 +43,7 @@ def test_verify_says_what_is_lost_and_how_much_is_readable() -> None:
     shown = run("verify", DAMAGED, "-p", "flipped-byte-0")
     assert shown.code == 2
     assert (
-        "Lost: offsets 24 to 26, 3 records. A consumer fails there; it goes on if it seeks to 27."
+        "Lost: offsets 24 to 26, 3 records. A consumer fails there until it seeks to 27."
     ) in shown.out
     assert "69 of 72 records of this log are readable" in shown.out
     text = run("verify", DAMAGED, "-p", "huge-length-0").out

@@ -53,7 +53,7 @@ def test_deleted_records_are_below_the_log_start(tmp_path: Path) -> None:
     assert "DeleteRecords" in found.run.why
     assert "dump --everything --offsets 32" in found.advice
     assert found.read_committed.outcome == "out-of-range"
-    assert "goes on at 33 with auto.offset.reset=earliest, at 60 with latest" in (
+    assert "continues at 33 with auto.offset.reset=earliest, at 60 with latest" in (
         found.read_uncommitted.why
     )
     offset = run("dump", case.data, "-p", "events-0", "--everything", "--offsets", "32").lines

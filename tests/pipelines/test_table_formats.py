@@ -103,13 +103,16 @@ def test_a_day_that_not_every_format_can_write_is_null(
     assert len(days) == (12 if mode == "append" else 10)
 
 
-def test_a_list_that_a_record_does_not_have_is_null(disk: Disk, lake: Place) -> None:
+@pytest.mark.parametrize(("mode", "first"), [("append", 0), ("upsert", 4)])
+def test_a_list_that_a_record_does_not_have_is_null(
+    disk: Disk, lake: Place, mode: Literal["append", "upsert"], first: int
+) -> None:
     disk.append("people-0", orders(9, 11, tags=[1]))
-    to_table(disk.path, **lake.arguments, topics="people", decode="json")
+    to_table(disk.path, **lake.arguments, topics="people", decode="json", mode=mode)
     files = [str(path) for path in lake.folder.rglob("*.parquet")]
     with duckdb.connect() as connection:  # pyiceberg reads null lists as empty ones
         found = connection.read_parquet(files).select('"offset", tags').order("all").fetchall()
-    assert found == [*((at, None) for at in range(9)), (9, [1]), (10, [1])]
+    assert found == [*((at, None) for at in range(first, 9)), (9, [1]), (10, [1])]
 
 
 @pytest.mark.parametrize("there", ["nothing", "a table", "a table without a column"])

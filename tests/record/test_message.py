@@ -157,7 +157,7 @@ def test_unknown_tags_are_kept_and_written_again() -> None:
 @pytest.mark.parametrize(
     ("hexadecimal", "problem"),
     [
-        ("", "cut short"),
+        ("", "truncated"),
         ("000000000100", "name is null"),
         ("01ffffffff0000", "ids, an array needs 268435454 bytes"),
         ("ffffff", "varint"),

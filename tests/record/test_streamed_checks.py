@@ -93,5 +93,5 @@ def test_a_batch_whose_content_is_large_is_checked(codec: int) -> None:
     compressed = memoryview(records.buffer)[HEADER:-20]
     stream = CODECS[codec].pieces
     assert stream is not None
-    with pytest.raises(ValueError, match="cut short"):
+    with pytest.raises(ValueError, match="truncated"):
         list(stream(compressed, 1 << 20))

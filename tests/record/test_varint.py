@@ -106,6 +106,6 @@ def test_a_last_byte_that_says_more_follow_is_too_long(encoded: str, *, long: bo
 def test_every_cut_is_an_error_that_names_the_start(value: int) -> None:
     encoded = b"\0" + varint.encode_long(value)
     for size in range(1, len(encoded)):
-        with pytest.raises(CorruptRecordError, match="cut short") as caught:
+        with pytest.raises(CorruptRecordError, match="truncated") as caught:
             varint.decode_long(encoded[:size], 1)
         assert caught.value.position == 1

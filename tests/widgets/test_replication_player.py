@@ -75,11 +75,11 @@ def test_other_rules_play_the_same_events_again() -> None:
     player.set_state({"rules": "4.2"})
     assert (player.at, player.about) == (8, "rules of 4.2: all promises kept")
     assert player.played.rules == "4.2"
-    with pytest.raises(ConfigError, match="'newest' is no version"):
+    with pytest.raises(ConfigError, match="'newest' is not a version"):
         player.rules = "newest"
     assert player.rules == "4.2"
     player.set_state({"rules": "older"})
-    assert "'older' is no version" in player.get_state("_error")["_error"]
+    assert "'older' is not a version" in player.get_state("_error")["_error"]
 
 
 def _page(player: ReplicationPlayer) -> str:
@@ -134,7 +134,7 @@ def test_bad_input_is_told() -> None:
         ReplicationPlayer("G-77")
     with pytest.raises(ReplicationError, match="event 'jump 1'"):
         ReplicationPlayer(["jump 1"])
-    with pytest.raises(ConfigError, match="is no version"):
+    with pytest.raises(ConfigError, match="is not a version"):
         ReplicationPlayer("G-0", rules="old")
     with pytest.raises(TypeError, match="unknown option speed"):
         ReplicationPlayer("G-0", speed=3)

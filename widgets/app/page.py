@@ -2,7 +2,7 @@
 
 Widgets talk as they do in Jupyter, by the messages of ipywidgets; a WebSocket carries them. A
 message to the page is one frame: 4 bytes with the size of a JSON object, the object, and the
-buffers, whose sizes are in its `sizes`. The page sends JSON. It is no kernel: it runs no code.
+buffers, whose sizes are in its `sizes`. The page sends JSON. This is not a kernel: it runs no code.
 """
 
 import asyncio

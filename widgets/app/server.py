@@ -1,4 +1,4 @@
-"""The server behind `kafka-workbench app`: one page, behind a token, without network.
+"""The server of `kafka-workbench app`: one page, protected by a token, without network.
 
 Each page that is opened has widgets and a thread of its own, which end with it. A page in which
 somebody else's bytes ran a script could ask what widgets answer, and no more: it sends no code.
@@ -51,7 +51,7 @@ class AppServer:
         make: makes the widget that a page shows, in the page's own thread.
         title: of the page.
         shown: what the page shows, for people.
-        host: the address to listen on. One that other machines reach lets in whoever has the token.
+        host: the address to listen on. If other machines reach it, anyone with the token gets in.
         port: 0: any that is free.
 
     Raises:

@@ -1,4 +1,4 @@
-"""A group as a static picture: its lanes over time, and where it stands in each partition."""
+"""A group as a static picture: its lanes over time, and its position in each partition."""
 
 import textwrap
 from typing import Any, Final

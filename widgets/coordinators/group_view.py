@@ -1,4 +1,4 @@
-"""GroupView: where a consumer group stands, and how it came there."""
+"""GroupView: where a consumer group stands, and how it got there."""
 
 import os
 from typing import Any
@@ -41,7 +41,7 @@ NO_GROUPS = "no partition of __consumer_offsets in these directories names a gro
 
 
 class GroupView(KafkaWidget):
-    """Show where a group stands in each partition, and how it came there.
+    """Show where a group stands in each partition, and how it got there.
 
     Each partition has a lane over time: the committed offset, the log end offset, and the lag
     between them.
@@ -53,7 +53,7 @@ class GroupView(KafkaWidget):
             `LogExplorer.selected`; with ``traitlets.link((view, "selected"), (explorer,
             "selected"))`` both follow each other.
         window: the time shown, [from, to) in epoch ms; empty: all.
-        keeps_times: whether the window stays where another group is shown.
+        keeps_times: whether the window is kept when another group is shown.
         query: Python code that gives what is shown. Read-only.
         offsets, commits, rebalances: the group's rows of `inspect.group_offsets`, `commits` and
             `rebalances`.
@@ -146,7 +146,7 @@ class GroupView(KafkaWidget):
         )
 
     def relist(self, logs: workbench.LogDirectory, written: Written) -> None:
-        """Take over the directories as they are listed now; the group and the window stay.
+        """Take over the directories as they are listed now; keep the group and the window.
 
         The partitions of `__consumer_offsets` that changed are loaded again.
         """

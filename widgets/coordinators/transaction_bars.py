@@ -149,7 +149,7 @@ def _grouped(batches: npt.NDArray[Any], markers: Markers) -> Bars:
         mine = np.flatnonzero(batches["producer_id"] == producer)
         ending = low + np.searchsorted(offsets[low:high], batches["base_offset"][mine])
         place[mine] = np.where(ending < high, ending, nobody)
-    # Those with a marker are told apart by it, open ones by their producer.
+    # Those with a marker are distinguished by it, open ones by their producer.
     keys = np.stack([place, np.where(place >= 0, nobody, batches["producer_id"])], axis=1)
     _, first, which = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     which, count = which.reshape(-1), len(first)

@@ -100,7 +100,7 @@ class TransactionLanes(KafkaWidget):
         }
 
     def relist(self, logs: workbench.LogDirectory, written: Written) -> None:
-        """Take over the directories as they are listed now; the partition and the window stay.
+        """Take over the directories as they are listed now; keep the partition and the window.
 
         Of segments that grew, only new headers are read.
         """

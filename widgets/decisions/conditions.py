@@ -48,7 +48,7 @@ class Conditioned(KafkaWidget):
         super().__init__(**options)
 
     def decide(self, given: Mapping[str, Any]) -> None:
-        """Show what a broker does under these conditions; if that fails, what is shown stays."""
+        """Show what a broker does under these conditions; if that fails, keep what is shown."""
         raise NotImplementedError
 
     def under(self, given: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from workbench.runtime.words import size_text
 
 
 class RetentionView(LogRules):
-    """Show which segments of a partition retention deletes, what that frees, and why others stay.
+    """Show which segments of a partition retention deletes, what that frees, and what keeps others.
 
     Attributes:
         selected, partition: see `LogRules`.

@@ -127,7 +127,7 @@ class CheckpointTable(KafkaWidget):
         """Take over the directories as they are listed now, and read the files again.
 
         Partitions that changed are compared again, if they were, unless they are larger than
-        `MOST_COMPARED_AGAIN` together: then what was found stays until the next check.
+        `MOST_COMPARED_AGAIN` together: then the findings are kept until the next check.
         """
         before = {each.path for each in self._partitions}
         self.logs = logs

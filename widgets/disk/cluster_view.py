@@ -110,7 +110,7 @@ class ClusterView(KafkaWidget):
         """Return the cluster at a moment.
 
         Raises:
-            ValueError: it is no number of a moment.
+            ValueError: it is not the number of a moment.
         """
         if not 0 <= at < max(1, len(self.moments)):
             raise ValueError(f"no moment {at} (expected 0 to {len(self.moments) - 1})")
@@ -127,7 +127,7 @@ class ClusterView(KafkaWidget):
         self._read()
 
     def relist(self, logs: workbench.LogDirectory, written: Written) -> None:
-        """Take over the directories as they are listed now; stay at the last moment, if it was."""
+        """Take over the directories as listed now; follow the last moment if it is shown."""
         self.logs = logs
         if METADATA_LOG in written.changed:
             self._read(None if self.at >= len(self.moments) - 1 else self.at)

@@ -50,7 +50,7 @@ class LogExplorer(Following):
         logs: the log directories shown.
         lens: how much of keys, values and headers is shown.
         shown: the selected segment as read; None without one, or while the widget rests.
-        rests: whether the selected segment is not read yet, because nobody sees the widget.
+        rests: whether the selected segment is not read yet, because the widget is not visible.
 
     Args:
         logs: the result of `workbench.open_log_directory`, or a path to open.

@@ -92,7 +92,7 @@ class Follower:
     Args:
         listing: the directories as they were listed; they must be local.
         tell: called in the thread with each look that saw something; the next look waits for it.
-            It returns whether the next look shall tell, too, even if it sees nothing.
+            It returns whether to call it after the next look, too, even if that sees nothing.
         first: returns the name of a partition that every look includes.
 
     Raises:

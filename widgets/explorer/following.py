@@ -126,7 +126,7 @@ class Following(ExplorerAnswers, ShowsFindings):
             act()
         except FileNotFoundError:
             return  # deleted between the look and now: the next look sees it
-        except Exception as error:  # noqa: BLE001 - a timer has nobody to raise to
+        except Exception as error:  # noqa: BLE001 - a timer has no caller to raise to
             self.last_error, self._error = error, f"following: {error_text(error)}"
 
     def _show_changes(self, changes: Changes) -> None:
@@ -190,7 +190,7 @@ class Following(ExplorerAnswers, ShowsFindings):
         }
 
     def _read_on(self, name: str, base: int | None, replaced: set[int]) -> None:
-        """Read what is new in the shown partition; the selection stays where it was."""
+        """Read what is new in the shown partition; keep the selection."""
         partition = self.logs.listing.partitions[name]
         segment = None if base is None else segment_with_base(partition, base)
         self.show_marks()

@@ -125,7 +125,7 @@ class PlaceBar(KafkaWidget):
         return {}, []
 
     def answer_fate(self, offset: str) -> Answer:
-        """Tell what became of an offset of the selected partition.
+        """Show what became of an offset of the selected partition.
 
         Raises:
             LookupError: no partition is selected.

@@ -1,4 +1,4 @@
-"""TabState: what stands in a tab whose view is being made, failed, or waits for a choice."""
+"""TabState: what a tab shows while its view is being made, has failed, or waits for a choice."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Overview: what log directories are, what is wrong, what fills the disk, and where to go on."""
+"""Overview: what log directories are, what is wrong, what fills the disk, and where to go next."""
 
 import os
 import shlex

@@ -19,7 +19,7 @@ Place = Partition | str | os.PathLike[str]
 
 
 POSTERS: Final = {
-    "segment cleaned": 0,  # the first: kept and dropped records stand above what is kept of them
+    "segment cleaned": 0,  # the first: kept and dropped records are above what is kept of them
     "invalid batch found": -1,
     "segment recovered": -1,
     "segment deletable": -1,

@@ -58,7 +58,7 @@ class RecordBrowser(KafkaWidget):
             default that of the largest partition.
         partition: the name of the only partition that is searched, as "orders-0"; empty: all.
         brush: [from, to) in ms: only matches of that time are listed; empty: all.
-        keeps_times: whether the brush stays where another topic or partition is searched.
+        keeps_times: whether the brush is kept when another topic or partition is searched.
         order: the column that all listed records are sorted by. "partition" and "offset" are by
             partition, then offset; "key" by the first 64 bytes of the key; "value", "headers" and
             fields by what is shown of them, numbers before texts, so only while values are shown.
@@ -328,7 +328,7 @@ class RecordBrowser(KafkaWidget):
     def relist(self, logs: workbench.LogDirectory, written: Written) -> None:
         """Take over the directories as they are listed now, and search what is new in them.
 
-        A search that runs goes on, and what is new is searched after it. One that was stopped
+        A search that runs continues, and what is new is searched after it. One that was stopped
         stays as it is. Where records are gone, the search starts over.
         """
         self.logs = logs

@@ -168,7 +168,7 @@ def range_text(start: int, end: int) -> str:
 
 
 def outcome(compared: PartitionComparison, leader: str) -> str:
-    """Return what happens if a broker leads: who truncates, and what is lost."""
+    """Return what happens if a broker leads: which brokers truncate, and what is lost."""
     found = compared.leaderships[leader]
     parts = [
         f"broker {name} truncates to {each.offset:,} ({plural(each.removes, 'offset')} removed)"

@@ -166,7 +166,7 @@ class ReplicaLanes(KafkaWidget):
         return check
 
     def cancel(self) -> None:
-        """End the comparison that runs; what was compared stays."""
+        """End the comparison that runs; keep what was compared."""
         for each in (self.running, self._alone, self._differing):
             if each is not None:
                 each.cancel()

@@ -62,7 +62,7 @@ def replication_picture(played: Playback, at: int, title: str, about: str) -> by
 
 
 def _words(moment: Moment) -> list[str]:
-    """Return the event and why it happens, in lines; what came of it if nobody wrote why."""
+    """Return the event and why it happens, in lines; its outcome if no reason was given."""
     lines = textwrap.wrap(f"{moment.event}: {moment.why or moment.outcome}", 165)
     return lines if len(lines) <= _MOST_LINES else [*lines[: _MOST_LINES - 1], "…"]
 
@@ -95,7 +95,7 @@ def _lane(
     theirs = {record.offset: record for leader in leaders for record in leader.records}
     ink = INK if runs else DIM
     page.text(LEFT, y + 0.12, f"Broker {replica.broker}", weight="bold", color=ink)
-    role = f"{replica.role}, cut off" if replica.is_isolated else replica.role
+    role = f"{replica.role}, isolated" if replica.is_isolated else replica.role
     color = ACCENT if replica.role == "leader" else DAMAGE if not runs else DIM
     page.text(LEFT, y + 0.29, role, color=color)
     member = "in sync" if replica.broker in state.isr else "not in sync"

@@ -39,8 +39,8 @@ class ReplicationPlayer(Player):
 
     Each broker is a lane with its log: the records, colored by leader epoch, the log end offset
     and the high watermark; the leader's lane also has the log end offsets that it knows of its
-    followers. Requests and answers are arrows between the lanes; a request that waits stands at
-    its leader. The table grows with each step. The same events can be played under the rules of
+    followers. Requests and answers are arrows between the lanes; a request that waits is at its
+    leader. The table grows with each step. The same events can be played under the rules of
     another version.
 
     Attributes:
@@ -63,7 +63,7 @@ class ReplicationPlayer(Player):
     Raises:
         ReplicationError: there is no such scenario, or an event is wrong, or ``what`` is something
             else.
-        ConfigError: the rules are no version.
+        ConfigError: the rules are not a version.
 
     Kafka: Partition, ReplicaManager, AbstractFetcherThread (0.10.2 to 4.2)
     """
@@ -119,7 +119,7 @@ class ReplicationPlayer(Player):
 
     @traitlets.validate("rules")
     def _known_rules(self, proposal: Any) -> str:
-        """Refuse a text that is no version."""
+        """Refuse a text that is not a version."""
         return Rules.of(str(proposal["value"])).version
 
     @traitlets.observe("rules")

@@ -1,6 +1,6 @@
 """Verify all partitions in a thread: how far it is, what was found, a way to cancel.
 
-What was found before a cancellation stays.
+What was found before a cancellation is kept.
 """
 
 from collections.abc import Callable

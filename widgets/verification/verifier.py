@@ -31,7 +31,7 @@ class Verifier:
         self._shown_by: list[Callable[[Verification | None], None]] = []
 
     def show_by(self, show: Callable[[Verification | None], None]) -> None:
-        """Call a function whenever there is something new, also in another thread."""
+        """Call a function whenever there is something new, possibly from another thread."""
         self._shown_by.append(show)
 
     @property
@@ -65,7 +65,7 @@ class Verifier:
         return check
 
     def cancel(self) -> None:
-        """End the check of all partitions; what was found stays."""
+        """End the check of all partitions; keep what was found."""
         if self.running is not None:
             self.running.cancel()
 

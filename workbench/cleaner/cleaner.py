@@ -70,7 +70,7 @@ def clean_log(
             are made only if an observer wants single batches.
 
     Raises:
-        ValueError: no offset lies between the two bounds.
+        ValueError: no offset is between the two bounds.
         CleaningAbortedError: ``check`` raised it, or a segment had to be split; the log is as it
             was, except for the groups of segments that were finished.
         CorruptFileError: a batch cannot be read or rewritten.
@@ -112,7 +112,7 @@ def plan_cleaning(
             The outcome does not depend on it. Each takes up to 64 MiB.
 
     Raises:
-        See `clean_log`; a segment that would have to be split stays as it is.
+        See `clean_log`; a segment that would have to be split is left as it is.
     """
     size = total_size(log.local.segments.values(0, upper_bound))
     return _clean(

@@ -58,7 +58,7 @@ def run_lab(
     browser: bool = True,
     options: Sequence[str] = (),
 ) -> int:
-    """Open JupyterLab on the tour and stay until it ends.
+    """Open JupyterLab on the tour and wait until it ends.
 
     On POSIX this process becomes JupyterLab's and the function does not return.
 

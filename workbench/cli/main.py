@@ -109,7 +109,7 @@ _NAME_FIRST: Final = {
     "offset": "PARTITION OFFSET PATH",
     "transaction": "ID PATH",
 }
-"""Commands whose first argument is no path, and their usage."""
+"""Commands whose first argument is not a path, and their usage."""
 
 _EPILOG: Final = """\b
 Exit codes:
@@ -242,7 +242,7 @@ def one_line(error: Exception) -> str:
 
 
 def _order_hint(args: Sequence[str], error: Exception) -> str:
-    """Return the hint for `group PATH NAME`, where the name is taken for a path; else nothing."""
+    """Return the hint for `group PATH NAME` if the name is taken for a path; otherwise nothing."""
     from workbench.errors import LogDirectoryError
 
     if not isinstance(error, LogDirectoryError):

@@ -1,4 +1,4 @@
-"""What was committed, as far as disks tell, and which of it is lost.
+"""What was committed, as far as disks show, and which of it is lost.
 
 A checkpointed high watermark lags, but never leads: what is below it was committed once. What is
 above it may have been.
@@ -47,7 +47,7 @@ class Committed:
 def committed_prefix(
     replicas: Sequence[Replica], ahead: Replica, pairs: Pairs, isr: Collection[str] | None
 ) -> Committed:
-    """Return what disks tell about the committed prefix.
+    """Return what disks show about the committed prefix.
 
     Args:
         replicas: all that are known.

@@ -130,7 +130,7 @@ def compare_pair(
 ) -> PairComparison:
     """Compare two replicas of a partition, up to the first offset where they differ.
 
-    Offsets that cannot be read on one side are no difference: `Replica.damage` has them.
+    Offsets that cannot be read on one side are not a difference: `Replica.damage` has them.
     """
     start, end = _range(left, right)
     effort, only_left, only_right = Effort(), 0, 0

@@ -46,8 +46,8 @@ def different_ranges(
 ) -> DifferentRanges:
     """Compare a replica with another one, record by record where batches are not equal.
 
-    What cannot be read is no difference: `Replica.lost` has it. Offsets below the log start offset
-    of either were deleted, and are not compared.
+    What cannot be read is not a difference: `Replica.lost` has it. Offsets below the log start
+    offset of either were deleted, and are not compared.
 
     Args:
         replica, other: of one partition.

@@ -346,7 +346,7 @@ def epoch_problems(replica: Replica) -> Iterator[Finding]:
         )  # fmt: skip
     if not replica.stored_epochs or replica.cleaner_offset is not None:
         return
-    # Epochs up to the first one stored are cut when records are deleted, and a killed broker may
+    # Epochs up to the first one stored are removed when records are deleted; a killed broker may
     # not have written the log start offset yet.
     earliest = replica.stored_epochs[0].epoch
     entry = if_readable(lambda: replica.partition.file(names.LEADER_EPOCHS))

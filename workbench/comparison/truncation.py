@@ -168,7 +168,7 @@ class FetchRound:
 
     Attributes:
         fetch_offset: the follower's log end offset.
-        last_fetched_epoch: the newest epoch of its cache; None without any, or if it does not tell.
+        last_fetched_epoch: the newest epoch of its cache; None without any, or if it sends none.
         outcome: what the leader answered: to a fetch "records", "diverging" or "out of range", to
             the question for the end of an epoch "epoch end". If the follower asked nothing "high
             watermark", or "no epochs" if it asks nothing only because its log has none.

@@ -34,7 +34,7 @@ class SwapRule(Enum):
     Kafka: Log.loadSegments, completeSwapOperations; KAFKA-6264 (2.0), LogLoader.load (3.0)
     """
 
-    RENAME_LOG = "each .swap log is renamed; segments that it replaces stay"
+    RENAME_LOG = "each .swap log is renamed; segments that it replaces are kept"
     RECOVER_FROM_FLOOR = (
         "each .swap is recovered, and replaces the segments in its range, the one before it too"
     )
@@ -54,7 +54,7 @@ class SnapshotRule(Enum):
 
 
 class TopicsFrom(Enum):
-    """Who tells a broker which topics exist."""
+    """Where a broker learns which topics exist."""
 
     ZOOKEEPER = "ZooKeeper"
     EITHER = "ZooKeeper, or in KRaft mode the metadata log"
@@ -68,7 +68,7 @@ class StrayRule(Enum):
     (3.7)
     """
 
-    KEPT = "the log stays"
+    KEPT = "the log is kept"
     DELETED = "the log is deleted once the broker has started"
     RENAMED_AFTER_START = "the log is renamed as stray once the broker has started"
     RENAMED_AT_LOAD = "the log is renamed as stray when it is loaded"
@@ -115,9 +115,9 @@ class BrokerRules(NamedTuple):
         rolls_by_creation: `segment.ms` counts from when the segment was opened (before 0.10.1).
         deletes_below_start: segments below the log start offset are deleted (KIP-107, 0.11).
         keeps_above_high_watermark: segments above the high watermark are not deleted (0.11).
-        topics_from: who knows the topics.
+        topics_from: where a broker learns which topics exist.
         strays: what is done with logs of unknown topics.
-        clears_quorum_state: a `quorum-state` that is no JSON object is removed, and version 1 is
+        clears_quorum_state: a `quorum-state` that is not a JSON object is removed, and version 1 is
             unknown (before 3.8).
         has_directory_ids: `meta.properties` has a `directory.id` (3.7).
         epoch_in_clean_shutdown: the marker of a clean shutdown has the broker's epoch (3.7).
@@ -274,8 +274,8 @@ def limits(rules: BrokerRules, *about: About) -> list[str]:
             )
         if not rules.splits_overflow:
             found.append(
-                "a segment with offsets too far from its base offset stays as it is; here it is "
-                "split"
+                "a segment with offsets too far from its base offset is left as it is; here it "
+                "is split"
             )
         if not rules.indexes_last_offset:
             found.append("index entries hold the first offset of a batch; rebuilt here, the last")

@@ -92,7 +92,7 @@ def synonyms_of(name: str) -> tuple[str, ...]:
 
 
 def is_sensitive(name: str) -> bool:
-    """Return whether a broker shows the value of its configuration to nobody.
+    """Return whether a broker hides the value of its configuration from everyone.
 
     Passwords are, those of one listener too, and whatever Kafka does not know, such as a plugin's.
 

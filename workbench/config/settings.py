@@ -173,7 +173,7 @@ def broker_config_of(values: BrokerConfig | Mapping[str, Any], rules: BrokerRule
     """Return a broker's configuration, with the defaults of its version.
 
     Args:
-        values: values by the names of server.properties; a complete configuration stays as it is.
+        values: values by the names of server.properties; a complete configuration is kept.
         rules: those of the version.
 
     Raises:

@@ -291,7 +291,7 @@ class GroupCoordinatorService(GroupPartitions):
     def consumer_group_heartbeat(
         self, context: RequestContext, request: ConsumerGroupHeartbeatRequest
     ) -> ConsumerGroupHeartbeatResponse:
-        """Let a member of a consumer group (KIP-848) join, go on, or leave.
+        """Let a member of a consumer group (KIP-848) join, remain, or leave.
 
         Raises:
             CoordinatorError: nothing changed.

@@ -244,7 +244,7 @@ class DryFileSystem(FileSystem):
         with self._lock:
             try:
                 self._find(path)
-            except PermissionError:  # nobody knows
+            except PermissionError:  # it cannot be known
                 raise
             except OSError:
                 return False

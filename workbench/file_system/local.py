@@ -131,7 +131,7 @@ class File(FileSource):
             _ = self.descriptor
 
     def close(self) -> None:
-        """Close the file once nobody reads it; a second call does nothing."""
+        """Close the file once no thread reads it; a second call does nothing."""
         with self.naming:
             self._descriptor = None
 

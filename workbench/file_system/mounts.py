@@ -162,7 +162,7 @@ class MountedFiles(Files):
         Args:
             mounts: paths that are a prefix, or begin with it and a slash → what they are read
                 through.
-            token: what tells this from others in every process; None: it is new.
+            token: what distinguishes this from others in every process; None: it is new.
         """
         self.mounts: Final = dict(mounts)
         self._token = os.urandom(16) if token is None else token

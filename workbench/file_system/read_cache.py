@@ -1,8 +1,8 @@
 """Read files that are far away in few large requests, and keep what was read for a while.
 
-A reader that goes on where it stopped gets 8 MiB per request, and the next 8 MiB are fetched while
-it works. Other reads fetch 256 KiB: an index, a checkpoint, or the batches of a lookup. All files
-of one mount together keep at most 64 MiB.
+A reader that continues where it stopped gets 8 MiB per request, and the next 8 MiB are fetched
+while it works. Other reads fetch 256 KiB: an index, a checkpoint, or the batches of a lookup. All
+files of one mount together keep at most 64 MiB.
 """
 
 import os
@@ -18,9 +18,9 @@ from workbench.file_system.mounts import RemoteEntry, RemoteFile, RemoteFiles
 LARGE: Final = 8 << 20  # bytes of a request of a reader that goes through a file
 SMALL: Final = 256 << 10  # bytes of every other request
 _KEPT: Final = 64 << 20  # bytes of one mount
-_SEQUENTIAL: Final = 1 << 20  # bytes; who asks for so many at once goes through the file
+_SEQUENTIAL: Final = 1 << 20  # bytes; a reader that asks for so many at once is sequential
 _FRESH: Final = 5.0  # seconds in which a file that is opened again is not asked for its version
-_HANDLES: Final = 256  # files that stay open
+_HANDLES: Final = 256  # files kept open
 
 
 class _Known:

@@ -125,7 +125,7 @@ class DryLogs:
         traceback: TracebackType | None,
     ) -> None:
         release(self._context)
-        self._fs.close_files()  # also of segments that were replaced
+        self._fs.close_files()  # those of replaced segments too
 
     def is_compacted(self, topic_partition: TopicPartition) -> bool:
         """Whether the cleaner works on a log, as far as is known; see `Settings.is_compacted`."""

@@ -73,7 +73,7 @@ class FileEntry:
 
     @property
     def is_here(self) -> bool:
-        """Whether the operating system reads it: it is no bucket's, no archive's."""
+        """Whether the operating system reads it: it is not in a bucket or an archive."""
         return self.fs.at(self.path) is None
 
     def open(self) -> FileSource:

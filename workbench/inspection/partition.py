@@ -187,7 +187,7 @@ class Partition:
 
     @property
     def is_here(self) -> bool:
-        """Whether the operating system reads it: it is no bucket's, no archive's."""
+        """Whether the operating system reads it: it is not in a bucket or an archive."""
         return self.fs.at(self.path) is None
 
     def listed_again(self) -> "Partition":
@@ -497,7 +497,7 @@ def _at_one_time(path: str, within: str | None, fs: Files) -> FolderContents:
     """List a directory of this machine while no name in it changes.
 
     A cleaning puts segments in place in several steps: for a moment the old ones have gone, and the
-    new one still ends in `.swap`. A directory that stays so was left by a broker that died.
+    new one still ends in `.swap`. A directory that remains so was left by a broker that died.
     """
     contents = None
     for _ in range(_WAITS):

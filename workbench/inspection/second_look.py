@@ -34,7 +34,7 @@ def check_twice(
 ) -> PartitionResult:
     """Check a partition, and drop what a second look does not find again.
 
-    A directory that nobody changes is checked once.
+    A directory that no process changes is checked once.
 
     Args:
         partition: the partition.

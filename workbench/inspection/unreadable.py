@@ -91,7 +91,7 @@ def missing_remote(partition: Partition) -> Iterator[Finding]:
 
 
 _SEGMENTS: Final = "segments from the log start offset up to the first local one"
-_REMOTE: Final = "Consumers that read these offsets through a broker get an error and do not go on."
+_REMOTE: Final = "Consumers that read these offsets from a broker get an error and do not continue."
 _REMOTE_GAP: Final = (
     "A broker answers OFFSET_OUT_OF_RANGE there: consumers start over where `auto.offset.reset` "
     "says, or stop."

@@ -59,9 +59,9 @@ def _compiled(function: Callable[..., Any], *, inline: str) -> Callable[..., Any
 
 
 def _room_of(file: str) -> str:
-    """Return the folder for a source file's machine code, wherever this package lies.
+    """Return the folder for a source file's machine code, wherever this package is.
 
-    numba takes a hash of where it lies: each Spark application, for which executors unpack the
+    numba takes a hash of its path: each Spark application, for which executors unpack the
     package again, would compile again.
     """
     folder = Path(file).absolute().parent

@@ -2,8 +2,8 @@
 
 The first process that needs a kernel starts a child that compiles all of them, which takes most of
 a minute; until then every process uses the plain twins, which read a few megabytes in a second or
-two. The child holds a lock on a file in the cache folder, so that there is one. It goes on when the
-process that started it ends, at low priority; the next process then finds the kernels ready.
+two. The child holds a lock on a file in the cache folder, so that there is one. It outlives the
+process that started it, at low priority; the next process then finds the kernels ready.
 
 Loading compiled kernels takes nearly a second, more than the twins take for a few records. So a
 process begins with the twins, and loads the kernels once the twins have had a share of that time,
@@ -94,7 +94,7 @@ def counted(twin: Callable[..., Any]) -> Callable[..., Any]:
 def _look(waiting: _Waiting) -> bool:
     if not HAS_LOCKS or not sys.executable or ready_mark().exists():
         return True
-    if not is_lasting(kernel_folder()):  # nobody can use it later
+    if not is_lasting(kernel_folder()):  # no process can use it later
         return True
     if waiting.child is not None and waiting.child.poll() is not None:
         return True  # ready meanwhile, or it failed: the first use shows why

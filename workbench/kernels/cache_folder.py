@@ -1,11 +1,11 @@
-"""The folder for compiled kernels, if nobody else can put code there.
+"""The folder for compiled kernels, if no one else can put code there.
 
 numba keys its cache on the file of one function and does not see edits in the files of the
 functions it calls. So the folder's name carries a hash of all kernels: an edit anywhere gives a new
 one. `NUMBA_CACHE_DIR` sets the parent folder.
 
 Code that numba loads from its cache runs with the user's rights. So the folder, and its parents up
-to the user's own folder, must belong to the user (or root), and nobody else may have write
+to the user's own folder, must belong to the user (or root), and no one else may have write
 permission.
 """
 
@@ -83,7 +83,7 @@ def user_cache() -> Path:
 
 
 def is_lasting(folder: Path) -> bool:
-    """Return whether a folder that `safe_folder` gave stays when the process ends."""
+    """Return whether a folder that `safe_folder` gave outlives the process."""
     return folder.is_relative_to(user_cache()) or folder.is_relative_to(_shared_root())
 
 

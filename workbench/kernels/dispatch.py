@@ -60,7 +60,7 @@ _MODULES: Final = {
 
 
 def is_compiled() -> bool:
-    """Return whether the kernels in use are the compiled ones; once they are, they stay."""
+    """Return whether the kernels in use are the compiled ones; once they are, they remain so."""
     if not COMPILED or KERNELS in {"compiled", "checked"}:
         return COMPILED
     return background.is_ready() and background.is_worth_loading()

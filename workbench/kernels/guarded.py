@@ -1,9 +1,9 @@
-"""Run kernels between pages that nobody can touch: `KAFKA_WORKBENCH_KERNELS=checked`.
+"""Run kernels between inaccessible pages: `KAFKA_WORKBENCH_KERNELS=checked`.
 
 For each call from Python, the arrays move to memory that ends where such a page begins: the first
 byte that is read or written after them ends the process, and what is written before them is found
-after the call. What a kernel allocates is memory of its own, which nobody can touch once it is
-freed. So an error shows itself where it is made, even with one thread.
+after the call. What a kernel allocates is memory of its own, inaccessible once it is freed.
+So an error shows itself where it is made, even with one thread.
 """
 
 import ctypes
@@ -33,7 +33,7 @@ class MemoryAccessError(AssertionError):
 
 
 def _forbid(address: int, size: int) -> None:
-    """Let nobody touch some pages any more."""
+    """Make some pages inaccessible."""
     if _LIBC.mprotect(address, size, 0):
         raise OSError(ctypes.get_errno(), "mprotect")
 

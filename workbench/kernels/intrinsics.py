@@ -99,8 +99,8 @@ def working_memory(_typing_context: Any, size: Any) -> Any:
     """Return the address of ``size`` bytes, a constant, that a kernel has until it returns.
 
     They are on the stack of the calling thread, start at a multiple of 64, and are undefined. An
-    array that a kernel makes is no substitute: numba frees it after the last use of its name, and
-    an address is none, so that another thread may get the memory that the kernel still uses.
+    array that a kernel makes is not a substitute: numba frees it after the last use of its name,
+    and an address is none, so that another thread may get the memory that the kernel still uses.
     """
 
     def codegen(_context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:

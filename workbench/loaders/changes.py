@@ -1,6 +1,6 @@
 """Recover, compact and apply retention: to a copy of a log directory, or to the directory itself.
 
-`wb.recover`, `wb.compact` and `wb.retain`, and the commands of these names, stand on this.
+`wb.recover`, `wb.compact` and `wb.retain`, and the commands of these names, use this module.
 """
 
 import os

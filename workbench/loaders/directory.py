@@ -351,7 +351,7 @@ class ListedDirectory(GuessedNames, Mapping[str, Partition]):
 
         Args:
             group: its id.
-            version: of the broker that loads it, such as "2.8"; None: as the directories tell.
+            version: of the broker that loads it, such as "2.8"; None: as the directories show.
             now: a time; what has expired then is gone. None: expiry removes nothing.
             retention_ms: `offsets.retention.minutes` in ms; None: the default of the version.
 
@@ -437,7 +437,7 @@ class ListedDirectory(GuessedNames, Mapping[str, Partition]):
         """Write committed records into a running cluster, each once; return a table of partitions.
 
         Records keep topic, partition, order, key, value, headers and time. A replay of the same
-        ``name`` goes on where the last one stopped, also if that was killed.
+        ``name`` continues where the last one stopped, even if that was killed.
 
         Args:
             to: ``host:port`` of a broker, or librdkafka's configuration of a client.

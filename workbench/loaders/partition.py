@@ -75,7 +75,7 @@ class Partition(OfLogs, inspection.Partition):
 
         Raises:
             LookupError: there is no such record; the message says what became of it.
-            TypeError: it is no offset.
+            TypeError: it is not an offset.
         """
         if isinstance(offset, slice):
             if offset.step is not None:

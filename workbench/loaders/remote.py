@@ -153,7 +153,7 @@ class _ArrowFile:
         with _named(*self._path):
             try:
                 found = self._filled(wanted, offset, 0xA5)
-                # pyarrow does not say that a body ended early: then the last byte stays as it was.
+                # pyarrow does not say that a body ended early: then the last byte is unchanged.
                 is_short = False
                 if len(found) == wanted and found.endswith(b"\xa5"):
                     found = self._filled(wanted, offset, 0x5A)

@@ -19,7 +19,7 @@ _TEXT_TYPES: Final = frozenset({"BPCHAR", "CHAR", "JSON", "STRING", "TEXT", "VAR
 class TakenAsText(NamedTuple):
     """A column that a query gives to what takes text.
 
-    DuckDB then escapes bytes, so that JSON is never found in them, and tells no error.
+    DuckDB then escapes bytes, so that JSON is never found in them, and reports no error.
 
     Attributes:
         column: its name.
@@ -31,7 +31,7 @@ class TakenAsText(NamedTuple):
 
 
 class SqlQuery(NamedTuple):
-    """What stands in one SELECT.
+    """The contents of one SELECT.
 
     Attributes:
         asks_for_names: whether it is ``show tables``.

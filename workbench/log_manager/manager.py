@@ -269,7 +269,7 @@ class LogManager:
     def halt(self) -> None:
         """Stop as a process that is killed: no flush, no checkpoint, no clean shutdown file.
 
-        What was written stays in the operating system's memory, and so in the files.
+        What was written remains in the operating system's memory, and so in the files.
         """
         if not self._is_running:
             return

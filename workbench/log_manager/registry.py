@@ -97,7 +97,7 @@ class LogRegistry:
         return self.future if is_future else self.current
 
 
-@lru_cache(maxsize=1 << 12, typed=True)  # True is no number of a partition, 1 is
+@lru_cache(maxsize=1 << 12, typed=True)  # True is not a partition's number, 1 is
 def partition_of(name: PartitionName, number: int | None = None) -> TopicPartition:
     """Parse a partition's name.
 

@@ -1,6 +1,6 @@
 """Reusable memory: fresh pages cost about twenty times as much as copying into warm ones.
 
-A slab is lent as an array view and returns by itself when nobody holds the view any more, so a
+A slab is lent as an array view and returns by itself when nothing refers to the view any more, so a
 caller can keep results as long as needed, and a stream that drops its results reuses the same
 memory.
 """
@@ -44,7 +44,7 @@ class BufferPool:
         """Return an array of at least ``count`` items, its contents undefined.
 
         The array may be longer than requested: as long as its slab. Above 16 MiB its memory returns
-        to the system when nobody holds it any more.
+        to the system when nothing refers to it any more.
         """
         kind = np.dtype(dtype)
         wanted = max(count * kind.itemsize, 1)
@@ -64,8 +64,8 @@ class BufferPool:
     def take_all(self, wanted: Sequence[tuple[np.dtype[Any], int]]) -> list[npt.NDArray[Any]]:
         """Return an array for each (dtype, count), of just so many items, its contents undefined.
 
-        Small ones share a slab, which comes back when nobody holds any of them: what costs most of
-        them is to take them.
+        Small ones share a slab, which comes back when nothing refers to any of them: what costs
+        most of them is to take them.
         """
         size, starts = 0, []
         for kind, count in wanted:
@@ -167,7 +167,7 @@ _TO_LEND: Final[list[BufferPool]] = []
 
 @contextmanager
 def lent_pool() -> Iterator[BufferPool]:
-    """Lend a pool that was lent before, so that its memory is warm; nobody else has it then."""
+    """Lend a pool that was lent before, so that its memory is warm; no other caller has it then."""
     try:
         pool = _TO_LEND.pop()
     except IndexError:

@@ -192,7 +192,7 @@ def _checked(record: Any) -> tuple[Any, ...]:
     """
     wanted = "expected (key, value) or (timestamp in ms, key, value), with bytes or None"
     if not isinstance(record, tuple | list) or len(record) not in {2, 3}:
-        raise TypeError(f"a record is {_shown(record)}, {wanted}; several stand in a list")
+        raise TypeError(f"a record is {_shown(record)}, {wanted}; put several in a list")
     for name, part in zip(("key", "value"), record[-2:], strict=True):
         if part is not None and not isinstance(part, bytes | bytearray | memoryview):
             fix = f": b{part!r}, or .encode()" if isinstance(part, str) else ""

@@ -398,7 +398,7 @@ class MessageReader:
         return items, at
 
     def value(self, field: Field, at: int) -> tuple[Any, int]:
-        """Read a field that is no array, or one element of an array."""
+        """Read a field that is not an array, or one element of an array."""
         number, kind = field.number, field.type
         if number is not None:
             if number.size > self.size - at:

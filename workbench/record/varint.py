@@ -21,7 +21,7 @@ def decode_unsigned(data: Bytes, at: int) -> tuple[int, int]:
     """Return the unsigned varint at ``at``, 0 to 2**32 - 1, and the position after it.
 
     Raises:
-        CorruptRecordError: it is cut short or longer than 5 bytes; the position is in ``data``.
+        CorruptRecordError: it is truncated or longer than 5 bytes; the position is in ``data``.
     """
     if 0 <= at < len(data) and data[at] < 0x80:  # most take a byte
         return data[at], at + 1
@@ -33,7 +33,7 @@ def decode(data: Bytes, at: int) -> tuple[int, int]:
     """Return the varint at ``at``, an int32, and the position after it.
 
     Raises:
-        CorruptRecordError: it is cut short or longer than 5 bytes; the position is in ``data``.
+        CorruptRecordError: it is truncated or longer than 5 bytes; the position is in ``data``.
     """
     value, end = decode_unsigned(data, at)
     return value >> 1 ^ -(value & 1), end
@@ -43,7 +43,7 @@ def decode_long(data: Bytes, at: int) -> tuple[int, int]:
     """Return the varlong at ``at``, an int64, and the position after it.
 
     Raises:
-        CorruptRecordError: it is cut short or longer than 10 bytes; the position is in ``data``.
+        CorruptRecordError: it is truncated or longer than 10 bytes; the position is in ``data``.
     """
     value, end = _decode(data, at, 10)
     value &= _LONG_MASK
@@ -85,7 +85,7 @@ def _decode(data: Bytes, at: int, longest: int) -> tuple[int, int]:
     for position in range(at, at + longest):
         if position >= len(data):
             raise CorruptRecordError(
-                None, at, f"a varint is cut short after {len(data) - at} bytes"
+                None, at, f"a varint is truncated after {len(data) - at} bytes"
             )
         byte = data[position]
         value |= (byte & 0x7F) << shift

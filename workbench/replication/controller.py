@@ -1,6 +1,6 @@
-"""What a controller decides: which brokers live, who leads, who is in sync.
+"""What a controller decides: which brokers are alive, which leads, which are in sync.
 
-One object stands for the controller and its metadata log, which never fails here.
+One object represents the controller and its metadata log, which never fails here.
 
 Kafka: ReplicationControlManager, PartitionChangeBuilder, ClusterControlManager (4.2); up to 2.7
 KafkaController, PartitionStateMachine
@@ -142,7 +142,7 @@ class Controller:
     def _leave(self, broker: int) -> list[TopicPartition]:
         changed = []
         for name, state in self.partitions.items():
-            if self.rules.is_quorum:  # voters stay voters
+            if self.rules.is_quorum:  # voters remain voters
                 if state.leader == broker:
                     self._lead(name, NO_LEADER, state.leader_epoch)
                     changed.append(name)
@@ -282,7 +282,7 @@ class Controller:
             and not self.rules.has_elr
             and (not self.rules.empties_isr or not unclean)
         ):
-            target_isr = old.isr  # the last member stays
+            target_isr = old.isr  # the last member is kept
         leader, is_unclean = self._elect(old, target_isr, elr, last_known, unclean=unclean)
         if leader != NO_LEADER and leader not in target_isr:
             target_isr = (leader,)

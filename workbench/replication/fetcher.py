@@ -43,7 +43,7 @@ class FetchState(Enum):
 
 
 class PartitionFetchState(NamedTuple):
-    """Where a fetcher stands with a partition.
+    """A fetcher's progress with a partition.
 
     Attributes:
         fetch_offset: the next offset to fetch.
@@ -132,7 +132,7 @@ class ReplicaFetcher:
 
     Attributes:
         leader: the leader's broker id.
-        states: partition → where the fetcher stands.
+        states: partition → the fetcher's progress.
         failed: partition → why it is no longer fetched, until the next leader epoch.
 
     Kafka: ReplicaFetcherThread (4.2)

@@ -20,7 +20,7 @@ class EpochEndOffset(NamedTuple):
 
     Attributes:
         epoch: the largest epoch up to the requested one; -1: none, or a leader before 2.0 that
-            does not tell it.
+            does not return it.
         end_offset: its end, exclusive; -1: undefined.
 
     Kafka: EpochEndOffset (4.2)
@@ -82,8 +82,8 @@ class FetchPartition(NamedTuple):
         fetch_offset: the first offset wanted.
         log_start_offset: the follower's; -1 for a consumer.
         max_bytes: most bytes of this partition.
-        current_leader_epoch: the epoch that the sender knows; None: not told (before 2.1).
-        last_fetched_epoch: the epoch of its last record; None: not told (before 2.7, empty log).
+        current_leader_epoch: the epoch that the sender knows; None: not sent (before 2.1).
+        last_fetched_epoch: the epoch of its last record; None: not sent (before 2.7, empty log).
 
     Kafka: FetchRequest.PartitionData (4.2)
     """
@@ -100,7 +100,7 @@ class FetchParams(NamedTuple):
 
     Attributes:
         replica_id: the follower's broker id; -1: a consumer.
-        replica_epoch: the follower's broker epoch; -1: not told.
+        replica_epoch: the follower's broker epoch; -1: not sent.
         max_wait_ms: time to wait for ``min_bytes``.
         min_bytes: fewest bytes to answer before the time is over.
         max_bytes: most bytes of the response.
@@ -165,7 +165,7 @@ class ProduceResponse(NamedTuple):
 
     Attributes:
         error: NONE, or why it failed.
-        info: where the records lie; None with an error before the append.
+        info: where the records are; None with an error before the append.
         log_start_offset: the log's; -1 with an error.
 
     Kafka: ProduceResponse.PartitionResponse (4.2)

@@ -47,7 +47,7 @@ class LeaderAppend(NamedTuple):
     """The result of an append on the leader.
 
     Attributes:
-        info: where the records lie.
+        info: where the records are.
         change: whether the high watermark rose, which wakes other requests.
     """
 
@@ -97,7 +97,7 @@ class Partition(PartitionReplicas):
     # What the controller decides
 
     def make_leader(self, state: LeaderAndIsr) -> bool:
-        """Become or stay the leader; return whether this broker was not the leader before.
+        """Become or remain the leader; return whether this broker was not the leader before.
 
         Kafka: Partition.makeLeader (4.2)
         """
@@ -141,7 +141,7 @@ class Partition(PartitionReplicas):
         return is_new_leader
 
     def make_follower(self, state: LeaderAndIsr) -> bool:
-        """Become or stay a follower; return whether the leader epoch is new, so the fetcher too.
+        """Become or remain a follower; return whether the leader epoch, and so the fetcher, is new.
 
         Kafka: Partition.makeFollower (4.2)
         """
@@ -228,7 +228,7 @@ class Partition(PartitionReplicas):
             return LeaderAppend(info, change)
 
     def check_enough_replicas_reach_offset(self, required_offset: int) -> ErrorCode | None:
-        """Return the end of a wait for acks=all: NONE or an error; None: it goes on.
+        """Return the end of a wait for acks=all: NONE or an error; None: the wait continues.
 
         Only the high watermark counts.
 
@@ -253,7 +253,7 @@ class Partition(PartitionReplicas):
         min_one_message: bool,
         updates_state: bool = True,
     ) -> FetchPartitionData:
-        """Read for a follower or a consumer; a follower's fetch tells the leader where it ends.
+        """Read for a follower or a consumer; a follower's fetch gives the leader its end offset.
 
         The high watermark in the answer is the one before this very fetch raised it.
 
@@ -384,8 +384,8 @@ class Partition(PartitionReplicas):
     ) -> None:
         """Take the controller's answer to a change of the ISR.
 
-        An answer to another state than the waiting one is ignored. If the controller does not say
-        that nothing was changed, the change goes on waiting: for new metadata, or asked again.
+        An answer to another state than the waiting one is ignored. Unless the controller says that
+        nothing was changed, the change keeps waiting: for new metadata, or it is requested again.
 
         Kafka: Partition.handleAlterPartitionUpdate, handleAlterPartitionError (4.2)
         """
@@ -453,11 +453,11 @@ class Partition(PartitionReplicas):
     ) -> tuple[ErrorCode, int]:
         """Return the offset of a time.
 
-        A new leader does not tell a client its end before its high watermark reaches the offset
-        where its epoch began: it would be below what the old leader told (KIP-207, 2.2).
+        A new leader does not return its end to a client before its high watermark reaches the
+        offset where its epoch began: it would be below what the old leader returned (KIP-207, 2.2).
 
         Args:
-            current_leader_epoch: the epoch that the sender knows; None: not told.
+            current_leader_epoch: the epoch that the sender knows; None: not sent.
             timestamp: ms, or `LATEST` or `EARLIEST`.
             is_replica: whether a replica asks: its latest offset is the log end offset, that of a
                 client the high watermark.

@@ -80,7 +80,7 @@ class PartitionReplicas:
         log: the replica's log.
         leader_epoch: -1: none yet.
         partition_epoch: -1: none yet.
-        leader: the leader's broker id; -1: none; None: not told yet.
+        leader: the leader's broker id; -1: none; None: not known yet.
         leader_epoch_start_offset: the leader's log end offset when its epoch began; None on a
             follower.
         replicas: the assigned brokers.
@@ -186,7 +186,7 @@ class PartitionReplicas:
         )
 
     def _expansion(self, broker: int) -> AlterPartition | None:
-        """Return the question to add a follower that has caught up; None: it stays outside.
+        """Return the request to add a follower that has caught up; None: it remains outside.
 
         Kafka: Partition.maybeExpandIsr, needsExpandIsr (4.2)
         """

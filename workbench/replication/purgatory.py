@@ -125,7 +125,7 @@ class DelayedProduce(DelayedOperation):
         return not self.required
 
     def on_complete(self, host: DelayedHost) -> None:
-        """Answer; partitions that still wait have timed out, and their records stay."""
+        """Answer; partitions that still wait have timed out, and their records are kept."""
         host.respond(self.reply_to, self.answers)
 
     def copy(self) -> Self:

@@ -19,7 +19,7 @@ class ReplicaState(NamedTuple):
         last_fetch_leader_log_end_offset: the leader's log end offset at the last fetch.
         last_fetch_time_ms: time of the last fetch.
         last_caught_up_time_ms: the last time the follower had all records of the leader.
-        broker_epoch: the follower's, as its last fetch told; -1: not told.
+        broker_epoch: the follower's, from its last fetch; -1: not sent.
 
     Kafka: ReplicaState (4.2)
     """

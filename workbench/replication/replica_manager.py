@@ -1,7 +1,7 @@
 """All partitions of one broker: produce, fetch, followers, ISR, high watermarks.
 
-It opens no sockets: requests come as calls with a place for the answer, and the fetchers' requests
-are carried by whoever runs the manager, the request layer or a simulated cluster.
+It opens no sockets: requests come as calls with a place for the answer, and the code that runs
+the manager, the request layer or a simulated cluster, carries the fetchers' requests.
 
 Kafka: ReplicaManager (4.2; earlier versions by `Rules`)
 """
@@ -257,7 +257,7 @@ class ReplicaManager:
         """Append records; the answer, partition → `ProduceResponse`, goes to ``reply_to``.
 
         With acks=all it goes when the high watermark passed the records, or after the timeout;
-        the records stay then.
+        the records are kept then.
 
         Args:
             entries: partition → batches.
@@ -339,7 +339,7 @@ class ReplicaManager:
     ) -> None:
         """Read; the answer, partition → `FetchPartitionData`, goes to ``reply_to``.
 
-        It goes at once if there are enough bytes, or an error or divergence to tell; otherwise
+        It goes at once if there are enough bytes, or an error or divergence to report; otherwise
         when bytes come, or after the wait.
 
         Kafka: ReplicaManager.fetchMessages (4.2)

@@ -17,7 +17,7 @@ _LAST: Final = 99
 
 
 class Truncation(Enum):
-    """Where a replica that becomes a follower cuts its log.
+    """Where a replica that becomes a follower truncates its log.
 
     Kafka: KIP-101 (0.11), KIP-279 (2.0), KIP-595's truncation on fetch (2.7)
     """
@@ -42,7 +42,7 @@ class Rules(NamedTuple):
             (2.0.1).
         keeps_replicas_at_end: a replica at the leader's log end offset stays in the ISR (2.1).
         waits_for_isr_change: a change of the ISR waits for the controller (KIP-497, 2.7).
-        needs_min_isr: the high watermark stands while the ISR is below the minimum (3.7).
+        needs_min_isr: the high watermark does not rise while the ISR is below the minimum (3.7).
         counts_eligible_only: only replicas that may join the ISR hold the high watermark back
             from outside (3.6).
         bumps_epoch_on_shrink: the controller starts a leader epoch when the ISR shrinks (before
@@ -50,8 +50,8 @@ class Rules(NamedTuple):
         has_elr: replicas that left the ISR below its minimum can still be elected (KIP-966, 4.0).
         same_leader_skips: a follower keeps fetching without truncation if its leader stays the same
             and the leader epoch rises by at most this: any up to 2.0.0, 1 in 2.0.1, 0 since 2.1.
-        hides_lagging_end: a new leader does not tell clients its end while its high watermark is
-            before the offset where its epoch began (KIP-207, 2.2).
+        hides_lagging_end: a new leader does not return its end to clients while its high watermark
+            is before the offset where its epoch began (KIP-207, 2.2).
         has_quorum_controller: brokers follow the metadata log: they learn that there is no leader,
             only live brokers join an ISR (KIP-841), and the controller makes each change of an ISR
             itself (3.3; KRaft).
@@ -102,7 +102,7 @@ class Rules(NamedTuple):
                 number mean the last of the series. `"kraft"`: the rules of `__cluster_metadata`.
 
         Raises:
-            ConfigError: it is no version.
+            ConfigError: it is not a version.
         """
         if version == KRAFT:
             return cls.of()._replace(version=KRAFT, is_quorum=True)
@@ -154,7 +154,8 @@ def _parse(version: str) -> tuple[int, ...]:
     ]
     if not all(is_number) or len(parts) > 4:
         raise ConfigError(
-            "rules", f"{version!r} is no version; expected one such as '0.10' or '2.8', or 'kraft'"
+            "rules",
+            f"{version!r} is not a version; expected one such as '0.10' or '2.8', or 'kraft'",
         )
     numbers = [_LAST if part == "x" else int(part) for part in parts]
     return (*numbers, *[_LAST] * (3 - len(numbers)))

@@ -16,7 +16,7 @@ class OffsetTruncationState(NamedTuple):
     """The outcome of one answer.
 
     Attributes:
-        offset: where the log is cut; the log end offset cuts nothing.
+        offset: where the log is truncated; the log end offset truncates nothing.
         is_completed: whether the follower can fetch; otherwise it asks again.
 
     Kafka: OffsetTruncationState (4.2)
@@ -58,7 +58,7 @@ def offset_truncation_state(
     own_end_offset_for: Callable[[int], EpochEndOffset],
     initial_fetch_offset: int,
 ) -> OffsetTruncationState:
-    """Return where a follower cuts its log after the leader's answer.
+    """Return where a follower truncates its log after the leader's answer.
 
     Args:
         answer: the end of the epoch that the follower asked for.

@@ -31,7 +31,7 @@ class Job:
 
     @property
     def is_canceled(self) -> bool:
-        """Whether it was told to end; it may still be about to."""
+        """Whether it was asked to end; it may still be about to."""
         return self._is_canceled
 
     @property
@@ -73,14 +73,14 @@ class Job:
                 self._over.set()
 
     def _run_quietly(self) -> None:
-        with suppress(Exception):  # a thread has nobody to raise to
+        with suppress(Exception):  # a thread has no caller to raise to
             self.run()
 
     def _work(self) -> None:
         raise NotImplementedError
 
     def _end(self) -> None:
-        """Do what follows the last change of the status, before those who wait go on."""
+        """Do what follows the last change of the status, before waiting callers continue."""
 
     def _go_on(self) -> None:
         """End the work if it was canceled.

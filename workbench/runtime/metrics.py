@@ -17,7 +17,7 @@ from typing import Any
 class BrokerState(IntEnum):
     """A state by Kafka's name and number, in the order in which a broker passes through them.
 
-    The metric `BrokerState`; a broker's registration tells it too.
+    The metric `BrokerState`; a broker's registration has it too.
 
     Kafka: BrokerState (4.2); BrokerStates (up to 2.7), where RECOVERY was
     RecoveringFromUncleanShutdown

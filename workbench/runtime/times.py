@@ -14,7 +14,7 @@ Time = int | str | dt.datetime
 
 LONGEST_TIME: Final = 253_402_300_799_999  # ms; the year 9999, the last that Python can write
 _HOUR: Final = 3_600_000  # ms
-_SINCE: Final = 946_684_800_000  # ms; 2000-01-01: earlier, seconds and ms cannot be told apart
+_SINCE: Final = 946_684_800_000  # ms; 2000-01-01: earlier, seconds and ms look alike
 _UNTIL: Final = 4_102_444_800_000  # ms; 2100-01-01
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _SPAN: Final = re.compile(r"(\d+)(ms|[smhdw])")
@@ -95,7 +95,7 @@ def span_ms(text: str) -> int:
 def duration(name: str, value: Any) -> Any:
     """Return the value of a configuration whose name ends in a unit; ``7d`` as a number of it.
 
-    ``retention.ms`` of ``7d`` is 604,800,000, ``log.retention.hours`` 168. Other values stay.
+    ``retention.ms`` of ``7d`` is 604,800,000, ``log.retention.hours`` 168. Other values are kept.
 
     Raises:
         ConfigError: it is not a whole number of the unit.

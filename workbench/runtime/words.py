@@ -43,8 +43,8 @@ def in_units(value: float, units: Sequence[tuple[str, float, float]]) -> str:
 
     Args:
         value: the quantity, in the first unit.
-        units: names, from small to large; how many become one of the next unit, which is how many;
-            they may stay in a unit for longer than until there is one of the next.
+        units: from small to large: a name, the quantity from which the next unit is used, and how
+            many make one of the next, which may be fewer.
     """
     rest, at = abs(value), 0
     while math.floor(rest + 0.5) >= units[at][1]:

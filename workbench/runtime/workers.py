@@ -97,7 +97,7 @@ class Spares(Generic[P]):
 
     @contextmanager
     def lent(self) -> Iterator[P]:
-        """Lend one; nobody else has it then."""
+        """Lend one; no other caller has it then."""
         try:
             one = self._left.pop()
         except IndexError:

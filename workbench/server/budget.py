@@ -70,7 +70,7 @@ class _Sender:
 class Room:
     """The bytes that requests and responses take, from the first to the last of each.
 
-    Everything here runs in the server's event loop. Whoever finds no room waits in line; a
+    Everything here runs in the server's event loop. A caller that finds no room waits in line; a
     connection that does not read its response makes room then. A request that waits for its answer
     to be made has taken room itself: when nothing is made or sent that gives some back, it waits no
     longer, as it would for ever.
@@ -198,7 +198,7 @@ class Room:
 
 
 class _Queue:
-    """The bytes of large requests; whoever finds none left waits in line."""
+    """The bytes of large requests; a request that finds none left waits in line."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit

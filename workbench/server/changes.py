@@ -12,7 +12,7 @@ from workbench.files.names import TopicPartition
 
 
 class Changes:
-    """Who waits for which partitions; everything but `tell` runs in the server's event loop."""
+    """What waits for which partitions; everything but `tell` runs in the server's event loop."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -37,9 +37,9 @@ from workbench.server.sasl import Answer as LoginAnswer
 from workbench.server.security import Passwords
 
 _SENT_AT_ONCE: Final = 1 << 16  # bytes of a response
-_TINY: Final = 1 << 10  # bytes of a request that is received also when there is no room
+_TINY: Final = 1 << 10  # bytes of a request that is received even when there is no room
 _PIECE: Final = 1 << 18  # bytes of a response that are given to the system at a time
-_FOR_LOGS: Final = 64  # files that stay free for logs: one that cannot be opened looks empty
+_FOR_LOGS: Final = 64  # files that are kept free for logs: one that cannot be opened looks empty
 _PAUSE_SECONDS: Final = 0.1  # after a connection that could not be accepted
 _HANDSHAKE_SECONDS: Final = 10.0  # of TLS
 _LOOK_SECONDS: Final = 0.5  # between two looks at all clients: which have gone, or are too slow?
@@ -72,7 +72,7 @@ class Connections:
         in_thread: runs a function in a thread that may block.
         observer: what observes requests.
         passwords: the users that may connect; None: everybody.
-        advertised: host and port that clients are told; None: those that they have connected to.
+        advertised: host and port returned to clients; None: those that they connected to.
     """
 
     def __init__(
@@ -284,7 +284,7 @@ class _Connection:
         answer = await self._handle(request, trace, taken)
         done = asked._replace(request=request, parts=answer.parts)
         if request.api is PRODUCE and request.values["acks"] == 0:
-            # The end of its connection tells a producer that it was refused.
+            # The end of its connection shows a producer that it was refused.
             is_refused = _has_error(answer.values)
             problem = "a producer that wants no answer was refused" if is_refused else None
             self._report(trace, done._replace(parts=()), problem)
@@ -311,13 +311,13 @@ class _Connection:
 
     @property
     def _is_known(self) -> bool:
-        """Whether the client has said who it is, or nobody asks."""
+        """Whether the client has logged in, or need not."""
         return self._login is None or self._login.user is not None
 
     async def _answer_login(self, size: int, answer: LoginAnswer, trace: RequestTrace) -> bool:
         """Send the answer of a SASL exchange; one that failed ends the connection, with a delay.
 
-        Its bytes are given to nobody: they hold the password.
+        Its bytes are given to no observer: they hold the password.
         """
         if answer.problem is not None:
             await asyncio.sleep(self._shared.limits.failed_login_seconds)
@@ -340,7 +340,7 @@ class _Connection:
         exchange: Exchange,
         problem: str | None = None,
     ) -> None:
-        """Send a response and report its request, also when the client is gone before its end."""
+        """Send a response and report its request, even if the client is gone before its end."""
         room, transport = self._shared.room, self._writer.transport
         try:
             with trace.sending():

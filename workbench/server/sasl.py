@@ -31,7 +31,7 @@ class Answer(NamedTuple):
 
     Attributes:
         parts: of the response.
-        problem: why the connection ends; None: it goes on.
+        problem: why the connection ends; None: it continues.
     """
 
     parts: list[bytes]
@@ -45,7 +45,7 @@ class SaslAuthenticator:
         passwords: the users.
 
     Attributes:
-        user: who has connected; None before that.
+        user: the user that has connected; None before that.
     """
 
     def __init__(self, passwords: Passwords) -> None:

@@ -42,7 +42,7 @@ def tls_context(security: ServerSecurity) -> ssl.SSLContext | None:
     """Return what TLS needs; None without it.
 
     Raises:
-        ServerError: a file cannot be read, or is no certificate with its key.
+        ServerError: a file cannot be read, or is not a certificate with its key.
     """
     if security.certificate is None:
         if security.key is not None:

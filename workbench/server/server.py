@@ -67,8 +67,7 @@ class Server:
         insecure: allows a host that other machines can reach without encryption or without
             passwords.
         security: TLS, and the users that may connect; None: neither.
-        advertised: ``"host:port"`` that clients are told to connect to; None: the address that they
-            have connected to.
+        advertised: ``"host:port"`` returned to clients; None: the address that they connected to.
         limits: what clients can take at most; None: the defaults.
         observe: receives each event in the server's thread, so it must return quickly.
         writable: whether clients may write.

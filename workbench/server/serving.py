@@ -79,7 +79,7 @@ class Call:
 
         Args:
             future: what is awaited.
-            done_with: large fields of the request, which nobody reads any more.
+            done_with: large fields of the request that are no longer read.
         """
         for name in done_with:
             self.request.values.pop(name, None)

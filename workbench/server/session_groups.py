@@ -54,7 +54,7 @@ from workbench.runtime.error_codes import ErrorCode
 
 _CONFIG: Final = {"offsets.topic.num.partitions": 1, "log.cleaner.enable": False}
 _GROUPS: Final = ClassicGroupConfig(initial_rebalance_delay_ms=0)
-"""Nobody waits for further members of a new group: it is a debugger's, not an application's."""
+"""A new group does not wait for further members: it is a debugger's, not an application's."""
 _MOST_BYTES: Final = 256 << 20
 """Bytes of groups, members and commits together: the log in memory is never cleaned."""
 _RECORD_BYTES: Final = 600  # of a commit beside its texts: its record, and what is kept of it
@@ -209,7 +209,7 @@ class SessionGroups:
     def consumer_group_heartbeat(
         self, client: RequestContext, request: ConsumerGroupHeartbeatRequest
     ) -> ConsumerGroupHeartbeatResponse:
-        """Let a member of a consumer group join, go on, or leave.
+        """Let a member of a consumer group join, remain, or leave.
 
         Raises:
             CoordinatorError: it is refused, or the memory for groups is full.

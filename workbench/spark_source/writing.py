@@ -1,7 +1,7 @@
 """``df.write.format("kafka-log")``: rows to segments that a broker opens.
 
 Each task writes logs of its own into a hidden directory; when all are done, the driver combines
-them into partitions. A failed task or job leaves nothing behind.
+them into partitions. A failed task or job leaves no files.
 
 Spark: KafkaWriter, KafkaSourceProvider.createRelation (4.2)
 """
@@ -184,7 +184,7 @@ class KafkaLogWriter(DataSourceArrowWriter):
 
 
 def staging_folder(path: str, unique_id: str) -> str:
-    """Return the folder for what tasks write; a broker that finds one left behind deletes it."""
+    """Return the folder for what tasks write; a broker deletes one that is left over."""
     return os.path.join(path, f"kafka-log-0.{unique_id}-delete")
 
 

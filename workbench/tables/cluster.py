@@ -48,7 +48,7 @@ class ConfigRow(NamedTuple):
     resource_type: Annotated[str, "topic, broker, group or client-metrics"]
     resource: Annotated[str, "its name; <default> for all brokers"]
     name: Annotated[str, "the configuration's name"]
-    value: Annotated[str, "as stored; [hidden] where a broker shows it to nobody"]
+    value: Annotated[str, "as stored; [hidden] if a broker never shows it"]
     is_in_use: Annotated[bool, "false: its topic does not exist; a new one of the name gets it"]
 
 

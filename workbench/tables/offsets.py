@@ -43,7 +43,7 @@ class DamagedRangeRow(NamedTuple):
     last_offset: Annotated[int, "the last lost offset, included"]
     offsets: Annotated[int, "how many offsets are lost"]
     records: Annotated[int | None, "how many records batch headers count there; null: unknown"]
-    next_offset: Annotated[int, "where a consumer can go on: seek to it"]
+    next_offset: Annotated[int, "where a consumer can continue: seek to it"]
     stops: Annotated[bool, "whether consumers fail there until they seek; otherwise they pass it"]
     reason: Annotated[str, "what is damaged"]
     path: Annotated[str | None, "the damaged file"]

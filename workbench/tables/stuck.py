@@ -1,4 +1,4 @@
-"""What does not go on: partitions that are stuck, and groups that lag."""
+"""What makes no progress: partitions that are stuck, and groups that lag."""
 
 from typing import Annotated, NamedTuple
 
@@ -15,7 +15,7 @@ class StuckRow(NamedTuple):
     holder: Annotated[str, "the segment, transaction or group that holds it"]
     offset: Annotated[int | None, "of the record that holds it; null: no record does"]
     time: Annotated[Time | None, "of that record; for a group, of its last commit"]
-    bytes: Annotated[int, "bytes behind it: not deleted, compacted, readable or consumed"]
+    bytes: Annotated[int, "bytes held up: not deleted, compacted, readable or consumed"]
     reason: Annotated[str, "why, with the numbers"]
     action: Annotated[str, "what to do"]
 

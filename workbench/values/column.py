@@ -19,7 +19,7 @@ Others = Mapping[str, pa.Array]
 
 @dataclass(frozen=True)
 class Problem:
-    """Why some values of a column are null, or not whole.
+    """Why some values of a column are null or incomplete.
 
     Attributes:
         row: of the first of them.

@@ -88,7 +88,7 @@ ENTRIES: Final = Entries()
 
 @dataclass(frozen=True)
 class GuardedDecoder:
-    """A decoder of a column whose problems stay with the values that have them.
+    """A decoder of a column whose problems affect only the values that have them.
 
     Attributes:
         inner: the decoder.

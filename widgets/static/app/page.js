@@ -98,7 +98,7 @@ function listen(socket) {
     if (isProblem) return; // it says why nothing is shown
     say(
       "This page has lost its connection",
-      "The command was ended, or this computer slept. What is shown stays.",
+      "The command was ended, or this computer slept. What is shown remains.",
       { name: "Open it again", run: () => location.reload() },
     );
     for (const model of models.values()) model.lose();

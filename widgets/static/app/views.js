@@ -1,4 +1,4 @@
-// What stands in a page for each kind of model: the workbench's widgets, and what ipywidgets lays out.
+// What a page shows for each kind of model: the workbench's widgets, and what ipywidgets lays out.
 const modules = new Map(), styles = new Set();
 
 const KINDS = {

@@ -2,7 +2,7 @@
 import { h } from "../shared/dom.js";
 import { count } from "../shared/format.js";
 
-// `isMarked(field)` and `isWithin(field)` say whether a field is what is marked, or lies in it; `onLight` and `onMark`
+// `isMarked(field)` and `isWithin(field)` say whether a field is what is marked, or is in it; `onLight` and `onMark`
 // get a field.
 export function fieldList({ isMarked, isWithin, onLight, onMark }) {
   const el = h("div", { class: "klw-fields", tabindex: 0, role: "list", "aria-label": "Visible fields" });

@@ -139,7 +139,7 @@ function showMarks(view) {
   view.split.dataset.marked = String(wanted !== null && wanted[0] === inside);
 }
 
-// Mark a field's bytes; the arrow keys go on to the field before or after it.
+// Mark a field's bytes; the arrow keys move to the field before or after it.
 function markField(view, { start, size }) {
   view.wanted = [view.inside, start, size];
   view.rows.reveal(Math.floor(start / WIDTH));

@@ -148,7 +148,7 @@ function paintPoints({ pen, ink, view, x }, lane, y, mode, picked) {
   }
 }
 
-// The last values stand at the ends of their lines; where both would overlap they keep a distance.
+// The last values are at the ends of their lines; where both would overlap they keep a distance.
 function paintValues({ pen, ink, left, span }, { low, high, wide }, y, mode, top, tall) {
   const at = left + span + 7, upper = high[wide - 1], lower = low[wide - 1];
   pen.font = ink.small;

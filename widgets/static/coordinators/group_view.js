@@ -1,4 +1,4 @@
-// GroupView: where a consumer group stands in each partition, and how it came there.
+// GroupView: where a consumer group stands in each partition, and how it got there.
 import { laneChart } from "../charts/lane_chart.js";
 import { choice, h } from "../shared/dom.js";
 import { errorLine } from "../shared/error_bar.js";

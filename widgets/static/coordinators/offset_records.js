@@ -2,7 +2,7 @@
 import { h } from "../shared/dom.js";
 import { count } from "../shared/format.js";
 
-// What a record of the log is by now: a word, and the glyph that tells it without color.
+// What a record of the log is by now: a word, and the glyph that shows it without color.
 export const LOOKS = {
   unread: ["not read", ""],
   written: ["written, not in memory", ""],

@@ -23,7 +23,7 @@ export class TransactionLane {
   get length() {
     return this.first.length;
   }
-  // Where a bar ends: at its marker; an open one goes on to the log end offset.
+  // Where a bar ends: at its marker; an open one continues to the log end offset.
   end(i) {
     return this.outcome[i] === OPEN ? this.logEnd : this.marker[i] + 1;
   }
@@ -103,7 +103,7 @@ export function offsetSpan(start, end) {
   return [start, Math.max(start + 1, end) + Math.max(0.5, (end - start) * 0.012)];
 }
 
-// The transaction that covers an offset, as lane and number: the one picked, else the one that begins there, else any.
+// The transaction at an offset, as lane and number: first the picked one, then the one that begins there, then any.
 export function transactionAt(lanes, at, picked) {
   if (picked.lane >= 0 && picked.item >= 0 && lanes[picked.lane]?.at(at) === picked.item) {
     return [picked.lane, picked.item];

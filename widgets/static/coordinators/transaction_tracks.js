@@ -106,7 +106,7 @@ function paintMarker({ pen, ink }, outcome, at, wide, top) {
   pen.fillRect(at, outcome === 1 ? top : top - 4, wide, BAR + 4);
 }
 
-// The last stable offset, and behind it what read_committed consumers cannot read yet.
+// The last stable offset, and after it what read_committed consumers cannot read yet.
 function paintStable({ pen, ink, x, left, span, view }, { at, end, title }, bottom) {
   const isBlocked = end > at, place = Math.max(left, Math.min(left + span, x(at)));
   if (isBlocked && view[1] > at) {

@@ -237,7 +237,7 @@ function showLine({ open, line }, node) {
   line.title = line.textContent;
 }
 
-// What stands there where nothing is inside of what is open.
+// What is shown where nothing is inside of what is open.
 function stateOf({ root }) {
   if (root.dataset.waiting === "true") return ["loading", "Reading…"];
   return ["empty", "No bytes on disk."];

@@ -9,7 +9,8 @@ import { tilesOf } from "./treemap.js";
 const HATCHED = new Set(["preallocated", "unreadable"]);
 
 // `held()` returns {open, picked, nothing, linked}: the open node, the one that is selected in it, the kind
-// and the words of what stands there without any, and the segment of the explorer's selection. `onClick` and `onPoint` get a node, null for none.
+// and the words of what is shown without any, and the segment of the explorer's selection. `onClick` and `onPoint` get
+// a node, null for none.
 export function usageMap({ held, signal, stats, onClick, onPoint }) {
   const el = h("div", {
     class: "klw-treemap",

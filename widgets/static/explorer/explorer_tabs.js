@@ -1,4 +1,4 @@
-// The explorer's lower half: lists, bytes, files and findings behind tabs, and the handles that change sizes.
+// The explorer's lower half: lists, bytes, files and findings in tabs, and the handles that change sizes.
 import { bytesView } from "../bytes/bytes_view.js";
 import { h } from "../shared/dom.js";
 import { segmentLists } from "./explorer_lists.js";

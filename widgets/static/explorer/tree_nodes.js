@@ -1,4 +1,4 @@
-// The nodes of the explorer's tree: which of them show, where they stand, and what is summed over those below.
+// The nodes of the explorer's tree: which of them show, where they are, and what is summed over those below.
 
 // The nodes that show, in order: those whose ancestors are open, or everything that leads to a match.
 export function visibleNodes(nodes, open, filter) {

@@ -1,4 +1,4 @@
-// TabState: what stands in a tab whose view is not there: it is being made, it failed, or something is to be chosen.
+// TabState: what a tab shows while its view is not there: it is being made, it failed, or something is to be chosen.
 import { widgetFrame } from "../shared/frame.js";
 import { stateNote } from "../shared/state.js";
 

@@ -5,7 +5,7 @@ import { count, plural } from "../shared/format.js";
 export function sectionHead({ model, ask, announce, root }, sheet, { name, codeLabel, more = [] }) {
   const title = h("span", { class: "klw-title" }), sum = h("span", { class: "klw-sum" });
   const bar = h("progress", { "aria-label": "Sections made", max: 1 });
-  const cancel = button("Stop; what was found stays", {
+  const cancel = button("Stop; keep what was found", {
     glyph: "cross",
     text: "Stop",
     kind: "klw-framed",

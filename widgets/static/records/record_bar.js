@@ -3,7 +3,7 @@ import { button, choice, h } from "../shared/dom.js";
 import { columnPicker } from "./column_picker.js";
 
 const LEVELS = [
-  ["read_uncommitted", "also of open and aborted transactions"],
+  ["read_uncommitted", "including open and aborted transactions"],
   ["read_committed", "without aborted records, up to the last stable offset"],
 ];
 

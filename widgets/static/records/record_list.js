@@ -12,7 +12,7 @@ const PLACES = new Set(["partition", "offset"]);
 export function matchList({ fetch, isLive, onPick, onSort, onWidths, signal }) {
   const store = pageStore({ fetch, changed: arrived });
   let kept = new Map(), fresh = 0, marked = { partition: null, offset: null }, words = [];
-  // While a search runs its rows are asked for again and again: the last known one stays until the new one is here.
+  // While a search runs, its rows are requested repeatedly: the last known one is kept until the new one is here.
   function row(i) {
     if (i < fresh) return kept.get(i) ?? null;
     const got = store.row(i);
@@ -108,7 +108,7 @@ export function matchList({ fetch, isLive, onPick, onSort, onWidths, signal }) {
 const wideButton = ([text, search]) =>
   button(text, { text, kind: "klw-framed", isLive: true, onclick: () => search() });
 
-// What stands there without rows, and of what kind it is.
+// What is shown without rows, and of what kind it is.
 function stateOf(result) {
   if (result.problem) return ["failed", "Nothing was searched: the query has an error."];
   if (result.status === "running") return ["loading", "Searching…"];

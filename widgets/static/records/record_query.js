@@ -49,7 +49,7 @@ export function placePicker({ onPick }) {
 
 const allTopics = ({ topic_count: many = 0 }) => many ? `all ${plural(many, "topic")}` : "no topics";
 
-// Where a search that found nothing can go on: the text of a button, and the traits that it changes; null for nowhere.
+// Where a search that found nothing can continue: a button's text, and the traits that it changes; null for nowhere.
 export function widerSearch({ topic_count: topics = 0, partition_count: partitions = 0 }, topic, partition) {
   if (partition && partitions > 1 && topics < 2) return ["Search all partitions", { partition: "" }];
   return topic && topics > 1 ? [`Search all ${count(topics)} topics`, { topic: "", partition: "" }] : null;
@@ -197,7 +197,7 @@ function statusText(result, isRunning) {
 function noticeText(result, isRunning, order) {
   const texts = [], isPart = isRunning || result.status === "canceled";
   if (order !== "time" && isPart && result.listed) {
-    const after = isRunning ? "the search goes on" : "the search was stopped";
+    const after = isRunning ? "the search continues" : "the search was stopped";
     texts.push(`Sorted by ${columnLabel(order)}: the ${plural(result.listed, "record")} found so far; ${after}.`);
   }
   if (result.listed < result.found) {

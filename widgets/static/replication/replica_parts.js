@@ -1,4 +1,4 @@
-// What stands around the lanes of a partition: who leads, the legend, the ranges that differ, the findings.
+// What surrounds the lanes of a partition: the leader, the legend, the ranges that differ, the findings.
 import { button, choice, h } from "../shared/dom.js";
 import { count, plural } from "../shared/format.js";
 import { colorOf, MARKS } from "./replica_chart.js";

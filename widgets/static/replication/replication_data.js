@@ -1,4 +1,4 @@
-// The events of a cluster, with the state after each: what replicas hold, what moves, who waits.
+// The events of a cluster, with the state after each: what replicas hold, what moves, what waits.
 import { StepRows } from "../players/step_rows.js";
 
 const EVENT = 8, STATE = 9;

@@ -43,7 +43,7 @@ function replicationViews({ root, pick, signal, stats, model, data, at, steps })
   };
 }
 
-// The versions whose rules can be played. Pressed is what is played: without a kernel nobody plays other rules.
+// The versions whose rules can be played. Pressed is what is played: without a kernel, other rules cannot be.
 function ruleChoice({ model, signal }) {
   const versions = model.get("_versions"), story = h("p", { class: "klw-story" });
   const pressed = choice("Rules of version", versions.map((each) => [each, each]), model.get("_shown"), (value) => {

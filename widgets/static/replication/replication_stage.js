@@ -128,7 +128,7 @@ function nameOf(replica, { isr, elr }, { top, left, isNarrow }) {
     h(
       "span",
       { class: "klw-role", "data-role-name": isolated ? "isolated" : role },
-      isolated ? `${role}, cut off` : role,
+      isolated ? `${role}, isolated` : role,
     ),
     h("small", {}, facts.filter(Boolean).join(", ")),
     h(

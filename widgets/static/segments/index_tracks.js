@@ -108,7 +108,7 @@ export function paintTimes(scene) {
   paintTimeEntries(scene, y, first, last);
 }
 
-// The times between which the visible batches lie; those of the whole segment where none is visible.
+// The range of time of the visible batches; that of the whole segment if none is visible.
 function shownTimes(data, low, high) {
   let first = Infinity, last = -Infinity;
   for (let i = 0; i < low.length; i++) {

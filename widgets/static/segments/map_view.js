@@ -2,7 +2,7 @@
 import { clampView, zoomView } from "../charts/axis.js";
 import { glider } from "../shared/host.js";
 
-// The view of new contents: that of before, if it is the same segment and not shown as a whole; else the wanted one.
+// The view of new contents: the one before if it is the same segment, not shown as a whole; otherwise the wanted one.
 export function nextView({ view, oldSize, size, wanted, isSame }) {
   const isWhole = view[0] <= 0 && view[1] >= oldSize;
   if (isSame && !isWhole) return clampView(view[0], view[1], size);

@@ -28,7 +28,7 @@ export function segmentMap({ root, onSelect, onView, onOpen, announce, signal, s
   return {
     el,
     tools: mapTools(state, zoom),
-    // `isSame`: the segment that is shown, with other contents; the view stays, and the selection if it only grew.
+    // `isSame`: the segment that is shown, with other contents; the view is kept, and the selection if it only grew.
     setData(data, wanted, { isSame = false, isGrown = false } = {}) {
       const oldSize = state.data?.fileSize ?? 0;
       Object.assign(state, { data, cache: {}, hover: -1 });

@@ -22,7 +22,7 @@ export function disable(el, isOff = true) {
   if (hadFocus) el.closest(".klw")?.focus({ preventScroll: true });
 }
 
-// Show a name so that its end stays where there is no room for all: names of partitions differ in their last characters.
+// Show a name so that its end is kept where there is no room for all: names of partitions differ at their ends.
 // Screen readers take the two parts for two words, so short names are one, and what can have a label has one.
 const SHORT_NAME = 16, NAME_END = 8;
 export function fillName(el, name) {

@@ -1,11 +1,11 @@
-// The kernel behind a widget. A restart, a shutdown or a reopened notebook takes it away: the picture stays, and what
+// The kernel of a widget. A restart, a shutdown or a reopened notebook takes it away: the picture remains, and what
 // needs the kernel says so instead of waiting.
 import { button, h } from "./dom.js";
 
 const GONE_CLASS = "jupyter-widgets-disconnected"; // ipywidgets sets it on the element of a widget without a comm
 const ENDS = new Set(["restarting", "autorestarting", "dead"]);
 const GONE_TEXT =
-  "The kernel does not know this widget: it was restarted, or the notebook was reopened. The picture stays; run the cell again to read more.";
+  "The kernel does not know this widget: it was restarted, or the notebook was reopened. The picture remains; run the cell again to read more.";
 
 const FILE_TEXT = "This file shows what was read when it was written. For more, open the directory in the workbench.";
 
@@ -44,7 +44,7 @@ export function withKernel(render, { isWhole = false } = {}) {
   };
 }
 
-// Of a page without a kernel: controls that need one are hidden, and those that show something stay, disabled.
+// Of a page without a kernel: controls that need one are hidden, and those that show something remain, disabled.
 function leaveOutLive(el) {
   el.querySelector(".klw").dataset.file = "";
   for (const control of el.querySelectorAll("[data-live=disable]")) control.disabled = true;
@@ -71,7 +71,7 @@ function kernelLink(given, el, refuse) {
     get isLive() {
       return !isLost;
     },
-    // What stands where something is missing without a kernel.
+    // What is shown where something is missing without a kernel.
     get absence() {
       return given.isFile ? "not in this file" : "not in the saved picture: run the cell again";
     },

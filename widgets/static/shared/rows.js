@@ -206,7 +206,7 @@ export function dataGrid(
   head.setColumns(columns);
   setState("empty", emptyText);
 
-  // What stands there without rows, see `stateNote`.
+  // What is shown without rows, see `stateNote`.
   function setState(kind, text, action = null) {
     const shown = `${kind}/${text}/${action?.textContent ?? ""}`;
     if (empty.dataset.shown === shown) return;
@@ -214,7 +214,7 @@ export function dataGrid(
     nothing.replaceChildren(stateNote(kind, text, action));
   }
 
-  // Rows are as wide as the head, also where its columns need more than the box has.
+  // Rows are as wide as the head, even where its columns need more than the box has.
   function layOut() {
     const now = `${head.template}/${box.clientWidth}`;
     if (now === laidOut) return;

@@ -1,4 +1,4 @@
-// What stands where there is nothing to show: "empty", "loading", "failed", or "absent" (not without a kernel). One
+// The note where there is nothing to show: "empty", "loading", "failed", or "absent" (not without a kernel). One
 // sentence, and at most one thing to do.
 import { h } from "./dom.js";
 

@@ -17,7 +17,7 @@ export function sortKey(text) {
   return digits.length > EXACT_DIGITS && !rest && !unit ? BigInt(digits) : Number(digits + rest) * factor;
 }
 
-// The numbers of `n` rows in the order of `keyOf(i)`; equal ones stay as they are.
+// The numbers of `n` rows in the order of `keyOf(i)`; equal ones keep their order.
 export function orderBy(n, keyOf, isDown) {
   const keys = Array.from({ length: n }, (_, i) => keyOf(i)), order = Uint32Array.from(keys.keys());
   const words = new Intl.Collator("en", { numeric: true }), way = isDown ? -1 : 1;

@@ -3,8 +3,8 @@ import { button, choice, h } from "../shared/dom.js";
 import { count, plural } from "../shared/format.js";
 import { dataGrid } from "../shared/rows.js";
 
-// `onPick` and `onGo` get a finding: it was selected in the list, or is to be shown where it is. Without `isScoped`, there
-// is no choice between a partition and everything. `goTo` names the place; null: there is no such button.
+// `onPick` and `onGo` get a finding: it was selected in the list, or is to be shown where it is. Without `isScoped`,
+// there is no choice between a partition and everything. `goTo` names the place; null: there is no such button.
 export function findingView({ onPick, onGo, signal, isScoped = true, goTo = "Show" }) {
   let all = [], partition = null, total = 0, shown = [], current = null;
   const scopes = choice(

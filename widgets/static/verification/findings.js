@@ -125,7 +125,7 @@ function verifiedText(verified, partitions, { all, errors }) {
   return `${count(verified)} of ${plural(partitions, "partition")} verified · ${found}`;
 }
 
-// What stands where no finding is known.
+// What is shown where no finding is known.
 function nothingFound({ head }, { isRunning, isVerified }) {
   if (isRunning) return stateNote("loading", "No findings yet.");
   if (isVerified) return stateNote("empty", "No findings: every byte of the verified partitions was checked.");

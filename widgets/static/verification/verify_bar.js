@@ -4,7 +4,7 @@ import { bytes, count, plural } from "../shared/format.js";
 
 export function verifyBar({ onCancel, words = sentence, label = "Verified bytes" }) {
   const text = h("span", {}), track = h("progress", { "aria-label": label, max: 1 });
-  const cancel = button("Cancel: what was found stays", {
+  const cancel = button("Cancel; keep what was found", {
     glyph: "cross",
     text: "Cancel",
     kind: "klw-framed",

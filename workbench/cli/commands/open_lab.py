@@ -26,7 +26,7 @@ def command(
     no_browser: bool,
     as_json: bool,
 ) -> int:
-    """Open JupyterLab on the tour and stay until it ends.
+    """Open JupyterLab on the tour and wait until it ends.
 
     The tour opens PATH, a log directory, or by default the sample data. OPTIONS after -- are passed
     to JupyterLab. The notebooks are copies: saving one changes neither a checkout nor the installed

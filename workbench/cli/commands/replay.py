@@ -37,7 +37,7 @@ _DAMAGED: Final = 2
     "--name",
     default="replay",
     show_default=True,
-    help="Of the replay; a second run of a name goes on where the first stopped.",
+    help="Name of the replay; a second run of it continues where the first stopped.",
 )
 @click.option("--create-topics", is_flag=True, help="Create the topics that are missing.")
 @click.option(
@@ -78,7 +78,7 @@ def command(
     Records keep topic, partition, order, key, value, headers and time, and get new offsets. Only
     what was committed is written; internal topics are not. How far it came is committed in the
     cluster together with the records, as offsets of the group kafka-workbench-replay.NAME: after a
-    kill, the same command goes on, and writes no record twice.
+    kill, the same command continues, and writes no record twice.
 
     Example: replay DIR --to localhost:9092 -t orders --create-topics --rate 5000
 

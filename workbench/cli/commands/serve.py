@@ -71,7 +71,7 @@ _MOST_WAITING: Final = 10_000  # events that wait to be printed; further ones ar
 @click.option(
     "--advertised",
     metavar="HOST:PORT",
-    help="Tell clients to connect here, as behind a tunnel; default: where they have connected.",
+    help="Let clients connect here, as through a tunnel; default: where they have connected.",
 )
 @click.option(
     "--topic",
@@ -275,14 +275,14 @@ class _Events:
         while (event := self._queue.get()) is not None:
             if self._dropped:
                 dropped, self._dropped = self._dropped, 0
-                yield f"{dropped} events were not printed: nobody read them"
+                yield f"{dropped} events were not printed: no process read them"
             if self._is_over:
                 _leave_unread()
             yield event
 
 
 def _leave_unread() -> None:
-    """Write to nowhere from now on if nobody reads stdout: a write that waits goes on there."""
+    """Write to nowhere from now on if no process reads stdout: a waiting write continues there."""
     with suppress(OSError, ValueError):  # not a file of the system
         stdout = sys.stdout.fileno()
         if not select.select([], [stdout], [], 0)[1]:

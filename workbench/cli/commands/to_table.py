@@ -75,7 +75,7 @@ def command(*, upsert: bool, **given: Any) -> int:
     """Load the records of log directories into a table, each once.
 
     Up to where each partition was loaded is kept with the table: the same command later takes only
-    what is new, also after it was killed. Several PATHs are the log.dirs of one broker, or of
+    what is new, even after it was killed. Several PATHs are the log.dirs of one broker, or of
     several of one cluster: then the replica that is ahead is read. Topics that brokers make for
     themselves are loaded only if they are named. The numbers add up to each log end offset.
 

@@ -76,7 +76,7 @@ def command(
 
     With --json: a list of objects with the fields below, and kafka: the version of that broker; of
     damage that has taken records also lost, an object with first_offset, last_offset (included),
-    offsets, records (null: unknown), next_offset (where a consumer can go on) and stops (whether
+    offsets, records (null: unknown), next_offset (where a consumer can continue) and stops (whether
     it fails there until it seeks), otherwise null.
     """
     meant, findings, checked = find(

@@ -55,7 +55,7 @@ def preferred_assignor(asked: Iterable[str | None], own: str | None = None) -> s
     Args:
         asked: the assignor that each member asks for.
         own: the one that the member asks for whose heartbeat changes the group. Of two that as
-            many ask for, it comes first if nobody else does: in Java's map it is put in again.
+            many ask for, it comes first if no other member does: in Java's map it is put in again.
 
     Kafka: ConsumerGroup.computePreferredServerAssignor (4.2)
     """

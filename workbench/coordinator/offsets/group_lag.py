@@ -122,7 +122,7 @@ def _verdict(
     lag, last = offset.position.lag, offset.committed
     if offset.position.state in {BEYOND_END, BELOW_START}:
         reason = f"offset {last.offset} is {offset.position.state}: {offset.position.reason}"
-        return STARTS_OVER, f"{reason}; auto.offset.reset decides where the group goes on"
+        return STARTS_OVER, f"{reason}; auto.offset.reset decides where the group continues"
     if lag is None:
         return UNKNOWN, offset.position.reason
     if not lag:
@@ -145,7 +145,7 @@ def _verdict(
         return BEHIND, f"{waiting} wait, and {grown}"
     if len(commits) == 1:
         return UNKNOWN, f"{waiting} wait, and the window has one commit: no trend"
-    return FINE, f"{waiting} wait, and {len(commits)} commits in the window go on"
+    return FINE, f"{waiting} wait, and {len(commits)} commits in the window advance"
 
 
 def _only_grows(lags: Sequence[int]) -> bool:

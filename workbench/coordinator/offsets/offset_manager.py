@@ -1,4 +1,4 @@
-"""The offset manager: the group coordinator of somebody who has offsets to commit, and no members.
+"""The offset manager: a group coordinator for callers that commit offsets and have no members.
 
     from workbench.log_manager.manager import LogManager
 

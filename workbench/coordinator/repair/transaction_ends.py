@@ -1,4 +1,4 @@
-"""End transactions that no running coordinator would end, and tell it of ends that it has lost.
+"""End transactions that no running coordinator would end, and restore ends that one has lost.
 
 Kafka: TransactionsCommand.AbortTransactionCommand, TransactionLog.valueToBytes,
 TransactionStateManager.loadTransactionsForTxnTopicPartition (4.2)

@@ -105,8 +105,8 @@ class CoordinatorRuntime(Reporter, Generic[S]):
             at the log end offset.
         append: appends a batch; raises what `Log.append_as_leader` raises. None: that itself, for a
             log without other replicas.
-        waits_for_replicas: whether operations wait for the high watermark; whoever moves it calls
-            `on_high_watermark`.
+        waits_for_replicas: whether operations wait for the high watermark; the code that moves it
+            calls `on_high_watermark`.
         reads_committed: whether records count when the high watermark passes them and never
             before, as since 4.0; for `waits_for_replicas`. Up to 3.9 a load shows all records, and
             what an operation wrote that timed out counts only after the next load.
@@ -327,7 +327,7 @@ class CoordinatorRuntime(Reporter, Generic[S]):
         context.deferred.complete_up_to(high)
 
     def expire_deferred(self, now: int) -> None:
-        """Answer the operations that have waited too long; their records stay in the log.
+        """Answer the operations that have waited too long; their records remain in the log.
 
         Kafka: CoordinatorRuntime.CoordinatorWriteEvent's timeout (4.2), DelayedProduce (up to 3.9)
         """
@@ -488,7 +488,7 @@ class CoordinatorRuntime(Reporter, Generic[S]):
         context = self._contexts.get(partition)
         if context is None:
             raise ErrorCode.NOT_COORDINATOR.error(f"{self.topic}-{partition} is not loaded here")
-        self._require_active(context, partition)  # while it loads, nobody waits
+        self._require_active(context, partition)  # while it loads, no caller waits
         with context.lock:
             self._require_active(context, partition)
             yield context

@@ -43,7 +43,7 @@ class DeferredEventQueue:
             self._events.popleft().complete(ErrorCode.NONE)
 
     def expire(self, now: int, *, keeps: bool) -> None:
-        """Tell the events whose deadline is over, once.
+        """Complete the events whose deadline is over, once.
 
         Args:
             now: the time, ms.

@@ -1,6 +1,6 @@
 """The members of an archive as a file system.
 
-A member of a plain tar, or one that a zip stores, is read where it lies. Of a compressed tar, all
+A member of a plain tar, or one that a zip stores, is read in place. Of a compressed tar, all
 is decompressed once, and of a zip each compressed member when it is opened.
 
 Archives may come from anywhere: names cannot lead out, links and devices are not followed, and
@@ -53,7 +53,7 @@ Version = tuple[int, ...]
 
 
 def version_of(found: os.stat_result) -> Version:
-    """Return what tells versions of an archive apart."""
+    """Return what distinguishes versions of an archive."""
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
@@ -106,7 +106,7 @@ class ArchiveFiles:
         path: the archive, absolute; also the prefix of the paths of its members.
 
     Attributes:
-        version: what tells the archive apart from another one in its place.
+        version: what distinguishes the archive from another one in its place.
 
     Raises:
         LogDirectoryError: it is not an archive of its kind, ends early, or exceeds a limit.

@@ -159,7 +159,7 @@ class EntryFile(Generic[Entry]):
         Kafka: AbstractIndex.sanityCheck (4.2)
         """
         if self.file_size % self.entry.itemsize:
-            problem = f"{self._file_size} bytes are not whole entries of {self.entry.itemsize}"
+            problem = f"{self._file_size} bytes are not a multiple of {self.entry.itemsize}"
             raise CorruptIndexError(self.path, None, problem)
 
     # --- changing ----------------------------------------------------------------------------

@@ -108,7 +108,7 @@ def _copy_mounted_file(source: str, target: str, fs: Files) -> None:
         size = reading.size
         for start in range(0, size, _CHUNK):
             data = reading.read(start, _CHUNK)
-            if data.any():  # zeros stay a hole
+            if data.any():  # zeros remain a hole
                 writing.seek(start)
                 writing.write(data.data)
         writing.truncate(size)

@@ -283,7 +283,7 @@ class _Copy(NamedTuple):
 
 
 def _which_of_two(listing: Listing) -> str:
-    """Return which directories to move away where a partition is in several; empty: cannot tell."""
+    """Return which directories to move away where a partition is in several; empty: unknown."""
     copies: dict[str, list[_Copy]] = {}
     for root in listing.roots:
         checkpoint = root.checkpoint(RECOVERY_POINTS)
@@ -298,7 +298,7 @@ def _which_of_two(listing: Listing) -> str:
     for each_copy in copies.values():
         *others, best = sorted(each_copy)
         steps += [
-            f"Move {other} out of log.dirs; {best} stays"
+            f"Move {other} out of log.dirs; keep {best}"
             + "; neither is better" * (other[:2] == best[:2])
             for other in others
         ]
@@ -361,11 +361,11 @@ def _of_topics(prediction: StartupPrediction, *, topics_known: bool) -> Iterator
 
 
 def _of_zookeeper(listing: Listing, prediction: StartupPrediction) -> Iterator[Concern]:
-    """Yield that a broker with ZooKeeper is told its topics by ZooKeeper."""
+    """Yield that a broker with ZooKeeper gets its topics from ZooKeeper."""
     if not is_kraft_node(prediction.broker.rules, listing.roots) and prediction.starts:
         what = (
-            "which topics exist is in ZooKeeper, not in these directories: a log loads and stays, "
-            "and is served if ZooKeeper has its topic"
+            "which topics exist is in ZooKeeper, not in these directories: a log loads and is "
+            "kept, and is served if ZooKeeper has its topic"
         )
         action = "Compare the topics above with kafka-topics.sh --list of the running cluster"
         yield Concern("topics-in-zookeeper", "info", what, action)
@@ -386,11 +386,11 @@ def _of_shutdown(prediction: StartupPrediction, recovery: Recovery) -> Iterator[
 
 
 def _of_logs(prediction: StartupPrediction) -> Iterator[Concern]:
-    cut = [row for row in prediction if row.bytes_cut]
-    if cut:
+    shortened = [row for row in prediction if row.bytes_cut]
+    if shortened:
         what = (
-            f"the start truncates {sum(row.bytes_cut for row in cut):,} bytes: "
-            f"{_some([f'{row.name} ({row.bytes_cut:,})' for row in cut])}"
+            f"the start truncates {sum(row.bytes_cut for row in shortened):,} bytes: "
+            f"{_some([f'{row.name} ({row.bytes_cut:,})' for row in shortened])}"
         )
         action = (
             "Copy the directories before the start if no other replica has what is truncated; "

@@ -1,7 +1,7 @@
 """Clean a log on a dry copy, round after round, and keep the cleaner's steps: for players.
 
-The cleaner's own code runs; only its writes stay in memory. Between the rounds the log is read, so
-that the steps of a round can be shown on the segments that it began with.
+The cleaner's own code runs, but its writes are kept in memory. Between the rounds the log is read,
+so that the steps of a round can be shown on the segments that it began with.
 """
 
 from collections.abc import Sequence

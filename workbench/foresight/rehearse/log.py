@@ -113,7 +113,7 @@ def rehearse_read(
     config: LogConfig | None = None,
     fs: Files = THIS_MACHINE,
 ) -> Rehearsal:
-    """Read a log as a fetch does, with every record committed: nobody else replicates it.
+    """Read a log as a fetch does, with every record committed: no other broker replicates it.
 
     Args:
         directory: the partition directory.

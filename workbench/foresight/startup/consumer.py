@@ -230,7 +230,7 @@ class _Batch(NamedTuple):
 
 
 class _Contents:
-    """What is in the batches of a fetch that their headers do not tell: decoded at once, if sound.
+    """What is in the batches of a fetch that their headers do not show: decoded at once, if sound.
 
     Args:
         buffer: uint8[n].

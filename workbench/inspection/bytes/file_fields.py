@@ -32,7 +32,7 @@ _TEXTS: Final = frozenset(
         names.CLEAN_SHUTDOWN,
     }
 )
-_MOST_TEXT: Final = 1 << 20  # bytes; of longer texts, no lines are told apart
+_MOST_TEXT: Final = 1 << 20  # bytes; longer texts are not split into lines
 
 
 def file_window(entry: FileEntry, start: int, stop: int) -> tuple[bytes, list[Field]]:

@@ -118,7 +118,7 @@ def read_stored_cluster(partition: Partition, until: int | None = None) -> Store
     """Return the state that a node reads from a metadata log: newest snapshot, records after it.
 
     All records are used, even those that the quorum has perhaps not committed yet. A snapshot that
-    is cut is read as far as it goes, as a node does. The result is shared: do not change it.
+    ends early is read as far as it goes, as a node does. The result is shared: do not change it.
 
     Args:
         partition: the metadata log.
@@ -147,7 +147,7 @@ class _WholeState(NamedTuple):
     """What a whole metadata log says: kept with the partition, because many ask for it.
 
     Attributes:
-        cluster: the state; nobody changes it.
+        cluster: the state; never changed.
         end: the offset after the last record.
         size: bytes of the last segment when it was read: a running node appends to it.
     """
@@ -166,7 +166,7 @@ def _size_now(partition: Partition) -> int | None:
 
 
 def cluster_at(partition: Partition, at: At | None = None) -> ClusterAt:
-    """Return the state of a cluster at an offset or a time, as well as the files tell.
+    """Return the state of a cluster at an offset or a time, as far as the files show it.
 
     At an offset: after the record there. At a time: before the first record that is later.
 

@@ -67,7 +67,7 @@ def _metadata_version(entry: FileEntry) -> int:
 def judge_contents(entry: FileEntry) -> Refusal | None:
     """Return why a node does not start with the snapshot that it reads; None if it does.
 
-    An incomplete batch at the end is no reason: the node reads what is before it.
+    An incomplete batch at the end is not a reason: the node reads what is before it.
 
     Kafka: RecordsSnapshotReader, RecordsIterator, ByteBufferLogInputStream (4.2)
     """

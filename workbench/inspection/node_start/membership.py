@@ -27,7 +27,7 @@ _STOPS: Final = "The node waits for a controller that lets it in, and stops afte
 def judge_records(partition: Partition, known: KnownTopics) -> Refusal | None:
     """Return why a node cannot apply the records of its metadata log; None if it can.
 
-    That happens if a snapshot lacks its end, and the log goes on from there.
+    That happens if a snapshot lacks its end, and the log continues from there.
 
     Kafka: ClusterDelta.replay, TopicsDelta.replay (4.2)
     """

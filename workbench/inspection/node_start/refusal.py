@@ -1,4 +1,4 @@
-"""A reason why a node does not start: a finding of `verify`, and the exception behind it."""
+"""A reason why a node does not start: a finding of `verify`, and the node's exception."""
 
 from typing import NamedTuple
 

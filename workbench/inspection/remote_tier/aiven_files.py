@@ -49,9 +49,9 @@ _KINDS: Final[dict[FileKind, str]] = {
 
 
 def mount_prefix(tier: str, keys: KeyRing) -> str:
-    """Return what the paths of a tier's files begin with, for those who opened it with these keys.
+    """Return what the paths of a tier's files begin with, if it was opened with these keys.
 
-    Without the keys, or with others, paths are others: nobody reads with keys that they did not
+    Without the keys, or with others, the paths differ: no caller reads with keys that it did not
     give.
     """
     opened = f"aiven-{keys.identity}" if keys.identity else "aiven"

@@ -220,7 +220,7 @@ def _with_metadata(manifest: Manifest, fields: _Fields) -> Manifest:
     try:
         starts = {int(epoch): epochs.number(epoch, 0, largest) for epoch in epochs.values}
     except ValueError as error:
-        raise error if isinstance(error, _Wrong) else _Wrong("an epoch is no number") from None
+        raise error if isinstance(error, _Wrong) else _Wrong("an epoch is not a number") from None
     metadata = RemoteSegmentMetadata(
         segment_id.text("id"),
         fields.number("startOffset", 0, largest),

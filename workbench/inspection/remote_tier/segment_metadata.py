@@ -1,6 +1,6 @@
 """What a cluster says of a remote segment: its id, offsets, leader epochs, size and state.
 
-From a record of `__remote_log_metadata`, or from what lies beside the segment in the remote tier.
+From a record of `__remote_log_metadata`, or from the files beside the segment in the remote tier.
 
 Kafka: RemoteLogSegmentMetadata, RemoteLogSegmentState, RemotePartitionDeleteState (4.2)
 """

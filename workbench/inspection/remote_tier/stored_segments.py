@@ -42,7 +42,7 @@ class StoredSegment:
         files: by kind; without "log" there is nothing to read.
         leader_epochs: the file of the leader epochs up to the segment's end; None without one.
         missing: suffixes of files that are not there.
-        stored: the files as they lie in the tier.
+        stored: the files as they are in the tier.
     """
 
     segment_id: str

@@ -177,7 +177,7 @@ def _topic_ids(roots: Sequence[Root]) -> Iterator[Finding]:
             wanted = f"{known}, as in {where}"
             yield Finding("topic-id", "warning", path, None, None, found, wanted, broker)
         elif topic != partition.topic:
-            broker = "A broker compares ids, not names: it loads the log, but serves it to nobody."
+            broker = "A broker compares ids, not names: it loads the log, but does not serve it."
             wanted = f"an id of its own; {other} has this one"
             yield Finding("topic-id", "warning", path, None, None, found, wanted, broker)
 

@@ -115,7 +115,7 @@ def _consequence(
         "segments with base offsets from {} to its end, and the one before if none begins at {}, "
         "then removes .swap from its name.",
         SwapRule.RENAME_LOG: "removes .swap from its name and rebuilds its index; other segments "
-        "with offsets from {} on stay.",
+        "with offsets of {} or above are kept.",
     }
     return f"A broker completes the swap when it starts: it {swaps[rules.swaps]}".format(
         *[offset] * 2

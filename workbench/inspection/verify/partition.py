@@ -34,7 +34,7 @@ from workbench.inspection.verify.transactions import verify_transactions
 from workbench.runtime.times import LONGEST_TIME, likely_unit, time_text
 
 Advance = Callable[[int], None]
-"""Is told how many more bytes were checked."""
+"""Receives how many more bytes were checked."""
 
 
 @dataclass(frozen=True)

@@ -172,7 +172,7 @@ def _contents(
 
 
 def _small_files(stored: StoredSegment, metadata: RemoteSegmentMetadata) -> Iterator[Finding]:
-    """Check the producer snapshot and the leader epochs that lie beside a segment.
+    """Check the producer snapshot and the leader epochs beside a segment.
 
     Kafka: RemoteLogManager.buildRemoteLogAuxState (4.2)
     """

@@ -1,4 +1,4 @@
-"""SipHash-2-4 with 128 bits, compiled: without the secret, nobody can make keys collide.
+"""SipHash-2-4 with 128 bits, compiled: without the secret, no one can make keys collide.
 
 Eight keys are hashed side by side, in vectors that the compiler splits to the processor's size.
 

@@ -117,7 +117,7 @@ def find_record(
     Returns:
         (position, code, slot). FOUND, the position of a batch, and the slot of its record in
         ``offsets`` and ``timestamps``; -1 if another kernel must read that batch: it is compressed,
-        of magic 0 or 1, not whole in ``data``, has no records or more than n, or has a problem.
+        of magic 0 or 1, incomplete in ``data``, has no records or more than n, or has a problem.
         Or the result of `find_batch`, and -1.
     """
     start = position

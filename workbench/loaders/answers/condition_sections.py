@@ -80,7 +80,7 @@ def expired(result: WhatIf, command: str) -> Section:
     rows: list[Row] = [
         [row.group, row.name, row.offset,
          Badge("with its group" if row.removes_group else "removed", "warn") if row.is_gone
-         else Badge("stays", "good"), row.rule, first_upper(row.reason)]
+         else Badge("kept", "good"), row.rule, first_upper(row.reason)]
         for row in shown
     ]  # fmt: skip
     said = fate_sentence(result.offsets) or "no committed offset is in these directories"

@@ -16,7 +16,7 @@ from workbench.inspection.listing import Listing
 from workbench.runtime.times import LONGEST_TIME
 
 MOST_SPANS: Final = 100
-"""With more days, months are told apart; with more of those, years."""
+"""With more days, the spans are months; with more months, years."""
 
 _DAY: Final = 86_400_000  # ms
 _FORMS: Final = {"day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}

@@ -41,7 +41,7 @@ NOT_DELETED: Final = "not deleted"
 NOT_COMPACTED: Final = "not compacted"
 NOT_READABLE: Final = "not readable"
 NOT_CONSUMED: Final = "not consumed"
-_RESET: Final = "; kafka-consumer-groups.sh --reset-offsets chooses where it goes on"
+_RESET: Final = "; kafka-consumer-groups.sh --reset-offsets chooses where it continues"
 
 
 def stuck_rows(
@@ -183,7 +183,7 @@ def not_readable(listing: Listing, producers: Iterable[OpenProducer]) -> Iterato
 
 
 def not_consumed(lags: Iterable[GroupLagRow]) -> Iterator[StuckRow]:
-    """Yield the committed offsets whose lag grows, stands still, or that start over."""
+    """Yield the committed offsets whose group falls behind, stalls or starts over."""
     for row in lags:
         if row.verdict not in {STALLED, BEHIND, STARTS_OVER}:
             continue

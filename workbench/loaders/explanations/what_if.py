@@ -365,7 +365,7 @@ def _fate(dry: DryLogs, log: Log, now: int) -> tuple[PartitionFate, list[RuleVer
     sizes = {segment.base_offset: segment.size for segment in log.segments}
     deleted = [verdict.segment for verdict in log.delete_old_segments() if verdict.is_deleted]
     gone = [segment.base_offset for segment in deleted]
-    for segment in deleted:  # their removal is put off, and nobody waits for it here
+    for segment in deleted:  # their removal is delayed, and nothing here waits for it
         segment.close_handlers()
     saved, dropped, cleaning = 0, 0, ""
     if policy.is_compacted:

@@ -1,7 +1,7 @@
-"""An export: write the records of a scan to a file, say how many so far, stop when told.
+"""An export: write the records of a scan to a file, report how many so far, stop on request.
 
 The file appears under its name only when it is complete; after an error, or when it was canceled,
-nothing is left behind.
+no file is left.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ SUFFIXES: Final[dict[str, Format]] = {
 
 
 class Export(Job):
-    """One export; it runs once. Canceled, it leaves no file behind.
+    """One export; it runs once. If it is canceled, it leaves no file.
 
     `run` raises OutputError if there is a file of that name, or it would be where records are read,
     and OSError if it cannot be written.

@@ -55,7 +55,7 @@ Rows = npt.NDArray[Any]
 
 
 class Shown(NamedTuple):
-    """What stands for the bytes of keys and values, ready for JSON; None: their hex.
+    """What replaces the bytes of keys and values, ready for JSON; None: their hex.
 
     Attributes:
         key: from a key to what it means.
@@ -249,7 +249,7 @@ def record_lines(
         runs: [first, end) of the records wanted, ascending.
         where: topic and partition.
         decoder: adds ``decoded`` with ``key`` and ``value`` to all but control records.
-        shown: what stands for the bytes of keys and values of all but control records.
+        shown: what replaces the bytes of keys and values of all but control records.
         file: the path of the file that holds the records; empty: not written.
     """
     place = f'"file":{json.dumps(file)},' if file else ""

@@ -1,9 +1,9 @@
 """Write the records of a scan into a running cluster, each once, with confluent-kafka.
 
 Records keep topic, partition, order, key, value, headers and timestamp; they get new offsets. Each
-transaction on the target holds records of one partition, and the offset where the source goes on,
-committed for a group that is named after the replay. So a replay that was stopped at any point goes
-on there, and consumers with read_committed see every record once.
+transaction on the target holds records of one partition, and the offset in the source to continue
+at, committed for a group that is named after the replay. So a replay that was stopped at any point
+continues there, and consumers with read_committed see every record once.
 """
 
 import contextlib
@@ -55,7 +55,7 @@ def replay(
     Raises:
         MissingDependencyError: confluent-kafka is not installed.
         ReplayError: the cluster cannot be reached, lacks a topic or partition, or refuses records;
-            what was committed before stays, and a replay of the same name goes on there.
+            what was committed before is kept, and a replay of the same name continues there.
 
     Internal topics are not written: groups and transactions belong to the cluster they are in.
     """

@@ -1,4 +1,4 @@
-"""What damage has taken of a log, as a reader can act on it: lost offsets, and where to go on."""
+"""What damage has taken of a log, for a reader to act on: lost offsets, and where to continue."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -74,14 +74,14 @@ def _rows(
 
 
 def loss_text(row: DamagedRangeRow) -> str:
-    """Return what is lost, and where a consumer goes on, in one sentence."""
+    """Return what is lost, and where a consumer continues, in one sentence."""
     offsets = f"offset {row.first_offset}"
     if row.offsets > 1:
         offsets = f"offsets {row.first_offset} to {row.last_offset}"
     count = f"at most {plural(row.offsets, 'record')}"
     if row.records is not None:
         count = plural(row.records, "record")
-    on = "A consumer fails there; it goes on if it seeks to" if row.stops else "Consumers pass to"
+    on = "A consumer fails there until it seeks to" if row.stops else "Consumers pass to"
     return f"Lost: {offsets}, {count}. {on} {row.next_offset}."
 
 

@@ -40,8 +40,8 @@ class Answer:
 
     Attributes:
         outcome: "gets" a record; "waits" for one; "out-of-range": OFFSET_OUT_OF_RANGE; "fails" at
-            bytes that it cannot read; "unknown": the disk does not tell.
-        next_offset: of the record that it gets; where it waits; where to seek to go on.
+            bytes that it cannot read; "unknown": the disk does not show it.
+        next_offset: of the record that it gets; where it waits; where to seek to continue.
         why: a sentence.
     """
 
@@ -188,7 +188,7 @@ class _Reading:
         if offset < self.start or offset > self.end:
             latest = self._stable if level == "read_committed" else self.end
             text = (
-                f"OFFSET_OUT_OF_RANGE: the consumer goes on at {self.start} with "
+                f"OFFSET_OUT_OF_RANGE: the consumer continues at {self.start} with "
                 f"auto.offset.reset=earliest, at {latest} with latest, and fails with none"
             )
             return Answer("out-of-range", None, text)
@@ -347,7 +347,7 @@ _ADVICE: Final = {
     "beyond": (
         "A group that has committed this offset starts over by auto.offset.reset: records were "
         "lost or truncated, or the topic was created again. kafka-consumer-groups.sh "
-        "--reset-offsets --to-offset {end} goes on at the end."
+        "--reset-offsets --to-offset {end} moves the group to the end."
     ),
 }
 
@@ -357,7 +357,7 @@ def _advice(partition: Partition, offset: int, run: OffsetRun, answer: Answer) -
     if run.fate == "deleted" and run.path is not None:
         text = (
             "kafka-workbench dump --everything --offsets {offset} prints the record as long as "
-            "the file is there; consumers go on at {start}."
+            "the file is there; consumers continue at {start}."
         )
     else:
         text = _ADVICE[run.fate]
@@ -395,7 +395,7 @@ _SERVED: Final = frozenset({"record", "open", "aborted"})
 
 
 def _within(partition: Partition, low: int, high: int) -> Iterator[OffsetRun]:
-    """Yield the runs of offsets [low, high), cut to them."""
+    """Yield the runs of offsets in [low, high), limited to these bounds."""
     end = max(partition.log_end_offset, partition.log_start_offset)
     known = offset_runs(partition, low) if low < end else iter(())
     after = []

@@ -1,6 +1,6 @@
 """What became of every offset of a log: runs of offsets with one fate, which leave none out.
 
-The records are those that a scan gives. What lies between them is explained by what is left on the
+The records are those that a scan gives. What is between them is explained by what is left on the
 disk: batch headers, the log start offset, the cleaner's checkpoint, bytes that cannot be read.
 
 Kafka: UnifiedLog.read, LogCleaner, RecordBatch.lastOffset (4.2)

@@ -185,7 +185,7 @@ def _items(values: Any, keep: Mask) -> Iterator[tuple[int, memoryview]]:
 
 
 def _texts(values: Iterator[Any]) -> Iterator[bytes]:
-    """Yield texts, and numbers as they are written, also of the elements of lists."""
+    """Yield texts, and numbers as they are written; of a list, those of its elements."""
     for value in values:
         for each in value if isinstance(value, list) else (value,):
             if isinstance(each, str | int | float) and not isinstance(each, bool):

@@ -193,7 +193,7 @@ def comparison(operator: str, operand: str, *, is_quoted: bool) -> Comparison:
 def needed_text(steps: tuple[Step, ...], wanted: Comparison | None = None) -> bytes | None:
     r"""Return a regular expression that JSON matches if the path leads to what is wanted.
 
-    A name stands there as it is, unless a backslash writes one of its characters, and so does the
+    A name appears there as it is, unless a backslash writes one of its characters, and so does the
     value that it must be equal to. So most values need not be parsed.
 
     Args:

@@ -131,7 +131,7 @@ FORMS: Final = (
 
 
 class Completion(NamedTuple):
-    """What a query can go on with.
+    """A completion of the word before the cursor.
 
     Attributes:
         start: where the word that it replaces begins.

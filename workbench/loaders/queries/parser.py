@@ -289,7 +289,7 @@ class _Parser:
             following = self._text[token.end :].strip().partition(" ")[0]
             raise refusal(
                 token.start,
-                f"- stands before what it negates: -{following}, or not {following}; the "
+                f"- comes directly before what it negates: -{following}, or not {following}; the "
                 'text is "-"',
             )
         if text[0] == "!":

@@ -36,7 +36,7 @@ class Token:
     Attributes:
         kind: what it is.
         start, end: its characters.
-        text: as it stands there; without quotes, slashes or 0x; escapes are resolved.
+        text: as it is written; without quotes, slashes or 0x; escapes are resolved.
         ignores_case: of a regular expression.
     """
 
@@ -84,7 +84,7 @@ class Tokens:
         return self.operand()
 
     def peek(self) -> Token:
-        """Return the next `term`, and stay."""
+        """Return the next `term` without moving past it."""
         before = self.at
         token = self.term()
         self.at = before
@@ -149,7 +149,7 @@ class Tokens:
 
 
 def unescaped(text: str, at: int) -> str:
-    r"""Return what stands between quotes: ``\"``, ``\\``, ``\n``, ``\r``, ``\t``, ``\u00e9``.
+    r"""Return quoted text, unescaped: ``\"``, ``\\``, ``\n``, ``\r``, ``\t``, ``\u00e9``.
 
     Args:
         text: without the quotes.
@@ -169,7 +169,7 @@ def unescaped(text: str, at: int) -> str:
         raise refusal(
             at + found.start(),
             f'the escape {found[0]} is unknown in a quoted text (expected \\" \\\\ \\n \\r \\t or '
-            "\\u and four digits of hex); a regular expression stands between slashes",
+            "\\u and four digits of hex); a regular expression is written between slashes",
         )
 
     return _ESCAPE.sub(meaning, text)

@@ -76,7 +76,7 @@ def headers(column: HeaderColumn) -> pa.Array:
 
 
 def utf8(text: str) -> bytes:
-    r"""Return text as UTF-8. A byte of a file's name that is no UTF-8 is written as ``\udcff``."""
+    r"""Return text as UTF-8. A byte of a file's name that is not UTF-8 is written as ``\udcff``."""
     return text.encode("utf-8", "backslashreplace")
 
 

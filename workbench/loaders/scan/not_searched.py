@@ -1,8 +1,8 @@
 """What a search, a scan or an export did not look at, so that "nothing" is said of the rest alone.
 
-A broker reads the segments in use, from the log start offset on. A customer's name can also stand
+A broker reads the segments in use, from the log start offset on. A customer's name can also be
 in a segment that is about to be deleted, in a folder that is marked for deletion, below the log
-start offset, in a remote segment, or in bytes that nobody can read.
+start offset, in a remote segment, or in bytes that cannot be read.
 """
 
 from collections import Counter

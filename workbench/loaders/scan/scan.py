@@ -369,7 +369,7 @@ class Scan(GuessedNames):
             self._note(findings_about_records(partition))
         reads = self.plan() if left else []
         with ExitStack() as closed:
-            # Not a thread's: whoever takes the batches may do so in several, one after the other.
+            # Not a thread's: a caller may take the batches in several, one after the other.
             pool = closed.enter_context(lent_pool())
             found = closed.enter_context(
                 closing(read_segments(reads, options, pool, self._threads(reads)))
@@ -463,7 +463,7 @@ class Scan(GuessedNames):
         """Return all records as a `pandas.DataFrame`. They are all in memory at once.
 
         Integers never become floats: columns without nulls get numpy's integers, others pandas'
-        nullable ones. Keys, values and headers stay Arrow (`pandas.ArrowDtype`), which copies
+        nullable ones. Keys, values and headers remain Arrow (`pandas.ArrowDtype`), which copies
         nothing.
 
         Args:
@@ -508,7 +508,7 @@ class Scan(GuessedNames):
         """Write the records to a Parquet file and return how many there were.
 
         Memory stays bounded, by a row group. The file appears under its name only when it is
-        complete; an error leaves nothing behind.
+        complete; an error leaves no file.
 
         Args:
             path: the file; an existing one is replaced.

@@ -5,7 +5,7 @@ where the range is read: from the first one that begins in it to the first one t
 The offset index shows where to start looking; the MiB before the range must then chain up to it
 without a gap, in ascending offsets. Where it does not, the range belongs to the one before it. So a
 wrong index or a damaged header costs pieces, never records. Without an index, all headers before a
-range must chain up to it: only its entries show that what lies further back has lower offsets. Each
+range must chain up to it: only its entries show that what is further back has lower offsets. Each
 piece has its own offsets, so no offset comes from two of them.
 """
 
@@ -31,16 +31,16 @@ from workbench.record.reading.resync import batch_at
 MOST_PIECES: Final = 10_000  # of one segment, however small they should be
 OPEN_COST: Final = 4 << 20  # bytes that opening one more file is charged, as in Spark's own packing
 CONTEXT: Final = 1 << 20
-"""Bytes before a cut whose headers must chain up to it: as many as max.message.bytes allows.
+"""Bytes before a split point whose headers must chain up to it: max.message.bytes allows that many.
 
-So the cut is not inside the value of a record, where another log's batches may be.
+So the split point is not inside the value of a record, where another log's batches may be.
 """
 
 
 _AFTERWARDS: Final = 1 << 16
 """Bytes after the first batch of a piece that must be in order too.
 
-If they are not, it may be the batch before the cut that is out of order.
+If they are not, it may be the batch before the split point that is out of order.
 """
 
 
@@ -118,7 +118,7 @@ def split(read: SegmentRead, size: int) -> list[SegmentRead]:
 
 
 class _Cuts:
-    """The cuts of one segment, each found when it is first asked for.
+    """The split points of one segment, each found when it is first asked for.
 
     Args:
         read: any range of the segment.
@@ -156,7 +156,7 @@ class _Cuts:
         return whole if whole.stop is None or whole.start < whole.stop else None
 
     def _at(self, boundary: int) -> _Cut | None:
-        """Return the cut at the first byte of a range; None: no batch there can be trusted.
+        """Return the split point at the first byte of a range; None: no batch there can be trusted.
 
         It depends on the batches and the byte alone, not on the index, which grows while a broker
         appends. So two neighboring ranges find the same one.
@@ -188,10 +188,10 @@ class _Cuts:
         return _Cut(position, before + 1) if self._fits(position, before) else None
 
     def _fits(self, position: int, before: int) -> bool:
-        """Return whether the index agrees, so that later cuts have larger offsets.
+        """Return whether the index agrees, so that later split points have larger offsets.
 
-        That holds if two entries are between two cuts; if fewer are, both are in one chain. Of the
-        entry before a cut, the offset may be above it: the last one of a whole append.
+        That holds if two entries are between two split points; if fewer are, both are in one chain.
+        The offset of the entry before a split point may be above it: the last of a whole append.
         """
         index = self._index
         if index is None:
@@ -204,7 +204,7 @@ class _Cuts:
         """Return where the chain up to a range begins: an index entry, otherwise byte 0."""
         if self._index is None:
             return 0
-        # The second entry before: so a cut between the two is in the chain, see `_fits`.
+        # The second entry before: so a split point between the two is in the chain, see `_fits`.
         slot = int(np.searchsorted(self._index.positions, boundary - CONTEXT, side="right")) - 2
         start = int(self._index.positions[slot]) if slot >= 0 else 0
         return start if start and batch_at(source, start) is not None else 0

@@ -1,4 +1,4 @@
-"""A search: read what a scan would, keep what its query finds, say how far it is, stop when told.
+"""A search: read what a scan would, keep what its query finds, report progress, stop on request.
 
 search = Search(logs.scan(topics="orders", where="$.amount>100"))
 search.start()                       # in a thread of its own

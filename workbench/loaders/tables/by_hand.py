@@ -17,7 +17,7 @@ class ByHand(NamedTuple):
     """Whether a file may be deleted by hand.
 
     Attributes:
-        verdict: "yes"; "no"; "look": only by somebody who knows that nobody needs it.
+        verdict: "yes"; "no"; "look": only by a person who knows that it is not needed.
         why: what a broker does with the file, or without it.
     """
 
@@ -31,7 +31,7 @@ _DIRECTORIES: Final = {
         "look", "no topic of the cluster has it, and no broker reads it; it may be the last copy"
     ),
     "future": ByHand(
-        "look", "a move from another log directory, which goes on; the original is in use"
+        "look", "a move from another log directory, in progress; the original is in use"
     ),
 }
 _SUFFIXES: Final = {

@@ -184,7 +184,7 @@ class Inspect(ClusterTables):
     def damaged_ranges(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
         """Return one row per range of offsets lost in damage (`DamagedRangeRow`).
 
-        With how many records it had, and where a consumer can go on. Reads every batch.
+        With how many records it had, and where a consumer can continue. Reads every batch.
         """
         from workbench.loaders.offsets.damage import damaged_ranges
 

@@ -19,7 +19,7 @@ _PART: Final = 1 << 16  # rows
 
 
 class ArrowTable:
-    """What is a table by its `to_arrow`: also in pandas, and to any library that speaks Arrow."""
+    """A table by its `to_arrow`: in pandas too, and to any library that speaks Arrow."""
 
     __slots__ = ()
 

@@ -1,8 +1,8 @@
 """Check the records that a leader appends, and assign offsets, epoch, time and codec.
 
-Bytes that need not change stay: a batch that keeps its format and codec is changed in place, only
-in its header. Only batches that are converted or recompressed are rebuilt; records of magic 2 are
-then copied as bytes if encoding them again would give the same bytes.
+Bytes that need not change are kept: a batch that keeps its format and codec is changed in place,
+only in its header. Only batches that are converted or recompressed are rebuilt; records of magic 2
+are then copied as bytes if encoding them again would give the same bytes.
 
 Kafka: LogValidator (4.2)
 """

@@ -1,7 +1,7 @@
 """A table of Iceberg, written by package `pyiceberg`; no connector of Spark is needed.
 
 Positions are properties of the table, which a commit changes together with its snapshot. Unlike a
-snapshot's own properties, they stay when old snapshots expire or others write.
+snapshot's own properties, they remain when old snapshots expire or others write.
 """
 
 import secrets
@@ -28,7 +28,6 @@ from workbench.pipelines.lake.table import (
 from workbench.runtime.extras import optional
 
 _PROPERTY: Final = "kafka-log-workbench"
-_LATEST: Final = 253_402_300_800_000_000  # year 10000, in us
 _RETRIES: Final = "commit.retry.num-retries"
 _FOLDERS: Final = ("by_topic", "by_day")  # files have all columns, as readers expect
 
@@ -92,24 +91,14 @@ class IcebergTable:
         upsert: bool,
     ) -> None:
         """See `Table.commit`."""
-        if (
-            not upsert
-        ):  # `append` of pyiceberg takes all rows at once, and null lists for empty ones
-            staging = self.staging(schema)
+        staging = self.staging(schema)
+        if not upsert:
             self.publish(staging, staging.write(batches), moved)
             return
         rows = pa.Table.from_batches(batches, schema_of_upsert(schema))
-        if self._table is None:
-            self._create(schema)
-        with self._transaction(schema, moved) as transaction:
-            # That a key is new is no reason for a warning.
-            warnings.filterwarnings("ignore", "Delete operation did not match")
-            for condition in _conditions(rows):
-                transaction.delete(condition)
-            rows = rows.filter(pc.invert(rows[DELETES])).drop_columns([DELETES])
-            if rows.num_rows:
-                _count_only(transaction, _late_columns(rows))
-                transaction.append(rows)
+        kept = rows.filter(pc.invert(rows[DELETES])).drop_columns([DELETES])
+        added = staging.write(iter(kept.to_batches()))
+        self._publish(staging, added, moved, list(_conditions(rows)))
 
     def staging(self, schema: pa.Schema) -> Staging:
         """See `Table.staging`; files have the ids that columns get by the commit."""
@@ -134,9 +123,18 @@ class IcebergTable:
 
     def publish(self, staging: Staging, added: Sequence[Written], moved: Positions) -> None:
         """See `Table.publish`."""
+        self._publish(staging, added, moved, [])
+
+    def _publish(
+        self, staging: Staging, added: Sequence[Written], moved: Positions, gone: list[Any]
+    ) -> None:
         with self._transaction(staging.schema, moved) as transaction:
             _count_only(transaction, _beyond_dates(added))
-            if added:
+            # That a key is new is not a reason for a warning.
+            warnings.filterwarnings("ignore", "Delete operation did not match")
+            for condition in gone:
+                transaction.delete(condition)
+            if added:  # `append` of pyiceberg takes all rows at once, and null lists for empty ones
                 paths = [f"{self._data}/{each.path}" for each in added]
                 transaction.add_files(paths, check_duplicate_files=False)
 
@@ -215,16 +213,6 @@ def _beyond_dates(added: Sequence[Written]) -> set[str]:
                 except (OverflowError, ValueError):
                     found.add(column.path_in_schema.replace(".list.", "."))
     return found
-
-
-def _late_columns(rows: pa.Table) -> list[str]:
-    """Return the columns that have times after year 9999."""
-    times = [field for field in rows.schema if pa.types.is_timestamp(field.type)]
-    return [
-        field.name
-        for field in times
-        if (pc.max(rows[field.name]).cast(pa.timestamp("us", field.type.tz)).value or 0) >= _LATEST
-    ]
 
 
 def _conditions(rows: pa.Table) -> Iterator[Any]:

@@ -1,8 +1,8 @@
 """A table of Parquet files: ``topic=T/day=D/*.parquet``, and manifests that say what is committed.
 
-A commit is one new file: manifest N + 1, which nobody had before. Until it is there, data files
-lie where no reader looks, below names that no pattern of Parquet files meets; then each is moved to
-its place. A process that dies in between leaves moves to the next one, which does them first.
+A commit is one new file: manifest N + 1, which did not exist before. Until it is there, data files
+are where no reader looks, under names that no pattern of Parquet files matches; then each is moved
+to its place. A process that dies in between leaves moves to the next one, which does them first.
 
 The layout is that of Hive: what reads such folders reads a table without knowing manifests.
 """
@@ -42,7 +42,7 @@ MANIFESTS: Final = "_manifests"
 """The folder of manifests in a table; readers of Hive's folders skip names that begin so."""
 
 UNFINISHED: Final = "_unfinished"
-"""Where the files of a commit lie until it is one."""
+"""The folder of files that are not committed yet."""
 
 _HIDDEN: Final = ".part"  # follows the ending of a file that is not committed
 
@@ -154,7 +154,7 @@ class ParquetTable:
     def _replacing(
         self, batches: Iterator[pa.RecordBatch], schema: pa.Schema, removed: list[str]
     ) -> Iterator[pa.RecordBatch]:
-        """Yield new rows, then the rows that stay of those files that have others of their keys.
+        """Yield new rows, then the rows kept from those files that have others of their keys.
 
         Args:
             batches: see `commit`.

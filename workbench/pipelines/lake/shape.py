@@ -27,7 +27,7 @@ one before year 1 or after 9999, of which not every format can write the day."""
 TOPIC_ID: Final = "topic_id"
 """The column with the id of the topic; null: the disk does not say it.
 
-With partition and offset it identifies a record, also where a topic was deleted and made again."""
+With partition and offset it identifies a record, even if a topic was deleted and made again."""
 
 _FIRST_DAY: Final = -719_162  # 0001-01-01, in days since 1970
 _LAST_DAY: Final = 2_932_896  # 9999-12-31
@@ -206,7 +206,7 @@ def with_every_field(
 def _spread_kind(name: str, kind: Any, known: pa.Schema, masks: Masks) -> pa.DataType:
     """Return those columns of a table that are fields of a column: its own, and masked ones.
 
-    A mask of a field that none of the new records has is no mistake.
+    A mask of a field that none of the new records has is not a mistake.
     """
     masked = [rule.path.split(".") for rule in masks.rules]
     names = {field.name for field in kind} if pa.types.is_struct(kind) else set()

@@ -159,7 +159,7 @@ def new_offsets(
 
 
 def in_commits(ranges: Sequence[NewOffsets], most_bytes: int) -> Iterator[list[NewOffsets]]:
-    """Yield ranges to commit together, of about so many bytes; a log is cut at segments."""
+    """Yield ranges to commit together, of about so many bytes; a log is split at segments."""
     commit: list[NewOffsets] = []
     size = 0
     for each in ranges:

@@ -264,7 +264,7 @@ class _Loading:
         ]
 
     def _known(self, partitions: list[Partition]) -> Positions:
-        """Return up to where the table has the partitions, and tell which were made again."""
+        """Return up to where the table has the partitions, and report which were made again."""
         there = dict(self.table.positions(ids_of(partitions)))
         for each in partitions:
             log = each.topic, each.partition
@@ -273,7 +273,7 @@ class _Loading:
                 self.tell(
                     f"{each.topic}-{each.partition}: the topic was deleted and made again: its id "
                     f"is {each.topic_id}, and {before} of what was loaded last. It is loaded from "
-                    "its first record on; column topic_id tells the records of the two apart"
+                    "its first record on; column topic_id distinguishes the records of the two"
                 )
         return there
 
@@ -336,7 +336,7 @@ class _Loading:
         return counts
 
     def _check(self, commit: list[NewOffsets], counts: Counts) -> None:
-        """Check that all was read, of one topic each, and tell what could not be decoded.
+        """Check that all was read, of one topic each, and report what could not be decoded.
 
         Raises:
             LogDirectoryError: the counts are not those of the log's batches, or a topic was made

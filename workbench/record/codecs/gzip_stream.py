@@ -58,7 +58,7 @@ def decompress(data: memoryview, arena: Arena) -> None:
     """Append the content of the members in ``data``; as in Java, later bytes are not read.
 
     Raises:
-        DecompressionError: a member is cut short or corrupt, or the limit is reached.
+        DecompressionError: a member is truncated or corrupt, or the limit is reached.
     """
     for piece in _content(data, lambda: arena.limit + 1 - arena.used):
         arena.append(piece)
@@ -68,7 +68,7 @@ def pieces(data: memoryview, size: int) -> Iterator[bytes]:
     """Yield the content of the members in ``data``, some bytes at a time.
 
     Raises:
-        DecompressionError: a member is cut short or corrupt.
+        DecompressionError: a member is truncated or corrupt.
     """
     return _content(data, lambda: size)
 
@@ -92,7 +92,7 @@ def _member(data: memoryview, at: int, most: Callable[[], int]) -> Generator[byt
     while True:
         given: Any = data[at : at + step]
         if not len(given):
-            raise DecompressionError("the gzip stream is cut short")
+            raise DecompressionError("the gzip stream is truncated")
         at += len(given)
         is_full = True
         while is_full and not stream.eof:

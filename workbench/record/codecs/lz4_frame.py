@@ -82,7 +82,7 @@ def decompress(data: memoryview, arena: Arena, magic: int) -> None:
     """Append the content of the frame in ``data`` to ``arena``.
 
     Raises:
-        DecompressionError: Kafka cannot read the header, a block is cut short, too large, corrupt
+        DecompressionError: Kafka cannot read the header, a block is truncated, too large, corrupt
             or has an invalid checksum, or the limit is reached.
     """
     written_header = bytes(data[:7]) == WRITTEN_HEADER
@@ -92,14 +92,14 @@ def decompress(data: memoryview, arena: Arena, magic: int) -> None:
     else:
         at = _decompress_rebuilt(data, arena, header)
     if header.flags & _CONTENT_CHECKSUM and len(data) - at < 4:
-        raise DecompressionError("the lz4 frame is cut short in its content checksum")
+        raise DecompressionError("the lz4 frame is truncated in its content checksum")
 
 
 def read_header(data: memoryview, magic: int) -> FrameHeader:
     """Read and check the header of a frame, as strictly as Kafka.
 
     Raises:
-        DecompressionError: it is cut short, uses an option that Kafka rejects, or, unless ``magic``
+        DecompressionError: it is truncated, uses an option that Kafka rejects, or, unless ``magic``
             is 0, its checksum is invalid.
     """
     if len(data) < 7:
@@ -118,7 +118,7 @@ def read_header(data: memoryview, magic: int) -> FrameHeader:
         raise DecompressionError(f"the lz4 block descriptor {descriptor:#04x} is not valid")
     checksum_at = 14 if flags & _CONTENT_SIZE else 6
     if len(data) <= checksum_at:
-        raise DecompressionError("the lz4 frame is cut short in its header")
+        raise DecompressionError("the lz4 frame is truncated in its header")
     if magic > 0:
         wanted = header_checksum(bytes(data[4:checksum_at]))
         if data[checksum_at] != wanted:
@@ -232,7 +232,7 @@ def _measure_blocks(data: memoryview, header: FrameHeader) -> _Blocks:
 
 def _cut_short(data: memoryview, at: int) -> DecompressionError:
     return DecompressionError(
-        f"the lz4 frame is cut short: the block at byte {at} of its {len(data)} is incomplete"
+        f"the lz4 frame is truncated: the block at byte {at} of its {len(data)} is incomplete"
     )
 
 

@@ -41,7 +41,7 @@ def decompress(data: memoryview, arena: Arena) -> None:
     """Append the content of ``data`` to ``arena``.
 
     Raises:
-        DecompressionError: a chunk is cut short or is not snappy, a size is negative, the version
+        DecompressionError: a chunk is truncated or is not snappy, a size is negative, the version
             is below 1, or the limit is reached.
     """
     size = len(data)

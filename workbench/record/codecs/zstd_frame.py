@@ -67,7 +67,7 @@ def decompress(data: memoryview, arena: Arena) -> None:
     """Append the content of the frames in ``data`` to ``arena``.
 
     Raises:
-        DecompressionError: a frame is cut short or corrupt, or the limit is reached.
+        DecompressionError: a frame is truncated or corrupt, or the limit is reached.
     """
     largest = measure(data)
     if _HAS_ZSTANDARD:
@@ -104,7 +104,7 @@ def measure(data: memoryview) -> int:
     """Walk the frame and block headers in ``data``; return the most bytes that they can hold.
 
     Raises:
-        DecompressionError: a frame or block header is not valid, or the last frame is cut short.
+        DecompressionError: a frame or block header is not valid, or the last frame is truncated.
     """
     size = len(data)
     at, largest = 0, 0
@@ -158,7 +158,7 @@ def _walk_frame(data: memoryview, at: int) -> tuple[int, int]:
 
 
 def _cut_short(data: memoryview) -> DecompressionError:
-    return DecompressionError(f"the zstd frame is cut short: its {len(data)} bytes have no end")
+    return DecompressionError(f"the zstd frame is truncated: its {len(data)} bytes have no end")
 
 
 @cache
@@ -170,7 +170,7 @@ def pieces(data: memoryview, size: int) -> Iterator[bytes]:
     """Yield the content of the frames in ``data``, some bytes at a time.
 
     Raises:
-        DecompressionError: a frame is cut short or corrupt.
+        DecompressionError: a frame is truncated or corrupt.
     """
     measure(data)
     if not _HAS_ZSTANDARD:

@@ -387,7 +387,7 @@ class _Decoder:
         spans = np.empty((len(rows), 2), np.int64)
         done = 0
         while done < len(rows):
-            # Of the thread that goes on, which need not be the one that began.
+            # Of the thread that continues, which need not be the one that began.
             library = compiled_decoder(codec) if magic == 2 else None
             if not chunk.builder.record_count:
                 chunk.builder.expect(*_guess(rows[done:], self._expansion))

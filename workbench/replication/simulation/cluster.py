@@ -62,8 +62,8 @@ class Cluster(ClusterMessages):
         lag_time_max_ms: `replica.lag.time.max.ms`; None takes the default of the rules.
         fetch_max_bytes: `replica.fetch.max.bytes`; 1 fetches one batch at a time.
         fetch_max_wait_ms: `replica.fetch.wait.max.ms`.
-        session_timeout_ms: time without heartbeats after which the controller fences a broker; of
-            all, or broker → its own, for the others the default.
+        session_timeout_ms: time without heartbeats after which the controller fences a broker:
+            one for all, or broker → its own; the others take the default.
         observer: receives each step of replication.
 
     Attributes:
@@ -75,7 +75,7 @@ class Cluster(ClusterMessages):
 
     Raises:
         ReplicationError: the number of brokers or the partition's name is wrong.
-        ConfigError: the rules are no version.
+        ConfigError: ``rules`` is not a version.
     """
 
     def __init__(
@@ -393,9 +393,9 @@ class Cluster(ClusterMessages):
             )
 
     def pause(self, broker: int) -> bool:
-        """Let a broker's process stand still, as SIGSTOP does; return whether it ran.
+        """Suspend a broker's process, as SIGSTOP does; return whether it ran.
 
-        Its connections stay open: what is sent to it waits, also answers to its fetches.
+        Its connections stay open: what is sent to it waits, including answers to its fetches.
         """
         chosen = self._broker(broker)
         if chosen.manager is None or chosen.is_paused:
@@ -406,7 +406,7 @@ class Cluster(ClusterMessages):
         return True
 
     def resume(self, broker: int) -> bool:
-        """Let a paused broker go on: first with the requests that wait, then with new metadata.
+        """Resume a paused broker: first with the requests that wait, then with new metadata.
 
         With ZooKeeper, a broker whose session is over gets metadata only when it has registered
         again, `REGISTRATION_MS` later; with KRaft its next heartbeat is enough.
@@ -422,7 +422,7 @@ class Cluster(ClusterMessages):
         return True
 
     def isolate(self, broker: int) -> bool:
-        """Cut a broker off from the controller and the other brokers, not from its clients."""
+        """Disconnect a broker from the controller and the other brokers, not from its clients."""
         chosen = self._broker(broker)
         if chosen.is_isolated:
             return False

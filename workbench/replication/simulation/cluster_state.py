@@ -43,7 +43,7 @@ class Produced(NamedTuple):
 
     @property
     def is_acked(self) -> bool:
-        """Whether the client was told that the record is stored."""
+        """Whether the client got the answer that the record is stored."""
         return self.answer is ErrorCode.NONE
 
 

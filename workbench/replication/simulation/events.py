@@ -26,10 +26,10 @@ KINDS: Final = {
     "stop": "a broker shuts down cleanly",
     "elect": "the controller moves leadership to an in-sync replica",
     "elect unclean": "the controller elects a replica though none in sync lives",
-    "isolate": "a broker is cut off from the controller and the other brokers",
+    "isolate": "a broker is disconnected from the controller and the other brokers",
     "heal": "an isolated broker is connected again",
-    "pause": "a broker's process stands still; what is sent to it waits",
-    "resume": "a paused broker goes on",
+    "pause": "a broker's process is suspended; what is sent to it waits",
+    "resume": "a paused broker continues",
     "checkpoint": "a broker writes its high watermark to its checkpoint",
     "check ISR": "leaders look for followers that lag too long",
     "configure": "the topic's configuration changes",
@@ -190,7 +190,7 @@ def event_of(text: str) -> Event:
     lost"`, `"9000 ms pass"`.
 
     Raises:
-        ReplicationError: the text is no event.
+        ReplicationError: the text is not an event.
     """
     for form in _TEXTS:
         found = form.fullmatch(text)

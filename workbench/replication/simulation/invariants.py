@@ -29,7 +29,7 @@ Invariant = Callable[[Cluster], str | None]
 
 
 def loses_committed_record(cluster: Cluster) -> str | None:
-    """Return which record the leader lacks though a producer with acks=all was told it is stored.
+    """Return which record the leader lacks though it was acknowledged with acks=all.
 
     Kafka: the guarantee of acks=all
     """

@@ -21,7 +21,7 @@ class LightRecord(NamedTuple):
 
 
 class LightAppend(NamedTuple):
-    """Where an append lies; see `LogAppendInfo`."""
+    """Where an append is stored; see `LogAppendInfo`."""
 
     first_offset: int
     last_offset: int

@@ -26,7 +26,7 @@ from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.steps import Step
 
 CLIENT: Final = -1
-"""The sender or receiver of a `Move` that is no broker."""
+"""The sender or receiver of a `Move` that is not a broker."""
 
 _OF_LEADER: Final = OF_CLIENTS | {"delete records"}
 
@@ -52,7 +52,7 @@ class Moment(NamedTuple):
 
     Attributes:
         event: the event.
-        why: what the event shows, in sentences; empty if nobody wrote it.
+        why: what the event shows, in sentences; empty if not given.
         steps: what the engine reported.
         moves: the messages that moved.
         after: the cluster after it.
@@ -179,7 +179,7 @@ def play(
 
     Raises:
         ReplicationError: an event or option is wrong, or no schedule was found.
-        ConfigError: the rules are no version.
+        ConfigError: ``rules`` is not a version.
     """
     if isinstance(events, Schedule):
         if events.events is None:

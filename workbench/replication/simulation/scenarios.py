@@ -113,7 +113,7 @@ def play(
 
     Raises:
         ReplicationError: there is no such scenario.
-        ConfigError: the rules are no version.
+        ConfigError: ``rules`` is not a version.
     """
     chosen = scenario_of(scenario) if isinstance(scenario, str) else scenario
     script = [

@@ -113,7 +113,7 @@ def find_schedule(
             asked for: they lose records by design.
 
     Raises:
-        ConfigError: the rules are no version.
+        ConfigError: ``rules`` is not a version.
         ReplicationError: there is no invariant of that name.
     """
     check = _invariant(breaks)

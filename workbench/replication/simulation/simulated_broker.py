@@ -48,7 +48,7 @@ class Exchange(NamedTuple):
         request: what was asked.
         answer: the answer that travels back; None: the leader has not answered yet.
         is_answered: whether it has.
-        number: tells one exchange from the next.
+        number: distinguishes one exchange from the next.
     """
 
     leader: int
@@ -68,7 +68,7 @@ class SimulatedBroker:
         coordinator: its group coordinator; None: it is dead, or the cluster has none.
         exchange: its request to a leader that is under way; None: there is none.
         is_isolated: whether neither the controller nor other brokers reach it; clients do.
-        is_paused: whether its process stands still: requests wait in its sockets.
+        is_paused: whether its process is suspended: requests wait in its sockets.
         waiting: (number, timeout in ms) of the records that clients sent while it was paused.
         was_clean: whether it was stopped cleanly the last time.
         last_heartbeat_ms: when the controller heard of it.

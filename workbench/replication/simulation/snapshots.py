@@ -1,4 +1,4 @@
-"""A cluster at one moment, as values: what replicas hold, who waits, what travels."""
+"""A cluster at one moment, as values: what replicas hold, what waits, what travels."""
 
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ class Replica(NamedTuple):
 
     Attributes:
         broker: the broker's id.
-        role: "leader", "follower", "no leader" (it follows nobody), "stopped" or "dead".
+        role: "leader", "follower", "no leader" (it follows no broker), "stopped" or "dead".
         is_isolated: whether only clients reach it.
         leader_epoch: the epoch that it knows; -1: none.
         log_start_offset: its first offset.
@@ -59,8 +59,8 @@ class Message(NamedTuple):
     """A request or answer between a follower and a leader.
 
     Attributes:
-        follower: who asks.
-        leader: who answers.
+        follower: the broker that asks.
+        leader: the broker that answers.
         asks: the request as text.
         answers: the answer as text; empty: there is none yet.
     """

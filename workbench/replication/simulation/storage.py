@@ -200,7 +200,7 @@ class EngineStorage(Storage):
         self._end()
 
     def kill(self, lose: int = 0) -> None:
-        """Stop without a flush; cut the last records off the files."""
+        """Stop without a flush; remove the last records from the files."""
         cuts = [_cut(log, lose) for log in self.manager.logs.values()] if lose else []
         self.manager.halt()
         self._end()

@@ -1,1 +1,1 @@
-"""The engine behind a server that may write: its logs, topics, groups and transactions."""
+"""The engine of a server that may write: its logs, topics, groups and transactions."""

@@ -36,10 +36,10 @@ from workbench.server.logs.assigned_topics import AssignedTopics
 from workbench.server.logs.served_log import Tell
 
 OnChange = Callable[[TopicPartition], None]
-"""Told when a partition has more to read."""
+"""Called when a partition has more to read."""
 
 OnHalt = Callable[[str, str], None]
-"""Told which log directories have failed, when all have, and what the last error was."""
+"""Called with the log directories, when all have failed, and what the last error was."""
 
 InController = Callable[[Callable[[], None]], object]
 """Calls a function in the only thread that makes, enlarges and deletes topics."""
@@ -57,8 +57,8 @@ class Broker:
         listing: the directories.
         config: names of brokers and topics to values; ``"orders:retention.ms"`` is one topic's own.
         recover: whether directories are taken that were not stopped cleanly.
-        on_change: told when a partition has more to read.
-        on_halt: told when every log directory has failed.
+        on_change: called when a partition has more to read.
+        on_halt: called when every log directory has failed.
         in_controller: calls a function later, in the thread that makes and deletes topics.
         tell: called with a sentence whenever a response differs from the stored bytes.
 
@@ -68,7 +68,7 @@ class Broker:
         transactions: the transactions.
 
     Raises:
-        ServerError: a directory was not stopped cleanly, or what is served is no log directory.
+        ServerError: a directory was not stopped cleanly, or what is served is not a log directory.
         LogDirectoryError, StorageError, WorkbenchError: see `LogManager.startup`.
     """
 
@@ -198,7 +198,7 @@ class Broker:
     def create_automatically(self, name: str) -> None:
         """Let the controller's thread make a topic that a client asked for, if its name is one.
 
-        Its logs may take seconds. Meanwhile clients ask again, and nobody waits for it here. When
+        Its logs may take seconds. Meanwhile clients ask again, and no request waits here. When
         as many topics are being made as may be, those that ask again later get theirs.
 
         Kafka: DefaultAutoTopicCreationManager.createTopics (4.2)
@@ -281,7 +281,7 @@ def as_leaders_see(code: ErrorCode) -> ErrorCode:
 
 
 def _check(listing: Listing, *, recover: bool) -> None:
-    """Refuse what is no log directory, or was not stopped cleanly."""
+    """Refuse what is not a log directory, or was not stopped cleanly."""
     for root in listing.roots:
         if not root.is_log_directory:
             raise ServerError(

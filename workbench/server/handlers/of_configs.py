@@ -43,7 +43,7 @@ _TYPES: Final = {
     "boolean": 1, "string": 2, "int": 3, "short": 4, "long": 5, "double": 6, "list": 7, "class": 8,
     "password": 9,
 }  # fmt: skip
-_UNKNOWN: Final = ServerConfig("password", None, "")  # of a plugin: its value is shown to nobody
+_UNKNOWN: Final = ServerConfig("password", None, "")  # of a plugin: its value is never shown
 _UNKNOWN_TYPE: Final = 0
 
 

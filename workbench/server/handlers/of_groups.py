@@ -228,7 +228,7 @@ def leave_group(
 def consumer_group_heartbeat(
     call: Call, request: consumer_group_heartbeat_request.ConsumerGroupHeartbeatRequest
 ) -> consumer_group_heartbeat_response.ConsumerGroupHeartbeatResponse:
-    """Let a member of a consumer group of KIP-848 join, go on, or leave.
+    """Let a member of a consumer group of KIP-848 join, remain, or leave.
 
     Kafka: KafkaApis.handleConsumerGroupHeartbeat (4.2)
     """

@@ -36,7 +36,7 @@ from workbench.server.serving import BlockingHandler, Call, InThread, WaitingHan
 _READ_COMMITTED: Final = 1
 _STEP_SECONDS: Final = 0.5
 _QUICK_PARTITIONS: Final = 20
-_QUICK_BYTES: Final = 1 << 20  # what clients ask of a partition if they are not told otherwise
+_QUICK_BYTES: Final = 1 << 20  # what clients ask of a partition by default
 _ZSTD_SINCE: Final = 10  # version of Fetch
 _IDS_SINCE: Final = 13
 _LEADERS_SINCE: Final = 16
@@ -134,7 +134,7 @@ async def fetch(
 
 
 async def _wait(call: Call, seen: dict[TopicPartition, int], seconds: float) -> bool:
-    """Return whether a partition has changed in time; large requests wait as long as nobody does.
+    """Return whether a partition has changed in time; large requests stop when others want room.
 
     What they take is not given back while they wait.
     """

@@ -196,10 +196,10 @@ def _failed(
 
 
 def is_quick(call: Call, request: produce_request.ProduceRequest) -> bool:
-    """Return whether an append waits for nobody and is done in less time than a hop to a thread.
+    """Return whether an append waits for nothing and is done in less time than a hop to a thread.
 
-    Its batches are few, small and not compressed, no transaction has to be asked for, and nobody
-    holds their logs.
+    Its batches are few, small and not compressed, no transaction has to be asked for, and no
+    thread holds their logs.
     """
     if call.request.version < _ONE_BATCH_SINCE:
         return False
@@ -221,7 +221,7 @@ def is_quick(call: Call, request: produce_request.ProduceRequest) -> bool:
 
 
 def _is_free(log: Log) -> bool:
-    """Return whether nobody holds a log, and it neither compresses nor syncs what is appended."""
+    """Return whether a log is held by no thread, and neither compresses nor syncs what it gets."""
     config = log.context.config
     if config.compression_type != "producer" or config.flush_messages < _NEVER:
         return False

@@ -39,7 +39,7 @@ _FENCED_SINCE: Final = {
     apis.ADD_OFFSETS_TO_TXN.key: 2,
     apis.END_TXN.key: 2,
 }
-"""Version of each request since which a fenced producer is told so."""
+"""Version of each request since which a fenced producer gets PRODUCER_FENCED."""
 _VERSION: Final = TransactionVersion.TV_0
 """Of clients, unless a request has a version that only those of transaction version 2 send."""
 _BATCHES_SINCE: Final = 4  # version of AddPartitionsToTxn

@@ -26,7 +26,7 @@ class StoredProducers:
     """Reads the producers of a partition.
 
     None of them expires: a broker that opens the directory later forgets those that wrote nothing
-    for a day. A log without any snapshot is read from its start, also after a clean shutdown.
+    for a day. A log without any snapshot is read from its start, even after a clean shutdown.
 
     Args:
         partition: the partition.

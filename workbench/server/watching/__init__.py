@@ -1,1 +1,1 @@
-"""Requests kept for who wants to look at them: their bytes by name, and the steps to the answer."""
+"""Requests kept for inspection: their bytes by name, and the steps to the answer."""

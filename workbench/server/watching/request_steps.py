@@ -48,7 +48,7 @@ _HANDLERS: Final = {
 }  # fmt: skip
 _MOST_PARTITIONS: Final = 50  # that are listed one by one
 _READ_COMMITTED: Final = 1
-_LONGEST_LOOK: Final = 0.5  # ms; a shorter wait is not told
+_LONGEST_LOOK: Final = 0.5  # ms; a shorter wait is not reported
 
 
 class Place(NamedTuple):
@@ -109,7 +109,7 @@ class _Asked(NamedTuple):
 
 
 class _Teller:
-    """Tells one request."""
+    """Makes the steps of one request."""
 
     def __init__(self, watched: WatchedRequest, partition: str | None) -> None:
         self._watched = watched
@@ -226,7 +226,7 @@ class _Teller:
                 yield (name, asked[key]), asked, ("topics", number, "partitions", at)
 
     def _choose(self) -> str | None:
-        """Return the partition to look into: the first with records, else the first."""
+        """Return the partition to look into: the first with records, otherwise the first."""
         filled = [each.name for each in self._asked if each.answer.get("records")]
         return next(iter([*filled, *(each.name for each in self._asked)]), None)
 
@@ -372,7 +372,7 @@ class _Teller:
             return ""
         if slices[-1].numbers["size"] < size:
             return "; where the segment ends, a broker ends its answer, and this server reads on"
-        return "; batches that are not whole, or not sound, are left out"
+        return "; incomplete or invalid batches are left out"
 
     # the end
 

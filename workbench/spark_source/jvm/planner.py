@@ -32,7 +32,7 @@ Answer = dict[str, Any]
 Question = dict[str, Any]
 
 
-class ForPython(Exception):  # noqa: N818 - it is no error
+class ForPython(Exception):  # noqa: N818 - it is not an error
     """Something that the Python source has to read; the message says what."""
 
 

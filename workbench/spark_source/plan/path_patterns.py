@@ -2,7 +2,7 @@
 
 ``*``, ``?`` and ``[…]`` are those of Python's `fnmatch`, in each part of a path by itself; braces
 hold alternatives. In a URI ``?`` begins the query. Only folders are found. A path that exists as it
-is written is no pattern.
+is written is not a pattern.
 """
 
 import glob

@@ -1,6 +1,6 @@
 """Where the offsets of a piece are, once its file is gone or another file has its name.
 
-A task lists the partition again and reads on from there. Lost is what lies below the log's start
+A task lists the partition again and reads on from there. Lost is what is below the log's start
 or above its end, and a segment that was deleted while the one before it, into which a cleaning
 would have merged it, is still the same file.
 

@@ -62,7 +62,7 @@ class TaskReader:
         fail_on_data_loss: offsets that were deleted since end the job.
         on_corrupt: the treatment of an unreadable batch.
         batch_rows: rows of a batch at the most; None: any.
-        values: decodes and masks columns; None: they stay as they are.
+        values: decodes and masks columns; None: they are left as they are.
         tier: the remote tier; None: there is none.
     """
 

@@ -16,7 +16,7 @@ from workbench.values.column import Bytes, Decoded, Int64s, one_problem, spread
 from workbench.values.guard import TooLargeError
 
 _WORDS: Final = {
-    ops.CUT_SHORT: "the value is cut short",
+    ops.CUT_SHORT: "the value is truncated",
     ops.OUT_OF_RANGE: "a value is out of range",
     ops.NOT_UTF8: "text is not UTF-8",
     ops.TOO_MANY: "more items than bytes",

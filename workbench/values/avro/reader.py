@@ -98,7 +98,7 @@ class _Reader:
 
     def take(self, size: int) -> bytes:
         if size > len(self.data) - self.at:
-            raise self.error("the value is cut short")
+            raise self.error("the value is truncated")
         self.at += size
         return self.data[self.at - size : self.at]
 
@@ -135,7 +135,7 @@ class _Reader:
         if not 0 <= size <= most:
             raise self.error("a value is out of range", before)
         if size > len(self.data) - self.at:
-            raise self.error("the value is cut short", before)
+            raise self.error("the value is truncated", before)
         return size
 
     def text(self) -> str:

@@ -2,7 +2,7 @@
 
 A union of null and one type is that type, nullable. Any other union is a struct with a field for
 each branch, of which at most one is not null. Where a type contains itself, which Arrow cannot
-describe, its JSON stands as text.
+describe, its JSON is stored as text.
 
 Source: Apache Avro specification 1.12
 """

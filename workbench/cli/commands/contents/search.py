@@ -59,7 +59,7 @@ def _pattern(text: str, *, is_literal: bool, as_hex: bool, ignores_case: bool) -
     """Return what an argument finds.
 
     Raises:
-        UsageError: it is no regular expression, or no hex.
+        UsageError: it is not a regular expression, or not hex.
     """
     if as_hex:
         try:

@@ -28,7 +28,7 @@ _MINUTE_MS = 60_000
 )  # fmt: skip
 @click.option(
     "--window", type=click.IntRange(min=1), default=WINDOW_MS // _MINUTE_MS, metavar="MINUTES",
-    show_default=True, help="Commits of this time decide whether a group goes on.",
+    show_default=True, help="Commits of this time decide whether a group progresses.",
 )  # fmt: skip
 @as_json
 def command(

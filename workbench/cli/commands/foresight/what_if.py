@@ -42,7 +42,7 @@ def command(
     copy in memory: nothing is written. Other configurations come from __cluster_metadata in the
     same directories, or are Kafka's defaults; where they are unknown, the output says so.
 
-    The bytes of each log "with the change" stand beside those "as configured" and the difference.
+    The bytes of each log "with the change" are beside those "as configured" and the difference.
 
     Committed offsets expire by offsets.retention.minutes; the default is that of the version that
     wrote them.

@@ -1,6 +1,6 @@
 """The classic groups of one partition of `__consumer_offsets`: what each request does to them.
 
-Each operation returns the records to write (`CoordinatorResult`); whoever runs it writes them, then
+Each operation returns the records to write (`CoordinatorResult`); the caller writes them, then
 reports the append. Joins and syncs are answered through the future that they bring.
 
 Kafka: GroupMetadataManager (4.2)
@@ -198,7 +198,8 @@ class GroupMetadataManager:
     def heartbeat(self, request: HeartbeatRequest) -> CoordinatorResult[ErrorCode]:
         """Extend the session of a member; the response is an `ErrorCode`.
 
-        While the group prepares a rebalance, the member is told so with the session extended.
+        While the group prepares a rebalance, the answer is REBALANCE_IN_PROGRESS; this
+        extends the session, too.
 
         Kafka: GroupMetadataManager.classicGroupHeartbeat (4.2)
         """
@@ -361,7 +362,7 @@ class GroupMetadataManager:
 
 
 def missing_group(group_id: str, request_version: int, *, is_other: bool = False) -> DescribedGroup:
-    """Return what an admin client sees of a group that is no classic one.
+    """Return what an admin client sees of a group that is not a classic one.
 
     Args:
         group_id: its name.

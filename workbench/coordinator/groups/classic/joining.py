@@ -37,7 +37,7 @@ REQUIRES_KNOWN_MEMBER_ID: Final = 4
 """Since this version of JoinGroup a client without an id gets one first."""
 
 SUPPORTS_SKIPPING_ASSIGNMENT: Final = 9
-"""Since this version of JoinGroup a leader can be told not to assign."""
+"""Since this version of JoinGroup the answer can make a leader skip the assignment."""
 
 Waiting = Future[JoinGroupResponse]
 
@@ -209,7 +209,7 @@ class Joins:
         if why is not None:
             return self._update(request, group, member, waiting, why)
         complete(waiting, group.joined(member_id))
-        reason = "nothing has changed for the member, so this generation goes on"
+        reason = "nothing has changed for the member, so this generation continues"
         self._step("member answered", group, reason, member=member_id)
         return nothing_to_write()
 
@@ -254,7 +254,7 @@ class Joins:
         ids: tuple[str, str],
         waiting: Waiting,
     ) -> CoordinatorResult[None]:
-        """Give a static member its new id; a stable group stays so if its protocol does.
+        """Give a static member its new id; a stable group with the same protocol remains stable.
 
         Kafka: GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin (4.2)
         """

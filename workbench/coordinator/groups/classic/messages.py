@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class RequestContext(NamedTuple):
-    """The client behind a request.
+    """The client that sent a request.
 
     Attributes:
         client_id: as the client names itself.
@@ -37,7 +37,7 @@ class RequestContext(NamedTuple):
 
 
 class Committer(NamedTuple):
-    """Who commits.
+    """The sender of a commit.
 
     Attributes:
         member_id: the member's id; empty outside a group.
@@ -102,7 +102,7 @@ class JoinGroupResponse:
 
     Attributes:
         members: all members, for the leader; nothing for others.
-        skip_assignment: the leader must not assign, because the assignment stays as it is.
+        skip_assignment: the leader must not assign, because the assignment does not change.
     """
 
     member_id: str = UNKNOWN_MEMBER_ID

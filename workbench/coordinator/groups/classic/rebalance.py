@@ -202,7 +202,7 @@ class Rebalances:
     def complete_join(self, group: ClassicGroup) -> CoordinatorResult[None]:
         """End the join phase: remove members that did not join, begin a generation, answer joins.
 
-        Static members stay without joining. If nobody joined, the phase begins again.
+        Static members remain without joining. If no member joined, the phase begins again.
 
         Kafka: GroupMetadataManager.completeClassicGroupJoin (4.2)
         """
@@ -374,7 +374,7 @@ class Rebalances:
         )
 
     def _expire_heartbeat(self, group_id: str, member_id: str) -> CoordinatorResult[None]:
-        """Remove a member whose session timed out, or an id that nobody joined with.
+        """Remove a member whose session timed out, or an id with which no client joined.
 
         Kafka: GroupMetadataManager.expireClassicGroupMemberHeartbeat (4.2)
         """

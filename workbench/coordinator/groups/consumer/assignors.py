@@ -1,7 +1,7 @@
 """The assignors of a broker: `uniform` and `range`.
 
-The order in which members and topics are looked at decides who gets which partition. It is that of
-Java's maps, so a group gets the assignment that a broker of 4.2 would give it.
+The order in which members and topics are visited determines which member gets which partition. It
+is that of Java's maps, so a group gets the assignment that a broker of 4.2 would give it.
 
 Kafka: UniformAssignor, UniformHomogeneousAssignmentBuilder, RangeAssignor (4.2)
 """

@@ -97,7 +97,7 @@ class ConsumerGroups:
     def heartbeat(
         self, context: RequestContext, request: ConsumerGroupHeartbeatRequest
     ) -> CoordinatorResult[ConsumerGroupHeartbeatResponse]:
-        """Let a member join, go on, or leave.
+        """Let a member join, remain, or leave.
 
         Args:
             context: the client.
@@ -161,7 +161,7 @@ class ConsumerGroups:
         )
 
     def _group(self, request: ConsumerGroupHeartbeatRequest, written: Records) -> ModernGroup:
-        """Return the group of a heartbeat; one that joins makes it, also of an empty classic one.
+        """Return the group of a heartbeat; a join creates it, even from an empty classic group.
 
         Kafka: GroupMetadataManager.getOrMaybeCreateConsumerGroup (4.2)
         """
@@ -196,7 +196,7 @@ class ConsumerGroups:
             written.append(records.partition_metadata_tombstone(group.group_id))
         return epoch
 
-    # who sends a heartbeat
+    # the sender of a heartbeat
 
     def _joined(
         self,

@@ -153,7 +153,7 @@ class _Balancer:
         self._next_most = len(self._sorted) - 1
 
     def is_balanced(self) -> bool:
-        """Return whether nobody has more than one partition more than anybody else."""
+        """Return whether no member has more than one partition more than any other."""
         return self._most_size - self._least_size <= 1
 
     def next_least_loaded(self) -> int:
@@ -170,7 +170,7 @@ class _Balancer:
         return self._sorted[self._next_least - 1]
 
     def next_most_loaded(self) -> int | None:
-        """Return the member that gives the next partition; None: nobody is left."""
+        """Return the member that gives the next partition; None: no member is left."""
         if self._next_most < self._most_start:
             if self._most_end <= self._most_start and self._most_start > 0:
                 self._most_size = self._sizes[self._sorted[self._most_start - 1]]

@@ -35,7 +35,7 @@ class ConsumerMember:
             some).
         instance_id: the id of a static member.
         rack_id: where it is.
-        rebalance_timeout_ms: the time to give up partitions; -1: not told yet.
+        rebalance_timeout_ms: the time to give up partitions; -1: not received yet.
         client_id, client_host: the client.
         topics: the topics that it subscribes to by name.
         regex: the regular expression of others; None or empty: none.

@@ -38,7 +38,7 @@ class RegexChange(NamedTuple):
     Attributes:
         is_changed: whether the member has another expression.
         is_resolved: whether what that resolves to is known already.
-        is_dropped: whether nobody has the former one any more.
+        is_dropped: whether no member has the former one anymore.
     """
 
     is_changed: bool = False
@@ -83,7 +83,7 @@ class Regexes:
         Args:
             group: the group.
             member, updated: the member before and after the heartbeat.
-            written: receives the tombstone of an expression that nobody has any more.
+            written: receives the tombstone of an expression that no member has anymore.
 
         Raises:
             CoordinatorError: INVALID_REGULAR_EXPRESSION.

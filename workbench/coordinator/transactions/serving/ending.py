@@ -112,7 +112,7 @@ def _decide_end_2(
 ) -> Decision:
     """Do what `decide_end` does, since transaction version 2.
 
-    Here the epoch tells a retry from the next request: with the epoch before it is a retry.
+    Here the epoch distinguishes a retry from the next request: a retry has the previous epoch.
 
     Kafka: TransactionCoordinator.endTransaction (4.2)
     """
@@ -173,7 +173,7 @@ class Retry(Enum):
 
 
 def retry_of(metadata: TransactionMetadata, request: EndTxn) -> Retry:
-    """Return whether an end was served before, as its producer id and epoch tell."""
+    """Return whether an end was served before, as its producer id and epoch show."""
     epoch = request.producer_epoch
     if metadata.producer_epoch == epoch + 1:
         return Retry.OF_BUMP

@@ -143,7 +143,7 @@ _OF_GROUPS: Final = dict.fromkeys(
     ],
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
 )
-"""What the transaction coordinator is told where the group coordinator is not ready."""
+"""What the transaction coordinator gets where the group coordinator is not ready."""
 
 _RETRIED: Final = frozenset(
     {
@@ -181,7 +181,7 @@ class TransactionMarkers:
     Args:
         states: the states.
         writer: writes the markers.
-        is_unknown: whether nobody leads a partition, because it was deleted: it needs no marker.
+        is_unknown: whether no broker leads a partition, because it was deleted: it needs no marker.
         scheduler: runs the writing.
 
     Kafka: TransactionMarkerChannelManager (4.2)
@@ -312,7 +312,7 @@ class TransactionMarkers:
         return True
 
     def _skip_unknown(self, pending: _Pending) -> None:
-        """Do without the markers of partitions that nobody leads."""
+        """Skip the markers of partitions that no broker leads."""
         for where in sorted(pending.metadata.partitions):
             if self._is_unknown(where):
                 self._states.tell(

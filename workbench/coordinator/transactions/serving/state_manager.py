@@ -247,7 +247,7 @@ class TransactionStateManager(Reporter):
             transactional_id: whose state it is.
             coordinator_epoch: the leader epoch under which the transition was prepared.
             transit: the prepared state.
-            retries: the answers after which the caller tries again: the state stays pending.
+            retries: the answers after which the caller tries again: the state remains pending.
 
         Returns:
             NONE, or the answer to the producer: nothing changed, except that the state is no longer

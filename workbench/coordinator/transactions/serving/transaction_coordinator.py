@@ -423,7 +423,7 @@ class TransactionCoordinator:
         producer_epoch: int,
         partitions: Iterable[PartitionName],
     ) -> dict[TopicPartition, ErrorCode]:
-        """Tell the leader of partitions whether they are in a producer's transaction (KIP-890).
+        """Answer the leader of partitions whether they are in a producer's transaction (KIP-890).
 
         Kafka: TransactionCoordinator.handleVerifyPartitionsInTransaction (4.2)
         """

@@ -264,7 +264,7 @@ class OffsetCheck:
         self._rows = with_more_rows(rows[count:], 0)
 
     def _pass_on(self, rows: Rows) -> None:
-        """Look for batches out of range, and pass on the others and what lies between."""
+        """Look for batches out of range, and pass on the others and what is between them."""
         held: set[int] = set()
         first = first_offsets(rows)
         if not self._out_of_range and not self._are_in_range(first, rows["last_offset"]):
