@@ -71,7 +71,7 @@ def serious(page: Page) -> list[str]:
     """Return what axe has against what is shown, in light and in dark."""
     found = []
     for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         expect(page.locator(f".klw:visible:not([data-theme={scheme}])")).to_have_count(0)
         for each in Axe().run(page, context=".klw-workbench").response["violations"]:
             if each["impact"] in {"serious", "critical"}:
