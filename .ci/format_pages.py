@@ -18,7 +18,7 @@ import numpy as np
 from formats import FORMATS, Example, Format
 
 import workbench as wb
-from workbench.inspection.bytes.fields import Field, explain_batch
+from workbench.inspection.bytes.fields import ByteField, explain_batch
 from workbench.inspection.bytes.file_fields import file_window
 from workbench.inspection.entries import FileEntry
 from workbench.layout import attributes
@@ -126,7 +126,7 @@ def example_text(example: Example) -> str:
     return f"{about}\n\n```text\n{rows_text(fields(path, example))}\n```"
 
 
-def fields(path: Path, example: Example) -> list[tuple[Field, bytes]]:
+def fields(path: Path, example: Example) -> list[tuple[ByteField, bytes]]:
     """Return the fields of an example, each with its bytes; those of a compressed part last."""
     if example.stop is not None:
         data, found = file_window(FileEntry(path.name, str(path)), example.start, example.stop)
@@ -144,7 +144,7 @@ def fields(path: Path, example: Example) -> list[tuple[Field, bytes]]:
     return shown
 
 
-def rows_text(found: list[tuple[Field, bytes]]) -> str:
+def rows_text(found: list[tuple[ByteField, bytes]]) -> str:
     """Return fields as lines: byte, size, the bytes in hexadecimal, name, value, meaning."""
     rows = [("byte", "size", "bytes", "field", "value", "meaning")]
     levels = [each.level for each, _ in found] + [0]
@@ -165,7 +165,7 @@ def rows_text(found: list[tuple[Field, bytes]]) -> str:
     )
 
 
-def _value(field: Field) -> str:
+def _value(field: ByteField) -> str:
     value = field.value
     if isinstance(value, bytes):
         text = value.decode("utf-8", "replace")

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Collection
 from typing import Any, Final
 
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.runtime.job import Job
 
 TOLD_EVERY: Final = 0.25
@@ -17,7 +17,7 @@ MOST_AT_ONCE: Final = 1000
 """Partitions up to which they are."""
 
 
-def are_quickly_read(partitions: Collection[Partition]) -> bool:
+def are_quickly_read(partitions: Collection[DiskPartition]) -> bool:
     """Return whether the headers of logs are read at once, not only when a button is pressed."""
     return (
         len(partitions) <= MOST_AT_ONCE and sum(each.size for each in partitions) <= LARGEST_AT_ONCE

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Written:
+class DirectoryChanges:
     """Names of partitions, as in the listing.
 
     Attributes:
@@ -17,9 +17,9 @@ class Written:
     changed: frozenset[str] = frozenset()
     rewritten: frozenset[str] = frozenset()
 
-    def __or__(self, later: "Written") -> "Written":
+    def __or__(self, later: "DirectoryChanges") -> "DirectoryChanges":
         """Return what both say."""
-        return Written(self.changed | later.changed, self.rewritten | later.rewritten)
+        return DirectoryChanges(self.changed | later.changed, self.rewritten | later.rewritten)
 
     @property
     def topics(self) -> frozenset[str]:

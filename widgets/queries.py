@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from workbench.inspection.facts.file_facts import is_small_file_name
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 
 HEAD = "import workbench as wb"
@@ -107,7 +107,10 @@ def _records(topic: tuple[str, int] | None, offsets: tuple[int, int] | None) -> 
 
 
 def usage_query(
-    paths: Sequence[str], topic: str | None, partition: Partition | None, segment: Segment | None
+    paths: Sequence[str],
+    topic: str | None,
+    partition: DiskPartition | None,
+    segment: Segment | None,
 ) -> str:
     """Return the Python code for the sizes of what is open in `DiskUsage`.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 
 NOTHING: dict[str, Any] = {"partition": None, "segment": None, "position": None, "offset": None}
@@ -30,7 +30,7 @@ def from_front(selection: dict[str, Any], _widget: object) -> dict[str, Any]:
     return got | {name: None if got[name] is None else int(got[name]) for name in _TEXTS}
 
 
-def complete(selection: dict[str, Any], partitions: dict[str, Partition]) -> dict[str, Any]:
+def complete(selection: dict[str, Any], partitions: dict[str, DiskPartition]) -> dict[str, Any]:
     """Complete a selection from its given fields; reject missing objects.
 
     A partition alone selects its first local segment that holds anything; an offset alone finds
@@ -63,14 +63,14 @@ def complete(selection: dict[str, Any], partitions: dict[str, Partition]) -> dic
     return wanted
 
 
-def segment_with_base(partition: Partition, base_offset: int | None) -> Segment | None:
+def segment_with_base(partition: DiskPartition, base_offset: int | None) -> Segment | None:
     """Return the segment with that base offset, local or remote; None if there is none."""
     local = (each for each in partition.segments if each.base_offset == base_offset)
     every = (each for each in partition.segments_of_log if each.base_offset == base_offset)
     return next(local, None) or next(every, None)
 
 
-def _segment_of(partition: Partition, base: int | None, offset: int | None) -> Segment | None:
+def _segment_of(partition: DiskPartition, base: int | None, offset: int | None) -> Segment | None:
     if base is not None:
         segment = segment_with_base(partition, base)
         if segment is None:

@@ -10,7 +10,7 @@ import traitlets
 import widgets  # its views, each imported when its tab is first opened
 import workbench
 from widgets._widget import error_text
-from widgets._written import Written
+from widgets._written import DirectoryChanges
 from widgets.decisions.conditions import AS_IT_IS
 from widgets.explorer.explorer import LogExplorer
 from widgets.explorer.file_view import find_file
@@ -126,7 +126,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         self._links: dict[str, Any] = {}
         self._time_links: dict[str, Any] = {}
         self._conditions: dict[str, Any] = dict(AS_IT_IS)
-        self._owed: dict[str, Written] = {}
+        self._owed: dict[str, DirectoryChanges] = {}
         self._make: dict[str, Callable[[], Any]] = {
             OVERVIEW: lambda: widgets.Overview(self.explorer.logs, lead=self._lead),
             EXPLORE: lambda: self.explorer,
@@ -274,11 +274,11 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         self._share(name)
         place.children = [view]
 
-    def _follow(self, written: Written) -> None:
+    def _follow(self, written: DirectoryChanges) -> None:
         """Bring the open view up to date, and the others when their tab is opened."""
         for name, view in self.views.items():
             if hasattr(view, "relist"):
-                self._owed[name] = self._owed.get(name, Written()) | written
+                self._owed[name] = self._owed.get(name, DirectoryChanges()) | written
         self.bar.relist(self.explorer.logs)
         self._catch_up()
 

@@ -25,7 +25,7 @@ from tests.memory import in_memory, start_over
 from workbench.coordinator.groups.commit_records import commit_key, commit_value
 from workbench.coordinator.groups.group_load import load_group_partition
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
-from workbench.coordinator.runtime.era import Era
+from workbench.coordinator.runtime.era import CoordinatorEra
 from workbench.files.names import TopicPartition
 from workbench.record.memory_records import MemoryRecords
 
@@ -82,7 +82,9 @@ def _call(name: str, root: str) -> int:
     logs = workbench.open_log_directory(root)
     if name == "load_group_partition":
         partition = logs.listing.partitions["__consumer_offsets-0"]
-        return sum(map(len, load_group_partition(partition, Era.KIP_848).table.offsets.values()))
+        return sum(
+            map(len, load_group_partition(partition, CoordinatorEra.KIP_848).table.offsets.values())
+        )
     options = {"lag": False} if name == "commits" else {}
     return int(getattr(logs.inspect, name)(**options).num_rows)
 

@@ -13,7 +13,7 @@ from tests.kafka_broker import Broker, parse_version, run_java
 from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.offsets.offset_manager import OffsetManager
 from workbench.coordinator.offsets.offset_metadata_manager import OffsetCommit
-from workbench.coordinator.runtime.era import Era
+from workbench.coordinator.runtime.era import CoordinatorEra
 from workbench.log_manager.manager import LogManager
 from workbench.runtime.error_codes import ErrorCode
 
@@ -84,8 +84,10 @@ def house(
     made = House(request.param, tmp_path_factory.mktemp("offsets"))
     with made.broker:
         made.fill()
-    era = Era.KIP_848 if parse_version(made.version) >= (4, 0) else Era.CLASSIC
-    config = OffsetConfig(topic_num_partitions=50 if era is Era.KIP_848 else 1)
+    era = (
+        CoordinatorEra.KIP_848 if parse_version(made.version) >= (4, 0) else CoordinatorEra.CLASSIC
+    )
+    config = OffsetConfig(topic_num_partitions=50 if era is CoordinatorEra.KIP_848 else 1)
     with (
         LogManager([made.broker.data]) as manager,
         OffsetManager(manager, config=config, era=era, creates_topic=False) as offsets,

@@ -11,7 +11,7 @@ from tests.browser.pages import until
 from tests.log.logs import end_transaction, in_transaction
 from tests.log_manager.managers import Managed
 from widgets import LogExplorer, RecordBrowser, TransactionLanes
-from widgets._written import Written
+from widgets._written import DirectoryChanges
 from widgets.view.packing import unpack
 from workbench.log.log import Log
 
@@ -111,7 +111,7 @@ def test_a_list_of_records_grows_and_neither_selection_nor_scroll_position_moves
     grid.evaluate("(el) => { el.scrollTop = 2000; }")
     expect(grid.locator("[data-row='90']")).to_be_visible()
     append(log, 4)
-    view.relist(view.logs.listed_again(), Written(frozenset(["orders-0"])))
+    view.relist(view.logs.listed_again(), DirectoryChanges(frozenset(["orders-0"])))
     view.wait()
     bridge.push()
     expect(grid).to_have_attribute("aria-rowcount", "220")
@@ -137,7 +137,7 @@ def test_lanes_of_transactions_grow_and_the_zoom_stays(
     until(page, lambda: len(view.window) == 2)
     window = list(view.window)
     log.append_as_leader(in_transaction(9, 0, 2))
-    view.relist(view.logs.listed_again(), Written(frozenset(["orders-0"])))
+    view.relist(view.logs.listed_again(), DirectoryChanges(frozenset(["orders-0"])))
     bridge.push()
     expect(page.locator(".klw-top")).to_contain_text("9 transactions of 2 producers")
     page.wait_for_timeout(150)

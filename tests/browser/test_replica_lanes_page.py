@@ -10,7 +10,7 @@ from tests.browser.bridge import Show
 from tests.browser.pages import until
 from tests.widgets.test_replica_lanes import write_brokers
 from widgets import ReplicaLanes
-from widgets._written import Written
+from widgets._written import DirectoryChanges
 
 pytestmark = pytest.mark.browser
 
@@ -81,7 +81,7 @@ def test_a_partition_of_the_list_and_an_offset_of_a_lane(
     until(page, lambda: widget.selected["partition"] == "orders-1")
 
     assert widget.logs is not None
-    widget.relist(widget.logs, Written(frozenset(["orders-1"])))
+    widget.relist(widget.logs, DirectoryChanges(frozenset(["orders-1"])))
     bridge.push()
     expect(page.locator(".klw-verify")).to_contain_text("changed since: compare again")
     page.get_by_role("button", name="Compare, and check the CRC of every batch").click()

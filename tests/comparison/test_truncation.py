@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from workbench.comparison.truncation import (
     FetchResponse,
-    LogState,
+    TruncatableLog,
     become_follower,
     fetch_offset_and_truncate,
     fetch_response,
@@ -16,8 +16,10 @@ from workbench.replication.messages import EpochEndOffset
 from workbench.replication.rules import Rules
 
 
-def log(epochs: Sequence[tuple[int, int]], end: int, start: int = 0, high: int = 0) -> LogState:
-    return LogState(tuple(EpochEntry(*each) for each in epochs), start, end, high)
+def log(
+    epochs: Sequence[tuple[int, int]], end: int, start: int = 0, high: int = 0
+) -> TruncatableLog:
+    return TruncatableLog(tuple(EpochEntry(*each) for each in epochs), start, end, high)
 
 
 def diverging(epoch: int, end: int) -> FetchResponse:
@@ -72,7 +74,7 @@ def test_a_follower_removes_one_wrong_epoch_each_round() -> None:
     assert (found.offset, found.removes) == (0, 3)
 
 
-def words(follower: LogState, leader: LogState, version: str) -> list[str]:
+def words(follower: TruncatableLog, leader: TruncatableLog, version: str) -> list[str]:
     found = become_follower(follower, leader, Rules.of(version))
     assert found.offset == found.rounds[-1].truncated_to
     return [str(each) for each in found.rounds]
@@ -163,13 +165,13 @@ def histories(draw: st.DrawFn) -> tuple[list[int], list[int]]:
     return logs[0], logs[1]
 
 
-def state_of(epochs: Sequence[int], start: int = 0) -> LogState:
+def state_of(epochs: Sequence[int], start: int = 0) -> TruncatableLog:
     entries = [
         EpochEntry(epoch, offset)
         for offset, epoch in enumerate(epochs)
         if not offset or epochs[offset - 1] != epoch
     ]
-    found = LogState(tuple(entries), 0, len(epochs), len(epochs))
+    found = TruncatableLog(tuple(entries), 0, len(epochs), len(epochs))
     return found.start_at(start) if start else found
 
 

@@ -24,7 +24,7 @@ from workbench.coordinator.offsets.commit_lag import (
     end_offsets,
 )
 from workbench.inspection.listing import list_log_directories
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 
 LOG_APPEND = 0x08
 
@@ -136,7 +136,7 @@ def test_segments_that_end_before_the_commits_are_not_read(log: CoordinatorLog) 
     assert ends() == [0, 0]
 
 
-def _plainly(partition: Partition, time: int) -> int:
+def _plainly(partition: DiskPartition, time: int) -> int:
     """Return the base offset of the first batch that is later, by looking at each."""
     for segment in partition.segments:
         for row in segment.batches.rows:

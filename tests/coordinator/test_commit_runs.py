@@ -14,7 +14,7 @@ from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.commit_records import read_commit, usual_commits
 from workbench.coordinator.groups.groups import Group
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
-from workbench.coordinator.runtime.era import Era
+from workbench.coordinator.runtime.era import CoordinatorEra
 from workbench.coordinator.runtime.log_records import read_log_chunks
 from workbench.inspection.listing import list_log_directories
 from workbench.runtime.steps import Step
@@ -62,7 +62,7 @@ def _shown(groups: dict[str, Group]) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("shortest", [2, 16])
-@pytest.mark.parametrize("era", list(Era))
+@pytest.mark.parametrize("era", list(CoordinatorEra))
 @examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     batches=st.lists(
@@ -72,7 +72,7 @@ def _shown(groups: dict[str, Group]) -> dict[str, object]:
     )
 )
 def test_both_ways_load_the_same(
-    era: Era,
+    era: CoordinatorEra,
     shortest: int,
     batches: list[tuple[int, list[Pair]]],
     tmp_path: Path,
@@ -123,5 +123,7 @@ def test_long_runs_are_not_read_one_by_one(tmp_path: Path, monkeypatch: pytest.M
         return read_commit(data, at)
 
     monkeypatch.setattr(group_load, "read_commit", watched)
-    assert table_of(log.load(Era.CLASSIC)) == {"g": {"foo-0": 297, "foo-1": 298, "foo-2": 299}}
+    assert table_of(log.load(CoordinatorEra.CLASSIC)) == {
+        "g": {"foo-0": 297, "foo-1": 298, "foo-2": 299}
+    }
     assert read == [297, 298, 299]

@@ -8,10 +8,10 @@ import pytest
 from tests.coordinator.writing import TIME, CoordinatorLog, commit, group, member, record
 from workbench.coordinator.groups import expiry
 from workbench.coordinator.groups.stored_groups import CommittedOffset
-from workbench.coordinator.runtime.era import Era
+from workbench.coordinator.runtime.era import CoordinatorEra
 
 DAY = 86_400_000
-NEW = [Era.CLASSIC, Era.KIP_848]
+NEW = [CoordinatorEra.CLASSIC, CoordinatorEra.KIP_848]
 
 
 @pytest.fixture
@@ -19,13 +19,17 @@ def log(tmp_path: Path) -> CoordinatorLog:
     return CoordinatorLog(tmp_path)
 
 
-def _offsets(log: CoordinatorLog, era: Era, **options: Any) -> dict[str, CommittedOffset]:
+def _offsets(
+    log: CoordinatorLog, era: CoordinatorEra, **options: Any
+) -> dict[str, CommittedOffset]:
     coordinator = log.coordinator(era=era, **options)
     return {str(each.where): each for each in coordinator.offsets() if each.producer_id is None}
 
 
 @pytest.mark.parametrize("era", NEW)
-def test_a_simple_groups_offsets_expire_after_the_commit(log: CoordinatorLog, era: Era) -> None:
+def test_a_simple_groups_offsets_expire_after_the_commit(
+    log: CoordinatorLog, era: CoordinatorEra
+) -> None:
     """GO-36: commit time and retention, exactly; a millisecond before, the offset is there."""
     log.append(commit("g", "foo", 0, 1))
     (found,) = _offsets(log, era).values()
@@ -37,7 +41,7 @@ def test_a_simple_groups_offsets_expire_after_the_commit(log: CoordinatorLog, er
 
 @pytest.mark.parametrize("era", NEW)
 def test_an_empty_groups_offsets_expire_after_it_became_empty(
-    log: CoordinatorLog, era: Era
+    log: CoordinatorLog, era: CoordinatorEra
 ) -> None:
     """GO-35, GC-8: and after the commit where the record does not say when."""
     log.append(commit("g", "foo", 0, 1, commitTimestamp=TIME - DAY))
@@ -50,7 +54,9 @@ def test_an_empty_groups_offsets_expire_after_it_became_empty(
 
 
 @pytest.mark.parametrize("era", NEW)
-def test_a_subscribed_topics_offsets_do_not_expire(log: CoordinatorLog, era: Era) -> None:
+def test_a_subscribed_topics_offsets_do_not_expire(
+    log: CoordinatorLog, era: CoordinatorEra
+) -> None:
     """GO-37, GO-60."""
     log.append(commit("g", "foo", 0, 1), commit("g", "bar", 0, 2))
     log.append(group("g", protocol="range", members=[member("m", "foo")]))
@@ -63,7 +69,7 @@ def test_a_subscribed_topics_offsets_do_not_expire(log: CoordinatorLog, era: Era
 
 @pytest.mark.parametrize("era", NEW)
 def test_nothing_of_a_group_of_another_type_expires_while_it_has_members(
-    log: CoordinatorLog, era: Era
+    log: CoordinatorLog, era: CoordinatorEra
 ) -> None:
     """Not even what has its own expire time; nor where a subscription cannot be read."""
     worker = {**member("m"), "subscription": b"\x00"}
@@ -76,7 +82,7 @@ def test_nothing_of_a_group_of_another_type_expires_while_it_has_members(
 
 @pytest.mark.parametrize("era", NEW)
 def test_the_commits_own_expire_time_counts_for_an_empty_group(
-    log: CoordinatorLog, era: Era
+    log: CoordinatorLog, era: CoordinatorEra
 ) -> None:
     """GO-32, GO-53."""
     log.append(commit("g", "foo", 0, 1, 1, expireTimestamp=TIME + 1234), group("g"))
@@ -84,7 +90,7 @@ def test_the_commits_own_expire_time_counts_for_an_empty_group(
 
 
 @pytest.mark.parametrize("era", NEW)
-def test_a_pending_commit_keeps_the_offset(log: CoordinatorLog, era: Era) -> None:
+def test_a_pending_commit_keeps_the_offset(log: CoordinatorLog, era: CoordinatorEra) -> None:
     """GO-61."""
     log.append(commit("g", "foo", 0, 1))
     log.append(commit("g", "foo", 0, 2), producer=1000)
@@ -96,11 +102,11 @@ def test_up_to_2_0_each_commit_has_its_time(log: CoordinatorLog) -> None:
     """GO-20: version 1 carries it, version 0 gets a day; the group does not matter."""
     log.append(commit("g", "foo", 0, 1, 0), commit("g", "bar", 0, 2, 1, expireTimestamp=TIME + 5))
     log.append(group("g", 1, members=[member("m", "foo", "bar")]))
-    found = _offsets(log, Era.BEFORE_2_1, now=TIME + 5)
+    found = _offsets(log, CoordinatorEra.BEFORE_2_1, now=TIME + 5)
     assert found["foo-0"].expiry == (TIME + DAY, expiry.SINCE_COMMIT)
     assert found["bar-0"].expiry == (TIME + 5, expiry.EXPLICIT)
     assert found["bar-0"].unserved is None  # strictly later
-    assert _offsets(log, Era.BEFORE_2_1, now=TIME + 6)["bar-0"].unserved is not None
+    assert _offsets(log, CoordinatorEra.BEFORE_2_1, now=TIME + 6)["bar-0"].unserved is not None
 
 
 def test_a_consumer_groups_offsets_expire_where_nobody_subscribes(log: CoordinatorLog) -> None:
@@ -111,6 +117,6 @@ def test_a_consumer_groups_offsets_expire_where_nobody_subscribes(log: Coordinat
     }  # fmt: skip
     log.append(record(3, {"groupId": "m"}, {"epoch": 1}), record(5, key, fields))
     log.append(commit("m", "foo", 0, 1), commit("m", "bar", 0, 2))
-    found = _offsets(log, Era.KIP_848, retention_ms=10)
+    found = _offsets(log, CoordinatorEra.KIP_848, retention_ms=10)
     assert found["foo-0"].expiry == (None, expiry.SUBSCRIBED)
     assert found["bar-0"].expiry == (TIME + 10, expiry.UNSUBSCRIBED)

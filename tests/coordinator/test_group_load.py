@@ -24,14 +24,14 @@ from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.group_load import load_group_partition
 from workbench.coordinator.groups.groups import ModernGroup
 from workbench.coordinator.groups.stored_groups import StoredGroups
-from workbench.coordinator.runtime.era import Era
+from workbench.coordinator.runtime.era import CoordinatorEra
 from workbench.coordinator.runtime.load_steps import KINDS
 from workbench.inspection.listing import list_log_directories
 from workbench.runtime.collector import without_collector
 from workbench.runtime.steps import Step
 
-ERAS = list(Era)
-OLD = [Era.BEFORE_2_1, Era.CLASSIC]
+ERAS = list(CoordinatorEra)
+OLD = [CoordinatorEra.BEFORE_2_1, CoordinatorEra.CLASSIC]
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def log(tmp_path: Path) -> CoordinatorLog:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_commits_alone_make_an_empty_group(log: CoordinatorLog, era: Era) -> None:
+def test_commits_alone_make_an_empty_group(log: CoordinatorLog, era: CoordinatorEra) -> None:
     """GO-1, GO-52: three commits, no group record."""
     log.append(commit("g", "foo", 0, 23), commit("g", "foo", 1, 455), commit("g", "bar", 0, 8992))
     load = log.load(era)
@@ -50,7 +50,7 @@ def test_commits_alone_make_an_empty_group(log: CoordinatorLog, era: Era) -> Non
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_an_empty_group_keeps_its_generation(log: CoordinatorLog, era: Era) -> None:
+def test_an_empty_group_keeps_its_generation(log: CoordinatorLog, era: CoordinatorEra) -> None:
     """GO-2."""
     log.append(commit("g", "foo", 0, 23), group("g", generation=15))
     load = log.load(era)
@@ -66,7 +66,7 @@ def test_an_empty_group_keeps_its_generation(log: CoordinatorLog, era: Era) -> N
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_transaction_that_commits_counts(log: CoordinatorLog, era: Era) -> None:
+def test_a_transaction_that_commits_counts(log: CoordinatorLog, era: CoordinatorEra) -> None:
     """GO-3, GO-30."""
     log.append(commit("g", "foo", 0, 23), commit("g", "foo", 1, 455), producer=1000)
     log.marker(1000, commit=True)
@@ -76,17 +76,17 @@ def test_a_transaction_that_commits_counts(log: CoordinatorLog, era: Era) -> Non
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_transaction_that_aborts_leaves_nothing(log: CoordinatorLog, era: Era) -> None:
+def test_a_transaction_that_aborts_leaves_nothing(log: CoordinatorLog, era: CoordinatorEra) -> None:
     """GO-4: the old coordinator then knows no such group, the new one made it on the way."""
     log.append(commit("g", "foo", 0, 23), producer=1000)
     log.marker(1000, commit=False)
     load = log.load(era)
     assert table_of(load) == {}
-    assert list(load.groups) == (["g"] if era is Era.KIP_848 else [])
+    assert list(load.groups) == (["g"] if era is CoordinatorEra.KIP_848 else [])
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_without_a_marker_commits_are_pending(log: CoordinatorLog, era: Era) -> None:
+def test_without_a_marker_commits_are_pending(log: CoordinatorLog, era: CoordinatorEra) -> None:
     """GO-5: the group is there, without offsets."""
     log.append(commit("g", "foo", 0, 23), commit("g", "bar", 0, 24), producer=1000)
     load = log.load(era)
@@ -99,7 +99,9 @@ def test_without_a_marker_commits_are_pending(log: CoordinatorLog, era: Era) -> 
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_one_producer_aborts_commits_and_leaves_open(log: CoordinatorLog, era: Era) -> None:
+def test_one_producer_aborts_commits_and_leaves_open(
+    log: CoordinatorLog, era: CoordinatorEra
+) -> None:
     """GO-6."""
     log.append(commit("g", "foo", 0, 1), producer=1000)
     log.marker(1000, commit=False)
@@ -112,7 +114,7 @@ def test_one_producer_aborts_commits_and_leaves_open(log: CoordinatorLog, era: E
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_two_producers_in_turn(log: CoordinatorLog, era: Era) -> None:
+def test_two_producers_in_turn(log: CoordinatorLog, era: CoordinatorEra) -> None:
     """GO-7, GO-44: each marker ends the commits of its producer, in whatever groups."""
     log.append(commit("g", "foo", 0, 1), commit("h", "foo", 0, 5), producer=1000)
     log.append(commit("g", "bar", 0, 2), producer=1001)
@@ -127,7 +129,7 @@ def test_two_producers_in_turn(log: CoordinatorLog, era: Era) -> None:
 
 @pytest.mark.parametrize("era", ERAS)
 def test_the_later_record_of_a_plain_and_a_transactional_commit_wins(
-    log: CoordinatorLog, era: Era
+    log: CoordinatorLog, era: CoordinatorEra
 ) -> None:
     """GO-8, GO-9, GO-39, GO-63: the position of the records decides, not when the marker comes."""
     log.append(commit("wins", "foo", 0, 23), producer=1000)
@@ -139,7 +141,7 @@ def test_the_later_record_of_a_plain_and_a_transactional_commit_wins(
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_tombstone_removes_one_offset(log: CoordinatorLog, era: Era) -> None:
+def test_a_tombstone_removes_one_offset(log: CoordinatorLog, era: CoordinatorEra) -> None:
     """GO-10."""
     log.append(commit("g", "foo", 0, 1), commit("g", "foo", 1, 2))
     log.append(commit("g", "foo", 0, None))
@@ -147,7 +149,7 @@ def test_a_tombstone_removes_one_offset(log: CoordinatorLog, era: Era) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_tombstone_removes_a_group(log: CoordinatorLog, era: Era) -> None:
+def test_a_tombstone_removes_a_group(log: CoordinatorLog, era: CoordinatorEra) -> None:
     """GO-11."""
     log.append(group("g", members=[member("m", "foo")]))
     log.append(group_tombstone("g"))
@@ -155,7 +157,9 @@ def test_a_tombstone_removes_a_group(log: CoordinatorLog, era: Era) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_commits_after_the_tombstone_make_the_group_anew(log: CoordinatorLog, era: Era) -> None:
+def test_commits_after_the_tombstone_make_the_group_anew(
+    log: CoordinatorLog, era: CoordinatorEra
+) -> None:
     """GO-12."""
     log.append(group("g", members=[member("m", "foo")]), group_tombstone("g"))
     log.append(commit("g", "foo", 0, 9))
@@ -165,12 +169,12 @@ def test_commits_after_the_tombstone_make_the_group_anew(log: CoordinatorLog, er
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_live_commits_before_a_groups_tombstone(log: CoordinatorLog, era: Era) -> None:
+def test_live_commits_before_a_groups_tombstone(log: CoordinatorLog, era: CoordinatorEra) -> None:
     """The old coordinator brings the group back; the new one serves nothing of it."""
     log.append(commit("g", "foo", 0, 9), group("g"), group_tombstone("g"))
     coordinator = log.coordinator(era=era)
     served = [each.committed.offset for each in coordinator.offsets() if each.unserved is None]
-    if era is Era.KIP_848:
+    if era is CoordinatorEra.KIP_848:
         assert (list(coordinator.groups), served) == ([], [])
         (hidden,) = coordinator.offsets()
         assert hidden.unserved == "a tombstone removed the group after the commit"
@@ -179,7 +183,7 @@ def test_live_commits_before_a_groups_tombstone(log: CoordinatorLog, era: Era) -
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_the_last_record_counts_whatever_its_time(log: CoordinatorLog, era: Era) -> None:
+def test_the_last_record_counts_whatever_its_time(log: CoordinatorLog, era: CoordinatorEra) -> None:
     """GO-15: log order, over batches; neither offsets nor times are compared."""
     log.append(commit("g", "foo", 0, 100, commitTimestamp=TIME + 5))
     log.append(commit("g", "foo", 0, 1, commitTimestamp=TIME - 5))
@@ -187,7 +191,7 @@ def test_the_last_record_counts_whatever_its_time(log: CoordinatorLog, era: Era)
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_unknown_types_are_passed_over(log: CoordinatorLog, era: Era) -> None:
+def test_unknown_types_are_passed_over(log: CoordinatorLog, era: CoordinatorEra) -> None:
     """GO-17."""
     log.append(commit("g", "foo", 0, 1), (b"\x04\xd2whatever", b"x"), commit("g", "foo", 1, 2))
     load = log.load(era)
@@ -197,13 +201,13 @@ def test_unknown_types_are_passed_over(log: CoordinatorLog, era: Era) -> None:
 
 def test_an_old_coordinator_does_not_know_modern_groups(log: CoordinatorLog) -> None:
     log.append(record(3, {"groupId": "m"}, {"epoch": 4}), commit("g", "foo", 0, 1))
-    assert list(log.load(Era.CLASSIC).groups) == ["g"]
-    assert list(log.load(Era.KIP_848).groups) == ["m", "g"]
+    assert list(log.load(CoordinatorEra.CLASSIC).groups) == ["g"]
+    assert list(log.load(CoordinatorEra.KIP_848).groups) == ["m", "g"]
 
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("version", range(5))
-def test_every_version_of_a_commit(log: CoordinatorLog, era: Era, version: int) -> None:
+def test_every_version_of_a_commit(log: CoordinatorLog, era: CoordinatorEra, version: int) -> None:
     """GO-20, GO-22: the leader epoch from version 3 on, the expire time in version 1 alone."""
     fields: dict[str, Any] = {"leaderEpoch": 7, "expireTimestamp": TIME + 1}
     log.append(commit("g", "foo", 0, 5, version, metadata="hé", **fields))
@@ -215,7 +219,7 @@ def test_every_version_of_a_commit(log: CoordinatorLog, era: Era, version: int) 
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("version", range(5))
-def test_every_version_of_a_group(log: CoordinatorLog, era: Era, version: int) -> None:
+def test_every_version_of_a_group(log: CoordinatorLog, era: CoordinatorEra, version: int) -> None:
     """GO-23, GO-24, GC-10: times from version 2 on; version 0 has no rebalance timeout."""
     log.append(group("g", version, protocol="range", leader="m", members=[member("m", "foo")]))
     found = log.load(era).groups["g"]
@@ -230,7 +234,7 @@ def test_every_version_of_a_group(log: CoordinatorLog, era: Era, version: int) -
 
 @pytest.mark.parametrize("era", ERAS)
 def test_the_key_of_kafka_0_8_is_another_key_of_the_same_offset(
-    log: CoordinatorLog, era: Era
+    log: CoordinatorLog, era: CoordinatorEra
 ) -> None:
     """Type 0 and type 1: the later record counts, and a tombstone of one hides the other."""
     log.append(commit("g", "foo", 0, 5, 0, type_id=0), commit("g", "bar", 0, 6, 0, type_id=0))
@@ -239,18 +243,18 @@ def test_the_key_of_kafka_0_8_is_another_key_of_the_same_offset(
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_tombstone_and_pending_commits(log: CoordinatorLog, era: Era) -> None:
+def test_a_tombstone_and_pending_commits(log: CoordinatorLog, era: CoordinatorEra) -> None:
     """GO-62: the new coordinator takes every producer's pending commit back, the old one none."""
     log.append(commit("g", "foo", 0, 1), producer=1000)
     log.append(commit("g", "foo", 0, 2), producer=1001)
     log.append(commit("g", "foo", 0, None))
     log.marker(1000, commit=True)
     found = table_of(log.load(era))
-    assert found == ({} if era is Era.KIP_848 else {"g": {"foo-0": 1}})
+    assert found == ({} if era is CoordinatorEra.KIP_848 else {"g": {"foo-0": 1}})
 
 
 @pytest.mark.parametrize("era", OLD)
-def test_a_tombstone_within_a_transaction(log: CoordinatorLog, era: Era) -> None:
+def test_a_tombstone_within_a_transaction(log: CoordinatorLog, era: CoordinatorEra) -> None:
     log.append(commit("g", "foo", 0, 9))
     log.append(commit("g", "foo", 0, 1), commit("g", "foo", 0, None), producer=1000)
     log.marker(1000, commit=True)
@@ -258,7 +262,7 @@ def test_a_tombstone_within_a_transaction(log: CoordinatorLog, era: Era) -> None
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_stray_marker_changes_nothing(log: CoordinatorLog, era: Era) -> None:
+def test_a_stray_marker_changes_nothing(log: CoordinatorLog, era: CoordinatorEra) -> None:
     """GO-43, GO-63."""
     log.append(commit("g", "foo", 0, 1), producer=1000)
     log.marker(1000, commit=False)
@@ -281,7 +285,7 @@ UNREADABLE = {
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_an_unreadable_record_fails_a_brokers_load_but_not_ours(
-    log: CoordinatorLog, era: Era, name: str
+    log: CoordinatorLog, era: CoordinatorEra, name: str
 ) -> None:
     """GO-23: a finding that says what the broker does; the other records are loaded."""
     log.append(commit("h", "foo", 0, 1))
@@ -292,7 +296,7 @@ def test_an_unreadable_record_fails_a_brokers_load_but_not_ours(
     assert table_of(load) == {"h": {"foo-0": 1, "foo-1": 2}}
     (finding,) = load.findings
     assert (finding.kind, finding.offset, finding.severity) == ("group-record", at, "error")
-    assert ("NOT_COORDINATOR" in finding.broker) == (era is Era.KIP_848)
+    assert ("NOT_COORDINATOR" in finding.broker) == (era is CoordinatorEra.KIP_848)
     assert load.failure is not None
     assert load.failure.startswith(f"offset {at}: ")
     assert all("load" in (each.unserved or "") for each in coordinator.offsets())
@@ -305,14 +309,14 @@ def test_a_damaged_batch_is_left_out_and_told(log: CoordinatorLog) -> None:
     log.append(commit("g", "foo", 1, 2))
     log.append(commit("g", "foo", 2, 3))
     log.content = log.content[:damaged] + b"\xff" + log.content[damaged + 1 :]
-    load = log.load(Era.CLASSIC)
+    load = log.load(CoordinatorEra.CLASSIC)
     assert table_of(load) == {"g": {"foo-0": 1, "foo-2": 3}}
     assert [finding.kind for finding in load.findings] == ["crc"]
     assert "does not check CRCs" in load.findings[0].broker
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_load_ends_at_the_given_offset(log: CoordinatorLog, era: Era) -> None:
+def test_a_load_ends_at_the_given_offset(log: CoordinatorLog, era: CoordinatorEra) -> None:
     """Up to 2.0 a load ended at the high watermark."""
     log.append(commit("g", "foo", 0, 1))
     log.append(commit("g", "foo", 0, 2))
@@ -324,12 +328,12 @@ def test_a_load_ends_at_the_given_offset(log: CoordinatorLog, era: Era) -> None:
 
 def test_the_era_is_that_of_the_newest_records(log: CoordinatorLog) -> None:
     log.append(commit("g", "foo", 0, 1, 1))
-    assert log.coordinator().era is Era.BEFORE_2_1
+    assert log.coordinator().era is CoordinatorEra.BEFORE_2_1
     log.append(commit("g", "foo", 0, 1, 3))
-    assert log.coordinator().era is Era.CLASSIC
+    assert log.coordinator().era is CoordinatorEra.CLASSIC
     log.append(record(3, {"groupId": "m"}, {"epoch": 4}))
     coordinator = log.coordinator()
-    assert coordinator.era is Era.KIP_848
+    assert coordinator.era is CoordinatorEra.KIP_848
     assert list(coordinator.groups) == ["g", "m"]
 
 
@@ -340,7 +344,7 @@ def test_a_load_says_what_it_does_with_each_record(log: CoordinatorLog) -> None:
     log.marker(7, commit=True)
     log.append(commit("g", "foo", 0, None), (b"\x00\x63", b""), (None, None), group_tombstone("g"))
     steps: list[Step] = []
-    log.load(Era.CLASSIC, steps.append)
+    log.load(CoordinatorEra.CLASSIC, steps.append)
     assert [(step.numbers.get("at"), step.kind, step.reason) for step in steps[1:-1]] == [
         (0, "offset loaded", "the commit is the first for this partition"),
         (1, "offset loaded", "the commit replaces the one at offset 0"),
@@ -366,7 +370,7 @@ MEMBER = {"groupId": "m", "memberId": "a"}
 
 
 def _modern(log: CoordinatorLog) -> ModernGroup:
-    found = log.load(Era.KIP_848).groups["m"]
+    found = log.load(CoordinatorEra.KIP_848).groups["m"]
     assert isinstance(found, ModernGroup)
     return found
 
@@ -390,7 +394,7 @@ def test_the_state_of_a_consumer_group_follows_from_its_epochs(log: CoordinatorL
     found = _modern(log)
     assert (found.state, found.targets, found.epoch) == ("Empty", {}, 1)
     log.append(record(6, {"groupId": "m"}, None), record(3, {"groupId": "m"}, None))
-    assert log.load(Era.KIP_848).groups == {}
+    assert log.load(CoordinatorEra.KIP_848).groups == {}
 
 
 def test_tombstones_of_what_is_not_there_change_nothing(log: CoordinatorLog) -> None:
@@ -399,7 +403,7 @@ def test_tombstones_of_what_is_not_there_change_nothing(log: CoordinatorLog) -> 
         log.append(record(type_id, {"groupId": "m"}, None))
     for type_id in (5, 7, 8):
         log.append(record(type_id, MEMBER, None))
-    load = log.load(Era.KIP_848)
+    load = log.load(CoordinatorEra.KIP_848)
     assert (load.groups, load.failure) == ({}, None)
 
 
@@ -409,7 +413,7 @@ def test_a_simple_group_becomes_a_consumer_group(log: CoordinatorLog) -> None:
     assert _modern(log).kind == "consumer"
     log.append(group_tombstone("m"), group("m", members=[member("a", "foo")]))
     log.append(record(3, {"groupId": "m"}, {"epoch": 1}))
-    load = log.load(Era.KIP_848)
+    load = log.load(CoordinatorEra.KIP_848)
     assert load.groups["m"].kind == "classic"
     assert load.failure is not None
     assert "is a classic group" in load.failure
@@ -430,7 +434,7 @@ def test_a_regular_expression_subscribes_to_what_it_resolves_to(log: Coordinator
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_group_record_of_many_megabytes(log: CoordinatorLog, era: Era) -> None:
+def test_a_group_record_of_many_megabytes(log: CoordinatorLog, era: CoordinatorEra) -> None:
     """GO-13."""
     large = {**member("m", "foo"), "assignment": b"\x00" * (7 << 20)}
     log.append(group("g", members=[large]), commit("g", "foo", 0, 1))
@@ -440,7 +444,9 @@ def test_a_group_record_of_many_megabytes(log: CoordinatorLog, era: Era) -> None
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_log_without_records_and_one_that_ends_early(log: CoordinatorLog, era: Era) -> None:
+def test_a_log_without_records_and_one_that_ends_early(
+    log: CoordinatorLog, era: CoordinatorEra
+) -> None:
     """GO-14: the load ends there, without an error."""
     load = log.load(era)
     assert (load.groups, load.failure, load.findings) == ({}, None, [])
@@ -454,7 +460,7 @@ def test_a_log_without_records_and_one_that_ends_early(log: CoordinatorLog, era:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_control_batch_without_records(log: CoordinatorLog, era: Era) -> None:
+def test_a_control_batch_without_records(log: CoordinatorLog, era: CoordinatorEra) -> None:
     """GO-16: compaction leaves such batches behind."""
     log.content = batch(
         [], attributes=TRANSACTIONAL | CONTROL, producer_id=7, producer_epoch=0, base_offset=0,
@@ -468,7 +474,7 @@ def test_a_control_batch_without_records(log: CoordinatorLog, era: Era) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_the_empty_group_id_is_a_name(log: CoordinatorLog, era: Era) -> None:
+def test_the_empty_group_id_is_a_name(log: CoordinatorLog, era: CoordinatorEra) -> None:
     """GO-42."""
     log.append(commit("", "foo", 0, 1))
     coordinator = log.coordinator(era=era)
@@ -477,7 +483,7 @@ def test_the_empty_group_id_is_a_name(log: CoordinatorLog, era: Era) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_an_unknown_group_has_no_offsets(log: CoordinatorLog, era: Era) -> None:
+def test_an_unknown_group_has_no_offsets(log: CoordinatorLog, era: CoordinatorEra) -> None:
     """GO-57."""
     log.append(commit("g", "foo", 0, 1))
     assert list(log.coordinator(era=era).offsets("nosuch")) == []
@@ -492,7 +498,9 @@ def test_the_topics_that_members_subscribe_to(log: CoordinatorLog) -> None:
         group("connect", protocolType="connect", members=[member("a", "foo")]),
         group("bad", protocol="range", members=[member("a", "foo"), bad]),
     )
-    found = {name: g.subscribed_topics for name, g in log.load(Era.CLASSIC).groups.items()}
+    found = {
+        name: g.subscribed_topics for name, g in log.load(CoordinatorEra.CLASSIC).groups.items()
+    }
     assert found == {
         "empty": frozenset(),
         "both": frozenset({"foo", "bar"}),
@@ -512,20 +520,22 @@ def test_a_static_member_that_left_for_a_while_is_still_one(log: CoordinatorLog)
 def test_preallocated_bytes_are_no_finding(log: CoordinatorLog) -> None:
     log.append(commit("g", "foo", 0, 1))
     log.content += b"\x00" * 4096
-    load = log.load(Era.CLASSIC)
+    load = log.load(CoordinatorEra.CLASSIC)
     assert (table_of(load), load.findings) == ({"g": {"foo-0": 1}}, [])
 
 
 def test_many_unreadable_records_are_counted(log: CoordinatorLog) -> None:
     """A hundred findings of one partition say it; memory does not grow with the damage."""
     log.append(*[(None, b"x")] * 250)
-    load = log.load(Era.CLASSIC)
+    load = log.load(CoordinatorEra.CLASSIC)
     assert (len(load.findings), load.unreadable) == (100, 250)
 
 
-@pytest.mark.parametrize(("era", "expected"), [(Era.BEFORE_2_1, 1), (Era.CLASSIC, 2)])
+@pytest.mark.parametrize(
+    ("era", "expected"), [(CoordinatorEra.BEFORE_2_1, 1), (CoordinatorEra.CLASSIC, 2)]
+)
 def test_up_to_2_0_a_load_ends_at_the_checkpointed_high_watermark(
-    tmp_path: Path, era: Era, expected: int
+    tmp_path: Path, era: CoordinatorEra, expected: int
 ) -> None:
     log = CoordinatorLog(tmp_path)
     for offset in (1, 2):
@@ -538,7 +548,7 @@ def test_up_to_2_0_a_load_ends_at_the_checkpointed_high_watermark(
     assert found.committed.offset == expected
     steps: list[Step] = []
     coordinator.observe(steps.append)
-    assert ("up to offset 1" in steps[0].reason) == (era is Era.BEFORE_2_1)
+    assert ("up to offset 1" in steps[0].reason) == (era is CoordinatorEra.BEFORE_2_1)
     path.write_text("0\n0\n")  # the log end offset is assumed
     [found] = StoredGroups(list_log_directories(root), era=era).offsets("g")
     assert found.committed.offset == 2
@@ -548,11 +558,11 @@ def test_only_a_consumer_group_replaces_a_simple_one(log: CoordinatorLog) -> Non
     """A record of a share group fails a broker's load where commits have made a simple group."""
     log.append(commit("c", "t", 0, 1, version=4), commit("s", "t", 0, 1, version=4))
     log.append(record(3, {"groupId": "c"}, {"epoch": 1, "metadataHash": 0}))
-    load = log.load(Era.KIP_848)
+    load = log.load(CoordinatorEra.KIP_848)
     assert load.failure is None
     assert load.groups["c"].kind == "consumer"
     log.append(record(11, {"groupId": "s"}, {"epoch": 1, "metadataHash": 0}))
-    load = log.load(Era.KIP_848)
+    load = log.load(CoordinatorEra.KIP_848)
     assert load.failure is not None
     assert "'s' is a simple group, the record is of a share group" in load.failure
 
@@ -565,7 +575,7 @@ def test_a_load_leaves_the_collector_as_it_was(
     try:
         setup()
         before = gc.isenabled()
-        log.load(Era.KIP_848)
+        log.load(CoordinatorEra.KIP_848)
         assert gc.isenabled() == before
         with pytest.raises(OSError, match="gone"), without_collector():
             raise OSError("gone")
@@ -574,9 +584,9 @@ def test_a_load_leaves_the_collector_as_it_was(
         gc.enable()
 
 
-@pytest.mark.parametrize("era", list(Era))
+@pytest.mark.parametrize("era", list(CoordinatorEra))
 def test_a_group_whose_members_contradict_each_other_ends_a_load(
-    log: CoordinatorLog, era: Era
+    log: CoordinatorLog, era: CoordinatorEra
 ) -> None:
     """Two members have one instance id, which the group of a broker cannot hold."""
     twice = [member(name, "t", groupInstanceId="i") for name in ("m", "n")]

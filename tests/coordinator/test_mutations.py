@@ -24,7 +24,7 @@ from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.offsets.commit_lag import lags_of
 from workbench.coordinator.repair.plan import plan_repairs
 from workbench.coordinator.repair.repair import REPAIR
-from workbench.coordinator.runtime.era import Era
+from workbench.coordinator.runtime.era import CoordinatorEra
 from workbench.coordinator.runtime.log_records import LogRecord, read_log_records
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.inspection.listing import list_log_directories
@@ -98,11 +98,11 @@ def groups_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return open_case("4.2.0-groups", tmp_path_factory.mktemp("groups")).directory("before")
 
 
-@pytest.mark.parametrize("era", list(Era))
+@pytest.mark.parametrize("era", list(CoordinatorEra))
 @FEW
 @given(data=st.data())
 def test_changed_group_records_never_stop_a_load(
-    era: Era, groups_directory: Path, tmp_path: Path, data: st.DataObject
+    era: CoordinatorEra, groups_directory: Path, tmp_path: Path, data: st.DataObject
 ) -> None:
     pairs = _records(groups_directory, "__consumer_offsets")
     log = CoordinatorLog(tmp_path)
@@ -179,9 +179,9 @@ def test_a_planned_repair_leaves_nothing_to_do(
     log.write()
     planned = plan(root)
     assert {each.action for each in planned} <= {"append", "clean"}
-    before = StoredGroups(list_log_directories(root), era=Era.KIP_848)
+    before = StoredGroups(list_log_directories(root), era=CoordinatorEra.KIP_848)
     repair(root, planned, TIME)
-    after = StoredGroups(list_log_directories(root), era=Era.KIP_848)
+    after = StoredGroups(list_log_directories(root), era=CoordinatorEra.KIP_848)
     assert plan(root) == []
     assert {load.failure for load in after.loads} == {None}
     damaged = {each.key for each in planned}

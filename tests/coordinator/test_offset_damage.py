@@ -11,7 +11,7 @@ from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.offsets.offset_manager import OffsetManager
 from workbench.coordinator.runtime.coordinator_runtime import PartitionState
-from workbench.coordinator.runtime.era import Era
+from workbench.coordinator.runtime.era import CoordinatorEra
 from workbench.errors import CoordinatorError, CorruptFileError
 from workbench.log_manager.manager import LogManager
 from workbench.runtime.error_codes import ErrorCode
@@ -36,13 +36,13 @@ def fill(root: Path) -> None:
             offsets.commit("many", {f"t-{number}": number})
 
 
-@pytest.mark.parametrize("era", list(Era))
-def test_a_damaged_log_is_loaded_or_not_served(workplace: Path, era: Era) -> None:
+@pytest.mark.parametrize("era", list(CoordinatorEra))
+def test_a_damaged_log_is_loaded_or_not_served(workplace: Path, era: CoordinatorEra) -> None:
     """Any bits flipped: nothing but the errors of a coordinator, and no commit is lost then."""
     fill(workplace / "good")
     rng = random.Random(era)
     seen: set[PartitionState | None] = set()
-    for number in range(MUTATIONS // len(Era)):
+    for number in range(MUTATIONS // len(CoordinatorEra)):
         root = workplace / f"{number}"
         shutil.copytree(workplace / "good", root)
         path = root / PARTITION / LOG

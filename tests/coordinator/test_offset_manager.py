@@ -26,7 +26,7 @@ from workbench.coordinator.offsets.offset_metadata_manager import (
     OffsetMetadataManager,
 )
 from workbench.coordinator.offsets.steps import KINDS
-from workbench.coordinator.runtime.era import Era
+from workbench.coordinator.runtime.era import CoordinatorEra
 from workbench.decoders.consumer_offsets import decode_key, decode_value
 from workbench.errors import CoordinatorError
 from workbench.files.names import TopicPartition
@@ -50,7 +50,9 @@ Pair = tuple[bytes, bytes | None]
 class Broker:
     """A log manager and an offset manager with one partition of `__consumer_offsets`."""
 
-    def __init__(self, folder: Path, era: Era = Era.KIP_848, **config: Any) -> None:
+    def __init__(
+        self, folder: Path, era: CoordinatorEra = CoordinatorEra.KIP_848, **config: Any
+    ) -> None:
         self.clock = ManualClock(NOW)
         self.scheduler = ManualScheduler(self.clock)
         self.folder, self.era = folder, era
@@ -380,16 +382,19 @@ def test_values_of_every_version_are_read_as_they_were_written(version: int, met
 
 
 @pytest.mark.parametrize(
-    ("era", "version"), [(Era.BEFORE_2_1, 1), (Era.CLASSIC, 3), (Era.KIP_848, 4)]
+    ("era", "version"),
+    [(CoordinatorEra.BEFORE_2_1, 1), (CoordinatorEra.CLASSIC, 3), (CoordinatorEra.KIP_848, 4)],
 )
-def test_each_era_writes_its_version(make: Callable[..., Broker], era: Era, version: int) -> None:
+def test_each_era_writes_its_version(
+    make: Callable[..., Broker], era: CoordinatorEra, version: int
+) -> None:
     """GO-21: 1 before 2.1, 3 up to 3.9, 4 since."""
     broker = make(era=era)
     broker.commit()
     [(_, value)] = broker.decoded()
     assert value["version"] == version
     expires = value["data"].get("expireTimestamp", -1)
-    assert expires == (NOW + WEEK if era is Era.BEFORE_2_1 else -1)
+    assert expires == (NOW + WEEK if era is CoordinatorEra.BEFORE_2_1 else -1)
 
 
 # Errors of the log
@@ -416,7 +421,7 @@ def test_older_coordinators_answer_that_the_commit_is_too_large(
     make: Callable[..., Broker],
 ) -> None:
     """GO-26: MESSAGE_TOO_LARGE is INVALID_COMMIT_OFFSET_SIZE before 4.0."""
-    broker = make(era=Era.CLASSIC)
+    broker = make(era=CoordinatorEra.CLASSIC)
     broker.commit()
     broker.manager.update_topic_config(GROUPS_TOPIC, {"max.message.bytes": 100})
     assert broker.commit() is ErrorCode.INVALID_COMMIT_OFFSET_SIZE
@@ -616,9 +621,11 @@ def test_offsets_with_an_expire_time_go_at_that_time(broker: Broker) -> None:
     assert list(broker.offsets.fetch("g")) == [TopicPartition("t", 1)]
 
 
-@pytest.mark.parametrize(("era", "tombstones"), [(Era.CLASSIC, [1]), (Era.KIP_848, [1, 2])])
+@pytest.mark.parametrize(
+    ("era", "tombstones"), [(CoordinatorEra.CLASSIC, [1]), (CoordinatorEra.KIP_848, [1, 2])]
+)
 def test_a_simple_group_that_expired_has_a_tombstone_only_since_4_0(
-    make: Callable[..., Broker], era: Era, tombstones: list[int]
+    make: Callable[..., Broker], era: CoordinatorEra, tombstones: list[int]
 ) -> None:
     """GO-34: generation 0: offset tombstones only, and the group is gone."""
     broker = make(era=era)
@@ -630,9 +637,9 @@ def test_a_simple_group_that_expired_has_a_tombstone_only_since_4_0(
     assert keys == tombstones
 
 
-@pytest.mark.parametrize("era", [Era.CLASSIC, Era.KIP_848])
+@pytest.mark.parametrize("era", [CoordinatorEra.CLASSIC, CoordinatorEra.KIP_848])
 def test_an_empty_group_without_offsets_gets_a_tombstone(
-    make: Callable[..., Broker], era: Era
+    make: Callable[..., Broker], era: CoordinatorEra
 ) -> None:
     """GO-33: one tombstone for a group of generation 5, with the time of the append."""
     broker = make(era=era)
@@ -646,7 +653,7 @@ def test_an_empty_group_without_offsets_gets_a_tombstone(
 
 def test_before_2_1_an_offset_goes_after_its_expire_time(make: Callable[..., Broker]) -> None:
     """GO-50: retention 0 expires, an hour does not; the commit's own timestamp counts."""
-    broker = make(era=Era.BEFORE_2_1)
+    broker = make(era=CoordinatorEra.BEFORE_2_1)
     broker.offsets.commit("g", {"t-0": 1}, retention_ms=0)
     broker.offsets.commit("g", {"t-1": 2}, retention_ms=HOUR)
     two_days_ago = OffsetCommit(3, timestamp=NOW - 2 * WEEK)
@@ -660,13 +667,17 @@ def test_before_2_1_an_offset_goes_after_its_expire_time(make: Callable[..., Bro
     assert broker.offsets.cleanup_group_metadata() == 1
 
 
-@pytest.mark.parametrize("era", [Era.BEFORE_2_1, Era.CLASSIC, Era.KIP_848])
-def test_a_partition_with_an_unreadable_record(make: Callable[..., Broker], era: Era) -> None:
+@pytest.mark.parametrize(
+    "era", [CoordinatorEra.BEFORE_2_1, CoordinatorEra.CLASSIC, CoordinatorEra.KIP_848]
+)
+def test_a_partition_with_an_unreadable_record(
+    make: Callable[..., Broker], era: CoordinatorEra
+) -> None:
     """Since 4.0 it is not served; before, it is served without any group."""
     broker = make(era=era)
     broker.commit()
     broker.write((b"\x00\x01\x00", b"cut"))
-    if era is Era.KIP_848:
+    if era is CoordinatorEra.KIP_848:
         assert broker.code_of(lambda: broker.offsets.fetch("g")) is ErrorCode.NOT_COORDINATOR
         assert "load failed" in broker.kinds()
     else:

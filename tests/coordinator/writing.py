@@ -7,7 +7,7 @@ from typing import Any
 from tests.naive import Record, batch
 from workbench.coordinator.groups.group_load import GroupLoad, load_group_partition
 from workbench.coordinator.groups.stored_groups import StoredGroups
-from workbench.coordinator.runtime.era import Era
+from workbench.coordinator.runtime.era import CoordinatorEra
 from workbench.coordinator.transactions.transaction_load import (
     TransactionLoad,
     load_transaction_partition,
@@ -132,7 +132,7 @@ class CoordinatorLog:
         (folder / f"{0:020}.log").write_bytes(self.content)
         return self.root
 
-    def load(self, era: Era, observer: Observer | None = None) -> GroupLoad:
+    def load(self, era: CoordinatorEra, observer: Observer | None = None) -> GroupLoad:
         """Write the log and load it as `__consumer_offsets`."""
         listing = list_log_directories(self.write())
         return load_group_partition(listing.partitions[self.name], era, observer=observer)

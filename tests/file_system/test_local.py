@@ -10,7 +10,7 @@ import pytest
 
 from workbench.errors import LogDirectoryError
 from workbench.file_system import local
-from workbench.file_system.local import LOCAL, Entry, allow_open_files
+from workbench.file_system.local import LOCAL, FolderEntry, allow_open_files
 
 LOCK_ELSEWHERE = """
 import sys
@@ -110,7 +110,11 @@ def test_a_folder_is_listed_by_name(tmp_path: Path) -> None:
     LOCAL.make_directory(str(tmp_path / "b"))
     LOCAL.create(str(tmp_path / "c")).close()
     LOCAL.create(str(tmp_path / "a")).close()
-    assert LOCAL.list(str(tmp_path)) == [Entry("a", False), Entry("b", True), Entry("c", False)]  # noqa: FBT003
+    assert LOCAL.list(str(tmp_path)) == [
+        FolderEntry("a", is_directory=False),
+        FolderEntry("b", is_directory=True),
+        FolderEntry("c", is_directory=False),
+    ]
     LOCAL.remove(str(tmp_path / "a"))
     LOCAL.remove_directory(str(tmp_path / "b"))
     assert [entry.name for entry in LOCAL.list(str(tmp_path))] == ["c"]

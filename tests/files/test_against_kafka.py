@@ -24,7 +24,7 @@ from workbench.file_system.local import LOCAL
 from workbench.files.file_records import FileRecords, TimestampAndOffset
 from workbench.files.indexes.offset_index import WritableOffsetIndex
 from workbench.files.indexes.time_index import WritableTimeIndex
-from workbench.files.indexes.transaction_index import AbortedTransaction, WritableTransactionIndex
+from workbench.files.indexes.transaction_index import AbortedTxn, WritableTransactionIndex
 
 VERSION = "4.2.0"
 BASE = 1000
@@ -131,7 +131,7 @@ class Ours:
 
     def transactions_append(self, *fields: int) -> object:
         producer_id, first, last, stable = fields
-        self.transactions.append(AbortedTransaction(producer_id, first, last, stable))
+        self.transactions.append(AbortedTxn(producer_id, first, last, stable))
         return "appended"
 
     def transactions_collect(self, start: int, end: int) -> object:

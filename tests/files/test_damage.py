@@ -15,7 +15,7 @@ from workbench.files.indexes import offset_index, time_index, transaction_index
 from workbench.files.indexes.entry_run import IndexFile
 from workbench.files.indexes.offset_index import OffsetIndex
 from workbench.files.indexes.time_index import TimeIndex
-from workbench.files.indexes.transaction_index import AbortedTransaction, TransactionIndex
+from workbench.files.indexes.transaction_index import AbortedTxn, TransactionIndex
 from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.meta_properties import MetaProperties
 from workbench.files.partition_metadata import PartitionMetadata
@@ -40,7 +40,7 @@ INDEXES: dict[type[IndexFile], bytes] = {
     OffsetIndex: b"".join(offset_index.encode_entry(BASE, BASE + n, 90 * n) for n in (1, 2, 3)),
     TimeIndex: b"".join(time_index.encode_entry(BASE, 90 * n, BASE + n) for n in (1, 2, 3)),
     TransactionIndex: b"".join(
-        transaction_index.encode_entry(AbortedTransaction(7, 10 * n, 10 * n + 5, 10 * n + 6))
+        transaction_index.encode_entry(AbortedTxn(7, 10 * n, 10 * n + 5, 10 * n + 6))
         for n in (1, 2, 3)
     ),
 }

@@ -7,17 +7,17 @@ from hypothesis import strategies as st
 from tests import corrupt
 from workbench.errors import CorruptIndexError, UnsupportedFormatError
 from workbench.files.indexes.transaction_index import (
-    AbortedTransaction,
     AbortedTransactions,
+    AbortedTxn,
     TransactionIndex,
     encode_entry,
 )
 
 FOUR = [
-    AbortedTransaction(0, 0, 10, 11),
-    AbortedTransaction(1, 5, 15, 13),
-    AbortedTransaction(2, 18, 35, 25),
-    AbortedTransaction(3, 32, 50, 40),
+    AbortedTxn(0, 0, 10, 11),
+    AbortedTxn(1, 5, 15, 13),
+    AbortedTxn(2, 18, 35, 25),
+    AbortedTxn(3, 32, 50, 40),
 ]
 
 OFFSETS = st.integers(0, 60)
@@ -25,13 +25,13 @@ TRANSACTIONS = st.lists(
     st.tuples(st.integers(0, 9), OFFSETS, st.integers(1, 9), OFFSETS), max_size=8
 ).map(
     lambda rows: [
-        AbortedTransaction(producer_id, first, first + length, stable)
+        AbortedTxn(producer_id, first, first + length, stable)
         for producer_id, first, length, stable in rows
     ]
 )
 
 
-def encoded(transactions: list[AbortedTransaction]) -> bytes:
+def encoded(transactions: list[AbortedTxn]) -> bytes:
     return b"".join(map(encode_entry, transactions))
 
 
@@ -47,7 +47,7 @@ def encoded(transactions: list[AbortedTransaction]) -> bytes:
     ],
 )
 def test_aborted_transactions_of_a_range(
-    fetch_offset: int, upper_bound: int, expected: list[AbortedTransaction], *, is_complete: bool
+    fetch_offset: int, upper_bound: int, expected: list[AbortedTxn], *, is_complete: bool
 ) -> None:
     """TX-4."""
     found = TransactionIndex.decode(encoded(FOUR), 0).collect_aborted(fetch_offset, upper_bound)
@@ -56,7 +56,7 @@ def test_aborted_transactions_of_a_range(
 
 @given(TRANSACTIONS, OFFSETS, OFFSETS)
 def test_aborted_transactions_are_what_a_linear_scan_finds(
-    transactions: list[AbortedTransaction], fetch_offset: int, upper_bound: int
+    transactions: list[AbortedTxn], fetch_offset: int, upper_bound: int
 ) -> None:
     index = TransactionIndex.decode(encoded(transactions), 0, strict=False)
     wanted, is_complete = [], False
@@ -71,7 +71,7 @@ def test_aborted_transactions_are_what_a_linear_scan_finds(
 
 
 @given(TRANSACTIONS)
-def test_entries_round_trip(transactions: list[AbortedTransaction]) -> None:
+def test_entries_round_trip(transactions: list[AbortedTxn]) -> None:
     """TX-1: what was written before the file is opened again is there."""
     index = TransactionIndex.decode(encoded(transactions), 0, strict=False)
     assert list(index) == transactions
@@ -122,7 +122,7 @@ def test_zeros_are_entries_of_a_file_that_is_never_allocated_ahead(tmp_path: Pat
     path = tmp_path / "a.txnindex"
     path.write_bytes(encoded(FOUR) + bytes(34))
     index = TransactionIndex.read(str(path), 0, strict=False)
-    assert list(index) == [*FOUR, AbortedTransaction(0, 0, 0, 0)]
+    assert list(index) == [*FOUR, AbortedTxn(0, 0, 0, 0)]
     assert {problem.kind for problem in index.problems} == {"bad value", "wrong order"}
 
 

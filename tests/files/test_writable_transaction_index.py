@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 from workbench.errors import CorruptIndexError, InvalidOffsetError, UnsupportedFormatError
 from workbench.file_system.local import LOCAL
 from workbench.files.indexes.transaction_index import (
-    AbortedTransaction,
+    AbortedTxn,
     TransactionIndex,
     WritableTransactionIndex,
     encode_entry,
 )
 
 FOUR = [
-    AbortedTransaction(0, 0, 10, 11),
-    AbortedTransaction(1, 5, 15, 13),
-    AbortedTransaction(2, 18, 35, 25),
-    AbortedTransaction(3, 32, 50, 40),
+    AbortedTxn(0, 0, 10, 11),
+    AbortedTxn(1, 5, 15, 13),
+    AbortedTxn(2, 18, 35, 25),
+    AbortedTxn(3, 32, 50, 40),
 ]
 
 
@@ -45,7 +45,7 @@ def test_entries_are_kept_and_more_follow_them(index: WritableTransactionIndex, 
     fill(index)
     index.close()
     again = WritableTransactionIndex(LOCAL, path, 0)
-    more = AbortedTransaction(4, 54, 60, 55)
+    more = AbortedTxn(4, 54, 60, 55)
     again.append(more)
     assert again.all_aborted() == [*FOUR, more]
     assert list(TransactionIndex.read(path, 0)) == [*FOUR, more]
@@ -66,7 +66,7 @@ def test_markers_must_ascend(index: WritableTransactionIndex, last_offset: int) 
     """TX-3."""
     index.append(FOUR[0])
     with pytest.raises(InvalidOffsetError, match="not after the last one, which ends at 10"):
-        index.append(AbortedTransaction(1, 5, last_offset, 9))
+        index.append(AbortedTxn(1, 5, last_offset, 9))
     assert index.all_aborted() == FOUR[:1]
 
 
@@ -91,7 +91,7 @@ def test_entries_are_cut_by_offset(index: WritableTransactionIndex, path: str) -
     assert index.collect_aborted(0, 100) == (tuple(FOUR), False)
     index.truncate_to(50)
     assert index.collect_aborted(0, 100) == (tuple(FOUR[:3]), False)
-    index.append(AbortedTransaction(3, 32, 36, 40))
+    index.append(AbortedTxn(3, 32, 36, 40))
     index.reset()
     assert index.collect_aborted(0, 100) == ((), False)
     assert os.path.getsize(path) == 0
@@ -132,7 +132,7 @@ def test_an_index_is_made_by_its_first_entry(index: WritableTransactionIndex, pa
     assert index.all_aborted() == []
 
 
-def entry(transaction: AbortedTransaction, version: int = 0) -> bytes:
+def entry(transaction: AbortedTxn, version: int = 0) -> bytes:
     return struct.pack(">hqqqq", version, *transaction)
 
 
@@ -176,7 +176,7 @@ def test_a_range_is_answered_as_by_one_entry_after_the_other(
     tmp_path: Path, entries: list[tuple[int, int, int, int]], start: int, end: int
 ) -> None:
     """Also where they do not ascend."""
-    transactions = [AbortedTransaction(*fields) for fields in entries]
+    transactions = [AbortedTxn(*fields) for fields in entries]
     path = tmp_path / "0.txnindex"
     path.write_bytes(b"".join(map(entry, transactions)))
     found, is_complete = [], False
@@ -199,7 +199,7 @@ def test_a_range_is_answered_as_by_one_entry_after_the_other(
 
 def test_a_large_index_is_read_a_run_at_a_time(path: str) -> None:
     count = 100_000  # 3.4 MB
-    entries = [AbortedTransaction(7, at, at + 1, at) for at in range(count)]
+    entries = [AbortedTxn(7, at, at + 1, at) for at in range(count)]
     Path(path).write_bytes(b"".join(map(encode_entry, entries)))
     index = WritableTransactionIndex(LOCAL, path, 0)
     index.sanity_check()

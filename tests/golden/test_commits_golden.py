@@ -15,7 +15,7 @@ from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.offsets.offset_manager import OffsetManager
 from workbench.coordinator.offsets.offset_metadata_manager import OffsetMetadataManager
 from workbench.coordinator.runtime.coordinator_runtime import CoordinatorRuntime
-from workbench.coordinator.runtime.era import Era
+from workbench.coordinator.runtime.era import CoordinatorEra
 from workbench.coordinator.runtime.log_records import LogRecord, read_log_records
 from workbench.coordinator.runtime.records import CoordinatorRecord, CoordinatorResult
 from workbench.decoders.consumer_offsets import TYPES
@@ -146,7 +146,7 @@ def test_the_offset_manager_answers_as_the_broker_answered(
     case = golden(name)
     told = json.loads((case.path / "groups.json").read_text())
     told = {"data": told} if "groupOffsets" in told else told
-    era = Era.CLASSIC if case.version.startswith("2.8") else Era.KIP_848
+    era = CoordinatorEra.CLASSIC if case.version.startswith("2.8") else CoordinatorEra.KIP_848
     label = "data" if "data" in told else "after"
     directory = workplace / "data"
     shutil.copytree(case.directory(label), directory)

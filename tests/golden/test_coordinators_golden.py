@@ -17,7 +17,7 @@ import workbench
 from tests.cli.program import run
 from tests.golden.cases import CASES, Case, names
 from workbench.coordinator.groups.stored_groups import StoredGroups
-from workbench.coordinator.runtime.era import Era
+from workbench.coordinator.runtime.era import CoordinatorEra
 from workbench.coordinator.transactions.stored_transactions import (
     HANGS,
     WAITS,
@@ -293,7 +293,7 @@ def test_every_directory_loads_as_its_broker_loaded_it(case: str, golden: Golden
         assert groups.findings() == []
         assert StoredTransactions(listing).findings() == []
         if groups.groups and opened.version.startswith(("2.8", "2.3")):
-            assert groups.era is Era.CLASSIC
+            assert groups.era is CoordinatorEra.CLASSIC
 
 
 @pytest.mark.parametrize("name", names("groups"))

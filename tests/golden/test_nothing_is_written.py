@@ -23,7 +23,7 @@ from tests.golden.cases import Case
 from workbench.errors import StateUnknownError
 from workbench.inspection.bytes.fields import explain_batch
 from workbench.inspection.lookups.record_window import RecordWindow
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.log_directory import LogDirectory
 
@@ -128,7 +128,7 @@ def use_everything(logs: LogDirectory, elsewhere: Path) -> set[str]:
     return used
 
 
-def use_partition(partition: Partition) -> set[str]:
+def use_partition(partition: DiskPartition) -> set[str]:
     """Call all that a partition and its segments have; return the names that were used."""
     used = {f"Partition.{name}" for name, _ in use(partition)}
     partition.offset_for_timestamp(5)

@@ -22,7 +22,7 @@ from workbench.log_manager.manager import LogManager
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.scheduler import ManualScheduler
 from workbench.server.budget import Room
-from workbench.server.changes import Changes
+from workbench.server.changes import FetchWaiters
 from workbench.server.fetch_sessions import FetchSessions
 from workbench.server.kafka_apis import KafkaApis
 from workbench.server.limits import ServerLimits
@@ -111,7 +111,7 @@ def _fetch_by_server(stack: contextlib.ExitStack) -> Callable[[], object]:
     stack.callback(groups.close)
     loop, limits, request = asyncio.new_event_loop(), ServerLimits(), _fetch_request("orders")
     stack.callback(loop.close)
-    changes = Changes()
+    changes = FetchWaiters()
     changes.use(loop)
     room = Room(limits.max_memory_bytes, limits.file_threads, limits.max_queued_bytes)
     serving = Serving(

@@ -15,7 +15,7 @@ from workbench.errors import StateUnknownError
 from workbench.inspection.cluster import loading
 from workbench.inspection.cluster.history import ClusterHistory, RowChange
 from workbench.inspection.cluster.loading import cluster_at, offset_or_time
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.record.control import encode_control_key, encode_control_value
 
 TYPES = {message.name: number for number, message in MESSAGES.items()}
@@ -76,7 +76,7 @@ class Folder:
         (self.path / f"{end:020}-{1:010}.checkpoint").write_bytes(data)
         return self
 
-    def partition(self) -> Partition:
+    def partition(self) -> DiskPartition:
         return workbench.open_log_directory(self.path.parent)[METADATA_LOG]
 
 
@@ -92,7 +92,7 @@ def changes() -> bytes:
     return b"".join(one(offset, content) for offset, content in enumerate(CHANGES))
 
 
-def retention(partition: Partition, at: Any = None) -> str | None:
+def retention(partition: DiskPartition, at: Any = None) -> str | None:
     topics = cluster_at(partition, at).cluster.configs.topics
     return topics.get("orders", {}).get("retention.ms")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.golden.cases import Case
-from workbench.inspection.bytes.fields import Field, explain_batch
+from workbench.inspection.bytes.fields import ByteField, explain_batch
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.segment import Segment
 from workbench.log_directory import open_log_directory
@@ -22,7 +22,7 @@ def segments(case: Case) -> Iterator[Segment]:
         yield from partition.segments[:2]
 
 
-def leaves(fields: list[Field]) -> list[Field]:
+def leaves(fields: list[ByteField]) -> list[ByteField]:
     """Return the fields in the file that hold no others."""
     found = [field for field in fields if not field.is_decompressed]
     following = [*(field.level for field in found[1:]), 0]
@@ -34,7 +34,7 @@ def segment_of(path: Path, data: bytes) -> Segment:
     return Segment(0, {"log": FileEntry(path.name, str(path), len(data), 0)}, is_active=True)
 
 
-def one(fields: list[Field], name: str) -> Field:
+def one(fields: list[ByteField], name: str) -> ByteField:
     return next(field for field in fields if field.name == name)
 
 

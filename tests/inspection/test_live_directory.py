@@ -19,7 +19,7 @@ from tests.waiting import HANGS_AFTER_S
 from workbench.file_system.local import LOCAL
 from workbench.inspection import second_look
 from workbench.inspection.listing import list_log_directories
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.second_look import check_twice
 from workbench.inspection.verify.partition import Era, PartitionResult, verify_partition
 from workbench.inspection.verify.situation import Situation
@@ -160,7 +160,7 @@ def test_what_a_second_look_does_not_find_is_not_said(
     era = Era(time_indexes=False, epochs_and_snapshots=False, metadata=False, kraft=False)
     looks = 0
 
-    def check(partition: Partition, *, deep: bool) -> PartitionResult:
+    def check(partition: DiskPartition, *, deep: bool) -> PartitionResult:
         nonlocal looks
         looks += 1
         found = verify_partition(partition, Situation(), era, deep=deep, is_cleaned=False)

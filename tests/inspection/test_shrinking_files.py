@@ -15,7 +15,7 @@ from workbench.inspection.bytes.batch_bytes import read_batch
 from workbench.inspection.bytes.fields import explain_batch
 from workbench.inspection.lookups.log_tail import next_offset
 from workbench.inspection.lookups.record_window import RecordWindow
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.transactions import read_transactions
 
 SAMPLES: Final = Path(__file__).parents[2] / "sample_data"
@@ -32,27 +32,27 @@ PARTITIONS: Final = (
 MOST_CALLS: Final = 25  # of the system, at which a file is cut
 
 
-def verify(partition: Partition) -> None:
+def verify(partition: DiskPartition) -> None:
     logs = workbench.open_log_directory(partition.path)
     for finding in (*logs.verify(), *logs.verify(deep=False)):
         assert str(finding)
 
 
-def scan(partition: Partition) -> None:
+def scan(partition: DiskPartition) -> None:
     logs = workbench.open_log_directory(partition.path)
     for level in ("read_uncommitted", "read_committed"):
         logs.scan(isolation_level=level).count()
     logs.scan(offsets=(7, 20)).to_arrow()
 
 
-def inspect(partition: Partition) -> None:
+def inspect(partition: DiskPartition) -> None:
     tables = workbench.open_log_directory(partition.path).inspect
     for table in (tables.batches, tables.offset_index, tables.time_index, tables.producers,
                   tables.aborted_transactions, tables.keys, tables.disk_usage):  # fmt: skip
         table()
 
 
-def segments(partition: Partition) -> None:
+def segments(partition: DiskPartition) -> None:
     for segment in partition.segments:
         assert len(segment.batches) >= 0
         assert segment.next_offset >= segment.base_offset
@@ -62,7 +62,7 @@ def segments(partition: Partition) -> None:
     assert read_transactions(partition).last_stable_offset >= 0
 
 
-def bytes_of_batches(partition: Partition) -> None:
+def bytes_of_batches(partition: DiskPartition) -> None:
     for segment in partition.segments:
         for row in segment.batches.rows[:3]:
             explain_batch(segment, int(row["position"]))
@@ -72,7 +72,7 @@ def bytes_of_batches(partition: Partition) -> None:
             list(window.read(0, 5))
 
 
-READERS: Final[dict[str, Callable[[Partition], None]]] = {
+READERS: Final[dict[str, Callable[[DiskPartition], None]]] = {
     each.__name__: each for each in (verify, scan, inspect, segments, bytes_of_batches)
 }
 CUTS: Final[dict[str, Callable[[int], int]]] = {

@@ -18,7 +18,7 @@ from workbench.file_system.source import open_regular
 from workbench.files import reading
 from workbench.inspection.findings import KINDS, Finding, worst
 from workbench.inspection.listing import Root, list_log_directories
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.verify.verify import verify, verify_listing, verify_partitions
 
 Golden = Callable[[str], Case]
@@ -156,8 +156,8 @@ def test_checkpoints_are_held_against_chosen_partitions(directory: Path) -> None
 
 def test_steps_are_told_partition_by_partition_and_then_the_directory(directory: Path) -> None:
     steps = [step for step, _ in verify_partitions(list_log_directories(directory))]
-    assert [s.name for s in steps if isinstance(s, Partition)] == ["dmg-none-0", "dmg-t-none-0"]
-    assert [type(step) for step in steps] == [Partition, Partition, Root, Root]
+    assert [s.name for s in steps if isinstance(s, DiskPartition)] == ["dmg-none-0", "dmg-t-none-0"]
+    assert [type(step) for step in steps] == [DiskPartition, DiskPartition, Root, Root]
 
 
 def test_without_depth_headers_are_walked_and_records_are_not(directory: Path) -> None:

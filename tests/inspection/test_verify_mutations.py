@@ -30,7 +30,7 @@ from workbench.inspection.verify.segments.batches import verify_log
 from workbench.inspection.verify.segments.indexes import OffsetIndexCheck, TimeIndexCheck
 from workbench.inspection.verify.segments.log_pass import read_log
 from workbench.inspection.verify.segments.trusted import TrustedBatches
-from workbench.inspection.verify.situation import PartitionSituation, Place
+from workbench.inspection.verify.situation import PartitionSituation, SegmentContext
 from workbench.inspection.verify.verify import verify
 from workbench.record.reading.batch_table import scan_batches
 from workbench.record.reading.reader import ALL_COLUMNS, RecordReader
@@ -54,8 +54,8 @@ def directory(golden: Golden, tmp_path: Path) -> Path:
     return copy
 
 
-def place_of(path: Path, base_offset: int = BASE) -> Place:
-    return Place(
+def place_of(path: Path, base_offset: int = BASE) -> SegmentContext:
+    return SegmentContext(
         FileEntry(path.name, str(path)), base_offset, None, 0, PartitionSituation("clean", 64)
     )
 

@@ -15,7 +15,7 @@ from tests.golden.compaction import Round, compactions_of
 from tests.trees import snapshot
 from workbench.cleaner.decisions import Reason
 from workbench.errors import ConfigError, LogDirectoryError
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.loaders.explanations.cleaning_plan import CleaningPlan
 from workbench.loaders.schemas import schema_of
 from workbench.tables.cleaning import BatchDecisionRow, PlannedKeyRow, ReasonRow, RecordDecisionRow
@@ -32,7 +32,7 @@ COMPACTED = [
 ]  # there retention works on the same logs
 
 
-def _offsets(partition: Partition) -> list[int]:
+def _offsets(partition: DiskPartition) -> list[int]:
     """Return the offsets of all records, those of markers too."""
     return [
         offset
@@ -42,7 +42,7 @@ def _offsets(partition: Partition) -> list[int]:
     ]
 
 
-def _left(partition: Partition, plan: CleaningPlan) -> list[int]:
+def _left(partition: DiskPartition, plan: CleaningPlan) -> list[int]:
     """Return the offsets of the records that a plan leaves."""
     table = plan.decisions
     dropped = set(table.filter(pc.invert(table["is_kept"]))["offset"].to_pylist())
@@ -78,7 +78,7 @@ def _times(rounds: list[Round]) -> list[int]:
 
 
 @pytest.fixture(name="customers")
-def customers_() -> Partition:
+def customers_() -> DiskPartition:
     return workbench.open_log_directory(SHOP)["customers-0"]
 
 

@@ -15,7 +15,7 @@ from tests.log.folder import (
     snapshots,
     three_segments,
 )
-from workbench.files.indexes.transaction_index import AbortedTransaction
+from workbench.files.indexes.transaction_index import AbortedTxn
 from workbench.record.memory_records import MemoryRecords
 
 
@@ -34,7 +34,7 @@ def write_transactions(folder: Folder) -> None:
     folder.write_segment(10, batch(10, 2), marker(12, producer=2, commit=False))
 
 
-def aborted(loaded: Loaded) -> list[AbortedTransaction]:
+def aborted(loaded: Loaded) -> list[AbortedTxn]:
     return [
         one for segment in loaded.segments.all for one in segment.transaction_index.all_aborted()
     ]
@@ -56,8 +56,8 @@ def test_transaction_indexes_are_built_anew(
             (folder.path / name).unlink()
     loaded = folder.load(recovery_point=recovery_point)
     assert aborted(loaded) == [
-        AbortedTransaction(producer_id=1, first_offset=0, last_offset=9, last_stable_offset=5),
-        AbortedTransaction(producer_id=2, first_offset=5, last_offset=12, last_stable_offset=13),
+        AbortedTxn(producer_id=1, first_offset=0, last_offset=9, last_stable_offset=5),
+        AbortedTxn(producer_id=2, first_offset=5, last_offset=12, last_stable_offset=13),
     ]
 
 

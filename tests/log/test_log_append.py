@@ -38,7 +38,7 @@ from workbench.errors import (
     UnexpectedAppendOffsetError,
 )
 from workbench.file_system.local import LOCAL
-from workbench.files.indexes.transaction_index import AbortedTransaction
+from workbench.files.indexes.transaction_index import AbortedTxn
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.log import Log
 from workbench.record.memory_records import MemoryRecords
@@ -445,7 +445,7 @@ def test_a_transaction_index_that_cannot_be_written(tmp_path: Path) -> None:
     again.update_high_watermark(11)
     assert again.log_end_offset == 11
     assert again.first_unstable_offset is None
-    assert again.collect_aborted_transactions(0, 11) == [AbortedTransaction(1, 0, 10, 11)]
+    assert again.collect_aborted_transactions(0, 11) == [AbortedTxn(1, 0, 10, 11)]
 
 
 # --- topic ids ------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from tests.log.logs import (
     values,
 )
 from workbench.errors import OffsetOutOfRangeError
-from workbench.files.indexes.transaction_index import AbortedTransaction
+from workbench.files.indexes.transaction_index import AbortedTxn
 from workbench.log.fetch import LogOffsetMetadata
 from workbench.record.memory_records import MemoryRecords
 
@@ -167,7 +167,7 @@ def test_an_aborted_transaction_over_segments_is_told(tmp_path: Path) -> None:
     assert bases(log) == [0, 5, 10]
     log.update_high_watermark(11)
     found = log.read(0, 1000, isolation="read_committed")
-    assert found.aborted_transactions == (AbortedTransaction(1, 0, 10, 11),)
+    assert found.aborted_transactions == (AbortedTxn(1, 0, 10, 11),)
     assert offsets(found) == [0, 1, 2, 3, 4]
     later = log.read(5, 1000, isolation="read_committed")
     assert [each.first_offset for each in later.aborted_transactions or ()] == [0]
@@ -185,7 +185,7 @@ def test_aborted_transactions_of_a_part_come_from_its_index_bound(tmp_path: Path
     everything = log.read(0, isolation="read_committed")
     assert [each.producer_id for each in everything.aborted_transactions or ()] == [1, 2, 3]
     whole_segment = log.collect_aborted_transactions(2, 4)
-    assert whole_segment == [AbortedTransaction(1, 0, 1, 2), AbortedTransaction(2, 2, 3, 4)]
+    assert whole_segment == [AbortedTxn(1, 0, 1, 2), AbortedTxn(2, 2, 3, 4)]
 
 
 def test_an_offset_beyond_the_log_has_no_place(tmp_path: Path) -> None:

@@ -29,9 +29,9 @@ from workbench.log.producers.batches import TransactionMarker, producer_batches
 from workbench.log.producers.producer import (
     BatchMetadata,
     CompletedTransaction,
-    OpenTransaction,
     ProducerAppendInfo,
     ProducerStateEntry,
+    TxnMetadata,
 )
 from workbench.log.producers.verification import VerificationStateEntry
 from workbench.record.control import encode_control_key, encode_end_transaction
@@ -148,7 +148,7 @@ def test_a_marker_of_the_same_epoch_keeps_the_batches() -> None:
     assert (append.updated.first_sequence, append.updated.last_sequence) == (1, 5)
     append.append(batch(ID, 0, 6, 21, count=10, transactional=True))
     assert (append.updated.last_sequence, append.updated.last_data_offset) == (15, 30)
-    assert append.started == [OpenTransaction(ID, LogOffsetMetadata(16, 990, 234))]
+    assert append.started == [TxnMetadata(ID, LogOffsetMetadata(16, 990, 234))]
     assert append.updated.current_transaction_first_offset == 16
     completed = append.append(batch(ID, 0, -1, 40, control=True), COMMIT, None, 0)
     assert completed == CompletedTransaction(ID, 16, 40, is_aborted=False)

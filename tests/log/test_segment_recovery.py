@@ -17,7 +17,7 @@ from workbench.config.producer_state_config import ProducerStateConfig
 from workbench.errors import InvalidOffsetError, OffsetOverflowError
 from workbench.file_system.source import FileSource
 from workbench.files.indexes.time_index import TimestampOffset
-from workbench.files.indexes.transaction_index import AbortedTransaction
+from workbench.files.indexes.transaction_index import AbortedTxn
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.log.loading.segment_recovery import recover_segment
 from workbench.log.producers.producer import ProducerStateEntry
@@ -122,7 +122,7 @@ def test_the_transaction_index_is_made_anew(tmp_path: Path) -> None:
     write_log(folder, *transactions(), base_offset=100)
     recovered = recover(folder, 100)
     assert recovered.segment.transaction_index.all_aborted() == [
-        AbortedTransaction(producer_id=2, first_offset=102, last_offset=106, last_stable_offset=100)
+        AbortedTxn(producer_id=2, first_offset=102, last_offset=106, last_stable_offset=100)
     ]
     assert recovered.producers.map_end_offset == 108
 
@@ -137,7 +137,7 @@ def test_a_transaction_may_have_begun_in_an_earlier_segment(tmp_path: Path) -> N
     producers.load_entries([entry])
     recovered = recover(folder, 100, producers)
     assert recovered.segment.transaction_index.all_aborted() == [
-        AbortedTransaction(producer_id=2, first_offset=75, last_offset=106, last_stable_offset=100)
+        AbortedTxn(producer_id=2, first_offset=75, last_offset=106, last_stable_offset=100)
     ]
 
 

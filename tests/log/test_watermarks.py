@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.log.logs import LogHome, end_transaction, in_transaction, sent_by, values
 from workbench.errors import OffsetOutOfRangeError
-from workbench.files.indexes.transaction_index import AbortedTransaction
+from workbench.files.indexes.transaction_index import AbortedTxn
 from workbench.log.fetch import LogOffsetMetadata
 from workbench.log.log import Log
 from workbench.record.memory_records import MemoryRecords
@@ -147,7 +147,7 @@ def test_a_mixture_of_transactions_fills_the_index(tmp_path: Path) -> None:
     log.append_as_leader(in_transaction(4, 0, 30))  # 37-66
     end_transaction(log, 2, commit=False)  # 67
     end_transaction(log, 4, commit=True)  # 68
-    expected = [AbortedTransaction(1, 0, 30, 8), AbortedTransaction(2, 8, 67, 37)]
+    expected = [AbortedTxn(1, 0, 30, 8), AbortedTxn(2, 8, 67, 37)]
     assert log.collect_aborted_transactions(0, 69) == expected
     stable = []
     for high in (30, 31, 67, 68, 69):

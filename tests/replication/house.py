@@ -16,7 +16,7 @@ from workbench.replication.messages import (
     LeaderAndIsr,
     ProduceResponse,
 )
-from workbench.replication.partition import Partition
+from workbench.replication.partition import ReplicatedPartition
 from workbench.replication.replica import ReplicaState
 from workbench.replication.replica_log import ReplicaLog
 from workbench.replication.replica_manager import ReplicaManager
@@ -113,7 +113,7 @@ class House:
         """Return whether a fetch comes from an earlier life."""
         return broker_epoch != -1 and broker_epoch < self.epochs.get(broker, -1)
 
-    def submit(self, partition: Partition, request: AlterPartition) -> None:
+    def submit(self, partition: ReplicatedPartition, request: AlterPartition) -> None:
         """Keep a request; answer it if the test said so."""
         self.asked.append(request)
         if self.answer_now is not None:
@@ -134,11 +134,11 @@ class House:
 
     # What tests do
 
-    def partition(self, name: TopicPartition = ORDERS) -> Partition:
+    def partition(self, name: TopicPartition = ORDERS) -> ReplicatedPartition:
         """Return a partition; it is created without a state if the broker does not have it."""
         found = self.manager.partitions.get(name)
         if found is None:
-            found = Partition(name, self.storage.log(name), self.manager)
+            found = ReplicatedPartition(name, self.storage.log(name), self.manager)
             self.manager.partitions[name] = found
         return found
 
@@ -167,7 +167,7 @@ class House:
         """Return what the controller says."""
         return LeaderAndIsr(leader, epoch, isr, partition_epoch, replicas)
 
-    def lead(self, *, name: TopicPartition = ORDERS, **state: Any) -> Partition:
+    def lead(self, *, name: TopicPartition = ORDERS, **state: Any) -> ReplicatedPartition:
         """Become the leader; return the partition."""
         partition = self.partition(name)
         self.manager.apply({name: self.state(self.id, **state)})

@@ -10,7 +10,7 @@ from typing import Any
 from tests.golden.replication_cases import ReplicationCase
 from workbench.files.leader_epochs import EpochEntry, LeaderEpochs
 from workbench.record.memory_records import MemoryRecords
-from workbench.replication.rules import Rules, Truncation
+from workbench.replication.rules import Rules, TruncationRule
 from workbench.replication.simulation.cluster import Cluster
 from workbench.replication.simulation.coordinator import Commit
 from workbench.replication.simulation.storage import StoredRecord
@@ -27,7 +27,7 @@ def rules_of(case: ReplicationCase) -> Rules:
     """Return the rules of the brokers of a case, with the protocol that they were told to use."""
     rules = Rules.of(case.truth["versions"]["broker"])
     protocol = case.truth["settings"].get("inter.broker.protocol.version")
-    if protocol is not None and Rules.of(protocol).truncation is not Truncation.ON_FETCH:
+    if protocol is not None and Rules.of(protocol).truncation is not TruncationRule.ON_FETCH:
         rules = rules._replace(truncation=Rules.of(protocol).truncation)
     if case.truth["features"].get("eligible.leader.replicas.version") == 0:
         rules = rules._replace(has_elr=False)

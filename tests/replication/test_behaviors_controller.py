@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from workbench.files.names import TopicPartition
-from workbench.replication.controller import BrokerRegistration, Controller
+from workbench.replication.controller import Controller, RegisteredBroker
 from workbench.replication.messages import NO_LEADER, AlterPartition, LeaderAndIsr
 from workbench.replication.rules import Rules
 from workbench.runtime.error_codes import ErrorCode
@@ -19,7 +19,7 @@ def controller(
 ) -> Controller:
     """Return a controller of four brokers with one partition: leader 1, epoch 100."""
     made = Controller(Rules.of(rules), {"orders": {"min.insync.replicas": min_isr}})
-    made.brokers = {broker: BrokerRegistration(broker, broker in dead) for broker in FOUR}
+    made.brokers = {broker: RegisteredBroker(broker, broker in dead) for broker in FOUR}
     made.partitions[ORDERS] = LeaderAndIsr(1, 100, FOUR, 200, FOUR)._replace(**state)
     return made
 

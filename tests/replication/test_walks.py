@@ -7,7 +7,7 @@ import pytest
 
 from tests.replication.campaign import known_kinds, smallest
 from tests.replication.walks import Walk, next_event, play
-from workbench.replication.rules import Rules, Truncation
+from workbench.replication.rules import Rules, TruncationRule
 from workbench.replication.simulation.events import do
 from workbench.replication.simulation.invariants import violations
 from workbench.runtime.steps import Step
@@ -48,10 +48,10 @@ def test_old_rules_break_known_promises(rules: str, at_least: set[str]) -> None:
 
 
 WITHOUT = {
-    "truncation by one offset": {"truncation": Truncation.LEADER_EPOCH},
-    "truncation at the high watermark": {"truncation": Truncation.HIGH_WATERMARK},
+    "truncation by one offset": {"truncation": TruncationRule.LEADER_EPOCH},
+    "truncation at the high watermark": {"truncation": TruncationRule.HIGH_WATERMARK},
     "a leader without an entry for its epoch, which knows no epoch before its first": {
-        "truncation": Truncation.LEADER_EPOCH_AND_OFFSET,
+        "truncation": TruncationRule.LEADER_EPOCH_AND_OFFSET,
         "new_leader_assigns_epoch": False,
         "answers_below_first": False,
         "same_leader_skips": 99,

@@ -16,7 +16,7 @@ from tests.spark.simulated_bucket import PAGE, PREFIX, Bucket
 from tests.spark.tasks import Load, rows
 from workbench.errors import CorruptRecordError, LogDirectoryError, OffsetOutOfRangeError
 from workbench.inspection.listing import list_log_directories
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.transactions import read_transactions
 from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.loaders.scan.splits import size_of
@@ -227,7 +227,7 @@ def test_offsets_choose_segments_by_their_names() -> None:
     assert bucket.asked["open"] == 0
 
 
-def _by_all_records(partition: Partition, time: int) -> int | None:
+def _by_all_records(partition: DiskPartition, time: int) -> int | None:
     """Return the first offset at or after a time, of the first segment that reaches it."""
     for segment in partition.segments:
         largest = int(segment.batches.column("max_timestamp").max(initial=-1))

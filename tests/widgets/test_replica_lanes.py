@@ -9,7 +9,7 @@ import pytest
 import workbench as wb
 from tests.comparison.replicas import run, write_replica
 from widgets import ReplicaLanes, _background
-from widgets._written import Written
+from widgets._written import DirectoryChanges
 from widgets.replication import comparing
 from widgets.replication.comparing import Comparing
 from workbench.inspection.brokers import listings_by_broker
@@ -143,7 +143,7 @@ def test_changed_directories_are_marked_and_compared_again_when_asked(tmp_path: 
         log = manager.get_or_create_log("orders-1")
         log.append_as_follower(run(6, 7, 1)[0].records, 1)
     assert lanes.logs is not None
-    lanes.relist(lanes.logs.listed_again(), Written(frozenset(["orders-1"])))
+    lanes.relist(lanes.logs.listed_again(), DirectoryChanges(frozenset(["orders-1"])))
     assert lanes.get_state("_about")["_about"]["has_changed"]
     assert lanes.comparison.verdict == "divergence"
     assert lanes.comparison["orders-1"].replica("2").log_end_offset == 6

@@ -14,7 +14,7 @@ from widgets import LogExplorer, TransactionLanes
 from widgets.coordinators import transaction_bars
 from widgets.coordinators.transaction_bars import ABORTED, COMMITTED, OPEN, Bars, bars_of
 from widgets.view.packing import unpack
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 
@@ -32,7 +32,7 @@ class Plain(NamedTuple):
     records: int
 
 
-def walk(partition: Partition) -> Iterator[Plain]:
+def walk(partition: DiskPartition) -> Iterator[Plain]:
     """Yield the transactions by the plainest walk: batch by batch, in order."""
     opened: dict[int, list[Any]] = {}
     for segment in partition.segments:

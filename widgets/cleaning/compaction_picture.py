@@ -23,7 +23,7 @@ _HEIGHT, _STAGE = 3.35, 2.1
 _BEFORE, _AFTER, _TALL = 1.35, 0.15, 0.75
 
 
-class Played(Protocol):
+class PlayedCleaning(Protocol):
     """What a picture needs from a player of a cleaning."""
 
     at: Any
@@ -46,7 +46,7 @@ class Played(Protocol):
         """The step that is shown; None where there is none."""
 
 
-def compaction_picture(player: Played) -> bytes:
+def compaction_picture(player: PlayedCleaning) -> bytes:
     """Return a PNG of a player: its title, the round with the step in it, and the step's words."""
     with sheet(_HEIGHT, player.title, player.about[:110], dpi=100) as page:
         if player.layouts:
@@ -60,7 +60,7 @@ def compaction_picture(player: Played) -> bytes:
         return page.png()
 
 
-def _stage(axes: Axes, player: Played, states: CompactionStates) -> None:
+def _stage(axes: Axes, player: PlayedCleaning, states: CompactionStates) -> None:
     axes.set_axis_off()
     axes.set_xlim(states.view[0] - 0.2, states.view[1] + 0.2)
     axes.set_ylim(-0.25, 2.85)
@@ -100,7 +100,7 @@ def _targets(axes: Axes, states: CompactionStates) -> None:
             axes.text(max(begin, states.view[0]), -0.13, name, size=7, color=DIM, va="center")
 
 
-def _batch(axes: Axes, player: Played, states: CompactionStates, batch: int) -> None:
+def _batch(axes: Axes, player: PlayedCleaning, states: CompactionStates, batch: int) -> None:
     start, wide = float(states.starts[batch]), float(states.ends[batch] - states.starts[batch])
     verdict, records = states.verdicts.get(batch), states.layout.round.records
     segment = int(np.searchsorted(states.layout.first_batches, batch, "right")) - 1
@@ -129,7 +129,7 @@ def _batch(axes: Axes, player: Played, states: CompactionStates, batch: int) -> 
 
 
 def _record(
-    axes: Axes, player: Played, states: CompactionStates, record: int, alpha: float
+    axes: Axes, player: PlayedCleaning, states: CompactionStates, record: int, alpha: float
 ) -> None:
     records = states.layout.round.records
     assert records is not None
@@ -179,7 +179,7 @@ def _label(axes: Axes, x: float, level: float, text: tuple[str, str], ink: str) 
     axes.text(x, level + _TALL * 0.32, text[1], size=6.3, **options)
 
 
-def _step(axes: Axes, player: Played, states: CompactionStates) -> None:
+def _step(axes: Axes, player: PlayedCleaning, states: CompactionStates) -> None:
     """Draw a frame around the step's target, and an arrow to the record that supersedes it."""
     if states.touched is None:
         return

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from widgets.view.packing import pack
 from workbench.coordinator.offsets.commit_lag import end_offsets
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 
 Integers = npt.NDArray[np.int64]
 
@@ -178,7 +178,7 @@ NO_LOG: Final = EndLine(np.zeros(0, np.int64), np.zeros(0, np.int64), None, "")
 """The line of a partition that is not in the directories."""
 
 
-def latest_timestamp(partition: Partition) -> int | None:
+def latest_timestamp(partition: DiskPartition) -> int | None:
     """Return the largest timestamp in the last segment with records, ms; None without one."""
     for segment in reversed(partition.segments):
         try:
@@ -190,7 +190,7 @@ def latest_timestamp(partition: Partition) -> int | None:
     return None
 
 
-def end_line(partition: Partition, commits: Integers, span: tuple[int, int]) -> EndLine:
+def end_line(partition: DiskPartition, commits: Integers, span: tuple[int, int]) -> EndLine:
     """Look up the log end offset at the times of commits, and between them.
 
     Args:

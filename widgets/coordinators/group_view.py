@@ -9,7 +9,7 @@ import traitlets
 import workbench
 from widgets._assets import script, style
 from widgets._widget import KafkaWidget
-from widgets._written import Written
+from widgets._written import DirectoryChanges
 from widgets.coordinators.group_lines import (
     NO_LOG,
     CommitLine,
@@ -145,7 +145,7 @@ class GroupView(KafkaWidget):
             {*self._table["group"].to_pylist(), *self._all_offsets["group"].to_pylist()}
         )
 
-    def relist(self, logs: workbench.LogDirectory, written: Written) -> None:
+    def relist(self, logs: workbench.LogDirectory, written: DirectoryChanges) -> None:
         """Take over the directories as they are listed now; keep the group and the window.
 
         The partitions of `__consumer_offsets` that changed are loaded again.

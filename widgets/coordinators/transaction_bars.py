@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from widgets.view.packing import pack
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.transaction_markers import Markers, read_markers
 from workbench.inspection.transactions import read_transactions
 
@@ -109,7 +109,7 @@ class PartitionBars(NamedTuple):
         return [each for each in dict.fromkeys(bars.producer_id.tolist()) if each in chosen]
 
 
-def bars_of(partition: Partition) -> PartitionBars | None:
+def bars_of(partition: DiskPartition) -> PartitionBars | None:
     """Return the transactions of a partition; None if there are none. Walks its batch headers."""
     markers, batches = read_markers(partition), _transactional_batches(partition)
     if not len(batches) and not len(markers.offsets):
@@ -119,7 +119,7 @@ def bars_of(partition: Partition) -> PartitionBars | None:
     return PartitionBars(bars, start, end, read_transactions(partition).last_stable_offset)
 
 
-def _transactional_batches(partition: Partition) -> npt.NDArray[Any]:
+def _transactional_batches(partition: DiskPartition) -> npt.NDArray[Any]:
     """Return the data batches of all transactions: a structured array of `_FIELDS`."""
     found = []
     for segment in partition.segments:

@@ -9,7 +9,7 @@ import traitlets
 import workbench
 from widgets._assets import script, style
 from widgets._widget import KafkaWidget
-from widgets._written import Written
+from widgets._written import DirectoryChanges
 from widgets.coordinators.group_rows import UNKNOWN
 from widgets.coordinators.transaction_bars import ABORTED, OPEN, PartitionBars, bars_of
 from widgets.queries import transaction_query
@@ -99,7 +99,7 @@ class TransactionLanes(KafkaWidget):
             if row["transactional_id"] is not None
         }
 
-    def relist(self, logs: workbench.LogDirectory, written: Written) -> None:
+    def relist(self, logs: workbench.LogDirectory, written: DirectoryChanges) -> None:
         """Take over the directories as they are listed now; keep the partition and the window.
 
         Of segments that grew, only new headers are read.

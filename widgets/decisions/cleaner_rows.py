@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from workbench.cleaner.schedule.log_to_clean import LogToClean
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.loaders.explanations.cleaning_plan import CleaningPlan
 from workbench.loaders.explanations.explanation import Explanation
@@ -38,7 +38,7 @@ class SegmentState(NamedTuple):
     horizons: tuple[int, ...]
 
 
-def segment_states(partition: Partition, found: LogToClean) -> list[SegmentState]:
+def segment_states(partition: DiskPartition, found: LogToClean) -> list[SegmentState]:
     """Read the headers of a partition's batches, and its records unless there are too many."""
     counts = partition.size <= MOST_READ
     return [_state(segment, found, counts=counts) for segment in partition.segments]

@@ -7,7 +7,7 @@ import traitlets
 
 import workbench
 from widgets._assets import script, style
-from widgets._written import Written
+from widgets._written import DirectoryChanges
 from widgets.decisions.conditions import Conditioned, arguments, call_on, conditions
 from widgets.players._player import Place, directories_of, find_partition
 from widgets.selection import NOTHING, from_front, to_front
@@ -138,7 +138,7 @@ class LogRules(Conditioned):
             self._picture = None
             self._decision = {"partition": self.partition.name, "problem": str(error)}
 
-    def relist(self, logs: workbench.LogDirectory, written: Written) -> None:
+    def relist(self, logs: workbench.LogDirectory, written: DirectoryChanges) -> None:
         """Apply the rules again, under the same conditions, if the partition has changed."""
         self._listing = logs.listing
         self._logs = _names_beside(logs.listing)

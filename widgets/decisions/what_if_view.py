@@ -12,7 +12,7 @@ import workbench
 from widgets._assets import script, style
 from widgets._background import are_quickly_read
 from widgets._sections import Lead, Making, Sectioned, require_one_broker
-from widgets._written import Written
+from widgets._written import DirectoryChanges
 from widgets.decisions.conditions import Conditioned, arguments, call_on, conditions
 from widgets.view.text import title_of
 from workbench.foresight.dry_listing import meant_settings, time_or_now
@@ -142,7 +142,7 @@ class WhatIfView(Conditioned, Sectioned):
             parts += [] if given[option] is None else [f"--{option}", str(given[option])]
         return " ".join(map(shlex.quote, parts))
 
-    def relist(self, logs: workbench.LogDirectory, _written: Written) -> None:
+    def relist(self, logs: workbench.LogDirectory, _written: DirectoryChanges) -> None:
         """Decide again with the directories as they are listed now."""
         self.logs = logs
         self.under(self.conditions)

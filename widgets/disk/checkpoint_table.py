@@ -11,7 +11,7 @@ from widgets._assets import script, style
 from widgets._background import are_quickly_read
 from widgets._file import Answer
 from widgets._widget import KafkaWidget
-from widgets._written import Written
+from widgets._written import DirectoryChanges
 from widgets.disk.checkpoint_rows import (
     count_findings,
     directory_rows,
@@ -24,7 +24,7 @@ from widgets.view.text import title_of
 from workbench.inspection.brokers import listings_by_broker
 from workbench.inspection.facts.checkpoint_table import Checkpoints, checkpoint_table
 from workbench.inspection.findings import Finding
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.verify.verify import verify_partitions
 from workbench.runtime.words import plural
 
@@ -83,7 +83,7 @@ class CheckpointTable(KafkaWidget):
             self._show()
 
     @property
-    def _partitions(self) -> list[Partition]:
+    def _partitions(self) -> list[DiskPartition]:
         return list(self.logs.listing.partitions.values())
 
     def _read(self) -> None:
@@ -102,7 +102,7 @@ class CheckpointTable(KafkaWidget):
         every = (each for listing in brokers for each in verify_partitions(listing, deep=False))
         for checked, findings in every:
             found += findings
-            done += checked.size if isinstance(checked, Partition) else 0
+            done += checked.size if isinstance(checked, DiskPartition) else 0
             if time.monotonic() - shown > _BETWEEN:
                 shown = time.monotonic()
                 self._progress = [done, total]
@@ -123,7 +123,7 @@ class CheckpointTable(KafkaWidget):
         else:
             self._show()
 
-    def relist(self, logs: workbench.LogDirectory, written: Written) -> None:
+    def relist(self, logs: workbench.LogDirectory, written: DirectoryChanges) -> None:
         """Take over the directories as they are listed now, and read the files again.
 
         Partitions that changed are compared again, if they were, unless they are larger than

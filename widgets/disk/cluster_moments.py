@@ -7,7 +7,7 @@ from workbench.inspection.cluster import rows
 from workbench.inspection.cluster.history import ClusterHistory
 from workbench.inspection.cluster.image import StoredCluster
 from workbench.inspection.findings import Finding
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.tables.cluster import ClusterChangeRow
 
 MOST_MOMENTS: Final = 1000
@@ -54,7 +54,7 @@ class ClusterMoment(NamedTuple):
     changes: list[ClusterChangeRow]
 
 
-def moments_of(partition: Partition) -> tuple[list[ClusterMoment], list[Finding]]:
+def moments_of(partition: DiskPartition) -> tuple[list[ClusterMoment], list[Finding]]:
     """Return the moments of a metadata log, at most `MOST_MOMENTS`, and what cannot be read.
 
     Raises:

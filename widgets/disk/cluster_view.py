@@ -10,7 +10,7 @@ import workbench
 from widgets._assets import script, style
 from widgets._file import Answer
 from widgets._widget import KafkaWidget
-from widgets._written import Written
+from widgets._written import DirectoryChanges
 from widgets.disk.cluster_moments import (
     COLUMNS,
     ClusterMoment,
@@ -126,7 +126,7 @@ class ClusterView(KafkaWidget):
         self.logs = self.logs.listed_again()
         self._read()
 
-    def relist(self, logs: workbench.LogDirectory, written: Written) -> None:
+    def relist(self, logs: workbench.LogDirectory, written: DirectoryChanges) -> None:
         """Take over the directories as listed now; follow the last moment if it is shown."""
         self.logs = logs
         if METADATA_LOG in written.changed:

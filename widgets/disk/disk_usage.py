@@ -10,7 +10,7 @@ import workbench
 from widgets._assets import script, style
 from widgets._file import Answer
 from widgets._widget import KafkaWidget
-from widgets._written import Written
+from widgets._written import DirectoryChanges
 from widgets.disk.usage_nodes import (
     KEY,
     KIND,
@@ -27,7 +27,7 @@ from widgets.disk.usage_nodes import (
 from widgets.queries import usage_query
 from widgets.selection import NOTHING, from_front, segment_with_base, to_front
 from widgets.view.text import title_of
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.loaders.tables.disk_usage import LogFileParts
 from workbench.runtime.several import several
@@ -154,7 +154,7 @@ class DiskUsage(KafkaWidget):
         held = self._segment or {}
         return (held.get("partition"), held.get("base")) if held else (None, None)
 
-    def _name_of(self, partition: Partition | None) -> str | None:
+    def _name_of(self, partition: DiskPartition | None) -> str | None:
         listed = self.logs.listing.partitions.items()
         return next((name for name, each in listed if each is partition), None)
 
@@ -196,7 +196,7 @@ class DiskUsage(KafkaWidget):
         segment = segment_with_base(partition, int(rest[0])) if rest[0].isdecimal() else None
         return segment is not None and len(rest) == 2 and rest[1] in segment.files
 
-    def _place(self, path: Sequence[str]) -> tuple[Partition | None, Segment | None]:
+    def _place(self, path: Sequence[str]) -> tuple[DiskPartition | None, Segment | None]:
         found = self._find(path)
         if found is None or found[0] is None:
             return None, None
@@ -216,9 +216,9 @@ class DiskUsage(KafkaWidget):
         """List the log directories again, because a broker may have written since."""
         logs = self.logs.listed_again()
         every = frozenset(logs) | frozenset(self.logs)
-        self.relist(logs, Written(every, every))
+        self.relist(logs, DirectoryChanges(every, every))
 
-    def relist(self, logs: workbench.LogDirectory, written: Written) -> None:
+    def relist(self, logs: workbench.LogDirectory, written: DirectoryChanges) -> None:
         """Take over the directories as they are listed now; what is open stays open.
 
         Of a segment that grew, only what is new is read.

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.listing import Listing, Root
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.loaders.tables.disk_usage import FilePart, LogFileParts, file_kind, parts_of_file
 from workbench.runtime.words import plural, size_text
@@ -68,7 +68,7 @@ def partition_paths(nodes: list[Node]) -> dict[str, list[str]]:
     return {node[KEY]: path for node, path in told if node[KIND] == "partition"}
 
 
-def partition_nodes(partition: Partition) -> list[Node]:
+def partition_nodes(partition: DiskPartition) -> list[Node]:
     """Return the segments of a partition with their files, and its other files.
 
     Of segments in the remote tier, the disk holds nothing.
@@ -95,7 +95,7 @@ def partition_nodes(partition: Partition) -> list[Node]:
     return nodes
 
 
-def _add_remote(nodes: list[Node], partition: Partition) -> None:
+def _add_remote(nodes: list[Node], partition: DiskPartition) -> None:
     """Append the remote segments that are read, below a node of their own."""
     found = partition.remote_segments
     if not found:

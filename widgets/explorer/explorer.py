@@ -26,7 +26,7 @@ from widgets.view.segments import strip_columns
 from widgets.view.text import title_of
 from widgets.view.tree import MOST_LOOKED_INTO, tree_nodes
 from workbench.inspection.findings import Finding
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.runtime.words import plural, size_text
 
 if TYPE_CHECKING:
@@ -264,7 +264,7 @@ class LogExplorer(Following):
             file=self.file,
         )
 
-    def _segments(self, partition: Partition) -> list[str]:
+    def _segments(self, partition: DiskPartition) -> list[str]:
         """Return the paths of the segments in the order of `query`."""
         every = partition.segments_of_log if self.logs.tier else partition.segments
         return [each.path for each in every]

@@ -7,12 +7,12 @@ from typing import Any, Final
 from widgets.view.bytes import byte_window, places
 from widgets.view.file_words import file_words
 from widgets.view.records import Lens
-from workbench.inspection.bytes.field_list import Field
+from workbench.inspection.bytes.field_list import ByteField
 from workbench.inspection.bytes.file_fields import file_window
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.facts.file_facts import is_small_file_name, small_file_facts
 from workbench.inspection.listing import Listing, Root
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.runtime.times import time_text
 
@@ -56,11 +56,11 @@ def find_unread(listing: Listing, path: str) -> tuple[str, str] | None:
             if f"{root.path}/{name}" == path:
                 sentence = "A broker that finds a folder of this name here does not start."
                 return "not a partition directory", sentence
-        places: tuple[Root | Partition, ...] = (root, *root.partitions)
+        places: tuple[Root | DiskPartition, ...] = (root, *root.partitions)
         for place in places:
-            if isinstance(place, Partition) and place.path != os.path.dirname(path):
+            if isinstance(place, DiskPartition) and place.path != os.path.dirname(path):
                 continue
-            if isinstance(place, Partition) and path in {
+            if isinstance(place, DiskPartition) and path in {
                 f"{place.path}/{n}" for n in place.folders
             }:
                 return "folder", "No broker creates a folder in a partition directory."
@@ -155,7 +155,7 @@ class FileView:
             groups = groups[2:] if self.entry.name.endswith("checkpoint") else []
         return [[each.position, each.size] for each in groups[:count]]
 
-    def _fields(self) -> list[Field]:
+    def _fields(self) -> list[ByteField]:
         _, fields = file_window(self.entry, 0, MOST_ENTRIES * _LONGEST_ENTRY)
         return fields
 

@@ -12,9 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from widgets._written import Written
+from widgets._written import DirectoryChanges
 from workbench.inspection.listing import Listing, Root, opened_paths
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.remote_tier.metadata_topic import TOPIC as REMOTE_METADATA
 from workbench.inspection.segment import Segment, take_over
 from workbench.log_directory import LogDirectory
@@ -78,9 +78,9 @@ class Changes:
         )
 
     @property
-    def written(self) -> Written:
+    def written(self) -> DirectoryChanges:
         """What views must read again."""
-        return Written(
+        return DirectoryChanges(
             frozenset(self.changed | self.added | self.removed),
             frozenset(self.rewritten | self.removed | set(self.replaced)),
         )
@@ -128,7 +128,7 @@ class Follower:
             if len(self._logs) < MOST_LOOKED_AT:
                 self._enter(name, partition)
 
-    def _enter(self, name: str, partition: Partition) -> None:
+    def _enter(self, name: str, partition: DiskPartition) -> None:
         self._folders[name] = _NOTHING
         self._logs[name] = {each.base_offset: _listed(each) for each in partition.segments}
 
@@ -166,7 +166,7 @@ class Follower:
             self.listing = seen.listing
             return seen
 
-    def _due(self, partitions: dict[str, Partition]) -> Iterator[str]:
+    def _due(self, partitions: dict[str, DiskPartition]) -> Iterator[str]:
         """Yield the partitions of this look."""
         names = list(partitions)
         if len(names) > MOST_LOOKED_AT:
@@ -217,7 +217,7 @@ class Follower:
             seen.has_other_tier = True
         seen.listing = _with(fresh, kept)
 
-    def _look_at(self, name: str, partition: Partition, seen: Changes) -> Partition | None:
+    def _look_at(self, name: str, partition: DiskPartition, seen: Changes) -> DiskPartition | None:
         """Compare one partition with what is known of it; return it listed again if it changed."""
         known = self._logs.get(name)
         if known is None:  # of very many: this is the first look
@@ -275,7 +275,7 @@ def _is_settled(now: Stamp, known: Stamp) -> bool:
     return now == known and time.time_ns() - now[2] > _UNSETTLED_NS
 
 
-def _taking_over(partition: Partition, earlier: Partition) -> Partition:
+def _taking_over(partition: DiskPartition, earlier: DiskPartition) -> DiskPartition:
     """Return a partition with the batch tables that were read of it before."""
     old = {each.base_offset: each for each in earlier.segments}
     partition.remote = earlier.remote
@@ -294,7 +294,7 @@ def _contents(root: Root) -> list[tuple[str, int, int]]:
     return [(each.name, each.size, each.modified_ms) for each in root.files]
 
 
-def _with(listing: Listing, partitions: dict[str, Partition]) -> Listing:
+def _with(listing: Listing, partitions: dict[str, DiskPartition]) -> Listing:
     """Return a listing with other objects for its partitions."""
     by_path = {each.path: each for each in partitions.values()}
 

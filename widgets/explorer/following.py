@@ -12,7 +12,7 @@ import numpy as np
 import traitlets
 
 from widgets._widget import error_text
-from widgets._written import Written
+from widgets._written import DirectoryChanges
 from widgets.explorer.answers import ExplorerAnswers
 from widgets.explorer.follower import Changes, Follower
 from widgets.explorer.segment_view import SegmentView
@@ -20,7 +20,7 @@ from widgets.selection import segment_with_base
 from widgets.verification.verifier import ShowsFindings
 from widgets.view.meanings import Meanings
 from widgets.view.tree import MOST_LOOKED_INTO
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.log_directory import later
 
 BYTES_PER_BATCH: Final = 17
@@ -54,7 +54,7 @@ class Following(ExplorerAnswers, ShowsFindings):
     def __init__(self, **options: Any) -> None:
         """Begin with nothing that is new."""
         self._new_from: dict[str, dict[int, int]] = {}
-        self._shown_by: list[Callable[[Written], None]] = []
+        self._shown_by: list[Callable[[DirectoryChanges], None]] = []
         super().__init__(**options)
 
     @traitlets.observe("follow")
@@ -76,7 +76,7 @@ class Following(ExplorerAnswers, ShowsFindings):
         self._new_from, self._since = {}, datetime.now(UTC).strftime("%H:%M:%S")
         self._show_fresh()
 
-    def show_by(self, show: Callable[[Written], None]) -> None:
+    def show_by(self, show: Callable[[DirectoryChanges], None]) -> None:
         """Call a function with what was written, once `logs` are the directories as they are then.
 
         It is called in the thread of the kernel.
@@ -212,7 +212,7 @@ class Following(ExplorerAnswers, ShowsFindings):
         self._send_segment(name, at_once=base in replaced)
 
     def _find_again(
-        self, earlier: SegmentView | None, chosen: dict[str, Any], partition: Partition
+        self, earlier: SegmentView | None, chosen: dict[str, Any], partition: DiskPartition
     ) -> None:
         """Select the batch and record of before in a segment that took another's place."""
         row = earlier.row_of(chosen["position"]) if earlier is not None else None

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from widgets.view.bytes import Place, places
+from widgets.view.bytes import FieldPlace, places
 from widgets.view.meanings import Meaning, Meanings
 from widgets.view.packing import pack
 from widgets.view.records import Lens, record_row
@@ -16,8 +16,8 @@ from widgets.view.segments import batch_columns, first_rows, index_columns, time
 from workbench.inspection.bytes.batch_bytes import BatchBytes, read_batch
 from workbench.inspection.bytes.fields import explain_batch
 from workbench.inspection.findings import finding_of
-from workbench.inspection.lookups.record_window import Record, RecordWindow
-from workbench.inspection.partition import Partition
+from workbench.inspection.lookups.record_window import RecordWindow, WindowRecord
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment, take_over
 from workbench.inspection.transactions import read_transactions
 from workbench.inspection.verify.segments.log_pass import read_tail
@@ -35,7 +35,7 @@ MOST_FOLLOWED = 2 << 30
 _RECORD_GROUPS = ("record ", "message")
 
 
-class Tail(NamedTuple):
+class TailView(NamedTuple):
     """What follows the last complete batch: ``stop`` says what it is, "end" for nothing."""
 
     stop: str
@@ -49,8 +49,8 @@ class Explained:
 
     position: int
     batch: BatchBytes
-    on_disk: list[Place]
-    inside: list[Place]
+    on_disk: list[FieldPlace]
+    inside: list[FieldPlace]
 
     @cached_property
     def records(self) -> list[tuple[bool, int, int]]:
@@ -92,7 +92,7 @@ class SegmentView:
 
     def __init__(
         self,
-        partition: Partition,
+        partition: DiskPartition,
         segment: Segment,
         meanings: Meanings | None = None,
         *,
@@ -116,7 +116,7 @@ class SegmentView:
             self.damaged, self.words = dict(earlier.damaged), earlier.words | self.words
         if segment.size <= CHECKED_AT_ONCE:
             self.damaged |= self._check(0 if earlier is None else earlier.tail.position)
-        self.tail: Tail = self._find_tail()
+        self.tail: TailView = self._find_tail()
         self._explained: Explained | None = None
 
     def _continues(self, earlier: "SegmentView") -> bool:
@@ -136,13 +136,13 @@ class SegmentView:
                 self.words.setdefault(problem.code, found.found.split(":")[0])
         return damaged
 
-    def _find_tail(self) -> Tail:
+    def _find_tail(self) -> TailView:
         segment, end = self.segment, self.segment.batches.stop.position
         tail = read_tail(segment.files["log"], segment.base_offset, segment.batches)
         if tail is None:
-            return Tail("end", end, end)
+            return TailView("end", end, end)
         stop = "zeros" if tail.is_zeros else "unfinished batch" if tail.is_torn else "bad size"
-        return Tail(stop, end, end + tail.size)
+        return TailView(stop, end, end + tail.size)
 
     def row_of(self, position: int | None) -> int | None:
         """Return the row of the batch that starts at the position; None if none does."""
@@ -228,7 +228,7 @@ class SegmentView:
                 rows[number - start] = record_row(record, batch, lens, meaning)
         return [row or self._lost(start + at) for at, row in enumerate(rows)]
 
-    def _meanings(self, records: Sequence[Record], lens: Lens) -> Sequence[Meaning]:
+    def _meanings(self, records: Sequence[WindowRecord], lens: Lens) -> Sequence[Meaning]:
         """Return what keys and values mean, if the lens shows that."""
         if self.meanings is None or not lens.decodes:
             return [{}] * len(records)
@@ -236,7 +236,7 @@ class SegmentView:
         headers = [each.headers for each in records]
         return self.meanings.of(self.partition.topic, keys, values, headers)
 
-    def _first(self, record: Record, start: int) -> int:
+    def _first(self, record: WindowRecord, start: int) -> int:
         """Return the row of the first record read from a batch."""
         return max(start, self.records.first_row(record.batch))
 

@@ -13,14 +13,14 @@ from widgets._assets import script, style
 from widgets._background import are_quickly_read
 from widgets._file import Answer
 from widgets._sections import Lead, Making, Sectioned, require_one_broker
-from widgets._written import Written
+from widgets._written import DirectoryChanges
 from widgets.disk.usage_nodes import directory_nodes
 from widgets.queries import HEAD, opening
 from widgets.view.text import title_of
 from workbench.comparison.ahead import Replicas
 from workbench.inspection.brokers import listings_by_broker
 from workbench.inspection.listing import Listing, opened_paths
-from workbench.loaders.answers.days import Written as WrittenDays
+from workbench.loaders.answers.days import WrittenDays
 from workbench.loaders.answers.facts import Facts
 from workbench.loaders.answers.report_page import Section, Target, Tile
 from workbench.loaders.answers.sections import SECTIONS, tiles
@@ -142,7 +142,7 @@ class Overview(Sectioned):
         self.logs = self.logs.listed_again()
         self._begin()
 
-    def relist(self, logs: workbench.LogDirectory, _written: Written) -> None:
+    def relist(self, logs: workbench.LogDirectory, _written: DirectoryChanges) -> None:
         """Take over the directories as they are listed now; sections are made again if asked."""
         self.logs = logs
         self._picture = None

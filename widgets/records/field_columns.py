@@ -30,7 +30,7 @@ MOST_OF_FIELD: Final = 160
 """Characters of a field in a cell."""
 
 
-class Field(NamedTuple):
+class RecordField(NamedTuple):
     """A field of a key or a value.
 
     Attributes:
@@ -42,7 +42,7 @@ class Field(NamedTuple):
     steps: tuple[Step, ...]
 
 
-def field_of(name: str) -> Field:
+def field_of(name: str) -> RecordField:
     """Return the field that a column's name means: ``$.customer.id``, or ``key$.id``.
 
     Raises:
@@ -53,7 +53,7 @@ def field_of(name: str) -> Field:
     if column not in {"", "key", "value"} or not steps or end < len(path):
         known = ", ".join(PLAIN_COLUMNS)
         raise QueryError(f"no column {name!r} (expected {known}, $.path or key$.path)")
-    return Field(column or "value", steps)
+    return RecordField(column or "value", steps)
 
 
 def document_of(record: ReadRecord, lens: Lens) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def document_of(record: ReadRecord, lens: Lens) -> dict[str, Any]:
     }
 
 
-def values_of(field: Field, document: Mapping[str, Any]) -> list[Any]:
+def values_of(field: RecordField, document: Mapping[str, Any]) -> list[Any]:
     """Return what a field is in a record: nothing if it is missing, several in lists."""
     whole = document[field.column]
     return [] if whole is NOT_JSON else list(values_at(whole, field.steps))
@@ -92,7 +92,7 @@ def field_paths(found: Sequence[Mapping[str, Any]], most: int) -> list[str]:
     return [*of_values, *(f"key{path}" for path in of_keys)][:most]
 
 
-def fields_of(columns: Iterable[str]) -> dict[str, Field]:
+def fields_of(columns: Iterable[str]) -> dict[str, RecordField]:
     """Return those columns that are fields, by their names."""
     return {name: field_of(name) for name in columns if name not in PLAIN_COLUMNS}
 

@@ -13,7 +13,7 @@ import workbench
 from widgets._assets import script, style
 from widgets._file import PAGE_ROWS
 from widgets._widget import KafkaWidget
-from widgets._written import Written
+from widgets._written import DirectoryChanges
 from widgets.queries import opening
 from widgets.records.column_order import check_order, is_of_values, sort_key
 from widgets.records.field_columns import MOST_COLUMNS, PLAIN_COLUMNS, field_of
@@ -132,7 +132,7 @@ class RecordBrowser(KafkaWidget):
         self._run = 0
         self._seen: tuple[tuple[str, str, str] | None, Bins | None] = None, None
         self._problem = ""
-        self._owed = Written()
+        self._owed = DirectoryChanges()
         self._is_ready = False
         selected = options.get("selected", NOTHING)["partition"]
         if options.get("partition"):
@@ -309,7 +309,7 @@ class RecordBrowser(KafkaWidget):
         if self.shown is not None:
             self._seen = self._seen[0], self.shown.whole
         self._run += 1
-        self.shown, self._owed = None, Written()
+        self.shown, self._owed = None, DirectoryChanges()
         if scan is not None:
             place = self.topic, self.partition, self.isolation_level
             whole = self._seen[1] if self._seen[0] == place else None
@@ -325,7 +325,7 @@ class RecordBrowser(KafkaWidget):
             self._seen = place, None
         self._show()
 
-    def relist(self, logs: workbench.LogDirectory, written: Written) -> None:
+    def relist(self, logs: workbench.LogDirectory, written: DirectoryChanges) -> None:
         """Take over the directories as they are listed now, and search what is new in them.
 
         A search that runs continues, and what is new is searched after it. One that was stopped
@@ -356,7 +356,7 @@ class RecordBrowser(KafkaWidget):
             if search is None:
                 self._restart()
             return
-        self._owed = Written()
+        self._owed = DirectoryChanges()
         if search.status != "done" or not owed.changed:
             return
         places = [each for each in self.logs.values() if each.path in search.reached]

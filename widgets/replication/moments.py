@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from workbench.replication.simulation.events import KINDS, OF_CLIENTS, Event
 from workbench.replication.simulation.playback import Moment, Playback, step_text
-from workbench.replication.simulation.snapshots import Replica, Snapshot
+from workbench.replication.simulation.snapshots import ReplicaSnapshot, Snapshot
 from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.steps import Step
 
@@ -155,7 +155,7 @@ def _fate(answer: ErrorCode | None) -> str:
     return "waits" if answer is None else "stored" if answer is ErrorCode.NONE else "refused"
 
 
-def _replica(each: Replica, first: int) -> dict[str, Any]:
+def _replica(each: ReplicaSnapshot, first: int) -> dict[str, Any]:
     return {
         "broker": each.broker,
         "role": each.role,

@@ -12,7 +12,7 @@ from widgets._assets import script, style
 from widgets._background import are_quickly_read
 from widgets._file import Answer
 from widgets._widget import KafkaWidget
-from widgets._written import Written
+from widgets._written import DirectoryChanges
 from widgets.replication.comparing import MOST_PARTITIONS, Comparing, Differing
 from widgets.replication.lane_state import axis_of, default_leader, lanes_of
 from widgets.selection import NOTHING, from_front, to_front
@@ -177,7 +177,7 @@ class ReplicaLanes(KafkaWidget):
             if each is not None:
                 each.wait(seconds)
 
-    def relist(self, logs: workbench.LogDirectory, written: Written) -> None:
+    def relist(self, logs: workbench.LogDirectory, written: DirectoryChanges) -> None:
         """Take over the directories as they are listed now; what was compared is marked as older.
 
         Brokers that write are always a little apart, so nothing is compared by itself.

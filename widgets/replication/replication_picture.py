@@ -17,7 +17,7 @@ from widgets.pictures import (
 )
 from widgets.replication.moments import first_offset, label_of
 from workbench.replication.simulation.playback import CLIENT, Moment, Playback
-from workbench.replication.simulation.snapshots import Replica, Snapshot
+from workbench.replication.simulation.snapshots import ReplicaSnapshot, Snapshot
 from workbench.runtime.error_codes import ErrorCode
 
 _LANE, _ROW, _MOST_ROWS, _MOST_LINES = 0.92, 0.19, 9, 4
@@ -88,7 +88,7 @@ def _clients(page: Sheet, state: Snapshot, y: float) -> None:
 
 
 def _lane(
-    page: Sheet, replica: Replica, state: Snapshot, y: float, cell: float, epochs: list[int]
+    page: Sheet, replica: ReplicaSnapshot, state: Snapshot, y: float, cell: float, epochs: list[int]
 ) -> None:
     first, runs = first_offset(state), replica.runs
     leaders = [e for e in state.replicas if e.broker == state.leader and e.role == "leader"]

@@ -12,7 +12,7 @@ from workbench.runtime.steps import Step
 from workbench.runtime.times import duration_text, time_text
 from workbench.runtime.words import size_text
 from workbench.server.watching.frame_fields import NamedFrame
-from workbench.server.watching.request_steps import Place, RequestStory
+from workbench.server.watching.request_steps import RequestStory, ShownBytes
 from workbench.server.watching.watch import WatchedRequest
 
 _WIDTH, _MOST_LINES, _MOST_FIELDS, _MOST_ROWS = 16, 9, 9, 16
@@ -41,7 +41,7 @@ def story_picture(player: Any) -> bytes:
     return _frame_picture(player, frame, told.step, told.place)
 
 
-def _frame_picture(player: Any, frame: NamedFrame, step: Step, place: Place) -> bytes:
+def _frame_picture(player: Any, frame: NamedFrame, step: Step, place: ShownBytes) -> bytes:
     first = place.start // _WIDTH
     lines = min(_MOST_LINES, -(-len(frame.data) // _WIDTH) - first)
     tall = 0.19 * max(lines, _MOST_FIELDS)
@@ -77,7 +77,7 @@ def _times(page: Sheet, y: float, request: WatchedRequest | None) -> None:
         x += 0.135
 
 
-def _hex(page: Sheet, frame: NamedFrame, place: Place, lines: int) -> None:
+def _hex(page: Sheet, frame: NamedFrame, place: ShownBytes, lines: int) -> None:
     """Draw the bytes from the step's on, each in the color of its field."""
     first = place.start // _WIDTH * _WIDTH
     owners = {}
@@ -105,7 +105,7 @@ def _hex(page: Sheet, frame: NamedFrame, place: Place, lines: int) -> None:
             page.text(x, y, text, color=color, ha="center", family="monospace")
 
 
-def _fields(page: Sheet, frame: NamedFrame, place: Place) -> None:
+def _fields(page: Sheet, frame: NamedFrame, place: ShownBytes) -> None:
     """Write the fields of the step's bytes."""
     found = [
         each

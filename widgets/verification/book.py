@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from widgets.view.findings import count_by_node, rows_by_place
 from workbench.inspection.findings import Finding
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 
 MOST_FINDINGS: Final = 2000
 """The list keeps so many findings; it counts the others."""
@@ -37,7 +37,7 @@ class FindingBook:
         self._stamps: dict[str, Stamp] = {}
         self._lock = threading.RLock()
 
-    def enter(self, name: str, partition: Partition, found: Sequence[Finding]) -> None:
+    def enter(self, name: str, partition: DiskPartition, found: Sequence[Finding]) -> None:
         """Enter a checked partition's findings, instead of those that it had before."""
         with self._lock:
             self.rows = [row for row in self.rows if row["partition"] != name]
@@ -57,7 +57,7 @@ class FindingBook:
                 self.rows
             )
 
-    def hold_against(self, partitions: Mapping[str, Partition], names: Iterable[str]) -> None:
+    def hold_against(self, partitions: Mapping[str, DiskPartition], names: Iterable[str]) -> None:
         """Note which of the named partitions changed since they were checked; forget the deleted.
 
         Args:
@@ -74,7 +74,7 @@ class FindingBook:
                 elif name not in self.changed and stamp_of(partitions[name]) != self._stamps[name]:
                     self.changed = [*self.changed, name]
 
-    def add(self, found: Sequence[Finding], partitions: Mapping[str, Partition]) -> None:
+    def add(self, found: Sequence[Finding], partitions: Mapping[str, DiskPartition]) -> None:
         """Add findings about any files; those in partitions are tied to their batches."""
         rows = rows_by_place(found, partitions)
         with self._lock:
@@ -89,6 +89,6 @@ class FindingBook:
             self.left_out += len(rows) - len(kept)
 
 
-def stamp_of(partition: Partition) -> Stamp:
+def stamp_of(partition: DiskPartition) -> Stamp:
     """Return name, size and time of each file: another stamp means that something was written."""
     return frozenset((file.name, file.size, file.modified_ms) for file in partition.files)

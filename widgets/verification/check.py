@@ -11,7 +11,7 @@ from workbench.coordinator.verify import verify_coordinators
 from workbench.inspection.brokers import listings_by_broker
 from workbench.inspection.findings import without_info
 from workbench.inspection.listing import Listing
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.verify.verify import verify_partitions
 
 
@@ -48,7 +48,7 @@ class Verification(Background):
         partitions = self._listing.partitions
         for checked, found in verify_partitions(listing, advance=self._advance):
             wanted = without_info(found)
-            if isinstance(checked, Partition):
+            if isinstance(checked, DiskPartition):
                 name = self._names[checked.path]
                 self.book.enter(name, checked, wanted)
                 self._finish_one(checked.size)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from widgets.view.records import Lens, readable
-from workbench.inspection.bytes.fields import Field
+from workbench.inspection.bytes.fields import ByteField
 
 _TONES = 4
 PRIVATE = frozenset({"key", "value", "records"})
@@ -17,7 +17,7 @@ PRIVATE = frozenset({"key", "value", "records"})
 _HOLDS_BITS = "attributes"
 
 
-class Place(NamedTuple):
+class FieldPlace(NamedTuple):
     """A field, with what the bytes view needs to know about it.
 
     Attributes:
@@ -27,20 +27,20 @@ class Place(NamedTuple):
         tone: the number of its color, one of four in turn.
     """
 
-    field: Field
+    field: ByteField
     start: int
     owns: bool
     tone: int
 
 
-def places(fields: Sequence[Field], origin: int) -> list[Place]:
+def places(fields: Sequence[ByteField], origin: int) -> list[FieldPlace]:
     """Give each field its start and its color.
 
     Args:
         fields: the fields in byte order, groups before what they hold.
         origin: the position of the first byte shown.
     """
-    result: list[Place] = []
+    result: list[FieldPlace] = []
     tone, bits_below = 0, None
     for at, field in enumerate(fields):
         if bits_below is not None and field.level <= bits_below:
@@ -51,13 +51,13 @@ def places(fields: Sequence[Field], origin: int) -> list[Place]:
             has_parts, bits_below = False, field.level
         owns = not has_parts and not is_bit and field.size > 0
         tone = (tone + 1) % _TONES if owns else tone
-        result.append(Place(field, field.position - origin, owns, tone))
+        result.append(FieldPlace(field, field.position - origin, owns, tone))
     return result
 
 
 def byte_window(
     data: bytes,
-    fields: Sequence[Place],
+    fields: Sequence[FieldPlace],
     start: int,
     lens: Lens,
     *,

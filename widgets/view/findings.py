@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from workbench.inspection.findings import KINDS, Finding
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 
 
 def finding_rows(
-    key: str, partition: Partition, findings: Iterable[Finding]
+    key: str, partition: DiskPartition, findings: Iterable[Finding]
 ) -> list[dict[str, Any]]:
     """Return one row per finding, in the order given.
 
@@ -63,7 +63,7 @@ def _row(finding: Finding) -> dict[str, Any]:
 
 
 def rows_by_place(
-    findings: Iterable[Finding], partitions: Mapping[str, Partition]
+    findings: Iterable[Finding], partitions: Mapping[str, DiskPartition]
 ) -> list[dict[str, Any]]:
     """Return one row per finding, in partitions or not, in the order given.
 
@@ -87,7 +87,7 @@ def rows_by_place(
     return rows
 
 
-def _remote_folders(partitions: Mapping[str, Partition]) -> dict[str, str]:
+def _remote_folders(partitions: Mapping[str, DiskPartition]) -> dict[str, str]:
     """Return folder of remote segments → name of the partition."""
     return {
         os.path.dirname(segment.path): name

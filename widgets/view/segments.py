@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from widgets.view.packing import pack
 from workbench.inspection.lookups.record_counts import count_records
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable
 from workbench.runtime.times import time_text
 from workbench.runtime.words import plural, size_text
@@ -120,7 +120,7 @@ def first_rows(counts: npt.NDArray[Any]) -> Int64Array:
     return np.concatenate((np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)))
 
 
-def strip_columns(key: str, partition: Partition, findings: dict[str, int]) -> dict[str, Any]:
+def strip_columns(key: str, partition: DiskPartition, findings: dict[str, int]) -> dict[str, Any]:
     """A partition's segments for the strip, one list for each column.
 
     Args:
@@ -152,12 +152,12 @@ def strip_columns(key: str, partition: Partition, findings: dict[str, int]) -> d
     }
 
 
-def remote_names(partition: Partition) -> dict[str, str]:
+def remote_names(partition: DiskPartition) -> dict[str, str]:
     """Return path of the `.log` file → name of the object, of the remote segments that are read."""
     return {each.path: each.files["log"].name for each in partition.remote_segments}
 
 
-def _records(partition: Partition) -> Iterator[str]:
+def _records(partition: DiskPartition) -> Iterator[str]:
     """Yield how many records consumers get of a partition that is not too large to count."""
     if partition.size > _MOST_COUNTED:
         return
@@ -170,7 +170,7 @@ def _records(partition: Partition) -> Iterator[str]:
     yield text
 
 
-def _about(partition: Partition) -> str:
+def _about(partition: DiskPartition) -> str:
     """Summarize a partition in one line."""
     remote = len(remote_names(partition))
     parts = [

@@ -10,7 +10,7 @@ from typing import Any
 from workbench.inspection.brokers import listings_by_broker
 from workbench.inspection.entries import Unread
 from workbench.inspection.listing import Listing, Root
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 
 MOST_LOOKED_INTO = 2000
 """With more partitions, their directories are not listed; sizes and odd files are not shown."""
@@ -57,12 +57,12 @@ def _add_topics(
     nodes: list[Node],
     root: Root,
     parent: int,
-    key_of: Callable[[Partition], str],
+    key_of: Callable[[DiskPartition], str],
     *,
     deep: bool,
 ) -> None:
     """Append the topics of a log directory, Kafka's own last, each with its partitions."""
-    topics: dict[str, list[Partition]] = {}
+    topics: dict[str, list[DiskPartition]] = {}
     for partition in root.partitions:
         topics.setdefault(partition.topic, []).append(partition)
     for topic in sorted(topics, key=lambda name: (name.startswith("__"), name)):
@@ -93,7 +93,7 @@ def _add_topics(
                 _add_odd_files(nodes, partition, at)
 
 
-def _add_odd_files(nodes: list[Node], partition: Partition, parent: int) -> None:
+def _add_odd_files(nodes: list[Node], partition: DiskPartition, parent: int) -> None:
     """Append the files of a partition that do not belong to its segments in use."""
     for chip, files in (
         ("leftover", partition.leftovers),

@@ -14,14 +14,14 @@ from workbench.layout import problems
 from workbench.layout.batch_header import ENTRY_HEADER_SIZE, LENGTH_END, MAGIC_AT
 from workbench.layout.rows import with_more_rows
 from workbench.record.buffers import BufferPool, thread_pool
-from workbench.record.compaction.locating import BatchSurveyor, Chunk
+from workbench.record.compaction.locating import BatchSurveyor, SurveyedBatches
 
 Bytes = npt.NDArray[np.uint8]
 
 
 def read_chunks(
     log: FileRecords, start: int, buffer_size: int, pool: BufferPool | None = None
-) -> Iterator[Chunk]:
+) -> Iterator[SurveyedBatches]:
     """Yield the batches starting at a byte position, in chunks of at most ``buffer_size`` bytes.
 
     A larger batch is a chunk of its own.

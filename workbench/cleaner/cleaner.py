@@ -18,7 +18,7 @@ from workbench.cleaner.group_cleaning import GroupCleaner
 from workbench.cleaner.grouping import group_segments, steps_of_groups
 from workbench.cleaner.map_building import MapBuilder
 from workbench.cleaner.offset_map import OffsetMap
-from workbench.cleaner.rules import Rules
+from workbench.cleaner.rules import RoundRules
 from workbench.cleaner.statistics import CleanerStats, step_of_log
 from workbench.cleaner.transactions import CleanedTransactions
 from workbench.errors import CleaningAbortedError, OffsetOverflowError
@@ -161,7 +161,7 @@ def _clean(
         dirty_aborted = log.collect_aborted_transactions(first_dirty, upper_bound)
         aborted = log.collect_aborted_transactions(log.segments[0].base_offset, upper_bound)
         transactions = CleanedTransactions(dirty_aborted)
-        rules = Rules(
+        rules = RoundRules(
             CleanedTransactions(aborted),
             {},
             upper_bound,

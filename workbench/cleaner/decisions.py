@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from workbench.layout import compaction
 from workbench.layout.rows import joined_rows
-from workbench.record.compaction.locating import Chunk
+from workbench.record.compaction.locating import SurveyedBatches
 
 _NONE: Final = -1  # value of a column for none
 
@@ -210,7 +210,11 @@ class DecisionsBuilder:
         self._parts = [0]  # number of column parts at the end of each chunk
 
     def add_chunk(
-        self, chunk: Chunk, segment: int, batches: BatchesDecided, records: list[RecordsDecided]
+        self,
+        chunk: SurveyedBatches,
+        segment: int,
+        batches: BatchesDecided,
+        records: list[RecordsDecided],
     ) -> None:
         """Add the decisions on a chunk.
 

@@ -13,7 +13,7 @@ from workbench.cleaner.offset_map import OffsetMap
 from workbench.cleaner.rebuilding import unusual_batch
 from workbench.cleaner.rules import REASONS
 from workbench.record.compaction.key_table import NO_MARKS
-from workbench.record.compaction.locating import Chunk, Located, RecordLocator
+from workbench.record.compaction.locating import Located, RecordLocator, SurveyedBatches
 from workbench.record.compaction.retaining import Decided, Retainer
 from workbench.record.reading.batch_records import ALL_COLUMNS
 
@@ -68,7 +68,7 @@ class Filter:
         """Return uint8[n]: what is kept of the chunks since the last call; valid until the next."""
         return self._retainer.take()
 
-    def filter(self, chunk: Chunk, batches: BatchesDecided) -> Filtered:
+    def filter(self, chunk: SurveyedBatches, batches: BatchesDecided) -> Filtered:
         """Decide on the records of a chunk, and store what is kept.
 
         Args:
@@ -96,7 +96,9 @@ class Filter:
                 found.append(RecordsDecided(located.first, offsets, *columns))
         return Filtered(found, self._retainer.size - before, max_offset, read, kept, invalid)
 
-    def _filter_records(self, chunk: Chunk, located: Located, batches: BatchesDecided) -> Decided:
+    def _filter_records(
+        self, chunk: SurveyedBatches, located: Located, batches: BatchesDecided
+    ) -> Decided:
         """Decide on the records of some batches and write what is kept."""
         outcomes = batches.outcomes
         count = len(located.places)

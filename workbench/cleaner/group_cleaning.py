@@ -12,13 +12,13 @@ from workbench.cleaner.chunks import read_chunks
 from workbench.cleaner.cleaning_steps import steps_of_chunk
 from workbench.cleaner.decisions import BatchesDecided, DecisionsBuilder
 from workbench.cleaner.filtering import Filter, Filtered
-from workbench.cleaner.rules import LastRecord, Rules, decide_about_batches
+from workbench.cleaner.rules import LastRecord, RoundRules, decide_about_batches
 from workbench.cleaner.statistics import CleanerStats, step_of_segment
 from workbench.errors import OffsetOverflowError
 from workbench.log.log import Log
 from workbench.log.segments.segment import LogSegment, create_new_cleaned_segment, fits
 from workbench.record.buffers import BufferPool
-from workbench.record.compaction.locating import Chunk
+from workbench.record.compaction.locating import SurveyedBatches
 from workbench.record.memory_records import MemoryRecords
 from workbench.runtime.steps import wants_details, wants_records
 from workbench.runtime.workers import Spares, in_order
@@ -34,7 +34,7 @@ class GroupCleaner:
         stats: the counts to raise.
         decisions: collects each decision; None: none are wanted.
         buffer_size: bytes read at a time.
-        old_horizon: ms; a segment modified later has a new file; see `Rules`.
+        old_horizon: ms; a segment modified later has a new file; see `RoundRules`.
         check: called between reads; ends the cleaning by raising.
         throttle: receives the bytes of each read and write; may sleep.
         writes: whether segments are replaced; otherwise it is only decided.
@@ -47,7 +47,7 @@ class GroupCleaner:
     def __init__(
         self,
         log: Log,
-        rules: Rules,
+        rules: RoundRules,
         filters: Spares[Filter],
         stats: CleanerStats,
         decisions: DecisionsBuilder | None,
@@ -182,7 +182,7 @@ class GroupCleaner:
 class _Piece(NamedTuple):
     """A chunk, and what is decided about its batches."""
 
-    chunk: Chunk
+    chunk: SurveyedBatches
     batches: BatchesDecided
 
 

@@ -18,7 +18,7 @@ from workbench.cleaner.transactions import CleanedTransactions, Followed
 from workbench.files.file_records import FileRecords
 from workbench.log.log import Log
 from workbench.record.buffers import BufferPool
-from workbench.record.compaction.locating import Chunk, Located, RecordLocator
+from workbench.record.compaction.locating import Located, RecordLocator, SurveyedBatches
 from workbench.runtime.steps import wants_details, wants_records
 from workbench.runtime.workers import Spares, in_order
 
@@ -180,7 +180,7 @@ class MapBuilder:
                 slots=self._map.slots,
             )
 
-    def _tell_skipped(self, chunk: Chunk, first: int, last: int) -> None:
+    def _tell_skipped(self, chunk: SurveyedBatches, first: int, last: int) -> None:
         """Report that the keys of batches were not put into the map."""
         if not wants_details(self._context.observer):
             return
@@ -211,7 +211,7 @@ class MapBuilder:
 class _Piece(NamedTuple):
     """A chunk, and the record counts of its batches without keys: `_records_without_keys`."""
 
-    chunk: Chunk
+    chunk: SurveyedBatches
     without_keys: Longs | None
 
 

@@ -12,7 +12,7 @@ from workbench.cleaner.rules import ABSENT
 from workbench.errors import CorruptRecordError, UnsupportedFormatError
 from workbench.layout.attributes import LOG_APPEND_TIME, TIMESTAMP_TYPE_NAMES, codec_name
 from workbench.record.columns import RecordColumns
-from workbench.record.compaction.locating import Chunk
+from workbench.record.compaction.locating import SurveyedBatches
 from workbench.record.writing.builder import RecordsBuilder, empty_batch_header
 
 Bytes = npt.NDArray[np.uint8]
@@ -22,7 +22,11 @@ _CREATE_TIME: Final = "CreateTime"
 
 
 def unusual_batch(
-    chunk: Chunk, row: Any, columns: RecordColumns | None, picks: Longs, delete_horizon: int
+    chunk: SurveyedBatches,
+    row: Any,
+    columns: RecordColumns | None,
+    picks: Longs,
+    delete_horizon: int,
 ) -> Bytes:
     """Return what is kept of a batch that cannot be written together with others.
 
@@ -77,7 +81,7 @@ def rebuilt_batch(row: Any, columns: RecordColumns, picks: Longs, delete_horizon
     return builder.finish()
 
 
-def _emptied(row: Any, chunk: Chunk) -> Bytes:
+def _emptied(row: Any, chunk: SurveyedBatches) -> Bytes:
     """Return the header of a batch without records.
 
     Kafka: DefaultRecordBatch.writeEmptyHeader as in MemoryRecords.filterTo (4.2)

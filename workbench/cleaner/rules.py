@@ -25,7 +25,7 @@ from workbench.layout.compaction import (
     TOMBSTONE,
 )
 from workbench.layout.control_records import ABORT, COMMIT
-from workbench.record.compaction.locating import Chunk
+from workbench.record.compaction.locating import SurveyedBatches
 
 Mask = npt.NDArray[np.bool_]
 
@@ -47,7 +47,7 @@ class LastRecord(NamedTuple):
 
 
 @dataclass(slots=True)
-class Rules:
+class RoundRules:
     """What a round's decisions depend on.
 
     Attributes:
@@ -76,7 +76,7 @@ class Rules:
 
 
 def decide_about_batches(
-    rules: Rules, chunk: Chunk, followed: Iterable[Followed]
+    rules: RoundRules, chunk: SurveyedBatches, followed: Iterable[Followed]
 ) -> BatchesDecided:
     """Decide on batches before their records are read.
 
@@ -115,7 +115,7 @@ def decide_about_batches(
     return BatchesDecided(outcomes, wanted, rules.new_horizon)
 
 
-def _is_last_of_producer(rules: Rules, row: Any) -> bool:
+def _is_last_of_producer(rules: RoundRules, row: Any) -> bool:
     last = rules.last_records.get(int(row["producer_id"]))
     if last is None:
         return False
@@ -124,7 +124,9 @@ def _is_last_of_producer(rules: Rules, row: Any) -> bool:
     return bool(row["is_control"]) and int(row["producer_epoch"]) == last.producer_epoch
 
 
-def _reason_of_control(rules: Rules, row: Any, control_type: int | None, *, can_go: bool) -> Reason:
+def _reason_of_control(
+    rules: RoundRules, row: Any, control_type: int | None, *, can_go: bool
+) -> Reason:
     """Return why a control batch is kept or dropped."""
     horizon = int(row["delete_horizon"])
     if not can_go:
@@ -138,7 +140,7 @@ def _reason_of_control(rules: Rules, row: Any, control_type: int | None, *, can_
     return Reason.MARKER_HORIZON_PASSED if has_passed else Reason.MARKER_HORIZON_AHEAD
 
 
-def _rules_of_data(rules: Rules, chunk: Chunk) -> npt.NDArray[np.uint8] | Reason:
+def _rules_of_data(rules: RoundRules, chunk: SurveyedBatches) -> npt.NDArray[np.uint8] | Reason:
     """Return for each batch why tombstones that are newest of their keys are kept or dropped.
 
     One reason is that of all batches.
@@ -164,7 +166,7 @@ def _rules_of_data(rules: Rules, chunk: Chunk) -> npt.NDArray[np.uint8] | Reason
     return found
 
 
-def _rule_by_file(rules: Rules) -> Reason:
+def _rule_by_file(rules: RoundRules) -> Reason:
     """Return why tombstones go by the time of the file: before KIP-534, and of magic 0 and 1."""
     return Reason.TOMBSTONE_IN_NEW_FILE if rules.is_file_new else Reason.TOMBSTONE_IN_OLD_FILE
 

@@ -9,17 +9,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.files.indexes.transaction_index import AbortedTransaction, WritableTransactionIndex
+from workbench.files.indexes.transaction_index import AbortedTxn, WritableTransactionIndex
 from workbench.layout.compaction import HAS_TRANSACTIONS
 from workbench.layout.control_records import ABORT, COMMIT
-from workbench.record.compaction.locating import Chunk
+from workbench.record.compaction.locating import SurveyedBatches
 
 
 @dataclass(slots=True)
 class _Aborted:
     """An aborted transaction that is open at the cleaner's position."""
 
-    transaction: AbortedTransaction
+    transaction: AbortedTxn
     was_seen: bool = False  # whether one of its batches was
 
 
@@ -49,13 +49,13 @@ class CleanedTransactions:
     Kafka: CleanedTransactionMetadata (4.2)
     """
 
-    def __init__(self, aborted: Iterable[AbortedTransaction] = ()) -> None:
+    def __init__(self, aborted: Iterable[AbortedTxn] = ()) -> None:
         self.index: WritableTransactionIndex | None = None
         self._coming = sorted(aborted, key=lambda one: one.first_offset, reverse=True)
         self._aborted: dict[int, _Aborted] = {}
         self._committed: set[int] = set()
 
-    def follow(self, chunk: Chunk) -> Iterator[Followed]:
+    def follow(self, chunk: SurveyedBatches) -> Iterator[Followed]:
         """Yield the control and transactional batches of a chunk; called once for each chunk.
 
         Raises:

@@ -10,7 +10,7 @@ import click
 from workbench.cli.output import note
 from workbench.cli.progress import progress
 from workbench.file_system.mounts import Files
-from workbench.foresight.copies.copying import LeftOut
+from workbench.foresight.copies.copying import SkippedFile
 from workbench.loaders import changes
 from workbench.log_manager.loading import LoadProgress, Progress
 
@@ -44,7 +44,7 @@ def chosen_target(path: str, target: str | None, *, in_place: bool) -> str:
 
 
 @contextmanager
-def copied(path: str, fs: Files, where: str) -> Iterator[list[LeftOut]]:
+def copied(path: str, fs: Files, where: str) -> Iterator[list[SkippedFile]]:
     """Do what `changes.copied` does, and name on stderr what was left out."""
     with changes.copied(path, fs, where) as left_out:
         for each in left_out:

@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 from workbench.cli.output import note
 from workbench.errors import WorkbenchError
 from workbench.inspection.listing import Listing, require_logs
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.loaders.scan.not_searched import NotSearched, left_out
 from workbench.loaders.scan.plan import (
     HIGHEST,
@@ -109,7 +109,7 @@ def _complete_partitions(
 
 
 def _complete(
-    ctx: click.Context, incomplete: str, name_of: Callable[[Partition], str]
+    ctx: click.Context, incomplete: str, name_of: Callable[[DiskPartition], str]
 ) -> list[CompletionItem]:
     with suppress(WorkbenchError, OSError):  # completion is silent where there is nothing
         paths = ctx.params.get("paths") or ctx.args  # in args if the last option lacks its value
@@ -272,7 +272,7 @@ class Selection:
         meant: the partitions that are chosen if it is.
     """
 
-    partitions: list[Partition]
+    partitions: list[DiskPartition]
     offsets: tuple[int | None, int | None] = (None, None)
     times: tuple[int, int] = (LOWEST, HIGHEST)
     isolation_level: IsolationLevel = "read_uncommitted"
@@ -280,9 +280,9 @@ class Selection:
     check_crc: bool = True
     listing: Listing = field(default_factory=lambda: Listing((), {}))
     everything: bool = False
-    meant: tuple[Partition, ...] = ()
+    meant: tuple[DiskPartition, ...] = ()
 
-    def plan(self, partition: Partition, *, below_start: bool = False) -> list[SegmentRead]:
+    def plan(self, partition: DiskPartition, *, below_start: bool = False) -> list[SegmentRead]:
         """Return the parts of a partition's segments to read, in order.
 
         Args:
@@ -324,7 +324,7 @@ def pick_partitions(
     partitions: tuple[str, ...] = (),
     *,
     everything: bool = False,
-) -> list[Partition]:
+) -> list[DiskPartition]:
     """Return the partitions that the options name; with ``everything``, those out of use, too.
 
     Raises:
@@ -334,7 +334,7 @@ def pick_partitions(
     return choose_partitions(listing, topics or None, numbers or None, everything=everything)
 
 
-def _tell_of_deleted(partition: Partition, first: int | None) -> None:
+def _tell_of_deleted(partition: DiskPartition, first: int | None) -> None:
     """Say on stderr which records in a named file, or a named range, were deleted."""
     start = partition.log_start_offset
     is_named = partition.only is not None or (first is not None and first < start)

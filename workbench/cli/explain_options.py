@@ -9,7 +9,7 @@ from workbench.cli.command import pick_partitions, read_time
 from workbench.config.internal_topics import METADATA_LOG
 from workbench.foresight.dry_listing import round_times
 from workbench.inspection.listing import Listing
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -70,7 +70,7 @@ def chosen_times(times: list[int], passes: int) -> list[int]:
 
 def chosen_logs(
     listing: Listing, topics: tuple[str, ...], partitions: tuple[str, ...]
-) -> list[Partition]:
+) -> list[DiskPartition]:
     """Return the partitions that the options name; by default, those that a log manager loads.
 
     Raises:

@@ -10,7 +10,7 @@ PATIENCE: Final = 1.0  # seconds before a bar appears
 _STEP: Final = 0.1  # seconds between two updates of the bar
 
 
-class Meter:
+class ProgressMeter:
     """Counts finished work, and shows it once the work takes long. Made by `progress`."""
 
     def __init__(self, title: str, total: int, unit: str) -> None:
@@ -55,7 +55,7 @@ class Meter:
             self._bar.stop()
 
 
-class _Silent(Meter):
+class _Silent(ProgressMeter):
     """A meter that shows nothing."""
 
     def advance(self, amount: int) -> None:
@@ -65,17 +65,17 @@ class _Silent(Meter):
 @contextmanager
 def progress(
     title: str, total: int, *, unit: str = "bytes", quiet: bool = False
-) -> Iterator[Meter]:
+) -> Iterator[ProgressMeter]:
     """Yield a meter for work of a known size.
 
     Args:
         title: the name of the work.
-        total: the sum of the amounts that `Meter.advance` will get.
+        total: the sum of the amounts that `ProgressMeter.advance` will get.
         unit: "bytes", or any other word.
         quiet: whether to show nothing, for example if the output goes to the same terminal.
     """
     shown = not quiet and sys.stderr.isatty()
-    meter = Meter(title, total, unit) if shown else _Silent(title, total, unit)
+    meter = ProgressMeter(title, total, unit) if shown else _Silent(title, total, unit)
     try:
         yield meter
     finally:

@@ -13,7 +13,7 @@ from workbench.cli.output import note
 from workbench.cli.progress import progress
 from workbench.errors import LogDirectoryError
 from workbench.inspection.findings import Finding
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.inspection.unreadable import findings_about_records
 from workbench.loaders.scan.newest import are_in, newest_offsets
@@ -30,7 +30,7 @@ from workbench.runtime.workers import useful
 _LOOK: Final = 1 << 20  # bytes to check for a preallocated segment
 
 
-class Part(NamedTuple):
+class SelectedBatches(NamedTuple):
     """Some batches of a segment and the wanted ones of their records.
 
     Attributes:
@@ -42,7 +42,7 @@ class Part(NamedTuple):
         keep: bool[n], which of the records are wanted.
     """
 
-    partition: Partition
+    partition: DiskPartition
     read: SegmentRead
     rows: npt.NDArray[Any]
     columns: RecordColumns
@@ -80,7 +80,7 @@ class Reading:
     query: str = ""
     latest: bool = False
 
-    def __iter__(self) -> Iterator[Part]:
+    def __iter__(self) -> Iterator[SelectedBatches]:
         """Yield parts in log order: partitions sorted, offsets ascending.
 
         The memory of a part is reused: copy what is needed before taking the next part.
@@ -100,7 +100,9 @@ class Reading:
                             meter.advance(end - done if part.read is of else end)
                             done, of = end, part.read
 
-    def _parts(self, partition: Partition, pool: BufferPool) -> Generator[Part, None, None]:
+    def _parts(
+        self, partition: DiskPartition, pool: BufferPool
+    ) -> Generator[SelectedBatches, None, None]:
         """Read one partition; a segment that has disappeared becomes a finding."""
         hides = self.all_batches and not self.selection.everything
         start = partition.log_start_offset if hides else LOWEST
@@ -119,7 +121,9 @@ class Reading:
                 wanted = keep & (chunk.columns.offsets >= start)
                 if newest is not None:
                     wanted &= are_in(chunk.columns.offsets, newest)
-                yield Part(read.partition, read, rows[inside], chunk.columns, rows, wanted)
+                yield SelectedBatches(
+                    read.partition, read, rows[inside], chunk.columns, rows, wanted
+                )
 
     def require_batches(self) -> None:
         """Check, after a complete pass, that the files are a log: a file without a batch is not.

@@ -20,7 +20,7 @@ from workbench.files.leader_epochs import UNKNOWN_EPOCH
 from workbench.files.names import TopicPartition
 from workbench.inspection.brokers import listings_by_broker
 from workbench.inspection.listing import Listing
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 
 
 class Replicas:
@@ -43,7 +43,7 @@ class Replicas:
         self._tell = tell
         self._verb = verb
         self._lock = threading.Lock()
-        self._chosen: dict[TopicPartition, Partition] = {}
+        self._chosen: dict[TopicPartition, DiskPartition] = {}
         several = listings_by_broker(listing)
         self.brokers = {
             node_id: BrokerDisks(str(node_id), own)
@@ -66,7 +66,7 @@ class Replicas:
             if first is None and ids:
                 first = node_id, ids
 
-    def of(self, name: TopicPartition) -> dict[int, Partition]:
+    def of(self, name: TopicPartition) -> dict[int, DiskPartition]:
         """Return the replicas of a partition by the ids of their brokers."""
         return {
             node_id: disks.logs[name]
@@ -84,7 +84,7 @@ class Replicas:
                     newest = max(newest, found.latest.epoch)
         return newest
 
-    def choose(self, name: TopicPartition) -> Partition:
+    def choose(self, name: TopicPartition) -> DiskPartition:
         """Return the replica that is ahead; its batches' headers are read for that, once."""
         with self._lock:
             chosen = self._chosen.get(name)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.file_system.source import FileSource
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.layout import problems
 from workbench.layout.batch_row import BATCH_ROW
@@ -33,7 +33,7 @@ _IDENTITY: Final = ("last_offset", "size", "crc", "partition_leader_epoch", "mag
 """The CRC, and the fields that it does not cover; it covers how far the base offset is below."""
 
 
-class Part(NamedTuple):
+class ComparedBatches(NamedTuple):
     """Some batches of a log.
 
     Attributes:
@@ -52,8 +52,8 @@ class Part(NamedTuple):
 
 
 def parts_of(
-    partition: Partition, low: int = 0, high: int = HIGHEST, *, check_crc: bool = False
-) -> Iterator[Part]:
+    partition: DiskPartition, low: int = 0, high: int = HIGHEST, *, check_crc: bool = False
+) -> Iterator[ComparedBatches]:
     """Yield the batches that hold any offset of [low, high), ascending by offset.
 
     Args:
@@ -87,38 +87,40 @@ def parts_of(
                 rows, sound = _chosen(rows, within), sound[within]
             found = [*part.problems, *left_out]
             if len(rows) or found:
-                yield Part(segment, rows, sound, found)
+                yield ComparedBatches(segment, rows, sound, found)
             if last >= high - 1:
                 return
 
 
-def _walk(segment: Segment) -> Iterator[Part]:
+def _walk(segment: Segment) -> Iterator[ComparedBatches]:
     """Yield the batches of a segment in file order, by their headers."""
     end, code = 0, problems.END
     with segment.open() as source:
         size = source.size
         for table in walk_batches(source, size):
-            yield Part(segment, table.rows, np.ones(len(table), np.bool_), [])
+            yield ComparedBatches(segment, table.rows, np.ones(len(table), np.bool_), [])
             code, end = table.stop
         if code != problems.END:  # a damaged size, perhaps, with whole batches after it
             for part in _windows(segment, source, end):
                 yield part._replace(sound=np.ones(len(part.rows), np.bool_))
 
 
-def _checked(segment: Segment) -> Iterator[Part]:
+def _checked(segment: Segment) -> Iterator[ComparedBatches]:
     """Yield the batches of a segment in file order, with the checks of their CRCs."""
     with segment.open() as source:
         yield from _windows(segment, source, 0)
 
 
-def _windows(segment: Segment, source: FileSource, start: int) -> Iterator[Part]:
+def _windows(segment: Segment, source: FileSource, start: int) -> Iterator[ComparedBatches]:
     """Yield the batches from a position on, with the checks of their CRCs, and what is between."""
     windows = BatchWindows(source, start, source.size, thread_pool(), segment.base_offset)
     for window in windows:
         found, windows.problems = windows.problems, []
-        yield Part(segment, window.rows, window.valid(window.rows), found)
+        yield ComparedBatches(segment, window.rows, window.valid(window.rows), found)
     if windows.problems:
-        yield Part(segment, np.zeros(0, BATCH_ROW), np.zeros(0, np.bool_), windows.problems)
+        yield ComparedBatches(
+            segment, np.zeros(0, BATCH_ROW), np.zeros(0, np.bool_), windows.problems
+        )
 
 
 def _ascending(rows: Rows, last: int, end: int) -> Mask:

@@ -17,7 +17,7 @@ from workbench.inspection.cluster.image import StoredCluster
 from workbench.inspection.cluster.loading import read_stored_cluster
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing, Root
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable
 from workbench.inspection.verify.situation import PartitionSituation, Situation, situation_of
 
@@ -35,9 +35,9 @@ class BrokerDisks:
     listing: Listing
 
     @cached_property
-    def logs(self) -> dict[TopicPartition, Partition]:
+    def logs(self) -> dict[TopicPartition, DiskPartition]:
         """The logs in use; if two directories hold one, the first."""
-        found: dict[TopicPartition, Partition] = {}
+        found: dict[TopicPartition, DiskPartition] = {}
         for partition in self.listing.partitions.values():
             if partition.kind == "log":
                 found.setdefault(TopicPartition(partition.topic, partition.partition), partition)
@@ -79,20 +79,20 @@ class BrokerDisks:
                     found.append(each)
         return found
 
-    def situation(self, partition: Partition) -> PartitionSituation:
+    def situation(self, partition: DiskPartition) -> PartitionSituation:
         """Return how the broker would find a log when it starts."""
         name = TopicPartition(partition.topic, partition.partition)
         return self._situations.get(partition.root or "", Situation()).of(name)
 
-    def high_watermark(self, partition: Partition) -> int | None:
+    def high_watermark(self, partition: DiskPartition) -> int | None:
         """Return the checkpointed high watermark of a log; None without one."""
         return self._offset(names.HIGH_WATERMARKS, partition)
 
-    def cleaner_offset(self, partition: Partition) -> int | None:
+    def cleaner_offset(self, partition: DiskPartition) -> int | None:
         """Return up to where the cleaner has read a log; None if it has not."""
         return self._offset(names.CLEANER_OFFSETS, partition)
 
-    def has_high_watermarks(self, partition: Partition) -> bool:
+    def has_high_watermarks(self, partition: DiskPartition) -> bool:
         """Return whether the log directory of a log has a checkpoint of high watermarks."""
         return (partition.root, names.HIGH_WATERMARKS) in self._checkpoints
 
@@ -129,7 +129,7 @@ class BrokerDisks:
                     found[path, name] = checkpoint
         return found
 
-    def _offset(self, name: str, partition: Partition) -> int | None:
+    def _offset(self, name: str, partition: DiskPartition) -> int | None:
         checkpoint = self._checkpoints.get((partition.root, name))
         if checkpoint is None:
             return None

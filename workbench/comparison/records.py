@@ -14,12 +14,12 @@ import numpy.typing as npt
 
 from workbench.comparison.batches import (
     HIGHEST,
-    Part,
+    ComparedBatches,
     Rows,
     equal_batches,
     parts_of,
 )
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.record.buffers import BufferPool
@@ -64,8 +64,8 @@ class Effort:
 
 
 def differences(
-    left: Partition | None,
-    right: Partition | None,
+    left: DiskPartition | None,
+    right: DiskPartition | None,
     low: int = 0,
     high: int = HIGHEST,
     *,
@@ -128,9 +128,9 @@ class _Side:
     """The batches of one log that are next, as far as they are in one segment."""
 
     def __init__(
-        self, partition: Partition | None, low: int, high: int, *, check_crc: bool
+        self, partition: DiskPartition | None, low: int, high: int, *, check_crc: bool
     ) -> None:
-        self._parts: Iterator[Part] = iter(())
+        self._parts: Iterator[ComparedBatches] = iter(())
         self.start = 0
         if partition is not None:
             self.start = partition.log_start_offset

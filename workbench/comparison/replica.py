@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from workbench.comparison.batches import OFFSET_ORDER, Part, Rows, crc_problem, parts_of
+from workbench.comparison.batches import OFFSET_ORDER, ComparedBatches, Rows, crc_problem, parts_of
 from workbench.comparison.disks import BrokerDisks
-from workbench.comparison.truncation import LogState
+from workbench.comparison.truncation import TruncatableLog
 from workbench.files import names
 from workbench.files.leader_epochs import (
     UNKNOWN_EPOCH,
@@ -22,7 +22,7 @@ from workbench.files.leader_epochs import (
     with_entry,
 )
 from workbench.inspection.findings import Finding, finding_of
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.inspection.unreadable import findings_about_records, if_readable, unreadable
 from workbench.inspection.verify.situation import Stop
@@ -81,7 +81,7 @@ class Replica:
     damage_count: int
     lost: tuple[tuple[int, int], ...]
     epochs_fall: int | None
-    partition: Partition = field(repr=False)
+    partition: DiskPartition = field(repr=False)
 
     @property
     def restart_high_watermark(self) -> int:
@@ -103,10 +103,10 @@ class Replica:
         return (-1 if self.last_epoch is None else self.last_epoch), self.log_end_offset
 
     @property
-    def state(self) -> LogState:
+    def state(self) -> TruncatableLog:
         """The log after a start, as the rules of truncation see it."""
         end = max(self.recovered_end_offset, self.log_start_offset)
-        return LogState(self.epochs, self.log_start_offset, end, self.restart_high_watermark)
+        return TruncatableLog(self.epochs, self.log_start_offset, end, self.restart_high_watermark)
 
     def has_lost(self, offsets: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Return bool[n]: which offsets are in a range that cannot be read."""
@@ -121,7 +121,7 @@ class Replica:
 
 def read_replica(
     disks: BrokerDisks,
-    partition: Partition,
+    partition: DiskPartition,
     *,
     deep: bool = True,
     advance: Callable[[int], None] = lambda _size: None,
@@ -202,7 +202,7 @@ class _Reading:
         recovery_point: where recovery begins; None if the broker does not recover the log.
     """
 
-    def __init__(self, partition: Partition, recovery_point: int | None) -> None:
+    def __init__(self, partition: DiskPartition, recovery_point: int | None) -> None:
         self._segments = partition.segments
         self._recovery_point = recovery_point
         self._next_bases = {
@@ -221,7 +221,7 @@ class _Reading:
         self.end = self._segments[0].base_offset if self._segments else 0
         self.recovered_end = self.end
 
-    def add(self, part: Part) -> None:
+    def add(self, part: ComparedBatches) -> None:
         """Take the next part of the log."""
         segment, rows, sound, found = part
         next_base = self._next_bases.get(segment.base_offset)

@@ -20,7 +20,7 @@ from workbench.files.leader_epochs import (
 )
 from workbench.replication.messages import UNDEFINED_EPOCH, EpochEndOffset
 from workbench.replication.rules import Rules
-from workbench.replication.rules import Truncation as Mode
+from workbench.replication.rules import TruncationRule as Mode
 from workbench.replication.truncation import end_offset_for, offset_truncation_state
 
 Outcome = Literal["records", "diverging", "out of range"]
@@ -57,7 +57,7 @@ class FetchResponse(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class LogState:
+class TruncatableLog:
     """What the rules need to know of a log.
 
     Attributes:
@@ -84,7 +84,7 @@ class LogState:
         """
         return end_offset_for(rules, self.epochs, epoch, self.log_end_offset)
 
-    def as_leader(self, epoch: int, rules: Rules = NEWEST) -> "LogState":
+    def as_leader(self, epoch: int, rules: Rules = NEWEST) -> "TruncatableLog":
         """Return the log after its broker became the leader in an epoch, before it appends.
 
         Up to 2.0.0 a leader stores its epoch with its first record.
@@ -96,27 +96,27 @@ class LogState:
         entry = EpochEntry(epoch, self.log_end_offset)
         return replace(self, epochs=with_entry(self.epochs, entry))
 
-    def truncate_to(self, offset: int) -> "LogState":
+    def truncate_to(self, offset: int) -> "TruncatableLog":
         """Return the log without the records at or after an offset.
 
         Kafka: UnifiedLog.truncateTo (4.2)
         """
         end = min(offset, self.log_end_offset)
-        return LogState(
+        return TruncatableLog(
             cut_end(self.epochs, end),
             min(self.log_start_offset, end),
             end,
             min(self.high_watermark, end),
         )
 
-    def truncate_fully_and_start_at(self, offset: int) -> "LogState":
+    def truncate_fully_and_start_at(self, offset: int) -> "TruncatableLog":
         """Return an empty log that begins at an offset.
 
         Kafka: UnifiedLog.truncateFullyAndStartAt (4.2)
         """
-        return LogState((), offset, offset, offset)
+        return TruncatableLog((), offset, offset, offset)
 
-    def start_at(self, offset: int) -> "LogState":
+    def start_at(self, offset: int) -> "TruncatableLog":
         """Return the log without the records before an offset.
 
         Kafka: UnifiedLog.maybeIncrementLogStartOffset (4.2)
@@ -125,7 +125,7 @@ class LogState:
 
 
 def fetch_response(
-    leader: LogState, fetch_offset: int, last_fetched_epoch: int | None
+    leader: TruncatableLog, fetch_offset: int, last_fetched_epoch: int | None
 ) -> FetchResponse:
     """Return what a leader answers to a follower that fetches from an offset.
 
@@ -148,7 +148,7 @@ def fetch_response(
     return FetchResponse("records")
 
 
-def fetch_offset_and_truncate(follower: LogState, leader: LogState) -> OutOfRange:
+def fetch_offset_and_truncate(follower: TruncatableLog, leader: TruncatableLog) -> OutOfRange:
     """Return what a follower does after OFFSET_OUT_OF_RANGE.
 
     Kafka: AbstractFetcherThread.fetchOffsetAndTruncate (4.2)
@@ -218,8 +218,8 @@ class Truncation:
         rounds: the questions until then, at least one.
     """
 
-    before: LogState
-    after: LogState
+    before: TruncatableLog
+    after: TruncatableLog
     rounds: tuple[FetchRound, ...]
 
     @property
@@ -236,14 +236,17 @@ class Truncation:
         return before.log_end_offset - max(kept, before.log_start_offset)
 
 
-def become_follower(follower: LogState, leader: LogState, rules: Rules = NEWEST) -> Truncation:
+def become_follower(
+    follower: TruncatableLog, leader: TruncatableLog, rules: Rules = NEWEST
+) -> Truncation:
     """Return how a follower truncates, question by question, until the leader sends it records.
 
     A follower without epochs truncates to its high watermark first and is not checked afterwards.
 
     Args:
         follower: the log of a broker that has just become a follower.
-        leader: the log of the leader, which has the entry of its new epoch (`LogState.as_leader`).
+        leader: the log of the leader, which has the entry of its new epoch; see
+            `TruncatableLog.as_leader`.
         rules: those of the version of both.
 
     Kafka: ReplicaManager.initialFetchOffset, AbstractFetcherThread.doWork (0.10.2 to 4.2)
@@ -287,8 +290,8 @@ def become_follower(follower: LogState, leader: LogState, rules: Rules = NEWEST)
 
 
 def _ask_for_epochs(
-    state: LogState, leader: LogState, rules: Rules, rounds: list[FetchRound]
-) -> LogState:
+    state: TruncatableLog, leader: TruncatableLog, rules: Rules, rounds: list[FetchRound]
+) -> TruncatableLog:
     """Ask where the newest epoch ends until that is settled, as followers did from 0.11 to 2.7.
 
     Kafka: AbstractFetcherThread.maybeTruncate (2.7)
@@ -306,7 +309,9 @@ def _ask_for_epochs(
     return state
 
 
-def _truncated(state: LogState, end: EpochEndOffset, rules: Rules) -> tuple[LogState, bool]:
+def _truncated(
+    state: TruncatableLog, end: EpochEndOffset, rules: Rules
+) -> tuple[TruncatableLog, bool]:
     """Return a follower's log after a leader's answer, and whether that settles it."""
     found = offset_truncation_state(
         end,

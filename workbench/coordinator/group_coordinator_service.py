@@ -67,7 +67,7 @@ from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.offsets.offset_metadata_manager import FetchedOffset, OffsetCommit
 from workbench.coordinator.runtime.append_errors import answer_of_old_to_commit, answer_to
 from workbench.coordinator.runtime.coordinator_runtime import CoordinatorRuntime
-from workbench.coordinator.runtime.era import Era
+from workbench.coordinator.runtime.era import CoordinatorEra
 from workbench.coordinator.runtime.partitioning import partition_for
 from workbench.coordinator.runtime.records import CoordinatorResult
 from workbench.coordinator.runtime.shard import Append
@@ -138,7 +138,7 @@ class GroupCoordinatorService(GroupPartitions):
         *,
         groups: ClassicGroupConfig | None = None,
         config: OffsetConfig | None = None,
-        era: Era = Era.KIP_848,
+        era: CoordinatorEra = CoordinatorEra.KIP_848,
         observer: Observer | None = None,
         make_uuid: Callable[[], str] = new_uuid,
         topics: TopicImage | None = None,
@@ -163,11 +163,11 @@ class GroupCoordinatorService(GroupPartitions):
             manager.get_log,
             self._make_shard,
             codec=config.topic_compression_codec,
-            translate=answer_to if era is Era.KIP_848 else answer_of_old_to_commit,
-            loads_to_high_watermark=era is Era.BEFORE_2_1,
+            translate=answer_to if era is CoordinatorEra.KIP_848 else answer_of_old_to_commit,
+            loads_to_high_watermark=era is CoordinatorEra.BEFORE_2_1,
             append=append,
             waits_for_replicas=waits_for_replicas,
-            reads_committed=era is Era.KIP_848,
+            reads_committed=era is CoordinatorEra.KIP_848,
             observer=observer,
         )
         super().__init__(manager, config, runtime, creates_topic=creates_topic)

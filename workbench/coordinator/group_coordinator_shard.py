@@ -31,7 +31,7 @@ from workbench.coordinator.groups.consumer.topics import AssignableTopics
 from workbench.coordinator.groups.groups import ModernGroup
 from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.offsets.offset_metadata_manager import OffsetMetadataManager
-from workbench.coordinator.runtime.era import Era
+from workbench.coordinator.runtime.era import CoordinatorEra
 from workbench.coordinator.runtime.records import CoordinatorResult, nothing_to_write
 from workbench.files.names import TopicPartition
 from workbench.runtime.clock import Clock
@@ -68,7 +68,7 @@ class GroupCoordinatorShard(OffsetMetadataManager):
         where: TopicPartition,
         clock: Clock,
         config: OffsetConfig,
-        era: Era = Era.KIP_848,
+        era: CoordinatorEra = CoordinatorEra.KIP_848,
         observer: Observer | None = None,
         *,
         timer: CoordinatorTimer,

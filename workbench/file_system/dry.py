@@ -20,9 +20,9 @@ from workbench.file_system.local import (
     LOCAL,
     Data,
     DirectoryLock,
-    Entry,
     File,
     FileSystem,
+    FolderEntry,
     Stat,
 )
 from workbench.file_system.mounts import Files, RemoteEntry, RemoteFiles, absolute, is_uri
@@ -73,11 +73,11 @@ class _Folder(dict[str, "_Folder | Overlay | None"]):
         found = self[name] = self._on_disk(name)
         return found
 
-    def mounted_entries(self, files: RemoteFiles) -> list[Entry]:
+    def mounted_entries(self, files: RemoteFiles) -> list[FolderEntry]:
         """Return what is in a mounted folder; further names are looked up there."""
         if self._listed is None:
             self._listed = {each.name: each for each in files.entries(str(self.base))}
-        return [Entry(each.name, each.is_folder) for each in self._listed.values()]
+        return [FolderEntry(each.name, each.is_folder) for each in self._listed.values()]
 
     def _mounted(self, path: str, name: str, files: RemoteFiles) -> "_Folder | Overlay | None":
         entry = files.entry(path) if self._listed is None else self._listed.get(name)
@@ -226,7 +226,7 @@ class DryFileSystem(FileSystem):
         overlay.close()
         return data
 
-    def list(self, path: str) -> list[Entry]:
+    def list(self, path: str) -> list[FolderEntry]:
         """Return what is in a folder, sorted by name."""
         with self._lock:
             folder = self._folder(path)
@@ -236,7 +236,7 @@ class DryFileSystem(FileSystem):
                 if node is None:
                     found.pop(name, None)
                 else:
-                    found[name] = Entry(name, isinstance(node, _Folder) or node.is_directory)
+                    found[name] = FolderEntry(name, isinstance(node, _Folder) or node.is_directory)
             return sorted(found.values())
 
     def exists(self, path: str) -> bool:
@@ -404,7 +404,7 @@ class DryFileSystem(FileSystem):
                 node.within = node.base
         return node
 
-    def _listed(self, folder: _Folder, path: str) -> "builtins.list[Entry]":
+    def _listed(self, folder: _Folder, path: str) -> "builtins.list[FolderEntry]":
         """Return what is in a folder without the changes."""
         files = self.at(path)
         return self._disk.list(path) if files is None else folder.mounted_entries(files)

@@ -31,7 +31,7 @@ _LOCKED: Final[set[tuple[int, int]]] = set()  # device and number of the lock fi
 _LOCKING: Final = threading.Lock()
 
 
-class Entry(NamedTuple):
+class FolderEntry(NamedTuple):
     """A name in a folder."""
 
     name: str
@@ -187,12 +187,12 @@ class FileSystem(Files):
         with open(open_regular(path), "rb") as file:
             return file.read(most)
 
-    def list(self, path: str) -> list[Entry]:
+    def list(self, path: str) -> list[FolderEntry]:
         """Return what is in a folder, sorted by name."""
         with os.scandir(path) as found:
             return sorted(
                 [
-                    Entry(
+                    FolderEntry(
                         entry.name, _is_directory(entry) if entry.is_symlink() else entry.is_dir()
                     )
                     for entry in found

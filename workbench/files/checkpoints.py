@@ -15,7 +15,7 @@ from typing import Self
 from workbench.errors import CorruptCheckpointError
 from workbench.files import text
 from workbench.files.names import MAX_PARTITION, TopicPartition
-from workbench.files.reading import Problem, ProblemList, SmallFile
+from workbench.files.reading import FileProblem, ProblemList, SmallFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class OffsetCheckpoint(SmallFile):
     """
 
     offsets: dict[TopicPartition, int] = field(default_factory=dict)
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[FileProblem, ...] = ()
 
     corrupt_error = CorruptCheckpointError
     size_limit = text.CHECKPOINT_LIMIT

@@ -13,7 +13,7 @@ from typing import Final, Self
 
 from workbench.errors import CorruptCheckpointError
 from workbench.files import text
-from workbench.files.reading import KIB, Problem, ProblemList, SmallFile
+from workbench.files.reading import KIB, FileProblem, ProblemList, SmallFile
 
 NO_BROKER_EPOCH: Final = -1
 
@@ -30,7 +30,7 @@ class CleanShutdown(SmallFile):
 
     broker_epoch: int | None = None
     version: int | None = None
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[FileProblem, ...] = ()
 
     corrupt_error = CorruptCheckpointError
     size_limit = 64 * KIB

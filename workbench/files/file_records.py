@@ -19,7 +19,7 @@ from workbench.record.reading.batch_search import (
     FIRST_WINDOW,
     LARGEST_WINDOW,
     LOWEST,
-    BatchHeader,
+    SearchedHeader,
     check_size,
     search_batch,
     search_record,
@@ -390,7 +390,7 @@ class FileRecords:
                 timestamp, offset = int(times.timestamps[slot]), int(times.offsets[slot])
             return TimestampAndOffset(timestamp, offset, _epoch(batch.partition_leader_epoch))
 
-    def _note_size(self, batch: BatchHeader) -> None:
+    def _note_size(self, batch: SearchedHeader) -> None:
         """Let the next search read so much at first that it finds a batch of this size at once."""
         more = FIRST_WINDOW if batch.size < FIRST_WINDOW else _MORE
         self._first_window = min(2 * batch.size + more, LARGEST_WINDOW)
@@ -423,7 +423,7 @@ class FileRecords:
         """The size in bytes to which one batch may decompress; see `record.limits`."""
         return LARGEST_CONTENT if self.fs.is_dry else MOST_CONTENT
 
-    def _times(self, batch: BatchHeader) -> BatchTimes:
+    def _times(self, batch: SearchedHeader) -> BatchTimes:
         """Return offsets and timestamps of the records of a batch.
 
         Raises:
@@ -437,7 +437,7 @@ class FileRecords:
             at = batch.position + (error.position or 0)
             raise CorruptRecordError(self.path, at, error.problem) from error
 
-    def _base_offset(self, batch: BatchHeader) -> int:
+    def _base_offset(self, batch: SearchedHeader) -> int:
         """Return the base offset of a batch; a wrapper of magic 0 or 1 is decompressed for it.
 
         Kafka: FileChannelRecordBatch.baseOffset (4.2)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, Self
 
 from workbench.errors import CorruptCheckpointError
 from workbench.files import text
-from workbench.files.reading import Problem, ProblemList, SmallFile
+from workbench.files.reading import FileProblem, ProblemList, SmallFile
 
 UNKNOWN_EPOCH: Final = -1  # in batches that no leader has appended
 
@@ -36,7 +36,7 @@ class LeaderEpochs(SmallFile):
     """
 
     entries: tuple[EpochEntry, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[FileProblem, ...] = ()
 
     corrupt_error = CorruptCheckpointError
     size_limit = text.CHECKPOINT_LIMIT

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from workbench.errors import CorruptCheckpointError
 from workbench.files import text
-from workbench.files.reading import KIB, Problem, ProblemList, SmallFile
+from workbench.files.reading import KIB, FileProblem, ProblemList, SmallFile
 
 LATEST_VERSION: Final = 1
 
@@ -53,7 +53,7 @@ class MetaProperties(SmallFile):
     directory_id: UUID | None = None
     version: int | None = LATEST_VERSION
     properties: dict[str, str] = field(default_factory=dict)
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[FileProblem, ...] = ()
 
     corrupt_error = CorruptCheckpointError
     size_limit = 64 * KIB

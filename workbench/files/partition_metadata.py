@@ -13,7 +13,7 @@ from uuid import UUID
 
 from workbench.errors import CorruptCheckpointError
 from workbench.files import text
-from workbench.files.reading import KIB, Problem, ProblemList, SmallFile
+from workbench.files.reading import KIB, FileProblem, ProblemList, SmallFile
 
 _SEPARATOR: Final = re.compile(r":\s+", re.ASCII)
 
@@ -30,7 +30,7 @@ class PartitionMetadata(SmallFile):
 
     topic_id: UUID | None
     version: int | None = 0
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[FileProblem, ...] = ()
 
     corrupt_error = CorruptCheckpointError
     size_limit = 64 * KIB

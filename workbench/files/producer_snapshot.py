@@ -14,7 +14,7 @@ from operator import eq
 from typing import Final, NamedTuple, Self, overload
 
 from workbench.errors import CorruptSnapshotError
-from workbench.files.reading import MIB, Problem, ProblemList, SmallFile
+from workbench.files.reading import MIB, FileProblem, ProblemList, SmallFile
 from workbench.layout.producer_snapshot import (
     CRC_FROM,
     PRODUCER_ENTRY,
@@ -129,7 +129,7 @@ class ProducerSnapshot(SmallFile):
     entries: Sequence[ProducerEntry] = ()
     version: int | None = SNAPSHOT_VERSION
     crc: int | None = None
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[FileProblem, ...] = ()
 
     corrupt_error = CorruptSnapshotError
     size_limit = 64 * MIB  # 1.4 million producers

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from workbench.errors import CorruptCheckpointError
 from workbench.files import text
-from workbench.files.reading import KIB, Problem, ProblemList, SmallFile
+from workbench.files.reading import KIB, FileProblem, ProblemList, SmallFile
 
 NOBODY: Final = -1
 LATEST_VERSION: Final = 1
@@ -43,7 +43,7 @@ class QuorumState(SmallFile):
     applied_offset: int | None = None
     current_voters: tuple[int, ...] | None = None
     version: int | None = LATEST_VERSION
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[FileProblem, ...] = ()
 
     corrupt_error = CorruptCheckpointError
     size_limit = 64 * KIB

@@ -39,7 +39,7 @@ KIB: Final = 1024
 MIB: Final = 1024 * KIB
 
 
-class Problem(NamedTuple):
+class FileProblem(NamedTuple):
     """One thing wrong with a file; `str()` says it in one line.
 
     Attributes:
@@ -62,17 +62,17 @@ class ProblemList:
     """Collect problems while a file is read: the first of each kind, and how many there are."""
 
     def __init__(self) -> None:
-        self._first: dict[ProblemKind, Problem] = {}
+        self._first: dict[ProblemKind, FileProblem] = {}
         self._counts: dict[ProblemKind, int] = {}
 
     def add(
         self, kind: ProblemKind, position: int | None, found: str, expected: str, count: int = 1
     ) -> None:
         """Note ``count`` problems of a kind, the first of them as described."""
-        self._first.setdefault(kind, Problem(kind, position, found, expected))
+        self._first.setdefault(kind, FileProblem(kind, position, found, expected))
         self._counts[kind] = self._counts.get(kind, 0) + count
 
-    def found(self) -> tuple[Problem, ...]:
+    def found(self) -> tuple[FileProblem, ...]:
         """Return the first of each kind, in the order found, with the number of others."""
         return tuple(
             problem._replace(found=f"{problem.found} (and {more} more)")
@@ -82,7 +82,9 @@ class ProblemList:
         )
 
 
-def raise_problem(error: type[CorruptFileError], path: str | None, problem: Problem) -> NoReturn:
+def raise_problem(
+    error: type[CorruptFileError], path: str | None, problem: FileProblem
+) -> NoReturn:
     """Raise a problem as the error of its kind of file; an unknown version as such."""
     if problem.kind == "unknown version":
         raise UnsupportedFormatError(path, problem.position, str(problem))
@@ -99,7 +101,7 @@ class SmallFile:
     __slots__ = ()
     corrupt_error: ClassVar[type[CorruptCheckpointError] | type[CorruptSnapshotError]]
     size_limit: ClassVar[int]  # bytes; far above the size of a broker's files
-    problems: tuple[Problem, ...]
+    problems: tuple[FileProblem, ...]
 
     @classmethod
     def decode(cls, data: bytes, path: str | None = None, *, strict: bool = True) -> Self:

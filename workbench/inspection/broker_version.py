@@ -26,7 +26,7 @@ from workbench.inspection.cluster.image import StoredCluster
 from workbench.inspection.cluster.loading import read_stored_cluster
 from workbench.inspection.listing import Listing, Root, list_log_directories
 from workbench.inspection.node_start.bootstrap import bootstrap_level
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.inspection.verify.situation import has_own_files
 from workbench.record.reading.reader import KEYS, VALUES
@@ -177,7 +177,7 @@ def _evidence(listing: Listing, cluster: StoredCluster | None) -> Iterator[Meant
             yield from _of_coordinators(partition)
 
 
-def _some(partitions: Iterable[Partition]) -> Iterator[Partition]:
+def _some(partitions: Iterable[DiskPartition]) -> Iterator[DiskPartition]:
     return islice((p for p in partitions if p.kind == "log"), _SOME_PARTITIONS)
 
 
@@ -243,7 +243,7 @@ def _of_root(root: Root) -> Iterator[MeantBroker]:
         yield MeantBroker("3.7", f"{names.CLEAN_SHUTDOWN} has a broker epoch, as since 3.7")
 
 
-def _of_names(partition: Partition) -> Iterator[MeantBroker]:
+def _of_names(partition: DiskPartition) -> Iterator[MeantBroker]:
     """Yield what the names of a partition's folder and files show."""
     if partition.kind == "stray":
         yield MeantBroker("3.6", f"{partition.name} is named as stray, as since 3.6")
@@ -264,7 +264,7 @@ def _of_names(partition: Partition) -> Iterator[MeantBroker]:
         yield MeantBroker("0.10.1", f"{where} has a .timeindex, as since 0.10.1")
 
 
-def _of_batches(partition: Partition) -> Iterator[MeantBroker]:
+def _of_batches(partition: DiskPartition) -> Iterator[MeantBroker]:
     """Yield what the batches near the beginning of the newest segments show."""
     where = partition.name
     for segment in reversed(partition.segments[-2:]):
@@ -305,7 +305,7 @@ def _indexes_last_offsets(segment: Segment) -> bool:
     return False
 
 
-def _of_coordinators(partition: Partition) -> Iterator[MeantBroker]:
+def _of_coordinators(partition: DiskPartition) -> Iterator[MeantBroker]:
     """Yield what the versions of coordinators' records show."""
     where = partition.name
     seen: set[tuple[int, int]] = set()

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Final
 
 from workbench.inspection.listing import Listing, Root
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 
 NO_ID: Final = -1
 """The id of a broker whose directories have none: without `meta.properties`, or too old."""
@@ -35,7 +35,7 @@ def _node_id(root: Root) -> int:
 
 
 def _listing_of(roots: list[Root]) -> Listing:
-    found: dict[str, Partition] = {}
+    found: dict[str, DiskPartition] = {}
     for root in roots:
         for partition in root.partitions:
             key = partition.name if partition.name not in found else partition.path

@@ -39,7 +39,7 @@ from workbench.inspection.entries import (
     list_named,
     without_unreadable,
 )
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.runtime.several import several
 from workbench.runtime.words import did_you_mean
 
@@ -52,7 +52,7 @@ _COMPARED: Final = 20_000  # names that a mistyped one is compared with
 _NAMED: Final = 5  # unknown files and folders that a message names
 
 StrPath = str | os.PathLike[str]
-MakePartition = Callable[..., Partition]
+MakePartition = Callable[..., DiskPartition]
 
 
 @dataclass(frozen=True)
@@ -75,13 +75,13 @@ class Root:
 
     path: str
     files: tuple[FileEntry, ...]
-    partitions: tuple[Partition, ...]
+    partitions: tuple[DiskPartition, ...]
     unknown: tuple[FileEntry, ...] = ()
     unknown_folders: tuple[str, ...] = ()
     unread: tuple[Unread, ...] = ()
     is_log_directory: bool = True
     beside: tuple[FileEntry, ...] = ()
-    metadata_log: Partition | None = None
+    metadata_log: DiskPartition | None = None
     fs: Files = THIS_MACHINE
 
     @property
@@ -153,7 +153,7 @@ class Listing:
     """
 
     roots: tuple[Root, ...]
-    partitions: dict[str, Partition]
+    partitions: dict[str, DiskPartition]
 
     @property
     def fs(self) -> Files:
@@ -161,13 +161,13 @@ class Listing:
         return self.roots[0].fs if self.roots else THIS_MACHINE
 
     @property
-    def metadata_log(self) -> Partition | None:
+    def metadata_log(self) -> DiskPartition | None:
         """The cluster's metadata log: opened, or beside a partition that was opened alone."""
         opened = self.partitions.get(METADATA_LOG)
         beside = (root.metadata_log for root in self.roots if root.metadata_log is not None)
         return next(beside, None) if opened is None else opened
 
-    def root_of(self, partition: Partition) -> Root | None:
+    def root_of(self, partition: DiskPartition) -> Root | None:
         """Return the root that a partition was opened with."""
         return next((root for root in self.roots if partition in root.partitions), None)
 
@@ -202,7 +202,7 @@ class Listing:
         return tuple(dict.fromkeys(paths))
 
 
-def _order(partition: Partition) -> tuple[str, int, str]:
+def _order(partition: DiskPartition) -> tuple[str, int, str]:
     return partition.topic, partition.partition, partition.name
 
 
@@ -219,7 +219,7 @@ def _list_root(path: str, make: MakePartition, fs: Files, *, whole: bool) -> Roo
     found = [name for name in (*folders, *links) if names.parse_directory_name(name) is not None]
     remote = fs.at(path) if whole and len(found) > _FEW else None
     tree = {} if remote is None else remote.tree(path)
-    partitions: list[Partition] = []
+    partitions: list[DiskPartition] = []
     unknown_folders: list[str] = []
     for name in (*folders, *links):
         parsed = names.parse_directory_name(name)
@@ -473,7 +473,7 @@ def require_logs(listing: Listing) -> None:
 
 def list_log_directories(
     paths: StrPath | Iterable[StrPath],
-    make: MakePartition = Partition,
+    make: MakePartition = DiskPartition,
     *,
     whole: bool = True,
     fs: Files = THIS_MACHINE,
@@ -482,7 +482,7 @@ def list_log_directories(
 
     Args:
         paths: at least one.
-        make: creates the partitions, with the arguments of `Partition`.
+        make: creates the partitions, with the arguments of `DiskPartition`.
         whole: outside this machine, list the files of all partitions now, in few requests;
             otherwise each partition is a request, when it is first asked for.
         fs: what reads the paths.
@@ -500,7 +500,7 @@ def list_log_directories(
         if (hint := _name_among(error.path, [os.fspath(each) for each in given])) is None:
             raise
         raise LogDirectoryError(error.path, hint) from None
-    partitions: dict[str, Partition] = {}
+    partitions: dict[str, DiskPartition] = {}
     for partition in sorted((p for root in roots for p in root.partitions), key=_order):
         key = partition.name if partition.name not in partitions else partition.path
         partitions[key] = partition

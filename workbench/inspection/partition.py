@@ -131,7 +131,7 @@ def _bases_of_logs(unread: Iterable[str]) -> set[int]:
     return {name.offset for name in parsed if name and name.kind == "log" and not name.suffix}
 
 
-class Partition:
+class DiskPartition:
     """A partition, read from its directory.
 
     Attributes:
@@ -190,7 +190,7 @@ class Partition:
         """Whether the operating system reads it: it is not in a bucket or an archive."""
         return self.fs.at(self.path) is None
 
-    def listed_again(self) -> "Partition":
+    def listed_again(self) -> "DiskPartition":
         """Return the same partition, to list its directory again."""
         return copy(self)  # leaves out what was read, like a pickle
 
@@ -478,7 +478,7 @@ _BATCH_FILES = (".log", ".checkpoint")  # endings of files that hold batches
 _SHOWN = 20  # rows of a table in a notebook
 
 
-def metadata_now(partition: Partition) -> tuple[int, ...] | None:
+def metadata_now(partition: DiskPartition) -> tuple[int, ...] | None:
     """Return which `partition.metadata` is there at this moment; empty if there is none.
 
     A topic that is deleted and made again has another file. None: it is a bucket's or an archive's,

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from workbench.inspection.findings import Finding
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.verify.partition import PartitionResult
 from workbench.inspection.verify.situation import WAITS
 
@@ -30,7 +30,7 @@ _LATER_WAITS: Final = (1.0, 5.0)
 
 
 def check_twice(
-    partition: Partition, check: Check, *, deep: bool, is_running: bool
+    partition: DiskPartition, check: Check, *, deep: bool, is_running: bool
 ) -> PartitionResult:
     """Check a partition, and drop what a second look does not find again.
 

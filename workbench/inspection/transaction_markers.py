@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.layout import problems
 from workbench.record.buffers import BufferPool
@@ -78,7 +78,7 @@ def walk_markers(segments: Sequence[Segment]) -> Iterator[tuple[Rows, Markers]]:
             yield rows, _joined(list(_markers(segment, start, stop, pool)))
 
 
-def read_markers(partition: Partition) -> Markers:
+def read_markers(partition: DiskPartition) -> Markers:
     """Read all markers of a partition: 17 bytes of memory each."""
     return _joined([markers for _, markers in walk_markers(partition.segments)])
 

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.inspection.transaction_markers import (
     Markers,
@@ -131,7 +131,7 @@ def _data(rows: Rows) -> tuple[npt.NDArray[np.int64], Offsets, Offsets]:
     return wanted, rows["producer_id"][wanted], rows["base_offset"][wanted]
 
 
-def read_transactions(partition: Partition) -> Transactions:
+def read_transactions(partition: DiskPartition) -> Transactions:
     """Read the markers of a partition and work out its last stable offset.
 
     Walks the batch headers of every segment and decodes the control batches. What cannot be read is

@@ -12,7 +12,7 @@ from workbench.files import names
 from workbench.files.names import FileKind
 from workbench.inspection.entries import Unread, UnreadKind
 from workbench.inspection.findings import Finding, Severity
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.remote_tier.remote_log import Gap
 
 T = TypeVar("T")
@@ -65,7 +65,7 @@ def if_readable(read: Callable[[], T]) -> T | None:
         return None
 
 
-def findings_about_records(partition: Partition) -> list[Finding]:
+def findings_about_records(partition: DiskPartition) -> list[Finding]:
     """Return the findings for `.log` files that cannot be read, or for the whole directory."""
     unread_logs = (
         each
@@ -76,7 +76,7 @@ def findings_about_records(partition: Partition) -> list[Finding]:
     return [*findings_of_unread(unread_logs), *missing_remote(partition)]
 
 
-def missing_remote(partition: Partition) -> Iterator[Finding]:
+def missing_remote(partition: DiskPartition) -> Iterator[Finding]:
     """Yield a finding for each part of the log that should be in the remote tier and is not."""
     path = partition.path
     for part in partition.remote_parts:
@@ -105,7 +105,7 @@ def removed(path: str) -> Finding:
     return Finding("unreadable", "info", path, None, None, found, expected, broker)
 
 
-def unread_kinds(partition: Partition) -> dict[int, set[FileKind]]:
+def unread_kinds(partition: DiskPartition) -> dict[int, set[FileKind]]:
     """Return base offset → kinds of the segment's files that cannot be read."""
     kinds: dict[int, set[FileKind]] = {}
     for each in partition.unread:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from workbench.kernels import background, dispatch
 from workbench.kernels.cache_folder import kernel_folder, ready_mark
-from workbench.kernels.codecs.inputs import Bounds, Library, Task
+from workbench.kernels.codecs.inputs import DecodeTask, DecompressionBounds, Library
 from workbench.kernels.reading.outputs import SEARCHED_FIELDS, no_outputs
 from workbench.kernels.writing.checks import COLUMNS
 from workbench.layout.batch_header import BATCH_HEADER_SIZE
@@ -63,7 +63,7 @@ def compile_kernels() -> None:
         source = np.frombuffer(bytes(8), np.uint8)
         library = Library()
         pack_batches(data, 0, 0, library, np.zeros(1, BATCH_OUTCOME), 0, 0, data, 0)
-        task, bounds = Task(0, 0, 0), Bounds(0, 0, 0)
+        task, bounds = DecodeTask(0, 0, 0), DecompressionBounds(0, 0, 0)
         decode_packed(source, spans[:0], task, bounds, library, data, spans, rows, out)
         ready_mark().touch()
 
@@ -100,7 +100,9 @@ def _compile_codecs(target: npt.NDArray[np.uint8], places: npt.NDArray[np.int64]
 
     source = np.frombuffer(bytes(8), np.uint8)
     decode_blocks(source, 0, 0, target, 0, 0, 0)
-    unpack_bodies(0, source, places[:0], 0, target, 0, Bounds(0, 0, 0), Library(), places[:0])
+    unpack_bodies(
+        0, source, places[:0], 0, target, 0, DecompressionBounds(0, 0, 0), Library(), places[:0]
+    )
 
 
 def main() -> None:

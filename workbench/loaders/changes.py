@@ -14,7 +14,7 @@ from workbench.file_system.archives.opening import is_here
 from workbench.file_system.mounts import Files
 from workbench.file_system.outputs import refuse_inputs, remove_folder
 from workbench.foresight.copies.compacting import Compaction, compact_directory
-from workbench.foresight.copies.copying import LeftOut, copy_log_directory
+from workbench.foresight.copies.copying import SkippedFile, copy_log_directory
 from workbench.foresight.copies.repair import Recovery, recover_directory
 from workbench.foresight.copies.retaining import Retention
 from workbench.foresight.copies.retaining import retain as retain_directory
@@ -177,7 +177,7 @@ def chosen_target(path: str, target: str | None) -> str:
 
 
 @contextmanager
-def copied(path: str, fs: Files, where: str) -> Iterator[list[LeftOut]]:
+def copied(path: str, fs: Files, where: str) -> Iterator[list[SkippedFile]]:
     """Copy a log directory to be changed; yield what was left out.
 
     If both paths are the same, nothing is copied. If the change fails, the copy is removed.

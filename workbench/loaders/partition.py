@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
 Config = Mapping[str, Any] | None
 
 
-class Partition(OfLogs, inspection.Partition):
+class Partition(OfLogs, inspection.DiskPartition):
     """A partition as its directory holds it, with what a broker will do with it.
 
     ``partition[5]`` is the record at offset 5, ``partition[-1]`` the last one, ``partition[5:8]`` a

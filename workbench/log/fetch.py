@@ -6,7 +6,7 @@ Kafka: LogOffsetMetadata, FetchDataInfo (4.2)
 from typing import Final, NamedTuple
 
 from workbench.files.file_records import FileRecords
-from workbench.files.indexes.transaction_index import AbortedTransaction
+from workbench.files.indexes.transaction_index import AbortedTxn
 from workbench.record.memory_records import EMPTY, MemoryRecords
 
 UNKNOWN_OFFSET: Final = -1
@@ -53,7 +53,7 @@ class FetchData(NamedTuple):
     position: int = 0
     size: int = 0
     first_entry_incomplete: bool = False
-    aborted_transactions: tuple[AbortedTransaction, ...] | None = None
+    aborted_transactions: tuple[AbortedTxn, ...] | None = None
 
     @property
     def records(self) -> MemoryRecords:

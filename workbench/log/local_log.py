@@ -12,7 +12,7 @@ from contextlib import ExitStack, suppress
 from typing import NamedTuple
 
 from workbench.errors import CorruptLogError, OffsetOutOfRangeError, StorageError
-from workbench.files.indexes.transaction_index import AbortedTransaction
+from workbench.files.indexes.transaction_index import AbortedTxn
 from workbench.files.names import segment_paths
 from workbench.log.context import LogContext
 from workbench.log.fetch import FetchData, LogOffsetMetadata
@@ -131,7 +131,7 @@ class LocalLog:
             low = end.offset if first is None else first.base_offset
             where = str(self.context.topic_partition)
             raise OffsetOutOfRangeError(start_offset, low, end.offset, where)
-        none_aborted: tuple[AbortedTransaction, ...] | None = () if with_aborted else None
+        none_aborted: tuple[AbortedTxn, ...] | None = () if with_aborted else None
         if start_offset == limit.offset:
             return FetchData(limit, aborted_transactions=none_aborted)
         if start_offset > limit.offset:
@@ -183,7 +183,7 @@ class LocalLog:
 
     def _aborted_from(
         self, segment: LogSegment, start_offset: int, upper_bound: int
-    ) -> Iterator[AbortedTransaction]:
+    ) -> Iterator[AbortedTxn]:
         for each in (segment, *self.segments.all_higher(segment.base_offset)):
             found = each.transaction_index.collect_aborted(start_offset, upper_bound)
             yield from found.transactions
@@ -192,7 +192,7 @@ class LocalLog:
 
     def collect_aborted(
         self, start_offset: int, base_offset: int, upper_bound: int
-    ) -> list[AbortedTransaction]:
+    ) -> list[AbortedTxn]:
         """Return the aborted transactions with records in [``start_offset``, ``upper_bound``).
 
         Args:

@@ -23,7 +23,7 @@ from workbench.config.producer_state_config import ProducerStateConfig
 from workbench.errors import InconsistentTopicIdError, LogDirectoryError, OffsetOutOfRangeError
 from workbench.file_system.local import LOCAL, FileSystem
 from workbench.files.file_records import TimestampAndOffset
-from workbench.files.indexes.transaction_index import AbortedTransaction
+from workbench.files.indexes.transaction_index import AbortedTxn
 from workbench.files.names import TopicPartition, parse_directory_name
 from workbench.log.append.append_info import LogAppendInfo
 from workbench.log.append.append_origin import AppendOrigin
@@ -286,9 +286,7 @@ class Log(BaseLog):
             return self.watermarks.high_metadata()
         return self.watermarks.stable_metadata()
 
-    def collect_aborted_transactions(
-        self, start_offset: int, upper_bound: int
-    ) -> list[AbortedTransaction]:
+    def collect_aborted_transactions(self, start_offset: int, upper_bound: int) -> list[AbortedTxn]:
         """Return the aborted transactions that began before ``upper_bound``.
 
         Those that ended before the segment that holds ``start_offset`` are omitted. This is for the

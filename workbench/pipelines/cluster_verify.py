@@ -12,7 +12,7 @@ from workbench.spark_source.option_values import Paths
 
 
 @dataclass(frozen=True)
-class Verification:
+class ClusterVerification:
     """The findings of all brokers, and their summary.
 
     Attributes:
@@ -32,7 +32,7 @@ class Verification:
 
 def cluster_verify(
     spark: SparkSession, brokers: Sequence[Paths], topics: Sequence[str] = (), *, deep: bool = True
-) -> Verification:
+) -> ClusterVerification:
     """Check log directories as `LogDirectory.verify` does; a task takes some partitions.
 
     Args:
@@ -51,4 +51,4 @@ def cluster_verify(
     findings = reduce(DataFrame.union, told).persist()
     counts = findings.groupBy("severity", "kind").count().orderBy("severity", "kind")
     rows = [(row[0], row[1], row[2]) for row in counts.collect()]
-    return Verification(findings, tuple(rows))
+    return ClusterVerification(findings, tuple(rows))

@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
 
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.transactions import Aborts, Transactions, read_transactions
 from workbench.pipelines.frames import LOG, load, source_options
 from workbench.pipelines.key_buckets import (
@@ -119,7 +119,7 @@ class LogFacts(NamedTuple):
     aborts: Aborts
 
 
-def _end(partition: Partition, transactions: Transactions) -> int:
+def _end(partition: DiskPartition, transactions: Transactions) -> int:
     """Return the base of the first segment not cleaned: active, or with an open transaction.
 
     Kafka: LogCleanerManager.cleanableOffsets, calculateCleanableBytes (4.2)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.loaders.writing.from_arrow import binary_column
 from workbench.record.compaction.key_table import Secret, key_sums
 
@@ -24,7 +24,7 @@ _BUCKET_BYTES: Final = 256 << 20  # of a log: at most a few million keys
 _MOST_BITS: Final = 12
 
 
-def bucket_bits(partitions: Iterable[Partition]) -> int:
+def bucket_bits(partitions: Iterable[DiskPartition]) -> int:
     """Return the logarithm of the number of buckets that the largest partition needs."""
     largest = max((each.size for each in partitions), default=0)
     return min(_MOST_BITS, (largest // _BUCKET_BYTES).bit_length())

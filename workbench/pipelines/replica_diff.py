@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
 
 from workbench.comparison.records import Effort, differences
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.loaders.scan.plan import HIGHEST
 from workbench.loaders.schemas import schema_of
 from workbench.pipelines.frames import LOG, source_options
@@ -49,8 +49,8 @@ class DiffTask:
 
     topic: str
     partition: int
-    left: Partition | None
-    right: Partition | None
+    left: DiskPartition | None
+    right: DiskPartition | None
     low: int
     high: int
 
@@ -136,7 +136,9 @@ def diff_tasks(
     return tasks
 
 
-def _ranges(copies: Sequence[Partition], low: int, high: int, most: int) -> list[tuple[int, int]]:
+def _ranges(
+    copies: Sequence[DiskPartition], low: int, high: int, most: int
+) -> list[tuple[int, int]]:
     """Return [low, high) in ranges of about ``most`` bytes, which begin where a segment does."""
     edges, size = [low], 0
     for segment in max(copies, key=lambda copy: copy.size).segments:

@@ -23,7 +23,7 @@ from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
 
 from workbench.errors import LogDirectoryError, OutputError
 from workbench.file_system.outputs import new_file, refuse_inputs, require_local
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.loaders.exports.parquet_file import write_parquet
 from workbench.loaders.scan.plan import input_paths
 from workbench.pipelines.frames import LOG, load, source_options
@@ -129,7 +129,7 @@ def rescue_to_parquet(
     shutil.rmtree(staging, ignore_errors=True)
 
 
-def _folder(partition: Partition) -> str:
+def _folder(partition: DiskPartition) -> str:
     return folder_of((partition.topic, partition.partition))
 
 
@@ -138,9 +138,9 @@ def folder_of(log: Log) -> str:
     return os.path.join(f"topic={log[0]}", f"partition={log[1]}")
 
 
-def _jobs(partitions: Sequence[Partition]) -> Iterator[list[Partition]]:
+def _jobs(partitions: Sequence[DiskPartition]) -> Iterator[list[DiskPartition]]:
     """Yield partitions to be rescued together."""
-    job: list[Partition] = []
+    job: list[DiskPartition] = []
     size = 0
     for partition in partitions:
         if job and (size + partition.size > _JOB_BYTES or len(job) >= _JOB_PARTITIONS):
@@ -186,7 +186,7 @@ class _Found:
     counts: list[pa.RecordBatch] = field(default_factory=list)
     damage: list[dict[str, Any]] = field(default_factory=list)
 
-    def checked(self, partition: Partition) -> Rescued:
+    def checked(self, partition: DiskPartition) -> Rescued:
         """Return the outcome.
 
         Raises:
@@ -213,7 +213,7 @@ class _Found:
 
 
 def _rescue(
-    spark: SparkSession, paths: Paths, partitions: Sequence[Partition], folder: str
+    spark: SparkSession, paths: Paths, partitions: Sequence[DiskPartition], folder: str
 ) -> dict[Log, _Found]:
     """Write partitions below a directory, and return what was written of each."""
     assigned: dict[str, list[int]] = {}

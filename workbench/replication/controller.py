@@ -17,7 +17,7 @@ from workbench.runtime.error_codes import ErrorCode
 TOPIC_DEFAULTS: Final = {"min.insync.replicas": 1, "unclean.leader.election.enable": None}
 
 
-class BrokerRegistration(NamedTuple):
+class RegisteredBroker(NamedTuple):
     """What the controller knows of a broker.
 
     Attributes:
@@ -57,7 +57,7 @@ class Controller:
         self, rules: Rules, topic_configs: Mapping[str, Mapping[str, Any]] | None = None
     ) -> None:
         self.rules = rules
-        self.brokers: dict[int, BrokerRegistration] = {}
+        self.brokers: dict[int, RegisteredBroker] = {}
         self.partitions: dict[TopicPartition, LeaderAndIsr] = {}
         self.unclean_elections = 0
         self._topic_configs = dict(topic_configs or {})
@@ -95,7 +95,7 @@ class Controller:
         Kafka: ClusterControlManager.registerBroker (4.2)
         """
         self._next_epoch += 1
-        self.brokers[broker] = BrokerRegistration(self._next_epoch)
+        self.brokers[broker] = RegisteredBroker(self._next_epoch)
         if was_clean or not self.rules.has_elr:
             return []
         changed = []

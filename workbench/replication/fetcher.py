@@ -23,8 +23,8 @@ from workbench.replication.messages import (
     FetchPartition,
     FetchPartitionData,
 )
-from workbench.replication.partition import EARLIEST, LATEST, Partition
-from workbench.replication.rules import Rules, Truncation
+from workbench.replication.partition import EARLIEST, LATEST, ReplicatedPartition
+from workbench.replication.rules import Rules, TruncationRule
 from workbench.replication.truncation import OffsetTruncationState, offset_truncation_state
 from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.steps import Reports
@@ -110,7 +110,7 @@ class FetcherHost(Reports, Protocol):
         """Return the time, ms."""
         ...
 
-    def partition(self, name: TopicPartition) -> Partition:
+    def partition(self, name: TopicPartition) -> ReplicatedPartition:
         """Return a partition that the broker has."""
         ...
 
@@ -163,9 +163,9 @@ class ReplicaFetcher:
         log = self._host.partition(name).log
         rules = self._host.rules
         latest = log.leader_epochs.latest_epoch
-        if rules.truncation is Truncation.HIGH_WATERMARK:
+        if rules.truncation is TruncationRule.HIGH_WATERMARK:
             state = PartitionFetchState(log.log_end_offset, leader_epoch, FetchState.FETCHING)
-        elif rules.truncation is Truncation.ON_FETCH and latest is not None:
+        elif rules.truncation is TruncationRule.ON_FETCH and latest is not None:
             state = PartitionFetchState(
                 log.log_end_offset, leader_epoch, FetchState.FETCHING, latest
             )
@@ -198,7 +198,7 @@ class ReplicaFetcher:
                 return OffsetRequest(name, self._told_epoch(state), timestamp)
             if state.state is FetchState.TRUNCATING:
                 latest = host.partition(name).log.leader_epochs.latest_epoch
-                if latest is None or host.rules.truncation is Truncation.ON_FETCH:
+                if latest is None or host.rules.truncation is TruncationRule.ON_FETCH:
                     self._truncate_to_high_watermark(name, state)
                 else:
                     epochs[name] = (self._told_epoch(state), latest)
@@ -329,7 +329,7 @@ class ReplicaFetcher:
             self._fail(name, str(error))
             return False
         next_offset, epoch = log.log_end_offset, state.last_fetched_epoch
-        if data.size and self._host.rules.truncation is Truncation.ON_FETCH:
+        if data.size and self._host.rules.truncation is TruncationRule.ON_FETCH:
             epoch = log.leader_epochs.latest_epoch
         if after != before:
             self._host.tell(
@@ -383,7 +383,7 @@ class ReplicaFetcher:
         if not self._changes(name, lambda: log.truncate_to(to.offset)):
             return
         self._tell_truncated(name, before, high, "the leader's epochs part from the log's there")
-        on_fetch = host.rules.truncation is Truncation.ON_FETCH
+        on_fetch = host.rules.truncation is TruncationRule.ON_FETCH
         is_done = to.is_completed or on_fetch
         self.states[name] = self.states[name]._replace(
             fetch_offset=to.offset,
@@ -458,7 +458,7 @@ class ReplicaFetcher:
                 broker=host.broker_id, before=before, log_start_offset=offset,
             )  # fmt: skip
         epoch = log.leader_epochs.latest_epoch
-        on_fetch = host.rules.truncation is Truncation.ON_FETCH
+        on_fetch = host.rules.truncation is TruncationRule.ON_FETCH
         self.states[name] = state._replace(
             fetch_offset=log.log_end_offset,
             state=FetchState.FETCHING,

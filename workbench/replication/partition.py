@@ -58,15 +58,15 @@ class LeaderAppend(NamedTuple):
 class PartitionHost(ReplicaHost, Protocol):
     """What a partition needs of its broker."""
 
-    def submit(self, partition: "Partition", request: AlterPartition) -> None:
-        """Ask the controller; the answer comes to `Partition.handle_alter_partition`.
+    def submit(self, partition: "ReplicatedPartition", request: AlterPartition) -> None:
+        """Ask the controller; the answer comes to `ReplicatedPartition.handle_alter_partition`.
 
         Before 2.7 it comes before this method returns.
         """
         ...
 
 
-class Partition(PartitionReplicas):
+class ReplicatedPartition(PartitionReplicas):
     """One partition on one broker. Threads may share it.
 
     Kafka: Partition (4.2)
@@ -75,12 +75,12 @@ class Partition(PartitionReplicas):
     __slots__ = ()
     _host: PartitionHost
 
-    def copy(self, log: ReplicaLog, host: PartitionHost) -> "Partition":
+    def copy(self, log: ReplicaLog, host: PartitionHost) -> "ReplicatedPartition":
         """Return the same state on another log and broker; a search branches with it.
 
         The copies share their lock.
         """
-        other = Partition.__new__(Partition)
+        other = ReplicatedPartition.__new__(ReplicatedPartition)
         other.name = self.name
         other.log = log
         other._host = host  # noqa: SLF001

@@ -15,14 +15,14 @@ from workbench.replication.messages import (
     FetchPartitionData,
     ProduceResponse,
 )
-from workbench.replication.partition import Partition
+from workbench.replication.partition import ReplicatedPartition
 from workbench.runtime.error_codes import ErrorCode
 
 
 class DelayedHost(Protocol):
     """What waiting requests need of their replica manager."""
 
-    def partition_or_error(self, name: TopicPartition) -> "Partition | ErrorCode":
+    def partition_or_error(self, name: TopicPartition) -> "ReplicatedPartition | ErrorCode":
         """Return a partition, or why the broker does not have it."""
         ...
 
@@ -116,7 +116,7 @@ class DelayedProduce(DelayedOperation):
             partition = host.partition_or_error(name)
             end = (
                 partition.check_enough_replicas_reach_offset(offset)
-                if isinstance(partition, Partition)
+                if isinstance(partition, ReplicatedPartition)
                 else partition
             )
             if end is not None:
@@ -178,7 +178,7 @@ class DelayedFetch(DelayedOperation):
         available = 0
         for name, fetch in self.fetches.items():
             partition = host.partition_or_error(name)
-            if not isinstance(partition, Partition):
+            if not isinstance(partition, ReplicatedPartition):
                 return True
             bytes_or_none = available_bytes(partition, self.params, fetch, self.positions[name])
             if bytes_or_none is None:
@@ -202,7 +202,10 @@ class DelayedFetch(DelayedOperation):
 
 
 def available_bytes(
-    partition: Partition, params: FetchParams, fetch: FetchPartition, start: LogOffsetMetadata
+    partition: ReplicatedPartition,
+    params: FetchParams,
+    fetch: FetchPartition,
+    start: LogOffsetMetadata,
 ) -> int | None:
     """Return the bytes that a waiting fetch would get; None: it must be answered now.
 

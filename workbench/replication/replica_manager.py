@@ -27,10 +27,10 @@ from workbench.replication.messages import (
     LeaderAndIsr,
     ProduceResponse,
 )
-from workbench.replication.partition import ALL_REPLICAS, HighWatermarkChange, Partition
+from workbench.replication.partition import ALL_REPLICAS, HighWatermarkChange, ReplicatedPartition
 from workbench.replication.purgatory import DelayedFetch, DelayedProduce, Purgatory
 from workbench.replication.replica_log import ReplicaLog
-from workbench.replication.rules import Rules, Truncation
+from workbench.replication.rules import Rules, TruncationRule
 from workbench.runtime.error_codes import ErrorCode, code_of
 from workbench.runtime.steps import Reports
 
@@ -75,7 +75,7 @@ class Broker(Reports, Protocol):
         """Return whether a broker epoch is of an earlier life of a broker."""
         ...
 
-    def submit(self, partition: Partition, request: AlterPartition) -> None:
+    def submit(self, partition: ReplicatedPartition, request: AlterPartition) -> None:
         """Send a change of an ISR to the controller."""
         ...
 
@@ -129,7 +129,7 @@ class ReplicaManager:
         self.fetch_max_bytes = fetch_max_bytes
         self.fetch_response_max_bytes = fetch_response_max_bytes
         self.fetch_backoff_ms = fetch_backoff_ms
-        self.partitions: dict[TopicPartition, Partition] = {}
+        self.partitions: dict[TopicPartition, ReplicatedPartition] = {}
         self.fetchers: dict[int, ReplicaFetcher] = {}
         self.produce_purgatory: Purgatory[DelayedProduce] = Purgatory(self)
         self.fetch_purgatory: Purgatory[DelayedFetch] = Purgatory(self)
@@ -176,11 +176,11 @@ class ReplicaManager:
         """Return the topic's `unclean.leader.election.enable`."""
         return bool(self._broker.topic_config(name.topic)["unclean.leader.election.enable"])
 
-    def partition(self, name: TopicPartition) -> Partition:
+    def partition(self, name: TopicPartition) -> ReplicatedPartition:
         """Return a partition that the broker has."""
         return self.partitions[name]
 
-    def partition_or_error(self, name: TopicPartition) -> Partition | ErrorCode:
+    def partition_or_error(self, name: TopicPartition) -> ReplicatedPartition | ErrorCode:
         """Return a partition, or why the broker does not have it.
 
         Kafka: ReplicaManager.getPartitionOrError (4.2)
@@ -199,17 +199,17 @@ class ReplicaManager:
                 partition = self.partitions.get(name)
                 if partition is None:  # even without a leader, so that its checkpoint is kept
                     log = self._broker.create_log(name, is_new=True)
-                    partition = self.partitions[name] = Partition(name, log, self)
+                    partition = self.partitions[name] = ReplicatedPartition(name, log, self)
                 if state.leader == self.broker_id:
                     self._make_leader(partition, state)
                 elif state.leader != NO_LEADER or self.rules.has_quorum_controller:
                     self._make_follower(partition, state)
 
-    def _make_leader(self, partition: Partition, state: LeaderAndIsr) -> None:
+    def _make_leader(self, partition: ReplicatedPartition, state: LeaderAndIsr) -> None:
         self._remove_fetcher(partition.name)
         partition.make_leader(state)
 
-    def _make_follower(self, partition: Partition, state: LeaderAndIsr) -> None:
+    def _make_follower(self, partition: ReplicatedPartition, state: LeaderAndIsr) -> None:
         """Kafka: ReplicaManager.makeFollowers (up to 3.9), applyLocalFollowersDelta (4.2)."""
         name = partition.name
         if not partition.make_follower(state):
@@ -219,14 +219,14 @@ class ReplicaManager:
         self.fetch_purgatory.check_and_complete(name)
         if state.leader == NO_LEADER:
             return
-        if self.rules.truncation is Truncation.HIGH_WATERMARK:
+        if self.rules.truncation is TruncationRule.HIGH_WATERMARK:
             self._truncate_to_high_watermark(partition)
         fetcher = self.fetchers.get(state.leader)
         if fetcher is None:
             fetcher = self.fetchers[state.leader] = ReplicaFetcher(state.leader, self)
         fetcher.add_partition(name, state.leader_epoch)
 
-    def _truncate_to_high_watermark(self, partition: Partition) -> None:
+    def _truncate_to_high_watermark(self, partition: ReplicatedPartition) -> None:
         log = partition.log
         before, high = log.log_end_offset, log.high_watermark
         if log.truncate_to(high) or log.log_end_offset != before:
@@ -320,7 +320,7 @@ class ReplicaManager:
         changes: dict[TopicPartition, HighWatermarkChange],
     ) -> ProduceResponse:
         partition = self.partition_or_error(name)
-        if not isinstance(partition, Partition):
+        if not isinstance(partition, ReplicatedPartition):
             return ProduceResponse(partition)
         try:
             done = partition.append_records_to_leader(records, origin, required_acks)
@@ -389,7 +389,7 @@ class ReplicaManager:
         answers = {}
         for name, fetch in fetches.items():
             partition = self.partition_or_error(name)
-            if not isinstance(partition, Partition):
+            if not isinstance(partition, ReplicatedPartition):
                 answers[name] = FetchPartitionData(partition)
                 continue
             try:
@@ -436,7 +436,7 @@ class ReplicaManager:
             partition = self.partition_or_error(name)
             answers[name] = (
                 partition.last_offset_for_leader_epoch(current, epoch)
-                if isinstance(partition, Partition)
+                if isinstance(partition, ReplicatedPartition)
                 else (partition, UNDEFINED)
             )
         return answers
@@ -450,12 +450,12 @@ class ReplicaManager:
         is_replica: bool = True,
         only_leader: bool = True,
     ) -> tuple[ErrorCode, int]:
-        """Return the offset of a time in a partition; see `Partition.fetch_offset`.
+        """Return the offset of a time in a partition; see `ReplicatedPartition.fetch_offset`.
 
         Kafka: ReplicaManager.fetchOffset (4.2)
         """
         partition = self.partition_or_error(name)
-        if not isinstance(partition, Partition):
+        if not isinstance(partition, ReplicatedPartition):
             return partition, -1
         return partition.fetch_offset(
             current_leader_epoch, timestamp, is_replica=is_replica, only_leader=only_leader

@@ -16,7 +16,7 @@ KRAFT: Final = "kraft"
 _LAST: Final = 99
 
 
-class Truncation(Enum):
+class TruncationRule(Enum):
     """Where a replica that becomes a follower truncates its log.
 
     Kafka: KIP-101 (0.11), KIP-279 (2.0), KIP-595's truncation on fetch (2.7)
@@ -70,7 +70,7 @@ class Rules(NamedTuple):
     """
 
     version: str
-    truncation: Truncation
+    truncation: TruncationRule
     fences_epochs: bool
     new_leader_assigns_epoch: bool
     answers_below_first: bool
@@ -109,12 +109,14 @@ class Rules(NamedTuple):
         at = _parse(version)
         if at < (2, 7):
             truncation = (
-                Truncation.HIGH_WATERMARK if at < (0, 11)
-                else Truncation.LEADER_EPOCH if at < (2, 0)
-                else Truncation.LEADER_EPOCH_AND_OFFSET
+                TruncationRule.HIGH_WATERMARK if at < (0, 11)
+                else TruncationRule.LEADER_EPOCH if at < (2, 0)
+                else TruncationRule.LEADER_EPOCH_AND_OFFSET
             )  # fmt: skip
         else:
-            truncation = Truncation.ON_FETCH if at >= (2, 8) else Truncation.LEADER_EPOCH_AND_OFFSET
+            truncation = (
+                TruncationRule.ON_FETCH if at >= (2, 8) else TruncationRule.LEADER_EPOCH_AND_OFFSET
+            )
         return cls(
             version,
             truncation,
@@ -144,7 +146,7 @@ class Rules(NamedTuple):
     @property
     def uses_epochs(self) -> bool:
         """Whether followers ask by leader epoch where to truncate."""
-        return self.truncation is not Truncation.HIGH_WATERMARK
+        return self.truncation is not TruncationRule.HIGH_WATERMARK
 
 
 def _parse(version: str) -> tuple[int, ...]:

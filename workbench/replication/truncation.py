@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from workbench.files.leader_epochs import EpochEntry, LeaderEpochs
 from workbench.replication.messages import UNDEFINED, UNDEFINED_EPOCH, EpochEndOffset
-from workbench.replication.rules import Rules, Truncation
+from workbench.replication.rules import Rules, TruncationRule
 
 
 class OffsetTruncationState(NamedTuple):
@@ -39,7 +39,7 @@ def end_offset_for(
 
     Kafka: LeaderEpochFileCache.endOffsetFor (0.11 to 4.2)
     """
-    if rules.truncation is Truncation.LEADER_EPOCH:
+    if rules.truncation is TruncationRule.LEADER_EPOCH:
         if not entries or epoch == UNDEFINED_EPOCH or epoch < entries[0].epoch:
             return UNDEFINED
         if epoch == entries[-1].epoch:

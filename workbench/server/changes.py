@@ -11,7 +11,7 @@ from contextlib import suppress
 from workbench.files.names import TopicPartition
 
 
-class Changes:
+class FetchWaiters:
     """What waits for which partitions; everything but `tell` runs in the server's event loop."""
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ from workbench.runtime.error_codes import ErrorCode
 from workbench.server.budget import ITEM, SMALL, Room, Taken
 from workbench.server.events import MOST_FRAME_BYTES, Exchange, RequestDone
 from workbench.server.handlers.of_cluster import supported_versions
-from workbench.server.kafka_apis import Answer, KafkaApis
+from workbench.server.kafka_apis import EncodedResponse, KafkaApis
 from workbench.server.limits import ServerLimits
 from workbench.server.protocol.api_keys import API_VERSIONS, PRODUCE
 from workbench.server.protocol.frames import (
@@ -33,7 +33,7 @@ from workbench.server.protocol.frames import (
 )
 from workbench.server.request_trace import RequestTrace
 from workbench.server.sasl import LARGEST_FRAME, SaslAuthenticator
-from workbench.server.sasl import Answer as LoginAnswer
+from workbench.server.sasl import SaslAnswer as LoginAnswer
 from workbench.server.security import Passwords
 
 _SENT_AT_ONCE: Final = 1 << 16  # bytes of a response
@@ -325,7 +325,7 @@ class _Connection:
         await self._send(answer.parts, trace, parts, answer.problem)
         return answer.problem is None
 
-    async def _handle(self, request: Request, trace: RequestTrace, taken: Taken) -> Answer:
+    async def _handle(self, request: Request, trace: RequestTrace, taken: Taken) -> EncodedResponse:
         """Return the response; canceled if the client goes away meanwhile."""
         self.handling = asyncio.current_task()
         try:

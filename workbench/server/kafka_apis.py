@@ -59,7 +59,7 @@ _OF_TOPIC: Final = 48 << 10  # bytes that the configuration of a topic takes at 
 _LOG: Final = logging.getLogger("workbench.server")
 
 
-class Answer(NamedTuple):
+class EncodedResponse(NamedTuple):
     """A response: its fields, and its bytes."""
 
     values: Values
@@ -96,7 +96,7 @@ class KafkaApis:
         address: tuple[str, int],
         trace: RequestTrace,
         taken: Taken,
-    ) -> Answer:
+    ) -> EncodedResponse:
         """Return the response to a request.
 
         Args:
@@ -120,7 +120,7 @@ class KafkaApis:
             return await run(trace.queued(function), *arguments)
 
         waiting = WAITING.get(request.api.key)
-        answer: Answer
+        answer: EncodedResponse
         try:
             if waiting is not None:
                 answer = _encoded(request, await waiting(call, request.values, in_thread))
@@ -140,12 +140,12 @@ class KafkaApis:
             taken.set(answer.size)
         return answer
 
-    def _answer(self, call: Call) -> Answer:
+    def _answer(self, call: Call) -> EncodedResponse:
         return _encoded(
             call.request, self._blocking[call.request.api.key](call, call.request.values)
         )
 
-    def _failed(self, request: Request, error: Exception, trace: RequestTrace) -> Answer:
+    def _failed(self, request: Request, error: Exception, trace: RequestTrace) -> EncodedResponse:
         """Kafka: RequestHandlerHelper.handleError (4.0)."""
         code, problem = ErrorCode.UNKNOWN_SERVER_ERROR, ""
         if isinstance(error, CoordinatorError):
@@ -160,6 +160,6 @@ class KafkaApis:
         return _encoded(request, error_response(request, code, problem))
 
 
-def _encoded(request: Request, values: Values) -> Answer:
+def _encoded(request: Request, values: Values) -> EncodedResponse:
     frame = response_frame(request.api, request.version, request.correlation_id, values)
-    return Answer(values, frame)
+    return EncodedResponse(values, frame)

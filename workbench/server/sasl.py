@@ -26,7 +26,7 @@ LARGEST_FRAME: Final = 1 << 16
 """Bytes of a request before its client is known; Kafka: `sasl.server.max.receive.size`."""
 
 
-class Answer(NamedTuple):
+class SaslAnswer(NamedTuple):
     """What is answered to one frame.
 
     Attributes:
@@ -53,7 +53,7 @@ class SaslAuthenticator:
         self._handshake_version: int | None = None
         self.user: str | None = None
 
-    def answer(self, frame: bytes) -> Answer | Request:
+    def answer(self, frame: bytes) -> SaslAnswer | Request:
         """Return the answer to a frame, or a request that is answered as always.
 
         Raises:
@@ -61,7 +61,7 @@ class SaslAuthenticator:
         """
         if self._handshake_version == 0:
             problem = self._authenticate(frame)
-            return Answer([SIZE.pack(0)] if problem is None else [], problem)
+            return SaslAnswer([SIZE.pack(0)] if problem is None else [], problem)
         request = read_request(frame)
         if request.api is API_VERSIONS:
             return request
@@ -76,18 +76,18 @@ class SaslAuthenticator:
                 "errorMessage": problem,
                 "authBytes": b"",
             }
-            return Answer(_frame(request, values), problem)
-        return Answer([], f"{request.api.name} before the client has said who it is")
+            return SaslAnswer(_frame(request, values), problem)
+        return SaslAnswer([], f"{request.api.name} before the client has said who it is")
 
-    def _handshake(self, request: Request) -> Answer:
+    def _handshake(self, request: Request) -> SaslAnswer:
         asked: SaslHandshakeRequest = request.values
         values: SaslHandshakeResponse = {"errorCode": ErrorCode.NONE, "mechanisms": [PLAIN]}
         if asked["mechanism"] == PLAIN:
             self._handshake_version = request.version
-            return Answer(_frame(request, values))
+            return SaslAnswer(_frame(request, values))
         values["errorCode"] = ErrorCode.UNSUPPORTED_SASL_MECHANISM
         problem = f"SASL mechanism {asked['mechanism']!r} (expected {PLAIN})"
-        return Answer(_frame(request, values), problem)
+        return SaslAnswer(_frame(request, values), problem)
 
     def _authenticate(self, token: bytes) -> str | None:
         """Return why a token is refused; None if it is right.

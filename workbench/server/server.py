@@ -28,9 +28,9 @@ from workbench.coordinator.transactions.serving.transaction_coordinator import (
 from workbench.errors import ServerError
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
-from workbench.server.broker.broker import Broker
+from workbench.server.broker.broker import WritableBroker
 from workbench.server.budget import Room
-from workbench.server.changes import Changes
+from workbench.server.changes import FetchWaiters
 from workbench.server.connections import Connections, Observer
 from workbench.server.events import Event, Exchange, RequestDone
 from workbench.server.fetch_sessions import FetchSessions
@@ -118,8 +118,8 @@ class Server:
         self._observe = observe
         self.failure: ServerError | None = None
         self.findings: deque[Finding] = deque(maxlen=_MOST_FINDINGS)
-        self._changes = Changes()
-        self._broker: Broker | None = None
+        self._changes = FetchWaiters()
+        self._broker: WritableBroker | None = None
         self.catalog: TopicCatalog
         self._groups: SessionGroups | GroupCoordinatorService
         self._transactions: ServedTransactions | TransactionCoordinator
@@ -244,7 +244,7 @@ class Server:
 
     def _lead(self) -> None:
         """Let the engine lead every partition."""
-        self._broker = Broker(
+        self._broker = WritableBroker(
             self._listing,
             self._config,
             recover=self._recover,

@@ -11,9 +11,9 @@ from workbench.coordinator.groups.classic.messages import RequestContext
 from workbench.coordinator.transactions.serving.transaction_coordinator import (
     TransactionCoordinator,
 )
-from workbench.server.broker.broker import Broker
+from workbench.server.broker.broker import WritableBroker
 from workbench.server.budget import ITEM, Budget, Room, Taken
-from workbench.server.changes import Changes
+from workbench.server.changes import FetchWaiters
 from workbench.server.fetch_sessions import FetchSessions
 from workbench.server.limits import ServerLimits
 from workbench.server.logs.catalog import TopicCatalog
@@ -46,9 +46,9 @@ class Serving:
     transactions: ServedTransactions | TransactionCoordinator
     limits: ServerLimits
     room: Room
-    changes: Changes
+    changes: FetchWaiters
     fetch_sessions: FetchSessions
-    broker: Broker | None = None
+    broker: WritableBroker | None = None
     has_users: bool = False
 
 
@@ -87,7 +87,7 @@ class Call:
         return await self.trace.remote(asyncio.wrap_future(future))
 
     @property
-    def broker(self) -> Broker:
+    def broker(self) -> WritableBroker:
         """The engine, of a server that may write."""
         assert self.serving.broker is not None
         return self.serving.broker

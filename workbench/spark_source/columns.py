@@ -82,7 +82,7 @@ def _headers(lists: Any) -> pa.Array:
     return pa.ListArray.from_arrays(offsets, pairs, type=_HEADERS, mask=arrow.booleans(~has_any))
 
 
-class Column(NamedTuple):
+class SourceColumn(NamedTuple):
     """A column of the source.
 
     Attributes:
@@ -99,29 +99,29 @@ class Column(NamedTuple):
 
 
 KAFKA_COLUMNS: Final = {
-    "key": Column("key", BinaryType(), pa.binary(), _binary),
-    "value": Column("value", BinaryType(), pa.binary(), _binary),
-    "topic": Column("topic", StringType(), pa.string()),
-    "partition": Column("partition", IntegerType(), pa.int32()),
-    "offset": Column("offset", LongType(), pa.int64()),
-    "timestamp": Column("timestamp", TimestampType(), _TIMESTAMP, _timestamp),
-    "timestampType": Column("timestamp_type", IntegerType(), pa.int32(), _timestamp_type),
+    "key": SourceColumn("key", BinaryType(), pa.binary(), _binary),
+    "value": SourceColumn("value", BinaryType(), pa.binary(), _binary),
+    "topic": SourceColumn("topic", StringType(), pa.string()),
+    "partition": SourceColumn("partition", IntegerType(), pa.int32()),
+    "offset": SourceColumn("offset", LongType(), pa.int64()),
+    "timestamp": SourceColumn("timestamp", TimestampType(), _TIMESTAMP, _timestamp),
+    "timestampType": SourceColumn("timestamp_type", IntegerType(), pa.int32(), _timestamp_type),
 }
 """What Spark's Kafka source has, in its order."""
 
 _HEADER: Final = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
-HEADER_COLUMNS: Final = {"headers": Column("headers", ArrayType(_HEADER), _HEADERS, _headers)}
+HEADER_COLUMNS: Final = {"headers": SourceColumn("headers", ArrayType(_HEADER), _HEADERS, _headers)}
 
 METADATA_COLUMNS: Final = {
-    "producerId": Column("producer_id", LongType(), pa.int64()),
-    "producerEpoch": Column("producer_epoch", ShortType(), pa.int16()),
-    "sequence": Column("sequence", IntegerType(), pa.int32()),
-    "leaderEpoch": Column("partition_leader_epoch", IntegerType(), pa.int32()),
-    "codec": Column("codec", StringType(), pa.string()),
-    "isTransactional": Column("is_transactional", BooleanType(), pa.bool_()),
-    "isControl": Column("is_control", BooleanType(), pa.bool_()),
-    "segment": Column("segment", LongType(), pa.int64()),
-    "batchPosition": Column("batch_position", LongType(), pa.int64()),
+    "producerId": SourceColumn("producer_id", LongType(), pa.int64()),
+    "producerEpoch": SourceColumn("producer_epoch", ShortType(), pa.int16()),
+    "sequence": SourceColumn("sequence", IntegerType(), pa.int32()),
+    "leaderEpoch": SourceColumn("partition_leader_epoch", IntegerType(), pa.int32()),
+    "codec": SourceColumn("codec", StringType(), pa.string()),
+    "isTransactional": SourceColumn("is_transactional", BooleanType(), pa.bool_()),
+    "isControl": SourceColumn("is_control", BooleanType(), pa.bool_()),
+    "segment": SourceColumn("segment", LongType(), pa.int64()),
+    "batchPosition": SourceColumn("batch_position", LongType(), pa.int64()),
 }
 """The batch's own fields, and its position: base offset of the segment, byte in its file."""
 

@@ -29,7 +29,7 @@ from workbench.log_manager.manager import LogManager
 from workbench.record.memory_records import MemoryRecords
 from workbench.spark_source.writing import (
     WriteOptions,
-    Written,
+    WrittenLogs,
     logs_of,
     remove_staging,
     staging_folder,
@@ -46,7 +46,7 @@ _EPOCH: Final = "streaming.sql.batchId"  # Spark: MicroBatchExecution.BATCH_ID_K
 
 
 @dataclass
-class StreamWritten(Written):
+class StreamWritten(WrittenLogs):
     """What one task of a micro-batch wrote.
 
     Attributes:
@@ -157,7 +157,9 @@ class KafkaLogStreamWriter(DataSourceStreamArrowWriter):
             remove_staging(staging)
 
 
-def append_epoch(options: WriteOptions, query: str, number: int, done: Sequence[Written]) -> None:
+def append_epoch(
+    options: WriteOptions, query: str, number: int, done: Sequence[WrittenLogs]
+) -> None:
     """Append what the tasks of an epoch wrote, unless it is there already.
 
     Raises:

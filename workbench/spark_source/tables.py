@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 from workbench.file_system.mounts import Files
 from workbench.inspection.findings import without_info
 from workbench.inspection.listing import Root, list_log_directories
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.inspection.verify.verify import verify_partitions
 from workbench.loaders import schemas
@@ -32,7 +32,7 @@ from workbench.spark_source.worker import keep_open, spare_collections
 from workbench.tables.directories import FindingRow
 from workbench.tables.segments import BatchRow, IndexEntryRow, SegmentRow
 
-Found = Sequence[tuple[Partition, Segment]]
+Found = Sequence[tuple[DiskPartition, Segment]]
 
 _WIDER: Final = {pa.uint32(): pa.int64(), schemas.TIMESTAMP: pa.timestamp("us", tz="UTC")}
 """The types that Spark has instead of those that it lacks."""

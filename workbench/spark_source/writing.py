@@ -120,7 +120,7 @@ def parse_write_options(options: Mapping[str, str], schema: StructType) -> Write
 
 
 @dataclass
-class Written(WriterCommitMessage):
+class WrittenLogs(WriterCommitMessage):
     """The logs that one task wrote.
 
     Attributes:
@@ -151,7 +151,7 @@ class KafkaLogWriter(DataSourceArrowWriter):
         self._staging = staging_folder(options.path, uuid4().hex)
         os.makedirs(self._staging)  # here, so that no task creates it again after the job has ended
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenLogs:
         """Write the rows of one task.
 
         Raises:
@@ -168,7 +168,7 @@ class KafkaLogWriter(DataSourceArrowWriter):
         Raises:
             LogDirectoryError: a broker uses the directory, or kept offsets overlap.
         """
-        found = logs_of([message for message in messages if isinstance(message, Written)])
+        found = logs_of([message for message in messages if isinstance(message, WrittenLogs)])
         try:
             if found:
                 assembly = Assembly(LOCAL, self._options.path, self._staging)
@@ -196,7 +196,7 @@ def remove_staging(folder: str) -> None:
     shutil.rmtree(gone, ignore_errors=True)
 
 
-def logs_of(done: Iterable[Written]) -> dict[TopicPartition, list[str]]:
+def logs_of(done: Iterable[WrittenLogs]) -> dict[TopicPartition, list[str]]:
     """Return the logs of each partition, in the order of tasks."""
     found: defaultdict[TopicPartition, list[str]] = defaultdict(list)
     for each in sorted(done, key=lambda one: one.task):
@@ -207,7 +207,7 @@ def logs_of(done: Iterable[Written]) -> dict[TopicPartition, list[str]]:
 
 def written_by_task(
     context: TaskContext, staging: str, options: WriteOptions, batches: Iterator[pa.RecordBatch]
-) -> Written:
+) -> WrittenLogs:
     """Write the rows of one task into a folder of its own, which is removed if that fails.
 
     Raises:
@@ -224,7 +224,7 @@ def written_by_task(
         shutil.rmtree(folder, ignore_errors=True)
         raise
     spare_collections()
-    return Written(context.partitionId(), logs.folders, dict(logs.counts))
+    return WrittenLogs(context.partitionId(), logs.folders, dict(logs.counts))
 
 
 class TaskLogs:

@@ -18,7 +18,7 @@ Others = Mapping[str, pa.Array]
 
 
 @dataclass(frozen=True)
-class Problem:
+class ColumnProblem:
     """Why some values of a column are null or incomplete.
 
     Attributes:
@@ -42,7 +42,7 @@ class Decoded:
     """
 
     values: pa.Array
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[ColumnProblem] = field(default_factory=list)
 
 
 class ColumnDecoder(Protocol):
@@ -150,11 +150,11 @@ def spread(values: pa.Array, rows: Int64s, length: int) -> pa.Array:
     return values.take(pa.array(places, mask=places < 0))
 
 
-def at_rows(problems: list[Problem], rows: Int64s) -> list[Problem]:
+def at_rows(problems: list[ColumnProblem], rows: Int64s) -> list[ColumnProblem]:
     """Return problems of some rows as problems of the column that has them."""
     return [replace(problem, row=int(rows[problem.row])) for problem in problems]
 
 
-def one_problem(bad: Int64s, found: str) -> list[Problem]:
+def one_problem(bad: Int64s, found: str) -> list[ColumnProblem]:
     """Return the problem of rows, ascending; none for no rows."""
-    return [Problem(int(bad[0]), len(bad), found)] if len(bad) else []
+    return [ColumnProblem(int(bad[0]), len(bad), found)] if len(bad) else []

@@ -14,7 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from workbench.errors import SchemaError, WorkbenchError
-from workbench.values.column import ColumnDecoder, Decoded, Others, Problem
+from workbench.values.column import ColumnDecoder, ColumnProblem, Decoded, Others
 
 MOST_BUILT: Final = 256 << 20
 """Bytes of a column that is decoded at once: more only where its values have nearly as many."""
@@ -25,7 +25,7 @@ MOST_ENTRIES: Final = 500_000
 _LONGEST: Final = 300  # characters of the words of an error
 
 
-class TooLargeError(ValueError):
+class ValuesTooLargeError(ValueError):
     """Values would take too much memory once they are decoded."""
 
     def __init__(self, size: int) -> None:
@@ -39,7 +39,7 @@ def require_size(size: int) -> None:
         TooLargeError: it is too much.
     """
     if size > MOST_BUILT:
-        raise TooLargeError(size)
+        raise ValuesTooLargeError(size)
 
 
 def words_of(error: BaseException) -> str:
@@ -80,7 +80,7 @@ class Entries(threading.local):
         """
         self.left -= count
         if self.left < 0:
-            raise TooLargeError(MOST_BUILT + 1)
+            raise ValuesTooLargeError(MOST_BUILT + 1)
 
 
 ENTRIES: Final = Entries()
@@ -110,15 +110,15 @@ class GuardedDecoder:
         """Decode large_binary[n]; never raises."""
         budget = max(MOST_BUILT, 16 * column.nbytes)
         arrays: list[pa.Array] = []
-        problems: list[Problem] = []
-        failed: dict[str, Problem] = {}
+        problems: list[ColumnProblem] = []
+        failed: dict[str, ColumnProblem] = {}
         waiting = [(0, len(column))]
         while waiting:
             first, end = waiting.pop()
             try:
                 found = self._decoded(column, others, first, end)
                 if found.values.nbytes > budget:
-                    raise TooLargeError(found.values.nbytes)  # noqa: TRY301 - as if it were not made
+                    raise ValuesTooLargeError(found.values.nbytes)  # noqa: TRY301 - as if it were not made
             except Exception as error:  # noqa: BLE001 - whatever a format raises, also another package's
                 if end - first > 1 and budget > 0:
                     middle = (first + end) // 2
@@ -127,7 +127,7 @@ class GuardedDecoder:
                 arrays.append(pa.nulls(end - first, self.kind))
                 words = words_of(error)
                 before = failed.get(words)
-                failed[words] = Problem(
+                failed[words] = ColumnProblem(
                     first if before is None else before.row,
                     end - first + (0 if before is None else before.count),
                     words,
@@ -136,7 +136,7 @@ class GuardedDecoder:
             budget -= found.values.nbytes
             arrays.append(found.values)
             problems += [
-                Problem(first + each.row, each.count, each.found) for each in found.problems
+                ColumnProblem(first + each.row, each.count, each.found) for each in found.problems
             ]
         values = arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
         return Decoded(values, problems + list(failed.values()))

@@ -11,7 +11,7 @@ import numpy as np
 from widgets.view.players.compaction import Layout
 from widgets.view.records import Lens
 from workbench.cleaner.decisions import Decisions, Reason
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 
 
 def record_count(decisions: Decisions, batch: int) -> int:
@@ -21,7 +21,7 @@ def record_count(decisions: Decisions, batch: int) -> int:
 
 
 def record_rows(
-    decisions: Decisions, batch: int, start: int, stop: int, partition: Partition, lens: Lens
+    decisions: Decisions, batch: int, start: int, stop: int, partition: DiskPartition, lens: Lens
 ) -> list[list[Any]]:
     """Return rows [start, stop) of a batch's records: offset, key cell, whether kept, and why."""
     first, end = np.searchsorted(decisions.batch, [batch, batch + 1]).tolist()
@@ -40,7 +40,7 @@ def record_rows(
     return rows
 
 
-def _keys(partition: Partition, first: int, last: int) -> dict[int, bytes | None]:
+def _keys(partition: DiskPartition, first: int, last: int) -> dict[int, bytes | None]:
     """Return offset → key of the records from the first offset to the last."""
     found: dict[int, bytes | None] = {}
     for segment in partition.segments:
@@ -56,7 +56,7 @@ def _keys(partition: Partition, first: int, last: int) -> dict[int, bytes | None
     return found
 
 
-def offsets_of(partition: Partition, key: bytes) -> list[int]:
+def offsets_of(partition: DiskPartition, key: bytes) -> list[int]:
     """Return the offsets of all records of a key, ascending; reads the whole partition."""
     found: list[int] = []
     for segment in partition.segments:

@@ -21,7 +21,7 @@ from workbench.cli.settings import say_meant, takes_kafka
 from workbench.coordinator.verify import verify_coordinators
 from workbench.inspection.broker_version import MeantBroker, meant_broker
 from workbench.inspection.findings import Finding, without_info
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable
 from workbench.inspection.verify.verify import verify_partitions
 from workbench.loaders.offsets.damage import Losses, loss_text, losses_of, summary
@@ -141,21 +141,21 @@ def find(
     logs = open_logs(paths)
     meant = meant_broker(logs.listing, kafka)
     everything = not topics and not partitions
-    chosen: list[Partition] = list(logs.values())
+    chosen: list[DiskPartition] = list(logs.values())
     if not everything:
         chosen = pick_partitions(logs.listing, topics, partitions)
     wanted = None if everything else {partition.topic for partition in chosen}
     folders = {partition.path for partition in chosen}
     found: list[Finding] = []
     of_others: list[Finding] = []
-    looked_at: list[Partition] = []
+    looked_at: list[DiskPartition] = []
     with progress("verifying", sum(partition.size for partition in chosen)) as meter:
         for checked, findings in verify_partitions(
             logs.listing, topics=wanted, deep=deep, workers=worker_count(workers), rules=meant.rules
         ):
-            is_chosen = isinstance(checked, Partition) and checked.path in folders
+            is_chosen = isinstance(checked, DiskPartition) and checked.path in folders
             (found if is_chosen else of_others).extend(findings)
-            if isinstance(checked, Partition) and is_chosen:
+            if isinstance(checked, DiskPartition) and is_chosen:
                 looked_at.append(checked)
                 meter.advance(checked.size)
     of_others += verify_coordinators(logs.listing, topics=wanted, deep=deep)
@@ -164,7 +164,7 @@ def find(
     return meant, [*found, *of_others], _in_words(looked_at)
 
 
-def _in_words(checked: Sequence[Partition]) -> str:
+def _in_words(checked: Sequence[DiskPartition]) -> str:
     """Return a text of how much was checked; a partition that waits for its deletion never is."""
     files = [f"{each.path}/{each.only}" for each in checked if each.only and not each.segments]
     if files:

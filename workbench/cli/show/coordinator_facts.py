@@ -13,7 +13,7 @@ from workbench.cli.output import note
 from workbench.config.changed_defaults import CHANGED_DEFAULTS
 from workbench.coordinator.groups.members import members_of
 from workbench.coordinator.groups.stored_groups import StoredGroups
-from workbench.coordinator.runtime.era import Era, era_of
+from workbench.coordinator.runtime.era import CoordinatorEra, era_of
 from workbench.inspection.findings import Finding
 from workbench.runtime.words import plural
 from workbench.tables.columns import json_of
@@ -25,7 +25,7 @@ UNREADABLE: Final = 1
 """Exit code if records could not be read."""
 
 
-def _era(_ctx: click.Context, _param: click.Parameter, value: str | None) -> Era | None:
+def _era(_ctx: click.Context, _param: click.Parameter, value: str | None) -> CoordinatorEra | None:
     try:
         return None if value is None else era_of(value)
     except ValueError as error:
@@ -59,7 +59,10 @@ def loads_groups(function: Function) -> Function:
 
 
 def load_groups(
-    paths: tuple[str, ...], era: Era | None, now: int | None, retention_minutes: int | None
+    paths: tuple[str, ...],
+    era: CoordinatorEra | None,
+    now: int | None,
+    retention_minutes: int | None,
 ) -> StoredGroups:
     """Load the groups of what the arguments name.
 

@@ -16,12 +16,12 @@ import numpy.typing as npt
 from workbench.files import names
 from workbench.files.clean_shutdown import CleanShutdown
 from workbench.files.names import TopicPartition
-from workbench.inspection.bytes.field_list import Field
+from workbench.inspection.bytes.field_list import ByteField
 from workbench.inspection.facts.file_facts import entry_facts
 from workbench.inspection.listing import Root
 from workbench.inspection.lookups.log_tail import log_end_offset
 from workbench.inspection.lookups.record_counts import count_records, counts_of
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.remote_tier.segment_rows import remote_segment_rows
 from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import (
@@ -180,7 +180,7 @@ def _root_facts(root: Root) -> Facts:
 
 
 def _readable(
-    where: Root | Partition, name: str, read: Callable[[], T | None], not_read: list[str]
+    where: Root | DiskPartition, name: str, read: Callable[[], T | None], not_read: list[str]
 ) -> T | None:
     """Return what ``read`` returns of a file; None, and why in ``not_read``, if it is unreadable.
 
@@ -193,7 +193,7 @@ def _readable(
         return None
 
 
-def partition_facts(logs: LogDirectory, partition: Partition) -> Facts:
+def partition_facts(logs: LogDirectory, partition: DiskPartition) -> Facts:
     """Return facts about one partition; reads the headers of all its batches."""
     root = logs.listing.root_of(partition)
     transactions = read_transactions(partition)
@@ -239,13 +239,13 @@ def partition_facts(logs: LogDirectory, partition: Partition) -> Facts:
     }
 
 
-def _committed(partition: Partition, transactions: Transactions) -> int | None:
+def _committed(partition: DiskPartition, transactions: Transactions) -> int | None:
     """Return how many records a read_committed consumer gets."""
     counts = if_readable(partial(count_records, partition, transactions))
     return None if counts is None else counts.committed
 
 
-def _checkpoint_facts(root: Root | None, partition: Partition) -> Facts:
+def _checkpoint_facts(root: Root | None, partition: DiskPartition) -> Facts:
     """Return what the checkpoints of the log directory say about a partition."""
     where = TopicPartition(partition.topic, partition.partition)
     facts: Facts = {}
@@ -255,7 +255,7 @@ def _checkpoint_facts(root: Root | None, partition: Partition) -> Facts:
     return facts
 
 
-def _producers(partition: Partition) -> list[Facts]:
+def _producers(partition: DiskPartition) -> list[Facts]:
     if not partition.snapshots:
         return []
     with suppress(OSError):
@@ -264,7 +264,7 @@ def _producers(partition: Partition) -> list[Facts]:
     return []
 
 
-def _remote_facts(partition: Partition) -> Facts:
+def _remote_facts(partition: DiskPartition) -> Facts:
     """Return rows about the segments in the remote tier; nothing if no tier was opened."""
     if partition.remote is None:
         return {}
@@ -290,7 +290,7 @@ def _segment_line(segment: Segment, start: int) -> Facts | None:
     }
 
 
-def segment_facts(partition: Partition, segment: Segment, most_batches: int | None) -> Facts:
+def segment_facts(partition: DiskPartition, segment: Segment, most_batches: int | None) -> Facts:
     """Return facts about one segment.
 
     Args:
@@ -354,7 +354,7 @@ _BATCH_COLUMNS = (
 )
 
 
-def field_facts(field: Field) -> Facts:
+def field_facts(field: ByteField) -> Facts:
     """Return facts about a named run of bytes."""
     value = field.value.hex() if isinstance(field.value, bytes) else field.value
     return {

@@ -6,14 +6,14 @@ from typing import Final
 import click
 
 from workbench.cli.show.value_text import plain_text
-from workbench.inspection.bytes.field_list import Field
+from workbench.inspection.bytes.field_list import ByteField
 from workbench.runtime.words import safe
 
 _PRIVATE: Final = frozenset({"key", "value", "records"})
 _LONGEST: Final = 120  # characters of a value
 
 
-def field_line(field: Field, *, show_values: bool) -> str:
+def field_line(field: ByteField, *, show_values: bool) -> str:
     """Return ``position  size  name  value  note``; keys and values are hidden unless wanted."""
     name = "  " * field.level + field.name
     line = f"{field.position:>10}  {field.size:>7}  {name:<26}{_value(field, show_values)}"
@@ -27,7 +27,7 @@ def field_line(field: Field, *, show_values: bool) -> str:
     return click.style(line, bold=True) if field.level == 0 else line
 
 
-def _value(field: Field, show_values: bool) -> str:
+def _value(field: ByteField, show_values: bool) -> str:
     if field.value is None:
         return ""
     if isinstance(field.value, bytes):

@@ -30,7 +30,7 @@ FATES: Final = {
 
 
 @dataclass(slots=True)
-class Commit:
+class CommitRecord:
     """A record about a committed offset.
 
     Attributes:
@@ -81,12 +81,12 @@ class CommitHistory:
     """
 
     def __init__(self, group: str | None = None) -> None:
-        self.commits: list[Commit] = []
+        self.commits: list[CommitRecord] = []
         self.events: list[GroupEvent] = []
         self._group = group
         self._places: dict[TopicPartition, TopicPartition] = {}  # one object for all commits
-        self._current: dict[tuple[str, str, TopicPartition], Commit] = {}
-        self._pending: dict[tuple[str, int, str, TopicPartition], Commit] = {}
+        self._current: dict[tuple[str, str, TopicPartition], CommitRecord] = {}
+        self._pending: dict[tuple[str, int, str, TopicPartition], CommitRecord] = {}
 
     def __call__(self, step: Step) -> None:
         """Process a step of a load."""
@@ -137,10 +137,10 @@ class CommitHistory:
 
     def _add(
         self, step: Step, where: TopicPartition, fate: str, producer: int | None = None
-    ) -> Commit:
+    ) -> CommitRecord:
         numbers: dict[str, Any] = step.numbers
         value = numbers.get("value")
-        commit = Commit(
+        commit = CommitRecord(
             step.where,
             numbers["at"],
             numbers["time"],
@@ -159,6 +159,6 @@ class CommitHistory:
         if last is None or (last.log, last.log_offset) != at:  # one record may remove both kinds
             self._add(step, where, TOMBSTONE)
 
-    def _end(self, commit: Commit | None, fate: str, at: int) -> None:
+    def _end(self, commit: CommitRecord | None, fate: str, at: int) -> None:
         if commit is not None:
             commit.fate, commit.ended_at = fate, at

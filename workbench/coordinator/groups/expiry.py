@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.groups import Group
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
-from workbench.coordinator.runtime.era import Era
+from workbench.coordinator.runtime.era import CoordinatorEra
 
 EXPLICIT: Final = "the commit carries its own expire time"
 SINCE_COMMIT: Final = "retention since the commit"
@@ -34,11 +34,11 @@ class Expiry(NamedTuple):
     at: int | None
     rule: str
 
-    def is_over(self, now: int, era: Era) -> bool:
+    def is_over(self, now: int, era: CoordinatorEra) -> bool:
         """Return whether the clean-up job of a broker removes the offset at a time."""
         if self.at is None:
             return False
-        return self.at < now if era is Era.BEFORE_2_1 else self.at <= now
+        return self.at < now if era is CoordinatorEra.BEFORE_2_1 else self.at <= now
 
 
 def expiry_of(
@@ -46,7 +46,7 @@ def expiry_of(
     topic: str,
     committed: OffsetAndMetadata,
     *,
-    era: Era,
+    era: CoordinatorEra,
     retention_ms: int,
     is_pending: bool = False,
 ) -> Expiry:
@@ -61,7 +61,7 @@ def expiry_of(
         is_pending: whether an open transaction commits the same partition.
     """
     explicit, commit = committed.expire_timestamp, committed.commit_timestamp
-    if era is Era.BEFORE_2_1:
+    if era is CoordinatorEra.BEFORE_2_1:
         if explicit is not None:
             return Expiry(explicit, EXPLICIT)
         return _after(commit, retention_ms, SINCE_COMMIT)

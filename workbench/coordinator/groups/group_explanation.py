@@ -14,8 +14,8 @@ from workbench.coordinator.groups.commit_history import (
     OVERTAKEN,
     REMOVED,
     TOMBSTONE,
-    Commit,
     CommitHistory,
+    CommitRecord,
 )
 from workbench.coordinator.groups.expiry import expiry_of
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
@@ -186,7 +186,7 @@ class GroupExplainer:
             verdict, reason = "blocks", f"{reason}; {found.unserved}"
         return CoordinatorVerdict("offset", where, verdict, committed.offset, None, reason, _FETCH)
 
-    def _absence(self, where: TopicPartition, commits: list[Commit]) -> CoordinatorVerdict:
+    def _absence(self, where: TopicPartition, commits: list[CommitRecord]) -> CoordinatorVerdict:
         """Return why there is no offset."""
         removed = [each for each in commits if each.fate == REMOVED]
         if removed:
@@ -203,7 +203,7 @@ class GroupExplainer:
         return CoordinatorVerdict("offset", where, "blocks", None, None, reason, _FETCH)
 
     def _removal(
-        self, where: TopicPartition, removed: Commit, commits: list[Commit]
+        self, where: TopicPartition, removed: CommitRecord, commits: list[CommitRecord]
     ) -> CoordinatorVerdict:
         """Return why a tombstone removed the offset, as far as the times show."""
         committed = removed.committed
@@ -253,7 +253,7 @@ class GroupExplainer:
         )
 
     def _transactions(
-        self, where: TopicPartition, commits: list[Commit]
+        self, where: TopicPartition, commits: list[CommitRecord]
     ) -> Iterator[CoordinatorVerdict]:
         for each in self._offsets:
             if each.where == where and each.producer_id is not None:
@@ -283,7 +283,7 @@ class GroupExplainer:
         yield CoordinatorVerdict("transaction", where, "limits", offset, None, reason, _MARKER)
 
     def _backwards(
-        self, where: TopicPartition, found: CommittedOffset, commits: list[Commit]
+        self, where: TopicPartition, found: CommittedOffset, commits: list[CommitRecord]
     ) -> Iterator[CoordinatorVerdict]:
         earlier = [
             each
@@ -351,7 +351,7 @@ def waits_for_transaction(row: CoordinatorVerdict) -> bool:
     return (row.rule, row.kafka) == ("transaction", _FETCH)
 
 
-def _offset_of(commit: Commit) -> int:
+def _offset_of(commit: CommitRecord) -> int:
     assert commit.committed is not None
     return commit.committed.offset
 

@@ -24,7 +24,7 @@ from workbench.coordinator.groups.commit_records import (
 from workbench.coordinator.groups.group_records import apply_modern
 from workbench.coordinator.groups.groups import Group
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata, Offsets
-from workbench.coordinator.runtime.era import Era, era_of_record
+from workbench.coordinator.runtime.era import CoordinatorEra, era_of_record
 from workbench.coordinator.runtime.log_records import (
     NO_PRODUCER,
     LogChunk,
@@ -39,7 +39,7 @@ from workbench.decoders.typed_records import Key, read_value
 from workbench.errors import CorruptRecordError, GroupStateError, UnsupportedFormatError
 from workbench.files.names import TopicPartition
 from workbench.inspection.findings import Finding
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.layout.rows import runs_of
 from workbench.runtime.collector import without_collector
 from workbench.runtime.steps import Observer, Step
@@ -181,12 +181,12 @@ class GroupState:
 
     name: str
     path: str
-    era: Era
+    era: CoordinatorEra
     groups: dict[str, Group] = field(default_factory=dict)
     table: OffsetTable = field(default_factory=OffsetTable)
     findings: list[Finding] = field(default_factory=list)
     failure: str | None = None
-    newest_era: Era = Era.BEFORE_2_1
+    newest_era: CoordinatorEra = CoordinatorEra.BEFORE_2_1
     records: int = 0
     unreadable: int = 0
     end_offset: int = 0
@@ -201,13 +201,13 @@ class GroupLoad(GroupState):
         bound: offset at which the load stopped, excluded; None: the log end offset.
     """
 
-    partition: Partition
+    partition: DiskPartition
     bound: int | None = None
 
 
 def load_group_partition(
-    partition: Partition,
-    era: Era,
+    partition: DiskPartition,
+    era: CoordinatorEra,
     *,
     end: int | None = None,
     observer: Observer | None = None,
@@ -279,7 +279,7 @@ class GroupReplay:
         self.load = load
         self._observer = observer
         self._takes_runs = observer is None or not each_commit
-        self._is_new = load.era is Era.KIP_848
+        self._is_new = load.era is CoordinatorEra.KIP_848
         self._table = load.table
         self._commits = CommitReader()
         self._newest_commit = _FIRST_NEWER_VERSION - 1  # version of values, of those noted

@@ -15,7 +15,7 @@ from workbench.coordinator.groups.groups import Group
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
 from workbench.coordinator.groups.share_state import load_share_partitions
 from workbench.coordinator.offsets.positions import LogPositions, Position
-from workbench.coordinator.runtime.era import Era, era_of_cluster
+from workbench.coordinator.runtime.era import CoordinatorEra, era_of_cluster
 from workbench.coordinator.runtime.partitioning import partition_count, partition_for
 from workbench.files.names import TopicPartition
 from workbench.inspection.findings import Finding
@@ -85,7 +85,7 @@ class StoredGroups:
         self,
         listing: Listing,
         *,
-        era: Era | None = None,
+        era: CoordinatorEra | None = None,
         retention_ms: int | None = None,
         now: int | None = None,
         earlier: "StoredGroups | None" = None,
@@ -245,7 +245,9 @@ def _names(load: GroupLoad) -> set[str]:
     return {*load.table.offsets, *pending}
 
 
-def _load(logs: LogPositions, era: Era | None, earlier: Sequence[GroupLoad]) -> list[GroupLoad]:
+def _load(
+    logs: LogPositions, era: CoordinatorEra | None, earlier: Sequence[GroupLoad]
+) -> list[GroupLoad]:
     """Load every partition of the topic; again where a newer coordinator turns out to have written.
 
     Without an era the oldest possible one begins.
@@ -265,7 +267,7 @@ def _load(logs: LogPositions, era: Era | None, earlier: Sequence[GroupLoad]) -> 
                 break
         newest = max((load.newest_era for load in loads), default=current)
         if era is not None or newest <= current:
-            if current is Era.BEFORE_2_1:
+            if current is CoordinatorEra.BEFORE_2_1:
                 return [_up_to_high_watermark(load, logs) for load in loads]
             return loads
         current = newest

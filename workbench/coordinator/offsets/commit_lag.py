@@ -16,12 +16,12 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.coordinator.groups.commit_history import Commit
+from workbench.coordinator.groups.commit_history import CommitRecord
 from workbench.coordinator.offsets.positions import BEYOND_END, RECREATED, LogPositions
 from workbench.files.indexes import time_index
 from workbench.files.names import TopicPartition
 from workbench.inspection.lookups.log_tail import next_offset
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.layout.attributes import CREATE_TIME, LOG_APPEND_TIME
 
@@ -63,7 +63,7 @@ class EndOffset(NamedTuple):
     reason: str
 
 
-def lags_of(commits: Sequence[Commit], logs: LogPositions) -> list[CommitLag]:
+def lags_of(commits: Sequence[CommitRecord], logs: LogPositions) -> list[CommitLag]:
     """Return the lag of each commit at its time, in their order."""
     found = [CommitLag(None, None, NO_COMMIT)] * len(commits)
     by_log: dict[TopicPartition, list[int]] = {}
@@ -81,7 +81,9 @@ def lags_of(commits: Sequence[Commit], logs: LogPositions) -> list[CommitLag]:
     return found
 
 
-def _lags_in(where: TopicPartition, commits: list[Commit], logs: LogPositions) -> list[CommitLag]:
+def _lags_in(
+    where: TopicPartition, commits: list[CommitRecord], logs: LogPositions
+) -> list[CommitLag]:
     times = np.array([_time_of(commit) for commit in commits], np.int64)
     ends = _ends_of(where, times, logs)
     return [
@@ -90,7 +92,7 @@ def _lags_in(where: TopicPartition, commits: list[Commit], logs: LogPositions) -
     ]
 
 
-def _time_of(commit: Commit) -> int:
+def _time_of(commit: CommitRecord) -> int:
     """Return when it was made, ms; -1: unknown."""
     assert commit.committed is not None
     time = commit.committed.commit_timestamp
@@ -107,7 +109,7 @@ def _ends_of(where: TopicPartition, times: Times, logs: LogPositions) -> list[En
     return [ends[at] for at in back.tolist()]
 
 
-def _lag(commit: Commit, time: int, end: EndOffset, logs: LogPositions) -> CommitLag:
+def _lag(commit: CommitRecord, time: int, end: EndOffset, logs: LogPositions) -> CommitLag:
     assert commit.committed is not None
     position = logs.of(commit.where, commit.committed)
     if time < 0:
@@ -123,7 +125,7 @@ def _lag(commit: Commit, time: int, end: EndOffset, logs: LogPositions) -> Commi
     return CommitLag(end.offset, lag, end.reason)
 
 
-def end_offsets(partition: Partition, times: Times) -> list[EndOffset]:
+def end_offsets(partition: DiskPartition, times: Times) -> list[EndOffset]:
     """Return where a log ended at some times.
 
     Args:

@@ -15,8 +15,8 @@ from workbench.coordinator.groups.commit_history import (
     OVERTAKEN,
     REMOVED,
     SUPERSEDED,
-    Commit,
     CommitHistory,
+    CommitRecord,
 )
 from workbench.coordinator.groups.stored_groups import CommittedOffset, StoredGroups
 from workbench.coordinator.offsets.commit_lag import CommitLag, lags_of
@@ -61,7 +61,7 @@ def group_lags(
     offsets = [each for each in coordinator.offsets(None) if each.unserved is None]
     times = [each.committed.commit_timestamp for each in offsets]
     moment = max([*times, now or 0])
-    recent: dict[Key, list[Commit]] = {}
+    recent: dict[Key, list[CommitRecord]] = {}
     for each in commits:
         if each.committed is None:
             continue
@@ -75,7 +75,7 @@ def group_lags(
 def _row(
     coordinator: StoredGroups,
     offset: CommittedOffset,
-    commits: Sequence[Commit],
+    commits: Sequence[CommitRecord],
     moment: int,
     window_ms: int,
 ) -> GroupLagRow:
@@ -109,7 +109,7 @@ def _row(
 
 
 def _verdict(
-    offset: CommittedOffset, commits: Sequence[Commit], lags: Sequence[CommitLag], moment: int
+    offset: CommittedOffset, commits: Sequence[CommitRecord], lags: Sequence[CommitLag], moment: int
 ) -> tuple[str, str]:
     """Return the verdict on an offset, and why.
 

@@ -18,7 +18,7 @@ from workbench.coordinator.groups.group_load import GroupReplay, GroupState
 from workbench.coordinator.groups.groups import Group
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata, Offsets
 from workbench.coordinator.offsets.offset_config import OffsetConfig
-from workbench.coordinator.runtime.era import Era
+from workbench.coordinator.runtime.era import CoordinatorEra
 from workbench.coordinator.runtime.log_records import LogChunk, LogRecord, Marker
 from workbench.coordinator.runtime.records import CoordinatorRecord, CoordinatorResult
 from workbench.errors import CoordinatorError, CorruptRecordError
@@ -34,7 +34,11 @@ _FIRST_WITH_GROUP_NOT_FOUND: Final = 9  # version of OffsetCommit
 _FIRST_OUTSIDE_BMP: Final = "\U00010000"
 
 # Version of the written values; one with an expire time is always version 1, which has the field.
-_VERSION_OF_ERA: Final = {Era.BEFORE_2_1: 1, Era.CLASSIC: 3, Era.KIP_848: 4}
+_VERSION_OF_ERA: Final = {
+    CoordinatorEra.BEFORE_2_1: 1,
+    CoordinatorEra.CLASSIC: 3,
+    CoordinatorEra.KIP_848: 4,
+}
 _VERSION_WITH_EXPIRY: Final = 1
 
 
@@ -100,14 +104,14 @@ class OffsetMetadataManager(Reporter):
         where: TopicPartition,
         clock: Clock,
         config: OffsetConfig,
-        era: Era = Era.KIP_848,
+        era: CoordinatorEra = CoordinatorEra.KIP_848,
         observer: Observer | None = None,
     ) -> None:
         self.state = GroupState(str(where), str(where), era)
         self._clock = clock
         self._config = config
         self._era = era
-        self._is_new = era is Era.KIP_848
+        self._is_new = era is CoordinatorEra.KIP_848
         self.observer = observer
         self._replay = GroupReplay(self.state, observer)
 
@@ -253,7 +257,7 @@ class OffsetMetadataManager(Reporter):
         """Return the value that is written; Kafka: OffsetAndMetadata.fromRequest (4.2)."""
         expires = None if retention_ms is None else now + retention_ms
         stamp = now if commit.timestamp is None else commit.timestamp
-        if self._era is Era.BEFORE_2_1:
+        if self._era is CoordinatorEra.BEFORE_2_1:
             retention = self._config.retention_ms if retention_ms is None else retention_ms
             expires, stamp = stamp + retention, now
         version = _VERSION_OF_ERA[self._era] if expires is None else _VERSION_WITH_EXPIRY

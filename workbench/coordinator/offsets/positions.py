@@ -16,7 +16,7 @@ from workbench.inspection.cluster.image import StoredCluster
 from workbench.inspection.cluster.loading import read_stored_cluster
 from workbench.inspection.listing import Listing
 from workbench.inspection.lookups.log_tail import log_end_offset
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.runtime.words import plural
 
 FINE: Final = "fine"
@@ -53,7 +53,7 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
-class LogFacts:
+class LogBounds:
     """The ends of a log that offsets are committed for.
 
     Attributes:
@@ -76,9 +76,9 @@ class LogPositions:
 
     def __init__(self, listing: Listing) -> None:
         self._listing = listing
-        self._logs: dict[TopicPartition, Partition] = {}
+        self._logs: dict[TopicPartition, DiskPartition] = {}
         self._going: set[TopicPartition] = set()
-        self._facts: dict[TopicPartition, LogFacts | None] = {}
+        self._facts: dict[TopicPartition, LogBounds | None] = {}
         for partition in listing.partitions.values():
             where = TopicPartition(partition.topic, partition.partition)
             if partition.kind == "log":
@@ -102,25 +102,25 @@ class LogPositions:
             names_by_id |= {each: name for name, each in self.cluster.topic_ids.items()}
         return names_by_id
 
-    def partition(self, where: TopicPartition) -> Partition | None:
+    def partition(self, where: TopicPartition) -> DiskPartition | None:
         """Return the partition; None if it is not in the directories."""
         return self._logs.get(where)
 
-    def topics(self, topic: str) -> list[Partition]:
+    def topics(self, topic: str) -> list[DiskPartition]:
         """Return the partitions of a topic that are in the directories, by number."""
         found = [partition for where, partition in self._logs.items() if where.topic == topic]
         return sorted(found, key=lambda partition: partition.partition)
 
-    def log(self, where: TopicPartition) -> LogFacts | None:
+    def log(self, where: TopicPartition) -> LogBounds | None:
         """Return the ends of a log; None if it is not in the directories."""
         if where not in self._facts:
             partition = self._logs.get(where)
             self._facts[where] = None if partition is None else self._read(where, partition)
         return self._facts[where]
 
-    def _read(self, where: TopicPartition, partition: Partition) -> LogFacts:
+    def _read(self, where: TopicPartition, partition: DiskPartition) -> LogBounds:
         epochs = partition.leader_epochs
-        return LogFacts(
+        return LogBounds(
             partition.log_start_offset,
             log_end_offset(partition),
             self._high_watermarks.get(where),
@@ -167,7 +167,7 @@ class LogPositions:
         return None, "the partition is not in these directories"
 
 
-def _state(log: LogFacts, committed: OffsetAndMetadata) -> tuple[str, str]:
+def _state(log: LogBounds, committed: OffsetAndMetadata) -> tuple[str, str]:
     """Return the state of a committed offset in an existing log, and the reason."""
     if committed.topic_id is not None and log.topic_id not in (None, committed.topic_id):
         return RECREATED, f"the commit is for topic id {committed.topic_id}, not {log.topic_id}"

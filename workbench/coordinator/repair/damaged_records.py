@@ -32,7 +32,7 @@ from workbench.coordinator.transactions.transaction_load import (
 from workbench.decoders import consumer_offsets, transaction_state
 from workbench.errors import CorruptRecordError, UnsupportedFormatError
 from workbench.files.names import TopicPartition
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.runtime.steps import Step
 from workbench.runtime.words import plural
 
@@ -103,7 +103,7 @@ def _unread_bytes(load: GroupLoad | TransactionLoad, where: TopicPartition) -> I
 
 
 def _mend(
-    partition: Partition,
+    partition: DiskPartition,
     where: TopicPartition,
     unreadable: set[int],
     types: Types,

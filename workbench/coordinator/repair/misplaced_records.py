@@ -27,7 +27,7 @@ from workbench.coordinator.transactions.stored_transactions import StoredTransac
 from workbench.coordinator.transactions.transaction_load import TRANSACTIONS_TOPIC
 from workbench.decoders import consumer_offsets, transaction_state
 from workbench.files.names import TopicPartition
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 
 Tombstones = Callable[[str], Iterator[bytes]]
 
@@ -50,7 +50,7 @@ class _Topic(NamedTuple):
     finding: str
     types: Types
     partition_count: int
-    partitions: Sequence[Partition]
+    partitions: Sequence[DiskPartition]
 
 
 def move_groups(coordinator: StoredGroups) -> Iterator[Repair]:
@@ -103,7 +103,7 @@ def move_transactional_ids(coordinator: StoredTransactions) -> Iterator[Repair]:
 
 
 def _move(
-    topic: _Topic, partition: Partition, names: Collection[str], tombstones: Tombstones
+    topic: _Topic, partition: DiskPartition, names: Collection[str], tombstones: Tombstones
 ) -> Iterator[Repair]:
     """Yield the records that move what is about some names out of a partition.
 

@@ -14,7 +14,7 @@ from workbench.coordinator.runtime.log_records import (
 )
 from workbench.decoders.typed_records import Key, RecordType, read_key
 from workbench.errors import WorkbenchError
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 
 Types = dict[int, RecordType]
 
@@ -48,7 +48,7 @@ def describe(key: Key) -> str:
 
 
 def newest_records(
-    partition: Partition,
+    partition: DiskPartition,
     wanted: Callable[[bytes], bool],
     *,
     unreadable: Collection[int] = (),
@@ -81,7 +81,7 @@ def newest_records(
 
 
 def records_at(
-    partition: Partition, offsets: Collection[int], *, end: int | None = None
+    partition: DiskPartition, offsets: Collection[int], *, end: int | None = None
 ) -> Iterator[LogRecord]:
     """Yield the records at some offsets.
 

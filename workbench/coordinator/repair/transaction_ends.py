@@ -32,7 +32,7 @@ from workbench.coordinator.transactions.transaction_load import (
     TRANSACTIONS_TOPIC,
 )
 from workbench.files.names import TopicPartition
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.layout.control_records import ABORT, COMMIT
 from workbench.record.control import encode_control_key, encode_end_transaction
 from workbench.runtime.words import plural
@@ -42,7 +42,7 @@ _NO_ID: Final = -1
 
 
 def end_transactions(
-    coordinator: StoredTransactions, partitions: Iterable[Partition]
+    coordinator: StoredTransactions, partitions: Iterable[DiskPartition]
 ) -> Iterator[Repair]:
     """Yield the markers and the states that end what is open.
 

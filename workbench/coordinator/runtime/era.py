@@ -16,7 +16,7 @@ _DAY_MS: Final = 86_400_000
 _METADATA_VERSION_4_0: Final = 22  # 4.0-IV0
 
 
-class Era(IntEnum):
+class CoordinatorEra(IntEnum):
     """The coordinator of a range of versions, ascending."""
 
     BEFORE_2_1 = 0
@@ -29,19 +29,23 @@ class Era(IntEnum):
     @property
     def default_retention_ms(self) -> int:
         """`offsets.retention.minutes` unless configured; 2.0 itself already has seven days."""
-        return _DAY_MS if self is Era.BEFORE_2_1 else 7 * _DAY_MS
+        return _DAY_MS if self is CoordinatorEra.BEFORE_2_1 else 7 * _DAY_MS
 
 
-def era_of_cluster(cluster: StoredCluster | None) -> Era:
+def era_of_cluster(cluster: StoredCluster | None) -> CoordinatorEra:
     """Return the oldest coordinator that a cluster with this metadata can run."""
     if cluster is None:
-        return Era.BEFORE_2_1
+        return CoordinatorEra.BEFORE_2_1
     features = cluster.features
     is_new = features.get("metadata.version", 0) >= _METADATA_VERSION_4_0
-    return Era.KIP_848 if is_new or features.get("group.version", 0) >= 1 else Era.CLASSIC
+    return (
+        CoordinatorEra.KIP_848
+        if is_new or features.get("group.version", 0) >= 1
+        else CoordinatorEra.CLASSIC
+    )
 
 
-def era_of_record(type_id: int, version: int | None) -> Era:
+def era_of_record(type_id: int, version: int | None) -> CoordinatorEra:
     """Return the oldest coordinator that writes a record of this type and version.
 
     Args:
@@ -49,16 +53,16 @@ def era_of_record(type_id: int, version: int | None) -> Era:
         version: the value's version; None for a tombstone.
     """
     if type_id > _GROUP or (type_id <= _OFFSET and version is not None and version >= 4):
-        return Era.KIP_848
+        return CoordinatorEra.KIP_848
     if type_id >= 0 and version is not None and version >= 2:
-        return Era.CLASSIC
-    return Era.BEFORE_2_1
+        return CoordinatorEra.CLASSIC
+    return CoordinatorEra.BEFORE_2_1
 
 
 _OFFSET, _GROUP = 1, 2  # types of keys
 
 
-def era_of(value: Any) -> Era:
+def era_of(value: Any) -> CoordinatorEra:
     """Return an era by its first version: "0.8", "2.1", "4.0".
 
     Raises:
@@ -69,5 +73,5 @@ def era_of(value: Any) -> Era:
     except ValueError:
         raise ValueError(f"{value!r} is not a version of Kafka such as 2.8 or 4.2") from None
     if major >= 4:
-        return Era.KIP_848
-    return Era.CLASSIC if (major, minor) >= (2, 1) else Era.BEFORE_2_1
+        return CoordinatorEra.KIP_848
+    return CoordinatorEra.CLASSIC if (major, minor) >= (2, 1) else CoordinatorEra.BEFORE_2_1

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from workbench.decoders.typed_records import Key, RecordType, read_key
 from workbench.errors import CorruptRecordError
 from workbench.inspection.findings import Finding, finding_of
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment, is_preallocated
 from workbench.layout.control_records import ABORT, COMMIT
 from workbench.record.buffers import BufferPool
@@ -149,7 +149,7 @@ class LogChunk:
 
 
 def read_log_chunks(
-    partition: Partition, findings: list[Finding], *, end: int | None = None
+    partition: DiskPartition, findings: list[Finding], *, end: int | None = None
 ) -> Iterator[LogChunk]:
     """Yield what a coordinator's partition holds from its log start offset on.
 
@@ -194,7 +194,7 @@ def cut_chunk(chunk: Chunk, start: int, end: int | None) -> LogChunk | None:
 
 
 def read_log_records(
-    partition: Partition, findings: list[Finding], *, end: int | None = None
+    partition: DiskPartition, findings: list[Finding], *, end: int | None = None
 ) -> Iterator[LogRecord | Marker]:
     """Yield the records and markers of `read_log_chunks`; arguments and errors as there."""
     for chunk in read_log_chunks(partition, findings, end=end):

@@ -26,7 +26,7 @@ from workbench.coordinator.transactions.transaction_load import (
     TRANSACTIONS_TOPIC,
 )
 from workbench.inspection.findings import Finding
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.transaction_markers import is_marker
 
 _SHOWN: Final = 5  # partitions that a finding names
@@ -73,7 +73,7 @@ def _prepared(
 
 
 def markers_without_decision(
-    coordinator: StoredTransactions, partitions: Iterable[Partition]
+    coordinator: StoredTransactions, partitions: Iterable[DiskPartition]
 ) -> list[Finding]:
     """Return a finding for each partition and producer with a marker without a decision.
 

@@ -34,7 +34,7 @@ from workbench.coordinator.transactions.transaction_load import (
 from workbench.errors import CorruptRecordError, UnsupportedFormatError
 from workbench.files.names import TopicPartition
 from workbench.inspection.findings import Finding
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.inspection.transaction_markers import is_marker
 from workbench.layout import problems
@@ -144,7 +144,7 @@ class _Walk:
     Keeps one entry per producer.
     """
 
-    def __init__(self, partition: Partition, decisions: "_Decisions") -> None:
+    def __init__(self, partition: DiskPartition, decisions: "_Decisions") -> None:
         self._where = TopicPartition(partition.topic, partition.partition)
         self._decisions = decisions
         self._start = partition.segments[0].base_offset if partition.segments else 0
@@ -272,7 +272,9 @@ class _Decisions:
         partitions: the logs whose markers are judged.
     """
 
-    def __init__(self, coordinator: StoredTransactions, partitions: Iterable[Partition]) -> None:
+    def __init__(
+        self, coordinator: StoredTransactions, partitions: Iterable[DiskPartition]
+    ) -> None:
         self._coordinator = coordinator
         self._partitions = partitions
         self._owners = {state.producer_id: name for name, state in coordinator.transactions.items()}
@@ -358,7 +360,7 @@ def decided_states(coordinator: StoredTransactions) -> Iterator[TransactionMetad
         yield from (state for state in _states(load.partition) if state.state in _ENDS)
 
 
-def _states(partition: Partition) -> Iterator[TransactionMetadata]:
+def _states(partition: DiskPartition) -> Iterator[TransactionMetadata]:
     """Yield the state in each record that can be read."""
     for record in read_log_records(partition, []):
         if isinstance(record, LogRecord):
@@ -368,7 +370,7 @@ def _states(partition: Partition) -> Iterator[TransactionMetadata]:
             yield from states.values()
 
 
-def _is_whole(partition: Partition) -> bool:
+def _is_whole(partition: DiskPartition) -> bool:
     expected = 0
     for segment in partition.segments:
         for table in segment.batch_parts():
@@ -433,7 +435,7 @@ def _control(key: bytes | None, value: bytes | None, timestamp: int) -> _Control
 
 
 def marker_data(
-    coordinator: StoredTransactions, partitions: Iterable[Partition]
+    coordinator: StoredTransactions, partitions: Iterable[DiskPartition]
 ) -> Iterator[MarkerData]:
     """Yield the transaction markers of logs, by partition and offset, each with its data.
 
@@ -453,7 +455,7 @@ def marker_data(
                 yield from walk.take(segment)
 
 
-def _lacks_data(partition: Partition) -> bool:
+def _lacks_data(partition: DiskPartition) -> bool:
     """Return whether a marker has no data before it; from the batch headers alone, so it is fast.
 
     Raises:
@@ -462,7 +464,7 @@ def _lacks_data(partition: Partition) -> bool:
     return any(True for _ in _without_data(partition))
 
 
-def _without_data(partition: Partition) -> Iterator[tuple[int, int]]:
+def _without_data(partition: DiskPartition) -> Iterator[tuple[int, int]]:
     """Yield producer id and epoch of the markers that have no data before them, by the headers.
 
     Raises:
@@ -490,7 +492,7 @@ def _without_data(partition: Partition) -> Iterator[tuple[int, int]]:
 
 
 def markers_without_data(
-    coordinator: StoredTransactions, partitions: Iterable[Partition]
+    coordinator: StoredTransactions, partitions: Iterable[DiskPartition]
 ) -> list[Finding]:
     """Return a finding for each marker whose data is missing, and nothing explains it.
 

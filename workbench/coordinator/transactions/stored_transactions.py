@@ -25,7 +25,7 @@ from workbench.coordinator.transactions.transaction_load import (
 from workbench.files.names import TopicPartition
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.transactions import (
     OpenTransaction,
     open_transactions,
@@ -118,7 +118,7 @@ class StoredTransactions:
         return self.partition_count is not None and len(read) == self.partition_count
 
     def open_producers(
-        self, partitions: Iterable[Partition] | None = None, *, confirm: bool = True
+        self, partitions: Iterable[DiskPartition] | None = None, *, confirm: bool = True
     ) -> list[OpenProducer]:
         """Return the transactions that are open in logs, by partition and first offset.
 
@@ -152,7 +152,7 @@ class StoredTransactions:
             ]
         return found
 
-    def _open_producers(self, partitions: Iterable[Partition] | None) -> list[OpenProducer]:
+    def _open_producers(self, partitions: Iterable[DiskPartition] | None) -> list[OpenProducer]:
         chosen = partitions
         if chosen is None:
             chosen = [p for p in self._listing.partitions.values() if p.kind == "log"]

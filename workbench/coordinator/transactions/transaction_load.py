@@ -21,7 +21,7 @@ from workbench.decoders.transaction_state import STATUS_NAMES, TYPES
 from workbench.decoders.typed_records import read_value
 from workbench.errors import CorruptRecordError, UnsupportedFormatError
 from workbench.inspection.findings import Finding
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.runtime.steps import Observer, Step
 
 TRANSACTIONS_TOPIC: Final = "__transaction_state"
@@ -54,7 +54,7 @@ class TransactionLoad:
         end_offset: the offset where reading ended.
     """
 
-    partition: Partition
+    partition: DiskPartition
     transactions: dict[str, TransactionMetadata] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     failure: str | None = None
@@ -62,7 +62,7 @@ class TransactionLoad:
 
 
 def load_transaction_partition(
-    partition: Partition, *, observer: Observer | None = None
+    partition: DiskPartition, *, observer: Observer | None = None
 ) -> TransactionLoad:
     """Load a partition as the transaction coordinator does when it becomes the leader.
 

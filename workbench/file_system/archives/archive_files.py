@@ -31,8 +31,8 @@ from workbench.file_system.archives.members import (
 from workbench.file_system.archives.unpacking import (
     ERRORS,
     MOST_BYTES,
+    ArchiveTooLargeError,
     Opener,
-    TooLargeError,
     Unpacked,
     tar_kind,
     words_of,
@@ -133,7 +133,7 @@ class ArchiveFiles:
             else:
                 opener, unpack = tar_kind(path)
                 self._read_tar(opener)
-        except TooLargeError as error:
+        except ArchiveTooLargeError as error:
             raise LogDirectoryError(path, f"{error}; unpack it yourself: {unpack}") from None
         except ERRORS as error:
             raise LogDirectoryError(path, f"not read as an archive: {words_of(error)}") from None
@@ -194,7 +194,7 @@ class ArchiveFiles:
         self._count(parts[-1])
         self._runs += len(member.runs)
         if self._runs > _MOST_RUNS:
-            raise TooLargeError(f"its members have more than {_MOST_RUNS:,} pieces")
+            raise ArchiveTooLargeError(f"its members have more than {_MOST_RUNS:,} pieces")
         names[parts[-1]] = member._replace(entry=entry._replace(name=parts[-1]))
         if entry.is_folder:
             path = "/".join(parts)
@@ -232,10 +232,10 @@ class ArchiveFiles:
         """
         self._names += len(name) * (1 if name.isascii() else 4)
         if self._names > _MOST_NAMES:
-            raise TooLargeError(f"its names have more than {_MOST_NAMES >> 20} MiB")
+            raise ArchiveTooLargeError(f"its names have more than {_MOST_NAMES >> 20} MiB")
         self._entries += entries
         if self._entries > _MOST_ENTRIES:
-            raise TooLargeError(f"it has more than {_MOST_ENTRIES:,} members")
+            raise ArchiveTooLargeError(f"it has more than {_MOST_ENTRIES:,} members")
 
     # --- as a file system --------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from workbench.file_system.archives.unpacking import TooLargeError
+from workbench.file_system.archives.unpacking import ArchiveTooLargeError
 from workbench.file_system.mounts import RemoteEntry
 
 LONGEST_HEADER: Final = 16 << 10  # bytes that a header of a tar has after its block
@@ -67,13 +67,15 @@ class Headers:
         """
         size = self.end - self._at if size < 0 else min(size, self.end - self._at)
         if size > self._most:
-            raise TooLargeError(f"a header of {size:,} bytes (at most {self._most:,} are read)")
+            raise ArchiveTooLargeError(
+                f"a header of {size:,} bytes (at most {self._most:,} are read)"
+            )
         self._cost += (size / self._most) ** 2 if size > _LONG else 0
         if self._cost > _MOST_LONG:
-            raise TooLargeError("too many long headers")
+            raise ArchiveTooLargeError("too many long headers")
         self._of_member += max(size, 0)
         if self._of_member > self._most_of_member:
-            raise TooLargeError(
+            raise ArchiveTooLargeError(
                 f"a member with more than {self._most_of_member >> 10:,} KiB of headers"
             )
         data = os.pread(self._descriptor, max(size, 0), self._at)

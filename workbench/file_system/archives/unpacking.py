@@ -81,7 +81,7 @@ ENDINGS: Final = (*(ending for endings, *_ in _TARS for ending in endings), ".zi
 """How the names of archives end."""
 
 
-class TooLargeError(ValueError):
+class ArchiveTooLargeError(ValueError):
     """An archive exceeds a limit."""
 
 
@@ -116,7 +116,9 @@ class Unpacked:
             self._end += len(data)
             if self._stored > MOST_STORED or self._end - start > most:
                 limit = MOST_STORED if self._stored > MOST_STORED else most
-                raise TooLargeError(f"it has more than {limit >> 20:,} MiB when decompressed")
+                raise ArchiveTooLargeError(
+                    f"it has more than {limit >> 20:,} MiB when decompressed"
+                )
         os.ftruncate(self.descriptor, self._end)
         return start, self._end - start
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from workbench.errors import CorruptIndexError, OffsetOverflowError
 from workbench.file_system.mounts import THIS_MACHINE, Files
 from workbench.file_system.source import FileSource, next_data, open_regular
-from workbench.files.reading import MIB, Problem, ProblemKind, ProblemList, raise_problem
+from workbench.files.reading import MIB, FileProblem, ProblemKind, ProblemList, raise_problem
 
 MAX_RELATIVE_OFFSET: Final = 2**31 - 1
 
@@ -59,7 +59,7 @@ class IndexFile:
     __slots__ = ()
     entry: ClassVar[np.dtype[Any]]
     most_bytes: ClassVar[int] = 24 * MIB  # a broker allocates 10 MiB by default
-    problems: tuple[Problem, ...]
+    problems: tuple[FileProblem, ...]
 
     @classmethod
     def decode(

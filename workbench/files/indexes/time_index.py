@@ -29,7 +29,7 @@ from workbench.files.indexes.entry_run import (
     relative_offset,
 )
 from workbench.files.indexes.stored_columns import StoredColumns
-from workbench.files.reading import Problem
+from workbench.files.reading import FileProblem
 from workbench.layout.attributes import NO_TIMESTAMP
 from workbench.layout.index_entries import TIME_ENTRY
 from workbench.layout.structure import as_struct
@@ -64,7 +64,7 @@ class TimeIndex(IndexFile):
     offsets: npt.NDArray[np.int64]
     file_size: int
     slack: int = 0
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[FileProblem, ...] = ()
     ascends: bool = field(default=True, repr=False)
 
     entry = TIME_ENTRY

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from workbench.errors import CorruptIndexError, InvalidOffsetError, UnsupportedFormatError
 from workbench.file_system.local import File, FileSystem
 from workbench.files.indexes.entry_run import EntryProblems, EntryRun, IndexFile, falls
-from workbench.files.reading import MIB, Problem
+from workbench.files.reading import MIB, FileProblem
 from workbench.layout.index_entries import ABORTED_TRANSACTION, ABORTED_TRANSACTION_VERSION
 from workbench.layout.structure import as_struct
 
@@ -31,7 +31,7 @@ _ENTRY: Final = as_struct(ABORTED_TRANSACTION)
 _MOST_ZEROS: Final = MIB // ABORTED_TRANSACTION.itemsize * ABORTED_TRANSACTION.itemsize
 
 
-class AbortedTransaction(NamedTuple):
+class AbortedTxn(NamedTuple):
     """A transaction whose records a read_committed reader leaves out.
 
     Attributes:
@@ -55,7 +55,7 @@ class AbortedTransactions(NamedTuple):
         is_complete: False when the indexes of later segments must be read too.
     """
 
-    transactions: tuple[AbortedTransaction, ...]
+    transactions: tuple[AbortedTxn, ...]
     is_complete: bool
 
 
@@ -82,7 +82,7 @@ class TransactionIndex(IndexFile):
     last_offsets: npt.NDArray[np.int64]
     last_stable_offsets: npt.NDArray[np.int64]
     file_size: int
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[FileProblem, ...] = ()
 
     entry = ABORTED_TRANSACTION
     most_bytes = 12 * MIB  # 370,000 aborted transactions in one segment
@@ -116,17 +116,17 @@ class TransactionIndex(IndexFile):
     def __len__(self) -> int:
         return len(self.producer_ids)
 
-    def __getitem__(self, slot: int) -> AbortedTransaction:
-        return AbortedTransaction(
+    def __getitem__(self, slot: int) -> AbortedTxn:
+        return AbortedTxn(
             int(self.producer_ids[slot]),
             int(self.first_offsets[slot]),
             int(self.last_offsets[slot]),
             int(self.last_stable_offsets[slot]),
         )
 
-    def __iter__(self) -> Iterator[AbortedTransaction]:
+    def __iter__(self) -> Iterator[AbortedTxn]:
         return map(
-            AbortedTransaction,
+            AbortedTxn,
             self.producer_ids.tolist(),
             self.first_offsets.tolist(),
             self.last_offsets.tolist(),
@@ -155,12 +155,12 @@ class TransactionIndex(IndexFile):
         return AbortedTransactions(tuple(self[slot] for slot in slots), bool(len(beyond)))
 
 
-def encode_entry(transaction: AbortedTransaction) -> bytes:
+def encode_entry(transaction: AbortedTxn) -> bytes:
     """Return the bytes of one entry."""
     return _ENTRY.pack(ABORTED_TRANSACTION_VERSION, *transaction)
 
 
-def _problems(index: TransactionIndex, run: EntryRun) -> tuple[Problem, ...]:
+def _problems(index: TransactionIndex, run: EntryRun) -> tuple[FileProblem, ...]:
     def describe(slot: int) -> str:
         transaction = index[slot]
         return (
@@ -223,7 +223,7 @@ class WritableTransactionIndex:
         """
         return self._find_size() < _ENTRY_SIZE
 
-    def append(self, transaction: AbortedTransaction) -> None:
+    def append(self, transaction: AbortedTxn) -> None:
         """Append a transaction; the first creates the file.
 
         Raises:
@@ -244,7 +244,7 @@ class WritableTransactionIndex:
         self._size = size + _ENTRY_SIZE
         self._last_offset = transaction.last_offset
 
-    def all_aborted(self) -> list[AbortedTransaction]:
+    def all_aborted(self) -> list[AbortedTxn]:
         """Return the transactions in the order of their transaction markers.
 
         Raises:
@@ -253,7 +253,7 @@ class WritableTransactionIndex:
 
         Kafka: TransactionIndex.allAbortedTxns (4.2)
         """
-        found: list[AbortedTransaction] = []
+        found: list[AbortedTxn] = []
         for first, entries in self._read():
             self._check_versions(first, entries)
             found += _transactions(entries)
@@ -272,7 +272,7 @@ class WritableTransactionIndex:
 
         Kafka: TransactionIndex.collectAbortedTxns (4.2)
         """
-        found: list[AbortedTransaction] = []
+        found: list[AbortedTxn] = []
         is_complete = False
         for first, read in self._read():
             beyond = np.flatnonzero(read["last_stable_offset"] >= upper_bound)
@@ -436,5 +436,5 @@ class WritableTransactionIndex:
             raise UnsupportedFormatError(self.path, (first + slot) * _ENTRY_SIZE, problem)
 
 
-def _transactions(entries: npt.NDArray[Any]) -> list[AbortedTransaction]:
-    return [AbortedTransaction(*numbers[1:]) for numbers in entries.tolist()]
+def _transactions(entries: npt.NDArray[Any]) -> list[AbortedTxn]:
+    return [AbortedTxn(*numbers[1:]) for numbers in entries.tolist()]

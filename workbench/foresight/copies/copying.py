@@ -29,7 +29,7 @@ _KINDS: Final = {
 }
 
 
-class LeftOut(NamedTuple):
+class SkippedFile(NamedTuple):
     """An entry of the directory that was not copied.
 
     Attributes:
@@ -44,7 +44,7 @@ class LeftOut(NamedTuple):
         return f"{self.path}: not copied: {self.what}"
 
 
-def copy_log_directory(source: str, target: str, fs: Files = THIS_MACHINE) -> list[LeftOut]:
+def copy_log_directory(source: str, target: str, fs: Files = THIS_MACHINE) -> list[SkippedFile]:
     """Copy a log directory, or one partition directory into a new log directory.
 
     The copy appears under its name when it is complete; after an error no copy exists.
@@ -86,7 +86,7 @@ def is_partition(path: str, fs: Files = THIS_MACHINE) -> bool:
     return any(name.endswith((".log", ".log.swap")) for name in found)
 
 
-def _copy_mounted(fs: Files, source: str, target: str) -> Iterator[LeftOut]:
+def _copy_mounted(fs: Files, source: str, target: str) -> Iterator[SkippedFile]:
     """Copy what is in a mounted directory into an existing one; yield what is left out."""
     files = fs.at(source)
     assert files is not None
@@ -97,7 +97,7 @@ def _copy_mounted(fs: Files, source: str, target: str) -> Iterator[LeftOut]:
         for entry in sorted(tree[folder], key=lambda each: each.name):
             path, copy = f"{folder}/{entry.name}", os.path.join(to, entry.name)
             if entry.refusal is not None:
-                yield LeftOut(path, entry.refusal)
+                yield SkippedFile(path, entry.refusal)
             elif not entry.is_folder and entry.name != LOCK:
                 _copy_mounted_file(path, copy, fs)
                 os.utime(copy, ns=(entry.modified_ms * _NANOSECONDS,) * 2)
@@ -114,7 +114,7 @@ def _copy_mounted_file(source: str, target: str, fs: Files) -> None:
         writing.truncate(size)
 
 
-def copy_folder_into(source: str, target: str) -> Iterator[LeftOut]:
+def copy_folder_into(source: str, target: str) -> Iterator[SkippedFile]:
     """Copy a directory's entries into an existing one; yield what is left out."""
     folders = [(source, target)]
     for from_, to in folders:  # grows during the loop
@@ -125,7 +125,7 @@ def copy_folder_into(source: str, target: str) -> Iterator[LeftOut]:
                     os.mkdir(copy)
                     folders.append((entry.path, copy))
                 elif not entry.is_file(follow_symlinks=False):
-                    yield LeftOut(entry.path, _kind_of(entry.path))
+                    yield SkippedFile(entry.path, _kind_of(entry.path))
                 elif entry.name != LOCK:
                     _copy_file(entry.path, copy)
     for from_, to in reversed(folders):  # creating an entry changes its directory's time

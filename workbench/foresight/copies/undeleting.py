@@ -19,9 +19,9 @@ from workbench.file_system.outputs import new_folder
 from workbench.files import names
 from workbench.files.partition_metadata import PartitionMetadata
 from workbench.files.text import format_uuid
-from workbench.foresight.copies.copying import LeftOut, copy_folder_into
+from workbench.foresight.copies.copying import SkippedFile, copy_folder_into
 from workbench.inspection.listing import Listing
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.runtime.words import did_you_mean, plural
 
 
@@ -38,7 +38,7 @@ class BroughtBack(NamedTuple):
     source: str
     path: str
     topic_id: str | None
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[SkippedFile, ...]
 
 
 def undelete(
@@ -62,7 +62,7 @@ def undelete(
         OutputError: ``target`` holds something, or one path contains the other.
         OSError: reading or writing failed.
     """
-    found: dict[int, Partition] = {}
+    found: dict[int, DiskPartition] = {}
     for root in listing.roots:
         for partition in root.partitions:
             if partition.topic == topic and partition.kind in {"delete", "stray"}:
@@ -90,7 +90,7 @@ def undelete(
     return rows
 
 
-def _latest(partition: Partition) -> int:
+def _latest(partition: DiskPartition) -> int:
     return max((file.modified_ms for file in partition.files), default=-1)
 
 
@@ -104,7 +104,7 @@ def _id_of(folder: str) -> str | None:
 
 def _nothing(listing: Listing, topic: str) -> str:
     """Say why there is nothing to bring back."""
-    every: Iterable[Partition] = (each for root in listing.roots for each in root.partitions)
+    every: Iterable[DiskPartition] = (each for root in listing.roots for each in root.partitions)
     gone = {each.topic for each in every if each.kind in {"delete", "stray"}}
     in_use = sum(each.topic == topic for each in listing.partitions.values())
     if in_use:

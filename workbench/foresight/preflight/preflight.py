@@ -23,7 +23,7 @@ from workbench.foresight.preflight.results import (
     Concern,
     DirectoryPreflight,
     Preflight,
-    Recovery,
+    RecoveryCost,
     TopicPreflight,
     TopicVerdict,
 )
@@ -126,7 +126,9 @@ def _directories(listing: Listing, prediction: StartupPrediction) -> Iterator[Di
         )
 
 
-def _recovery(prediction: StartupPrediction, config: BrokerConfig, rate: float | None) -> Recovery:
+def _recovery(
+    prediction: StartupPrediction, config: BrokerConfig, rate: float | None
+) -> RecoveryCost:
     by_directory: dict[str, list[int]] = {}
     for row in prediction:
         by_directory.setdefault(row.directory, []).append(row.recovery_bytes)
@@ -145,7 +147,7 @@ def _recovery(prediction: StartupPrediction, config: BrokerConfig, rate: float |
     if rate is not None:
         slowest = (max(sum(each) / threads, *each) for each in by_directory.values())
         seconds = max(slowest, default=0.0) / rate
-    return Recovery(size, threads, rate, source, seconds)
+    return RecoveryCost(size, threads, rate, source, seconds)
 
 
 class _Known(NamedTuple):
@@ -371,7 +373,7 @@ def _of_zookeeper(listing: Listing, prediction: StartupPrediction) -> Iterator[C
         yield Concern("topics-in-zookeeper", "info", what, action)
 
 
-def _of_shutdown(prediction: StartupPrediction, recovery: Recovery) -> Iterator[Concern]:
+def _of_shutdown(prediction: StartupPrediction, recovery: RecoveryCost) -> Iterator[Concern]:
     unclean = [each.path for each in prediction.directories if not each.had_clean_shutdown]
     if not unclean:
         return

@@ -90,7 +90,7 @@ class Concern:
 
 
 @dataclass(frozen=True, slots=True)
-class Recovery:
+class RecoveryCost:
     """How much recovery reads, and how long that takes.
 
     Attributes:
@@ -137,7 +137,7 @@ class Preflight:
     directories: tuple[DirectoryPreflight, ...]
     topics: tuple[TopicPreflight, ...]
     concerns: tuple[Concern, ...]
-    recovery: Recovery
+    recovery: RecoveryCost
 
     def __iter__(self) -> Iterator[TopicPreflight]:
         return iter(self.topics)

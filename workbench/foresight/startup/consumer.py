@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import CorruptFileError, CorruptRecordError, WorkbenchError
-from workbench.files.indexes.transaction_index import AbortedTransaction
+from workbench.files.indexes.transaction_index import AbortedTxn
 from workbench.layout import problems
 from workbench.layout.attributes import NONE, ZSTD
 from workbench.layout.control_records import ABORT
@@ -126,7 +126,7 @@ class _Reader:
         self._expected = view.position  # where the next batch should begin
         self._given = 0  # records received, even past the end
 
-    def take(self, records: MemoryRecords, aborted: list[AbortedTransaction]) -> None:
+    def take(self, records: MemoryRecords, aborted: list[AbortedTxn]) -> None:
         """Read what one fetch returned; stop at the first problem.
 
         A consumer's position follows the last batch, even where that one is older than those before
@@ -138,7 +138,7 @@ class _Reader:
         if view.error and self._given == given:
             view.position = start
 
-    def _take(self, records: MemoryRecords, aborted: list[AbortedTransaction]) -> None:
+    def _take(self, records: MemoryRecords, aborted: list[AbortedTxn]) -> None:
         view = self._view
         buffer = records.buffer
         rows, problem = _whole_batches(records)
@@ -163,9 +163,7 @@ class _Reader:
         elif valid:
             view.position = int(rows[-1]["last_offset"]) + 1
 
-    def _take_each(
-        self, buffer: Bytes, rows: npt.NDArray[Any], aborted: list[AbortedTransaction]
-    ) -> None:
+    def _take_each(self, buffer: Bytes, rows: npt.NDArray[Any], aborted: list[AbortedTxn]) -> None:
         """Read valid batches.
 
         Raises:

@@ -49,7 +49,7 @@ from workbench.inspection.node_start.metadata_log import (
     newest_snapshot,
 )
 from workbench.inspection.node_start.refusal import KAFKA, Refusal
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable
 from workbench.log.log import Log
 from workbench.log_manager.context import ManagerContext
@@ -67,7 +67,7 @@ _UNKNOWN: Final = (
 )
 
 
-class Reason(NamedTuple):
+class StartProblem(NamedTuple):
     """Why a node does not start.
 
     Attributes:
@@ -148,13 +148,13 @@ class NodeStart:
         meta = None if root is None else if_readable(partial(getattr, root, "meta_properties"))
         return None if meta is None else meta.directory_id
 
-    def refusals(self) -> Iterator[Reason]:
+    def refusals(self) -> Iterator[StartProblem]:
         """Yield why the node does not start, in the order in which it looks; then set `topics`."""
         yield from self._identity()
         if self.is_kraft:
             yield from self._metadata_log()
 
-    def _identity(self) -> Iterator[Reason]:
+    def _identity(self) -> Iterator[StartProblem]:
         damaged = {
             path: refusal
             for path, root in self._roots.items()
@@ -181,14 +181,14 @@ class NodeStart:
             path = os.path.dirname(os.path.abspath(found.finding.path))
             yield _reason(path, found)
 
-    def _metadata_log(self) -> Iterator[Reason]:
+    def _metadata_log(self) -> Iterator[StartProblem]:
         """Yield why the node does not start with its metadata log and the files beside it."""
         found = {path: partition for path, root in self._roots.items() if (partition := _log(root))}
         for path in found:
             if path != self._metadata_dir:
                 expected = f"in {self._metadata_dir}, the first of log.dirs, or in metadata.log.dir"
                 problem = f"{path}/{METADATA_LOG} is not where it should be ({expected})"
-                yield Reason(path, "metadata-log-place", KAFKA, problem)
+                yield StartProblem(path, "metadata-log-place", KAFKA, problem)
         root = self._roots.get(self._metadata_dir)
         if root is not None:
             bootstrap = judge_bootstrap(root)
@@ -201,11 +201,11 @@ class NodeStart:
         else:
             yield from self._with_log(root, partition)
 
-    def _with_log(self, root: Root, partition: Partition) -> Iterator[Reason]:
+    def _with_log(self, root: Root, partition: DiskPartition) -> Iterator[StartProblem]:
         row, log = self._recover(partition)
         if log is None:
             problem = f"{METADATA_LOG}: {row.reason}"
-            yield Reason(self._metadata_dir, "metadata-log", row.exception, problem)
+            yield StartProblem(self._metadata_dir, "metadata-log", row.exception, problem)
             return
         epoch = log.leader_epochs.latest_epoch or 0
         range_ = LogRange(log.log_start_offset, log.log_end_offset, epoch, row.bytes_cut)
@@ -227,7 +227,7 @@ class NodeStart:
             if refused is not None:
                 yield _reason(self._metadata_dir, refused)
 
-    def _unknown_level(self, level: int | None, where: str) -> Iterator[Reason]:
+    def _unknown_level(self, level: int | None, where: str) -> Iterator[StartProblem]:
         """Yield why a node does not start with a finalized level of `metadata.version`."""
         least, most = metadata_versions_of(self.rules.version)
         if level is None or least <= level <= (level if most is None else most):
@@ -237,7 +237,7 @@ class NodeStart:
             f"{METADATA_VERSION} in {where} is {level}, which {self.rules.version} does not know "
             f"(expected a level {known})"
         )
-        yield Reason(self._metadata_dir, "metadata-version", _ILLEGAL_ARGUMENT, problem)
+        yield StartProblem(self._metadata_dir, "metadata-version", _ILLEGAL_ARGUMENT, problem)
 
     def _without_log(self) -> None:
         """Say what a node without a metadata log knows: nothing; or nothing is known here."""
@@ -261,7 +261,7 @@ class NodeStart:
     def _node(self) -> int | None:
         return node_id_of(list(self._roots.values())) if self._node_id is None else self._node_id
 
-    def _recover(self, partition: Partition) -> tuple[PartitionStart, Log | None]:
+    def _recover(self, partition: DiskPartition) -> tuple[PartitionStart, Log | None]:
         """Recover the metadata log, which every start does."""
         context, failures = self._context, self._context.failures
         folder = os.path.join(self._metadata_dir, partition.name)
@@ -279,11 +279,11 @@ class NodeStart:
         return row, log
 
 
-def _reason(path: str, refusal: Refusal) -> Reason:
-    return Reason(path, refusal.finding.kind, refusal.exception, refusal.problem)
+def _reason(path: str, refusal: Refusal) -> StartProblem:
+    return StartProblem(path, refusal.finding.kind, refusal.exception, refusal.problem)
 
 
-def _log(root: Root) -> Partition | None:
+def _log(root: Root) -> DiskPartition | None:
     for partition in root.partitions:
         if partition.name == METADATA_LOG:
             return partition

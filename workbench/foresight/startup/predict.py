@@ -34,7 +34,7 @@ from workbench.foresight.startup.consumer import ConsumerView, consume
 from workbench.foresight.startup.kafka_errors import kafka_exception
 from workbench.foresight.startup.node import (
     NodeStart,
-    Reason,
+    StartProblem,
     created_partitions,
     promote_copies,
     stray_test,
@@ -188,7 +188,7 @@ class _Prediction:
         self._unread: dict[str, str] = {}  # directory → what could not be read
         self._cleaned_in: dict[str, Collection[TopicPartition]] = {}
         context.failures.listeners.append(self._note_failure)
-        self._refusals: dict[str, Reason] = {}  # by directory
+        self._refusals: dict[str, StartProblem] = {}  # by directory
         self._views: dict[str, tuple[ConsumerView, ...]] = {}
         self._unnoticed: dict[str, tuple[str, ...]] = {}
 
@@ -292,7 +292,7 @@ class _Prediction:
                 problem = f"{os.path.basename(outcome.path)}: {outcome.error}"
                 where, is_double = outcome.directory, isinstance(outcome.error, DuplicateLogError)
                 kind = "duplicate-partition" if is_double else "partition"
-                refusal = Reason(where, kind, kafka_exception(outcome.error), problem)
+                refusal = StartProblem(where, kind, kafka_exception(outcome.error), problem)
                 self._refusals.setdefault(where, refusal)
         directories = tuple(map(self._directory, context.directories.values()))
         refusals = self._refusals.values()

@@ -13,7 +13,7 @@ from workbench.layout.structure import place, width
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class ByteField:
     """A named run of bytes.
 
     Attributes:
@@ -45,13 +45,13 @@ class FieldList:
     Attributes:
         data: the bytes to walk over.
         base: position of ``data[0]`` in the file; 0 for decompressed bytes.
-        is_decompressed: the value for `Field.is_decompressed`.
+        is_decompressed: the value for `ByteField.is_decompressed`.
     """
 
     data: memoryview
     base: int = 0
     is_decompressed: bool = False
-    fields: list[Field] = field(default_factory=list)
+    fields: list[ByteField] = field(default_factory=list)
 
     def add(
         self,
@@ -66,7 +66,7 @@ class FieldList:
     ) -> None:
         """Append the field that holds bytes [at, end) of the data."""
         self.fields.append(
-            Field(
+            ByteField(
                 name, self.base + at, end - at, value, note, level, self.is_decompressed, is_wrong
             )
         )
@@ -79,7 +79,7 @@ class FieldList:
     def finish(self, group: int, end: int, note: str = "", *, is_wrong: bool = False) -> None:
         """Set the end of a group, once it is known."""
         old = self.fields[group]
-        self.fields[group] = Field(
+        self.fields[group] = ByteField(
             old.name,
             old.position,
             self.base + end - old.position,
@@ -118,7 +118,7 @@ class FieldList:
             old = self.fields[number]
             if old.name == name:
                 shown = old.value if value is None else value
-                self.fields[number] = Field(
+                self.fields[number] = ByteField(
                     name,
                     old.position,
                     old.size,

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from workbench.inspection.bytes.field_list import CUT_SHORT, Field, FieldList
+from workbench.inspection.bytes.field_list import CUT_SHORT, ByteField, FieldList
 from workbench.inspection.bytes.record_fields import (
     add_inner_messages,
     add_message_body,
@@ -43,7 +43,7 @@ from workbench.record.reading.arena import DecompressionError
 from workbench.record.reading.windows import entry_crc
 from workbench.runtime.times import time_text
 
-__all__ = ["MOST_RECORDS", "Field", "explain_batch"]
+__all__ = ["MOST_RECORDS", "ByteField", "explain_batch"]
 
 MOST_RECORDS: Final = 200
 """Records that are explained one by one by default."""
@@ -51,7 +51,9 @@ MOST_RECORDS: Final = 200
 _NEWEST: Final = 2
 
 
-def explain_batch(segment: Segment, position: int, most_records: int = MOST_RECORDS) -> list[Field]:
+def explain_batch(
+    segment: Segment, position: int, most_records: int = MOST_RECORDS
+) -> list[ByteField]:
     """Name every byte of the batch at ``position`` of the segment's `.log` file.
 
     Args:
@@ -61,7 +63,7 @@ def explain_batch(segment: Segment, position: int, most_records: int = MOST_RECO
 
     Returns:
         Fields in the order of the bytes, groups before their fields; then those with
-        `Field.is_decompressed`. Empty at or past the end of the file.
+        `ByteField.is_decompressed`. Empty at or past the end of the file.
 
     Raises:
         OSError: the file cannot be read.

@@ -11,7 +11,7 @@ import numpy as np
 
 from workbench.file_system.source import FileSource
 from workbench.files import names
-from workbench.inspection.bytes.field_list import Field, FieldList
+from workbench.inspection.bytes.field_list import ByteField, FieldList
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.facts.file_facts import in_use
 from workbench.layout.index_entries import ABORTED_TRANSACTION, OFFSET_ENTRY, TIME_ENTRY
@@ -35,7 +35,7 @@ _TEXTS: Final = frozenset(
 _MOST_TEXT: Final = 1 << 20  # bytes; longer texts are not split into lines
 
 
-def file_window(entry: FileEntry, start: int, stop: int) -> tuple[bytes, list[Field]]:
+def file_window(entry: FileEntry, start: int, stop: int) -> tuple[bytes, list[ByteField]]:
     """Return bytes [start, stop) of a file, as far as it has them, and the fields that they touch.
 
     Raises:
@@ -59,7 +59,7 @@ def file_window(entry: FileEntry, start: int, stop: int) -> tuple[bytes, list[Fi
             return data, [each for each in fields.fields if each.position < stop]
         if in_use(name) in _TEXTS:
             return data, _lines(source) if source.size <= _MOST_TEXT else []
-    return data, [Field("value", start, len(data), data, "", 1)] if data else []
+    return data, [ByteField("value", start, len(data), data, "", 1)] if data else []
 
 
 def _explain_entries(
@@ -85,12 +85,12 @@ def _explain_entries(
         fields.finish(group, at)
 
 
-def _lines(source: FileSource) -> list[Field]:
+def _lines(source: FileSource) -> list[ByteField]:
     """Return a field for each line of a text."""
     fields, at = [], 0
     data = source.read(0, source.size).tobytes()
     for number, line in enumerate(data.splitlines(keepends=True), start=1):
         text = line.decode("utf-8", "replace").rstrip("\r\n")
-        fields.append(Field(f"line {number}", at, len(line), text, "", 1))
+        fields.append(ByteField(f"line {number}", at, len(line), text, "", 1))
         at += len(line)
     return fields

@@ -8,9 +8,9 @@ from collections.abc import Hashable, Iterator
 from typing import Any, NamedTuple
 
 from workbench.inspection.cluster.image import StoredCluster
-from workbench.inspection.cluster.loading import At, Reading, end_of, snapshot_files
+from workbench.inspection.cluster.loading import At, StateReading, end_of, snapshot_files
 from workbench.inspection.findings import Finding
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 
 
 class RowChange(NamedTuple):
@@ -53,7 +53,7 @@ class ClusterHistory:
         ValueError: ``at`` is neither an offset nor a time.
     """
 
-    def __init__(self, partition: Partition, at: At | None = None) -> None:
+    def __init__(self, partition: DiskPartition, at: At | None = None) -> None:
         self._partition = partition
         self._end = end_of(partition, at)
         self._snapshots = [each for each in snapshot_files(partition) if each.offset <= self._end]
@@ -84,28 +84,28 @@ class ClusterHistory:
         found, self._pending = self._pending, []
         return found
 
-    def _first(self) -> Reading:
+    def _first(self) -> StateReading:
         """Return the oldest state that is known."""
         segments = self._partition.segments
         if segments and segments[0].base_offset == 0:
-            return self._observed(Reading(self._end))
+            return self._observed(StateReading(self._end))
         found = self._next_sound(0)
         if found is not None:
             return found
-        reading = self._observed(Reading(self._end))
+        reading = self._observed(StateReading(self._end))
         reading.next_offset = segments[0].base_offset if segments else 0
         return reading
 
-    def _next_sound(self, offset: int) -> Reading | None:
+    def _next_sound(self, offset: int) -> StateReading | None:
         """Return the state of the first whole snapshot at or after an offset; None without one."""
         while self._snapshots:
             snapshot = self._snapshots.pop(0)
-            reading = Reading(self._end)
+            reading = StateReading(self._end)
             if snapshot.offset >= offset and reading.snapshot(snapshot):
                 return self._observed(reading)
         return None
 
-    def _observed(self, reading: Reading) -> Reading:
+    def _observed(self, reading: StateReading) -> StateReading:
         def changed(kind: str, key: Hashable, before: Any, after: Any) -> None:
             offset, timestamp = reading.moment
             change = RowChange(offset, timestamp, True, kind, key, before, after)  # noqa: FBT003

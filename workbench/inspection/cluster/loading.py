@@ -21,7 +21,7 @@ from workbench.inspection.cluster.image import QuorumLeader, StoredCluster, Stor
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding, finding_of
 from workbench.inspection.listing import Listing
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment, is_preallocated
 from workbench.layout import problems
 from workbench.record.reading.reader import KEYS, VALUES, Chunk
@@ -95,7 +95,7 @@ def offset_or_time(at: At) -> tuple[int | None, int | None]:
     raise ValueError(f"{at!r} is neither an offset nor a time")
 
 
-def read_stored_configs(partition: Partition) -> StoredConfigs:
+def read_stored_configs(partition: DiskPartition) -> StoredConfigs:
     """Return the configurations in a metadata log, as `read_stored_cluster` reads it.
 
     Raises:
@@ -114,7 +114,7 @@ def stored_cluster(listing: Listing) -> StoredCluster:
     return StoredCluster() if metadata is None else read_stored_cluster(metadata)
 
 
-def read_stored_cluster(partition: Partition, until: int | None = None) -> StoredCluster:
+def read_stored_cluster(partition: DiskPartition, until: int | None = None) -> StoredCluster:
     """Return the state that a node reads from a metadata log: newest snapshot, records after it.
 
     All records are used, even those that the quorum has perhaps not committed yet. A snapshot that
@@ -133,7 +133,7 @@ def read_stored_cluster(partition: Partition, until: int | None = None) -> Store
     known = partition.state if isinstance(partition.state, _WholeState) else None
     if known is not None and known.size == size and (until is None or known.end <= until):
         return known.cluster
-    reading = Reading(names.MAX_OFFSET if until is None else until)
+    reading = StateReading(names.MAX_OFFSET if until is None else until)
     found = snapshot_files(partition)
     if found:
         reading.snapshot(found[-1])
@@ -157,7 +157,7 @@ class _WholeState(NamedTuple):
     size: int
 
 
-def _size_now(partition: Partition) -> int | None:
+def _size_now(partition: DiskPartition) -> int | None:
     """Return the size of the last segment, in bytes; None if that is unknown."""
     try:
         return partition.segments[-1].files["log"].size_now
@@ -165,7 +165,7 @@ def _size_now(partition: Partition) -> int | None:
         return None
 
 
-def cluster_at(partition: Partition, at: At | None = None) -> ClusterAt:
+def cluster_at(partition: DiskPartition, at: At | None = None) -> ClusterAt:
     """Return the state of a cluster at an offset or a time, as far as the files show it.
 
     At an offset: after the record there. At a time: before the first record that is later.
@@ -184,12 +184,12 @@ def cluster_at(partition: Partition, at: At | None = None) -> ClusterAt:
     candidates = [each for each in reversed(snapshot_files(partition)) if each.offset <= end]
     start = partition.segments[0].base_offset if partition.segments else names.MAX_OFFSET
     for each in candidates:
-        reading = Reading(end)
+        reading = StateReading(end)
         if reading.snapshot(each):
             break
         findings.append(_unsound(each, reading))
     else:
-        reading = Reading(end)
+        reading = StateReading(end)
         if start > 0:
             if candidates:
                 reading.snapshot(candidates[0])
@@ -203,7 +203,7 @@ def cluster_at(partition: Partition, at: At | None = None) -> ClusterAt:
     return ClusterAt(cluster, reading.next_offset, reading.timestamp, reading.snapshot_path, every)
 
 
-def snapshot_files(partition: Partition) -> list[SnapshotFile]:
+def snapshot_files(partition: DiskPartition) -> list[SnapshotFile]:
     """Return the snapshots of a metadata log, ascending."""
     return [
         SnapshotFile(name.offset, entry)
@@ -212,10 +212,10 @@ def snapshot_files(partition: Partition) -> list[SnapshotFile]:
     ]
 
 
-def end_of_log(partition: Partition) -> int:
+def end_of_log(partition: DiskPartition) -> int:
     """Return the offset after the last record of a metadata log, or of its newest snapshot.
 
-    `Partition.log_end_offset` may be older than what was read of the log since.
+    `DiskPartition.log_end_offset` may be older than what was read of the log since.
 
     Raises:
         OSError: a file cannot be read.
@@ -224,7 +224,7 @@ def end_of_log(partition: Partition) -> int:
     return max([0, *ends, *(each.offset for each in snapshot_files(partition))])
 
 
-def _last_leader(partition: Partition, end: int) -> QuorumLeader | None:
+def _last_leader(partition: DiskPartition, end: int) -> QuorumLeader | None:
     """Return the leader that the last LeaderChangeMessage before an offset names."""
     for segment in reversed(partition.segments):
         if segment.base_offset >= end:
@@ -267,7 +267,7 @@ def _header_time(value: Any) -> int | None:
     return found if isinstance(found, int) and found >= 0 else None
 
 
-def end_of(partition: Partition, at: At | None) -> int:
+def end_of(partition: DiskPartition, at: At | None) -> int:
     """Return the first offset that is not in the state at an offset or a time."""
     if at is None:
         return names.MAX_OFFSET
@@ -304,7 +304,7 @@ def end_of(partition: Partition, at: At | None) -> int:
     )
 
 
-def _first_later(partition: Partition, time: int) -> int | None:
+def _first_later(partition: DiskPartition, time: int) -> int | None:
     """Return the base offset of the first batch that is later than a time; None without one."""
     for segment in partition.segments:
         for table in segment.batch_parts():
@@ -314,7 +314,7 @@ def _first_later(partition: Partition, time: int) -> int | None:
     return None
 
 
-def _first_time(partition: Partition) -> int | None:
+def _first_time(partition: DiskPartition) -> int | None:
     for segment in partition.segments:
         for table in segment.batch_parts():
             for row in table.rows[:1]:
@@ -322,7 +322,7 @@ def _first_time(partition: Partition) -> int | None:
     return None
 
 
-def _unsound(snapshot: SnapshotFile, reading: "Reading") -> Finding:
+def _unsound(snapshot: SnapshotFile, reading: "StateReading") -> Finding:
     found = str(reading.findings[0].found) if reading.findings else "no SnapshotFooterRecord"
     return Finding(
         "metadata-snapshot-damaged", "warning", snapshot.entry.path, None, None, found,
@@ -331,7 +331,7 @@ def _unsound(snapshot: SnapshotFile, reading: "Reading") -> Finding:
     )  # fmt: skip
 
 
-def _missing(partition: Partition, start: int) -> Finding:
+def _missing(partition: DiskPartition, start: int) -> Finding:
     return Finding(
         "metadata-snapshot-missing", "error", partition.path, None, start,
         f"the log begins at offset {start:,}, and no snapshot reaches it",
@@ -340,7 +340,7 @@ def _missing(partition: Partition, start: int) -> Finding:
     )  # fmt: skip
 
 
-class Reading:
+class StateReading:
     """One state that is being read.
 
     Args:
@@ -390,7 +390,7 @@ class Reading:
         self.moment = (snapshot.offset - 1, self.timestamp)
         return len(self.findings) == before and self.fold.ends > ends
 
-    def log(self, partition: Partition) -> None:
+    def log(self, partition: DiskPartition) -> None:
         """Read the records of the log from ``next_offset``.
 
         Raises:
@@ -399,7 +399,7 @@ class Reading:
         for _ in self.log_parts(partition):
             pass
 
-    def log_parts(self, partition: Partition) -> Iterator[None]:
+    def log_parts(self, partition: DiskPartition) -> Iterator[None]:
         """Read as `log` does; yield after each part."""
         segments = partition.segments
         for at, segment in enumerate(segments):

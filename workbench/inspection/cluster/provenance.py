@@ -10,7 +10,7 @@ from workbench.files.quorum_state import QuorumState
 from workbench.inspection.cluster.image import QuorumLeader
 from workbench.inspection.cluster.loading import ClusterAt, end_of_log
 from workbench.inspection.listing import Listing
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable
 from workbench.runtime.times import time_text
 from workbench.runtime.words import plural
@@ -18,7 +18,7 @@ from workbench.runtime.words import plural
 _ZOOKEEPER = 0  # version of meta.properties
 
 
-def require_metadata_log(listing: Listing) -> Partition:
+def require_metadata_log(listing: Listing) -> DiskPartition:
     """Return the metadata log among opened directories.
 
     Raises:
@@ -50,7 +50,7 @@ def require_metadata_log(listing: Listing) -> Partition:
     )
 
 
-def quorum_state(partition: Partition) -> QuorumState | None:
+def quorum_state(partition: DiskPartition) -> QuorumState | None:
     """Return the `quorum-state` beside a metadata log; None without one that can be read."""
     entry = partition.file(names.QUORUM_STATE)
     if entry is None:
@@ -58,7 +58,7 @@ def quorum_state(partition: Partition) -> QuorumState | None:
     return if_readable(lambda: entry.read(QuorumState))
 
 
-def with_leader(state: ClusterAt, partition: Partition) -> ClusterAt:
+def with_leader(state: ClusterAt, partition: DiskPartition) -> ClusterAt:
     """Return a state whose leader is that of `quorum-state`, if it is the newer one.
 
     Only for a state at the end of the log, because the file has the last election alone.
@@ -71,7 +71,7 @@ def with_leader(state: ClusterAt, partition: Partition) -> ClusterAt:
     return state
 
 
-def notes_on(state: ClusterAt, partition: Partition, node_id: int | None) -> list[str]:
+def notes_on(state: ClusterAt, partition: DiskPartition, node_id: int | None) -> list[str]:
     """Return sentences on where a state comes from and how far it can be trusted.
 
     Args:

@@ -22,7 +22,7 @@ from workbench.files.quorum_state import QuorumState
 from workbench.files.text import format_uuid
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing, Root
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable
 from workbench.inspection.verify.checkpoints import checkpoints_of
 from workbench.inspection.verify.situation import Stop, situation_of
@@ -93,7 +93,7 @@ class PartitionCheckpoints:
         root: the log directory.
         name: name of the partition directory, or of the partition if there is none.
         path: the partition directory; None if checkpoints alone name the partition.
-        kind: see `Partition.kind`.
+        kind: see `DiskPartition.kind`.
         first_offset: base offset of the first segment.
         log_end: log end offset, from the batches.
         offsets: `LOG_START`, `RECOVERY_POINT`, `HIGH_WATERMARK`, `CLEANER_OFFSET` → the offset in
@@ -230,7 +230,7 @@ def _offsets(checkpoints: Mapping[str, OffsetCheckpoint], at: TopicPartition) ->
     }
 
 
-def _partition(root: str, partition: Partition) -> PartitionCheckpoints:
+def _partition(root: str, partition: DiskPartition) -> PartitionCheckpoints:
     segments = partition.segments
     end = if_readable(partial(getattr, partition, "log_end_offset")) if segments else None
     epochs = if_readable(partial(getattr, partition, "leader_epochs"))

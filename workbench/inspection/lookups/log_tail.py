@@ -12,7 +12,7 @@ from typing import Final
 
 from workbench.file_system.source import FileSource
 from workbench.files.indexes import offset_index
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.layout.batch_header import (
     BATCH_HEADER_SIZE,
@@ -30,8 +30,8 @@ _OFFSET_AND_SIZE: Final = struct.Struct(">qi")
 _DELTA: Final = struct.Struct(">i")
 
 
-def log_end_offset(partition: Partition) -> int:
-    """Return what `Partition.log_end_offset` does: the offset that the next record would get.
+def log_end_offset(partition: DiskPartition) -> int:
+    """Return what `DiskPartition.log_end_offset` does: the offset that the next record would get.
 
     Raises:
         OSError: a file cannot be read.

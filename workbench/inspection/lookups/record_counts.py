@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.inspection.log_parts import HIGHEST
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import ABORTED, OPEN, Transactions, read_transactions
 from workbench.layout import problems
@@ -41,7 +41,9 @@ class RecordCounts(NamedTuple):
     control: int = 0
 
 
-def count_records(partition: Partition, transactions: Transactions | None = None) -> RecordCounts:
+def count_records(
+    partition: DiskPartition, transactions: Transactions | None = None
+) -> RecordCounts:
     """Count the records of a log, local and remote segments.
 
     Args:

@@ -19,7 +19,7 @@ from workbench.record.control import decode_control_record
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class WindowRecord:
     """One record; ``None`` where it has no timestamp, key or value. Times in ms since the epoch.
 
     Attributes:
@@ -85,7 +85,7 @@ class RecordWindow:
             (start + at for at, r in enumerate(self.read(start, stop)) if r.offset >= offset), stop
         )
 
-    def read(self, start: int, stop: int) -> list[Record]:
+    def read(self, start: int, stop: int) -> list[WindowRecord]:
         """Return records [start, stop), limited to those there are.
 
         A batch whose records turn out unreadable gives none, so the list may be shorter.
@@ -96,7 +96,7 @@ class RecordWindow:
         first, last = self.batch_of(start), self.batch_of(stop - 1)
         begin = int(self.rows[first]["position"])
         end = int(self.rows[last]["position"] + self.rows[last]["size"])
-        records: list[Record] = []
+        records: list[WindowRecord] = []
         for chunk in self.segment.read(begin, end, pool=self._pool):
             columns = chunk.columns
             # Columns without records are falsy, too.
@@ -111,7 +111,7 @@ class RecordWindow:
                 key, value = columns.keys.item(at), columns.values.item(at)
                 is_control = bool(chunk.rows[batch]["is_control"])
                 records.append(
-                    Record(
+                    WindowRecord(
                         int(columns.offsets[at]),
                         None if stamp == -1 else stamp,
                         TIMESTAMP_TYPE_NAMES.get(int(chunk.rows[batch]["timestamp_type"])),

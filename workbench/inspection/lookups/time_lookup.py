@@ -28,7 +28,7 @@ from workbench.record.reading.batch_table import first_offsets, scan_batches, wa
 from workbench.record.reading.windows import BatchWindows
 
 if TYPE_CHECKING:  # which calls this module
-    from workbench.inspection.partition import Partition
+    from workbench.inspection.partition import DiskPartition
 
 Rows = npt.NDArray[Any]
 Unreadable = Callable[[Segment, OSError], None]
@@ -44,7 +44,7 @@ class OffsetAtTime(NamedTuple):
 
 
 def first_record_at(
-    partition: "Partition", time: int, unreadable: Unreadable | None = None
+    partition: "DiskPartition", time: int, unreadable: Unreadable | None = None
 ) -> OffsetAtTime | None:
     """Return the first record at or after ``time`` (ms) that a broker finds; None without one.
 

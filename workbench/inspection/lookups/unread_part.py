@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 
 
@@ -21,7 +21,7 @@ class UnreadPart(NamedTuple):
     time: int | None
 
 
-def unread_part(partition: Partition, offset: int) -> UnreadPart:
+def unread_part(partition: DiskPartition, offset: int) -> UnreadPart:
     """Return the part of a log from an offset on; batch headers of one segment are read.
 
     Raises:

@@ -15,7 +15,7 @@ from workbench.inspection.node_start.bootstrap import judge_contents
 from workbench.inspection.node_start.metadata_log import judge_snapshots, newest_snapshot
 from workbench.inspection.node_start.quorum_state import judge_quorum_state
 from workbench.inspection.node_start.refusal import Refusal
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable
 
 METADATA_TOPIC_ID: Final = "AAAAAAAAAAAAAAAAAAAAAQ"
@@ -24,7 +24,7 @@ _INCONSISTENT: Final = "org.apache.kafka.common.errors.InconsistentTopicIdExcept
 
 
 def judge_metadata_log(
-    partition: Partition, log_start: int | None = None, rules: BrokerRules = MODELED_RULES
+    partition: DiskPartition, log_start: int | None = None, rules: BrokerRules = MODELED_RULES
 ) -> Iterator[Refusal]:
     """Yield why a node does not start with the snapshots and the `quorum-state` that are there.
 
@@ -49,7 +49,7 @@ def judge_metadata_log(
     yield from (refusal for refusal in found if refusal is not None)
 
 
-def _judge_topic_id(partition: Partition) -> Refusal | None:
+def _judge_topic_id(partition: DiskPartition) -> Refusal | None:
     """Return why a node does not start with the topic id of its metadata log.
 
     Kafka: UnifiedLog.initializeTopicId (4.2)

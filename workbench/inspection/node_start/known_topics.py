@@ -19,7 +19,7 @@ from workbench.inspection.node_start.metadata_log import (
     recovered_range,
     state_until,
 )
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable
 
 NO_TOPIC_ID = "the log has no topic id: partition.metadata is missing"
@@ -88,7 +88,7 @@ class KnownTopics:
 
 
 def known_topics(
-    partition: Partition, node_id: int | None, log: LogRange | None = None
+    partition: DiskPartition, node_id: int | None, log: LogRange | None = None
 ) -> KnownTopics:
     """Return what a node knows once it has recovered its metadata log.
 
@@ -109,7 +109,7 @@ def known_topics(
 
 
 def _others(
-    partition: Partition, cluster: StoredCluster, node_id: int | None
+    partition: DiskPartition, cluster: StoredCluster, node_id: int | None
 ) -> frozenset[int] | None:
     """Return the ids of the other voters and controllers; None if no file names them."""
     state = partition.file(names.QUORUM_STATE)

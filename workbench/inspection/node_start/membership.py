@@ -17,14 +17,14 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Root
 from workbench.inspection.node_start.known_topics import KnownTopics
 from workbench.inspection.node_start.refusal import ILLEGAL_STATE, RUNTIME, Refusal
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable
 
 _KIND: Final = "meta-properties-mismatch"
 _STOPS: Final = "The node waits for a controller that lets it in, and stops after a minute."
 
 
-def judge_records(partition: Partition, known: KnownTopics) -> Refusal | None:
+def judge_records(partition: DiskPartition, known: KnownTopics) -> Refusal | None:
     """Return why a node cannot apply the records of its metadata log; None if it can.
 
     That happens if a snapshot lacks its end, and the log continues from there.

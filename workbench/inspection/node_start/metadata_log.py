@@ -12,7 +12,7 @@ from workbench.files import names
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding
 from workbench.inspection.node_start.refusal import ILLEGAL_STATE, Refusal
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.record.reading.recovery import whole_batches
 
 
@@ -32,7 +32,7 @@ class LogRange(NamedTuple):
     cut: int
 
 
-class Snapshot(NamedTuple):
+class MetadataSnapshot(NamedTuple):
     """A `.checkpoint` file.
 
     Attributes:
@@ -46,7 +46,7 @@ class Snapshot(NamedTuple):
     entry: FileEntry
 
 
-def recovered_range(partition: Partition) -> LogRange:
+def recovered_range(partition: DiskPartition) -> LogRange:
     """Return the range of a metadata log after the recovery that every start does.
 
     Raises:
@@ -74,17 +74,17 @@ def recovered_range(partition: Partition) -> LogRange:
     return LogRange(start, end, epoch, cut)
 
 
-def newest_snapshot(partition: Partition, log_start: int) -> Snapshot | None:
+def newest_snapshot(partition: DiskPartition, log_start: int) -> MetadataSnapshot | None:
     """Return the snapshot that a node reads; None if there is none at or after the log start."""
     found = [
-        Snapshot(name.offset, name.epoch or 0, entry)
+        MetadataSnapshot(name.offset, name.epoch or 0, entry)
         for entry in partition.metadata_snapshots
         if (name := names.parse_file_name(entry.name)) is not None and name.offset >= log_start
     ]
     return max(found, default=None)
 
 
-def judge_snapshots(partition: Partition, log_start: int) -> Refusal | None:
+def judge_snapshots(partition: DiskPartition, log_start: int) -> Refusal | None:
     """Return why a node does not start with the snapshots beside its metadata log.
 
     Kafka: KafkaMetadataLog.recoverSnapshots (4.2)
@@ -107,7 +107,7 @@ def judge_snapshots(partition: Partition, log_start: int) -> Refusal | None:
     return Refusal(finding, ILLEGAL_STATE)
 
 
-def state_until(log: LogRange, snapshot: Snapshot | None) -> int:
+def state_until(log: LogRange, snapshot: MetadataSnapshot | None) -> int:
     """Return the first offset that is not in the state that a node has once it has started.
 
     If the newest snapshot is ahead of the log, the node drops the log and begins at the snapshot.

@@ -8,7 +8,7 @@ from typing import Final
 
 from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.files.quorum_state import QuorumState
-from workbench.files.reading import Problem
+from workbench.files.reading import FileProblem
 from workbench.inspection.findings import Finding
 from workbench.inspection.node_start.refusal import ILLEGAL_STATE, RUNTIME, Refusal
 
@@ -29,7 +29,7 @@ def judge_quorum_state(
     """
     if rules.clears_quorum_state and state.version not in {None, 0}:
         found = f"data_version {state.version}"
-        return _refusal(path, Problem("unknown version", None, found, "0"), _UNSUPPORTED)
+        return _refusal(path, FileProblem("unknown version", None, found, "0"), _UNSUPPORTED)
     for problem in state.problems:
         exception = _exception(problem)
         if exception == _UNCHECKED and rules.clears_quorum_state:
@@ -38,7 +38,7 @@ def judge_quorum_state(
     return None
 
 
-def _refusal(path: str, problem: Problem, exception: str) -> Refusal:
+def _refusal(path: str, problem: FileProblem, exception: str) -> Refusal:
     broker = "The controller does not start."
     if exception == _UNCHECKED:
         broker = "Since 3.8 the controller does not start; before, it removes the file."
@@ -49,7 +49,7 @@ def _refusal(path: str, problem: Problem, exception: str) -> Refusal:
     return Refusal(finding, exception)
 
 
-def _exception(problem: Problem) -> str:
+def _exception(problem: FileProblem) -> str:
     """Return the exception that Kafka's reader throws."""
     if problem.kind == "unknown version":
         return ILLEGAL_STATE

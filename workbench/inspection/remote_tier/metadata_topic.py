@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from workbench.decoders.remote_log_metadata import decode_value
 from workbench.inspection.findings import Finding, finding_of
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.remote_tier.metadata_cache import MetadataCache
 from workbench.inspection.remote_tier.segment_metadata import (
     DELETE_PARTITION_FINISHED,
@@ -70,7 +70,7 @@ class MetadataTopic:
 
 
 def read_metadata_topic(
-    partitions: Iterable[Partition], is_wanted: Callable[[str, int], bool]
+    partitions: Iterable[DiskPartition], is_wanted: Callable[[str, int], bool]
 ) -> MetadataTopic:
     """Read the topic's partitions.
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from workbench.decoders.remote_log_metadata import SEGMENT_STATE_NAMES
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.remote_tier.segment_metadata import COPY_FINISHED
 from workbench.tables.segments import LeaderEpochStart, RemoteSegmentRow
 
 
-def remote_segment_rows(partition: Partition) -> Iterator[RemoteSegmentRow]:
+def remote_segment_rows(partition: DiskPartition) -> Iterator[RemoteSegmentRow]:
     """Yield the remote segments of a partition, ascending by start offset."""
     if partition.remote is None:
         return
@@ -35,7 +35,7 @@ def remote_segment_rows(partition: Partition) -> Iterator[RemoteSegmentRow]:
         )
 
 
-def remote_totals(partition: Partition) -> tuple[int, int]:
+def remote_totals(partition: DiskPartition) -> tuple[int, int]:
     """Return how many remote segments are complete, and their bytes; (0, 0) without a tier."""
     if partition.remote is None:
         return 0, 0

@@ -13,7 +13,7 @@ from workbench.errors import LogDirectoryError
 from workbench.file_system.mounts import Files
 from workbench.inspection.entries import list_folder
 from workbench.inspection.listing import Listing
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.remote_tier.aiven_files import AivenFiles
 from workbench.inspection.remote_tier.aiven_keys import KeyRing
 from workbench.inspection.remote_tier.aiven_segments import list_aiven_segments
@@ -44,7 +44,7 @@ class RemoteTier:
     """
 
     def __init__(
-        self, path: str, fs: Files, partitions: Iterable[Partition], keys: KeyRing
+        self, path: str, fs: Files, partitions: Iterable[DiskPartition], keys: KeyRing
     ) -> None:
         """Open a tier.
 
@@ -118,7 +118,7 @@ class RemoteTier:
             self._metadata_partitions, lambda topic, partition: (topic, partition) in self._names
         )
 
-    def contents_of(self, partition: Partition) -> RemoteContents:
+    def contents_of(self, partition: DiskPartition) -> RemoteContents:
         """Return what the tier holds of a partition, and what is known of it."""
         name = (partition.topic, partition.partition)
         topic_id = partition.topic_id
@@ -162,7 +162,7 @@ def _cache_of(stored: StoredPartition | None) -> MetadataCache:
 @dataclass(frozen=True)
 class _Loader:
     tier: RemoteTier
-    partition: Partition
+    partition: DiskPartition
 
     def load(self) -> RemoteContents:
         """Return what the tier holds of the partition."""

@@ -22,7 +22,7 @@ from workbench.inspection.node_start.identity import (
 from workbench.inspection.node_start.judge import judge_metadata_log
 from workbench.inspection.node_start.known_topics import KnownTopics, known_topics
 from workbench.inspection.node_start.membership import judge_membership, judge_records
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import findings_of_unread, if_readable, unreadable
 from workbench.inspection.verify.metadata_log import verify_bootstrap
 from workbench.inspection.verify.partition import Era
@@ -213,7 +213,7 @@ def _of_metadata(roots: Sequence[Root]) -> Iterator[Finding]:
     yield from _stray(used, known)
 
 
-def _stray(partitions: Iterable[Partition], known: KnownTopics) -> Iterator[Finding]:
+def _stray(partitions: Iterable[DiskPartition], known: KnownTopics) -> Iterator[Finding]:
     """Yield the partitions that a node sets aside because it does not know them."""
     for partition in partitions:
         found = partition.topic_id  # read once: a broker may delete the directory meanwhile

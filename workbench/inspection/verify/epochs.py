@@ -15,7 +15,7 @@ import numpy.typing as npt
 from workbench.files import names
 from workbench.files.leader_epochs import LeaderEpochs
 from workbench.inspection.findings import Finding
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.verify.segments.log_pass import MOST_OF_A_KIND
 from workbench.inspection.verify.segments.segment import SegmentSummary
 from workbench.inspection.verify.segments.trusted import EPOCH_ROW
@@ -35,7 +35,7 @@ _OFFLINE: Final = (
 
 
 def verify_epochs(
-    partition: Partition,
+    partition: DiskPartition,
     file: LeaderEpochs | None,
     logs: Sequence[SegmentSummary],
     log_end: int | None,

@@ -19,9 +19,9 @@ from workbench.files.partition_metadata import PartitionMetadata
 from workbench.files.producer_snapshot import ProducerSnapshot
 from workbench.files.quorum_state import QuorumState
 from workbench.inspection.findings import Finding
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.verify.segments.batches import verify_log
-from workbench.inspection.verify.situation import Place, Situation
+from workbench.inspection.verify.situation import SegmentContext, Situation
 
 _UNKNOWN: Final = "What a broker would do depends on the files beside it; only this one was opened."
 
@@ -46,7 +46,7 @@ _SUFFIXES: Final = {
 
 
 def verify_single_file(
-    partition: Partition, name: str, situation: Situation, *, deep: bool, workers: int = 1
+    partition: DiskPartition, name: str, situation: Situation, *, deep: bool, workers: int = 1
 ) -> Iterator[Finding]:
     """Yield what is wrong with one file of a folder.
 
@@ -62,7 +62,9 @@ def verify_single_file(
         is_running = situation.stop == "running"  # only then the other files matter
         later = _later_bases(partition.path, segment.base_offset) if is_running else []
         next_base = min(later, default=None)
-        place = Place(segment.files["log"], segment.base_offset, next_base, len(later), here)
+        place = SegmentContext(
+            segment.files["log"], segment.base_offset, next_base, len(later), here
+        )
         yield from verify_log(place, deep=deep, workers=workers)[0]
     entry = partition.file(name)
     parsed = names.parse_file_name(name)

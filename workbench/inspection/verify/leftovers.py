@@ -15,7 +15,7 @@ from workbench.files import names
 from workbench.files.names import CLEANED, DELETED, SWAP, FileName
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding, Severity
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import findings_of_unread
 
 Named = tuple[FileEntry, FileName]
@@ -27,7 +27,7 @@ _SUFFIX_KINDS: Final[dict[str, tuple[str, Severity]]] = {
 }
 
 
-def swaps(partition: Partition) -> list[Named]:
+def swaps(partition: DiskPartition) -> list[Named]:
     """Return the `.swap` files that a broker would rename to segments."""
     named = _named(partition)
     if not named:
@@ -36,12 +36,12 @@ def swaps(partition: Partition) -> list[Named]:
     return [(entry, name) for entry, name in named if name.suffix == SWAP and name.offset < lowest]
 
 
-def swap_ranges(partition: Partition) -> list[tuple[int, FileEntry]]:
+def swap_ranges(partition: DiskPartition) -> list[tuple[int, FileEntry]]:
     """Return base offset and `.log.swap` file of the swaps that a broker would complete."""
     return [(name.offset, entry) for entry, name in swaps(partition) if name.kind == "log"]
 
 
-def verify_leftovers(partition: Partition, rules: BrokerRules) -> Iterator[Finding]:
+def verify_leftovers(partition: DiskPartition, rules: BrokerRules) -> Iterator[Finding]:
     """Yield a finding for each segment that has leftover files, and for each other odd file.
 
     Args:
@@ -70,7 +70,7 @@ def verify_leftovers(partition: Partition, rules: BrokerRules) -> Iterator[Findi
     yield from _unknown(partition)
 
 
-def _named(partition: Partition) -> list[Named]:
+def _named(partition: DiskPartition) -> list[Named]:
     return [
         (entry, name)
         for entry in partition.leftovers
@@ -122,7 +122,7 @@ def _consequence(
     )
 
 
-def _orphans(partition: Partition, swapped: set[int]) -> Iterator[Finding]:
+def _orphans(partition: DiskPartition, swapped: set[int]) -> Iterator[Finding]:
     for entry in partition.orphans:
         name = names.parse_file_name(entry.name)
         if name is None or name.offset in swapped:
@@ -132,7 +132,7 @@ def _orphans(partition: Partition, swapped: set[int]) -> Iterator[Finding]:
         yield Finding("orphan", "warning", entry.path, None, name.offset, found, wanted, broker)
 
 
-def _unknown(partition: Partition) -> Iterator[Finding]:
+def _unknown(partition: DiskPartition) -> Iterator[Finding]:
     for entry in partition.unknown:
         kind = names.misnamed_kind(entry.name)
         found = f"{entry.size} bytes"

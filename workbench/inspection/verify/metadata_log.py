@@ -18,10 +18,10 @@ from workbench.inspection.listing import Root
 from workbench.inspection.node_start.bootstrap import judge_bootstrap
 from workbench.inspection.node_start.judge import judge_metadata_log
 from workbench.inspection.node_start.metadata_log import newest_snapshot
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import unreadable
 from workbench.inspection.verify.segments.batches import verify_log
-from workbench.inspection.verify.situation import METADATA_TOPIC, Place, Situation
+from workbench.inspection.verify.situation import METADATA_TOPIC, SegmentContext, Situation
 
 _READ: Final = "A controller reads what is before it, without an error: what follows is not known."
 _NOT_READ: Final = "A controller does not read this snapshot: a newer one is there."
@@ -29,7 +29,7 @@ _UNCHECKED: Final = "A controller reads this file without checking it."
 
 
 def verify_metadata_log(
-    partition: Partition, *, deep: bool, rules: BrokerRules = MODELED_RULES
+    partition: DiskPartition, *, deep: bool, rules: BrokerRules = MODELED_RULES
 ) -> Iterator[Finding]:
     """Yield what is wrong with `quorum-state` and the snapshots in a partition directory.
 
@@ -71,7 +71,9 @@ def _verify_snapshot(entry: FileEntry, *, deep: bool, is_read: bool) -> Iterator
 
 
 def _batches_of(entry: FileEntry, *, deep: bool) -> list[Finding]:
-    place = Place(entry, 0, None, 0, Situation().of(names.TopicPartition(METADATA_TOPIC, 0)))
+    place = SegmentContext(
+        entry, 0, None, 0, Situation().of(names.TopicPartition(METADATA_TOPIC, 0))
+    )
     try:
         return verify_log(place, deep=deep)[0]
     except OSError as error:

@@ -16,7 +16,7 @@ from workbench.files import names
 from workbench.files.names import FileKind, TopicPartition
 from workbench.inspection.findings import Finding
 from workbench.inspection.lookups.time_lookup import first_in_segment
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable, unread_kinds, unreadable
 from workbench.inspection.verify.epochs import verify_epochs
 from workbench.inspection.verify.leftovers import swap_ranges, swaps, verify_leftovers
@@ -26,7 +26,7 @@ from workbench.inspection.verify.segments.segment import SegmentSummary, collect
 from workbench.inspection.verify.situation import (
     METADATA_TOPIC,
     PartitionSituation,
-    Place,
+    SegmentContext,
     Situation,
 )
 from workbench.inspection.verify.snapshots import verify_snapshots
@@ -68,7 +68,7 @@ class PartitionResult:
 
 
 def verify_partition(
-    partition: Partition,
+    partition: DiskPartition,
     situation: Situation,
     era: Era,
     *,
@@ -107,7 +107,7 @@ def verify_partition(
         base = segment.base_offset
         behind = bisect_right(bases, base)
         next_base = bases[behind] if behind < len(bases) else None
-        place = Place(
+        place = SegmentContext(
             segment.files["log"], base, next_base, len(bases) - behind, here,
             swaps=frozenset(swapped.get(base, ())), unread=frozenset(unread.get(base, ())),
         )  # fmt: skip
@@ -151,7 +151,7 @@ def verify_partition(
     return PartitionResult(findings, log_end)
 
 
-def _missing_offsets(partition: Partition, logs: Sequence[SegmentSummary]) -> Iterator[Finding]:
+def _missing_offsets(partition: DiskPartition, logs: Sequence[SegmentSummary]) -> Iterator[Finding]:
     """Yield a finding for each gap between segments of a log that was never compacted.
 
     An empty segment before the gap shows that it was: only a cleaning leaves one.
@@ -230,10 +230,12 @@ def _odd_timestamps(logs: Sequence[SegmentSummary]) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-def _swapped(partition: Partition, here: PartitionSituation, *, deep: bool) -> Iterator[Finding]:
+def _swapped(
+    partition: DiskPartition, here: PartitionSituation, *, deep: bool
+) -> Iterator[Finding]:
     """Check the batches of the `.log.swap` files that a broker would rename to segments."""
     for base_offset, entry in swap_ranges(partition):
-        place = Place(entry, base_offset, base_offset, 0, here)
+        place = SegmentContext(entry, base_offset, base_offset, 0, here)
         try:
             found, _, _ = verify_log(place, deep=deep, order_place=replace(place, next_base=None))
         except OSError as error:
@@ -241,7 +243,7 @@ def _swapped(partition: Partition, here: PartitionSituation, *, deep: bool) -> I
         yield from found
 
 
-def _metadata(partition: Partition, era: Era) -> Iterator[Finding]:
+def _metadata(partition: DiskPartition, era: Era) -> Iterator[Finding]:
     """Check `partition.metadata`."""
     entry = partition.file(names.PARTITION_METADATA)
     metadata = partition.metadata
@@ -266,12 +268,12 @@ def _metadata(partition: Partition, era: Era) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _is_unread(partition: Partition) -> bool:
+def _is_unread(partition: DiskPartition) -> bool:
     """Return whether the directory itself was not read."""
     return any(not each.name for each in partition.unread)
 
 
-def _no_segments(partition: Partition, era: Era) -> Finding:
+def _no_segments(partition: DiskPartition, era: Era) -> Finding:
     if not partition.has_name(names.PARTITION_METADATA) and era.kraft:
         broker = "A broker renames the directory to -stray and creates an empty log instead."
     else:

@@ -12,9 +12,9 @@ import numpy as np
 
 from workbench.files.leader_epochs import EpochEntry, LeaderEpochs, cut_end, cut_start
 from workbench.files.producer_snapshot import ProducerSnapshot
-from workbench.files.reading import Problem
+from workbench.files.reading import FileProblem
 from workbench.inspection.findings import Finding, Severity
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.remote_tier.aiven_segments import AivenSegment
 from workbench.inspection.remote_tier.remote_log import RemoteLog, RemoteSegment
 from workbench.inspection.remote_tier.segment_metadata import (
@@ -27,7 +27,7 @@ from workbench.inspection.remote_tier.stored_segments import StoredSegment
 from workbench.inspection.remote_tier.tier_names import INDEXES, LOG, MANIFEST
 from workbench.inspection.unreadable import findings_of_unread, missing_remote, unreadable
 from workbench.inspection.verify.segments.segment import SegmentSummary, verify_segment
-from workbench.inspection.verify.situation import PartitionSituation, Place
+from workbench.inspection.verify.situation import PartitionSituation, SegmentContext
 
 _READER: Final = (
     "A broker copies and serves the file without checking it: consumers that read through the "
@@ -43,7 +43,7 @@ _FOLLOWER: Final = (
 _NEVER_DELETED: Final = "A broker does not know the files: it neither reads nor deletes them."
 
 
-def verify_remote(partition: Partition, remote: RemoteLog, *, deep: bool) -> Iterator[Finding]:
+def verify_remote(partition: DiskPartition, remote: RemoteLog, *, deep: bool) -> Iterator[Finding]:
     """Yield what is wrong with the remote part of a partition's log.
 
     Args:
@@ -84,7 +84,7 @@ def verify_remote(partition: Partition, remote: RemoteLog, *, deep: bool) -> Ite
             yield from _contents(segment, lineage, deep=deep)
 
 
-def _lineage(partition: Partition) -> tuple[EpochEntry, ...]:
+def _lineage(partition: DiskPartition) -> tuple[EpochEntry, ...]:
     try:
         epochs = partition.leader_epochs
     except OSError:  # reported with the local files
@@ -92,7 +92,7 @@ def _lineage(partition: Partition) -> tuple[EpochEntry, ...]:
     return () if epochs is None or epochs.problems else epochs.entries
 
 
-def _files(partition: Partition, segment: RemoteSegment, *, is_read: bool) -> Iterator[Finding]:
+def _files(partition: DiskPartition, segment: RemoteSegment, *, is_read: bool) -> Iterator[Finding]:
     """Yield what does not fit between a segment's metadata and which files there are."""
     metadata, stored = segment
     where = _path_of(partition, stored)
@@ -158,7 +158,7 @@ def _contents(
         starts = np.sort(np.array([e.start_offset for e in metadata.leader_epochs], np.int64))
         next_base = metadata.end_offset + 1
     situation = PartitionSituation("clean", 0)
-    place = Place(readable.files["log"], readable.base_offset, next_base, 0, situation)
+    place = SegmentContext(readable.files["log"], readable.base_offset, next_base, 0, situation)
     findings: list[Finding] = []
     summary = verify_segment(
         readable, place, findings, epoch_starts=starts, has_time_indexes=True, deep=deep
@@ -200,7 +200,7 @@ def _small_files(stored: StoredSegment, metadata: RemoteSegmentMetadata) -> Iter
         yield Finding("remote-epochs", "warning", entry.path, None, None, found, wanted, _FOLLOWER)
 
 
-def _damaged(kind: str, path: str, problems: Sequence[Problem]) -> Iterator[Finding]:
+def _damaged(kind: str, path: str, problems: Sequence[FileProblem]) -> Iterator[Finding]:
     for problem in problems[:1]:
         found, wanted = problem.found, problem.expected
         yield Finding(kind, "error", path, problem.position, None, found, wanted, _FOLLOWER)
@@ -302,5 +302,5 @@ def _epochs(metadata: RemoteSegmentMetadata) -> str:
     return shown + (", …" if len(metadata.leader_epochs) > 5 else "")
 
 
-def _path_of(partition: Partition, stored: StoredSegment | None) -> str:
+def _path_of(partition: DiskPartition, stored: StoredSegment | None) -> str:
     return stored.stored[0].path if stored is not None and stored.stored else partition.path

@@ -68,7 +68,7 @@ class PartitionSituation:
 
 
 @dataclass(frozen=True)
-class Place:
+class SegmentContext:
     """A segment's position in its log, and what a broker would do to the segment when it starts.
 
     Attributes:

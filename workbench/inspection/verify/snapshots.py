@@ -13,7 +13,7 @@ from workbench.files import names
 from workbench.files.producer_snapshot import ProducerSnapshot
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import unreadable
 from workbench.inspection.verify.situation import Stop
 
@@ -21,7 +21,12 @@ _NOT_USED: Final = "A broker reads only the newest snapshot. If this is the newe
 
 
 def verify_snapshots(
-    partition: Partition, log_end: int | None, stop: Stop, *, has_records: bool, expects_one: bool
+    partition: DiskPartition,
+    log_end: int | None,
+    stop: Stop,
+    *,
+    has_records: bool,
+    expects_one: bool,
 ) -> Iterator[Finding]:
     """Yield what is wrong with the snapshots of a partition.
 
@@ -57,7 +62,7 @@ def verify_snapshots(
         yield from _missing(partition, log_end, newest, stop)
 
 
-def _missing(partition: Partition, log_end: int, newest: int, stop: Stop) -> Iterator[Finding]:
+def _missing(partition: DiskPartition, log_end: int, newest: int, stop: Stop) -> Iterator[Finding]:
     """Yield a finding when the newest snapshot is older than a broker would leave.
 
     A clean shutdown writes one at the log end offset, every roll one at the new base offset.

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.files.indexes.transaction_index import TransactionIndex
-from workbench.files.reading import Problem
+from workbench.files.reading import FileProblem
 from workbench.inspection.findings import Finding
 from workbench.inspection.transactions import (
     NO_BATCH,
@@ -28,7 +28,7 @@ from workbench.inspection.transactions import (
 )
 from workbench.inspection.verify.segments.indexes import index_too_large
 from workbench.inspection.verify.segments.segment import SegmentSummary
-from workbench.inspection.verify.situation import Place
+from workbench.inspection.verify.situation import SegmentContext
 
 Offsets = npt.NDArray[np.int64]
 
@@ -101,7 +101,7 @@ def _of_problems(log: SegmentSummary, index: TransactionIndex) -> Iterator[Findi
         yield Finding(kind, severity, path, problem.position, None, found, wanted, broker)  # type: ignore[arg-type]
 
 
-def _problem_kind(problem: Problem, place: Place) -> tuple[str, str, str]:
+def _problem_kind(problem: FileProblem, place: SegmentContext) -> tuple[str, str, str]:
     if problem.kind == "unfinished entry":
         broker = "A broker ignores the bytes after the last complete entry."
         if place.is_recovered:

@@ -24,7 +24,7 @@ from workbench.inspection.listing import (
     list_log_directories,
     roots_listed_anew,
 )
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.second_look import check_twice, confirmed
 from workbench.inspection.verify.checkpoints import (
     Checkpoints,
@@ -93,10 +93,10 @@ def verify_partitions(
     advance: Advance | None = None,
     workers: int = 1,
     rules: BrokerRules = MODELED_RULES,
-) -> Iterator[tuple[Partition | Root, list[Finding]]]:
+) -> Iterator[tuple[DiskPartition | Root, list[Finding]]]:
     """Do what `verify_listing` does step by step: yield what was checked, and its findings.
 
-    Sum `Partition.size` to show progress. A `Root` comes after its partitions.
+    Sum `DiskPartition.size` to show progress. A `Root` comes after its partitions.
 
     Args:
         listing, topics, partitions, deep: see `verify_listing`.

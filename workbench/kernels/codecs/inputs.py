@@ -17,7 +17,7 @@ class Library(NamedTuple):
     reset: int = 0
 
 
-class Bounds(NamedTuple):
+class DecompressionBounds(NamedTuple):
     """What bounds a run of batches that are decompressed.
 
     Attributes:
@@ -31,7 +31,7 @@ class Bounds(NamedTuple):
     checksum: int
 
 
-class Task(NamedTuple):
+class DecodeTask(NamedTuple):
     """Which batches are decoded, and what of them.
 
     Attributes:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels._jit import kernel
-from workbench.kernels.codecs.inputs import Bounds, Library, Task
+from workbench.kernels.codecs.inputs import DecodeTask, DecompressionBounds, Library
 from workbench.kernels.codecs.unpack import unpack_bodies
 from workbench.kernels.reading.decode import decode_records
 from workbench.kernels.reading.outputs import VALUE_BYTES, VALUES, RecordOutputs, Rows
@@ -25,8 +25,8 @@ _GAP: Final = 64  # bytes between values and their source; more than `targets.ST
 def decode_packed(
     source: npt.NDArray[np.uint8],
     places: npt.NDArray[np.int64],
-    task: Task,
-    limits: Bounds,
+    task: DecodeTask,
+    limits: DecompressionBounds,
     library: Library,
     room: npt.NDArray[np.uint8],
     spans: npt.NDArray[np.int64],
@@ -61,7 +61,7 @@ def decode_packed(
             start = out.used[VALUE_BYTES] + _GAP
             if start >= len(target):
                 break
-        bounds = Bounds(limits.content, start + 1, limits.checksum)  # one batch
+        bounds = DecompressionBounds(limits.content, start + 1, limits.checksum)  # one batch
         last, end = unpack_bodies(
             task.codec, source, places, first, target, start, bounds, library, spans
         )

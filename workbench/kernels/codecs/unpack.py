@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from workbench.kernels._jit import kernel
 from workbench.kernels.codecs.gzip import decode_member
-from workbench.kernels.codecs.inputs import Bounds, Library
+from workbench.kernels.codecs.inputs import DecompressionBounds, Library
 from workbench.kernels.codecs.lz4 import decode_frame
 from workbench.kernels.codecs.snappy import decode_stream
 from workbench.kernels.codecs.zstd import decode_zstd
@@ -24,7 +24,7 @@ def unpack_bodies(
     first: int,
     target: npt.NDArray[np.uint8],
     used: int,
-    limits: Bounds,
+    limits: DecompressionBounds,
     library: Library,
     spans: npt.NDArray[np.int64],
 ) -> tuple[int, int]:

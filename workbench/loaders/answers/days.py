@@ -42,7 +42,7 @@ class WrittenSpan(NamedTuple):
         return sum(self.topics.values())
 
 
-class Written(NamedTuple):
+class WrittenDays(NamedTuple):
     """When the bytes of the logs were written.
 
     Attributes:
@@ -56,7 +56,7 @@ class Written(NamedTuple):
     unread: int
 
 
-def written(listing: Listing, progress: Callable[[], None] = lambda: None) -> Written:
+def written(listing: Listing, progress: Callable[[], None] = lambda: None) -> WrittenDays:
     """Return when the bytes of the logs were written, from their batch headers.
 
     Args:
@@ -76,7 +76,7 @@ def written(listing: Listing, progress: Callable[[], None] = lambda: None) -> Wr
             except OSError:
                 unread += 1
     unit = _unit_of({day for day, _ in sizes})
-    return Written(tuple(_spans(sizes, unit)), unit, unread)
+    return WrittenDays(tuple(_spans(sizes, unit)), unit, unread)
 
 
 def _add(

@@ -16,8 +16,8 @@ from workbench.inspection.cluster.image import StoredCluster
 from workbench.inspection.cluster.loading import stored_cluster
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
-from workbench.inspection.partition import Partition
-from workbench.loaders.answers.days import Written, written
+from workbench.inspection.partition import DiskPartition
+from workbench.loaders.answers.days import WrittenDays, written
 from workbench.loaders.answers.stuck import not_consumed, not_readable, stuck_logs
 from workbench.loaders.explanations.explain_partition import (
     Explainer,
@@ -140,7 +140,7 @@ class Facts:
         return topic_sizes(self.listing)
 
     @cached_property
-    def written(self) -> Written:
+    def written(self) -> WrittenDays:
         """When the bytes of the logs were written."""
         return written(self.listing, self.progress)
 
@@ -207,7 +207,7 @@ class _Judged(NamedTuple):
     stuck: list[StuckRow]
 
 
-def _verdict(dry: DryLogs, explainer: Explainer, partition: Partition) -> LogVerdict:
+def _verdict(dry: DryLogs, explainer: Explainer, partition: DiskPartition) -> LogVerdict:
     name, size = partition.name, partition.size
     try:
         log = load_one(dry, partition)

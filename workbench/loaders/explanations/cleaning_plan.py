@@ -16,7 +16,7 @@ from workbench.cleaner.decisions import Keeping, Reason, Verdict
 from workbench.foresight.rehearse.rounds import CleaningRound
 from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.facts.html import table_html
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.loaders import schemas
 from workbench.loaders.scan import arrow
 from workbench.loaders.schemas import schema_of
@@ -48,7 +48,7 @@ class CleaningPlan(ArrowTable):
         broker: the broker that is meant, and why that one.
     """
 
-    partition: Partition
+    partition: DiskPartition
     rounds: tuple[CleaningRound, ...]
     problem: str
     size: int

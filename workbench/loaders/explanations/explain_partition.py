@@ -25,7 +25,7 @@ from workbench.foresight.explain.cleaning import (
 from workbench.foresight.explain.retention import explain_retention
 from workbench.foresight.explain.rule_verdict import RuleVerdict
 from workbench.foresight.rehearse.rounds import clean_rounds
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.loaders.explanations.cleaning_plan import CleaningPlan
 from workbench.loaders.explanations.explanation import Explanation
 from workbench.log.log import Log
@@ -57,7 +57,7 @@ class Explainer:
         known = (one for one in found if isinstance(one, LogToClean))
         return [one.topic_partition for one in cleaning_order(known)]
 
-    def cleaning(self, partition: Partition) -> Explanation:
+    def cleaning(self, partition: DiskPartition) -> Explanation:
         """Return why a partition is cleaned, or is not; see `Partition.explain_cleaning`."""
         dry, now = self._dry, self._now
         log = load_one(dry, partition)
@@ -84,7 +84,7 @@ class Explainer:
             partition.name, now, cleaning_conclusion(rows), tuple(rows), high_watermark, dry.meant
         )
 
-    def retention(self, partition: Partition) -> Explanation:
+    def retention(self, partition: DiskPartition) -> Explanation:
         """Return why segments are deleted, or not; see `Partition.explain_retention`."""
         log = load_one(self._dry, partition)
         state = log.retention_state()
@@ -102,7 +102,7 @@ class Explainer:
 
 def plan_partition(
     dry: DryLogs,
-    partition: Partition,
+    partition: DiskPartition,
     times: Sequence[int],
     *,
     everything: bool,
@@ -128,7 +128,7 @@ def plan_partition(
     return CleaningPlan(partition, rounds, problem, size, high_watermark, dry.meant)
 
 
-def load_one(dry: DryLogs, partition: Partition) -> Log:
+def load_one(dry: DryLogs, partition: DiskPartition) -> Log:
     """Load the log of a partition directory.
 
     Raises:

@@ -10,7 +10,7 @@ from workbench.config.definitions import Definition
 from workbench.config.log_config import check
 from workbench.config.values import at_least
 from workbench.coordinator.groups.stored_groups import CommittedOffset, StoredGroups
-from workbench.coordinator.runtime.era import Era
+from workbench.coordinator.runtime.era import CoordinatorEra
 from workbench.inspection.listing import Listing
 from workbench.runtime.times import time_text
 from workbench.tables.groups import OffsetFateRow
@@ -36,7 +36,11 @@ def retention_ms_of(config: Mapping[str, Any]) -> int | None:
 
 
 def fates_of_offsets(
-    listing: Listing, *, now: int, retention_ms: int | None = None, era: Era | None = None
+    listing: Listing,
+    *,
+    now: int,
+    retention_ms: int | None = None,
+    era: CoordinatorEra | None = None,
 ) -> tuple[OffsetFateRow, ...]:
     """Return the fate of each committed offset that a broker would serve after a restart.
 
@@ -87,7 +91,7 @@ def _fate(each: CommittedOffset, coordinator: StoredGroups, emptied: set[str]) -
     reason = f"is kept: it expires {rule}"
     if at is not None:
         retention = ""
-        if each.committed.expire_timestamp is None or coordinator.era is Era.BEFORE_2_1:
+        if each.committed.expire_timestamp is None or coordinator.era is CoordinatorEra.BEFORE_2_1:
             minutes = coordinator.retention_ms // _MINUTE_MS
             retention = f", offsets.retention.minutes = {minutes:,}"
         word = "is removed: it expired" if is_gone else "is kept: it expires"

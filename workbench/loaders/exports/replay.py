@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from workbench.config.internal_topics import HIDDEN_TOPICS
 from workbench.errors import ReplayError
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.loaders.scan.scan import Scan
 from workbench.runtime.extras import optional
 from workbench.tables.replay import ReplayRow
@@ -70,7 +70,7 @@ def replay(
 
 def _replay_one(
     scan: Scan,
-    partition: Partition,
+    partition: DiskPartition,
     target: "_Target",
     pace: "_Pace",
     progress: Callable[[int], None] | None,
@@ -89,7 +89,7 @@ def _replay_one(
     return ReplayRow(partition.topic, partition.partition, start, offset, records, size, new_times)
 
 
-def _of_partition(scan: Scan, partition: Partition, start: int) -> Scan:
+def _of_partition(scan: Scan, partition: DiskPartition, start: int) -> Scan:
     """Return the scan of one partition, from an offset on."""
     one = copy.copy(scan)
     one.partitions = [partition]
@@ -179,7 +179,7 @@ class _Target:
         self._unreachable = ""
         self._is_down = False
 
-    def check(self, scan: Scan, wanted: Sequence[Partition], *, create_topics: bool) -> None:
+    def check(self, scan: Scan, wanted: Sequence[DiskPartition], *, create_topics: bool) -> None:
         """Find every partition that is wanted, or create its topic.
 
         Raises:
@@ -221,7 +221,7 @@ class _Target:
                 if self._is_down or time.monotonic() >= end:
                     raise
 
-    def next_offset(self, partition: Partition) -> int | None:
+    def next_offset(self, partition: DiskPartition) -> int | None:
         """Return the source's offset that an earlier run of this name would write next."""
         asked = [self._kafka.TopicPartition(partition.topic, partition.partition)]
         (found,) = self._ask(
@@ -229,7 +229,7 @@ class _Target:
         )
         return found.offset if found.offset >= 0 else None
 
-    def write(self, partition: Partition, records: Sequence[Record]) -> None:
+    def write(self, partition: DiskPartition, records: Sequence[Record]) -> None:
         """Write records, and how far the source was read, in one transaction."""
         where = self._kafka.TopicPartition(
             partition.topic, partition.partition, records[-1]["offset"] + 1
@@ -251,7 +251,7 @@ class _Target:
             self._abort()
             raise
 
-    def _produce(self, partition: Partition, record: Record) -> None:
+    def _produce(self, partition: DiskPartition, record: Record) -> None:
         while True:
             try:
                 self._producer.produce(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.loaders.offsets.explanation import goes_on
 from workbench.loaders.offsets.runs import IN_BATCHES, OffsetRun, offset_runs
 from workbench.runtime.words import plural
@@ -22,7 +22,7 @@ class Losses(NamedTuple):
     readable: int
 
 
-def losses_of(partition: Partition) -> Losses:
+def losses_of(partition: DiskPartition) -> Losses:
     """Read a log, and return what damage has taken of it.
 
     Raises:
@@ -42,7 +42,7 @@ def losses_of(partition: Partition) -> Losses:
     return Losses(tuple(found), readable)
 
 
-def damaged_ranges(partition: Partition) -> tuple[DamagedRangeRow, ...]:
+def damaged_ranges(partition: DiskPartition) -> tuple[DamagedRangeRow, ...]:
     """Return the ranges of offsets that damage has taken.
 
     Raises:
@@ -52,7 +52,7 @@ def damaged_ranges(partition: Partition) -> tuple[DamagedRangeRow, ...]:
 
 
 def _rows(
-    partition: Partition, runs: Iterable[OffsetRun], following: int
+    partition: DiskPartition, runs: Iterable[OffsetRun], following: int
 ) -> Iterator[DamagedRangeRow]:
     """Yield the ranges before the next sound batch."""
     known = list(runs)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from workbench.files.indexes.offset_index import OffsetIndex
 from workbench.inspection.facts.html import table_html
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.transactions import Transactions, read_transactions
 from workbench.inspection.unreadable import if_readable
 from workbench.loaders.offsets.runs import FATES, IN_BATCHES, OffsetRun, offset_runs
@@ -35,7 +35,7 @@ Outcome = Literal["gets", "waits", "out-of-range", "fails", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ConsumerAnswer:
     """What a consumer gets that asks for an offset.
 
     Attributes:
@@ -65,8 +65,8 @@ class OffsetExplanation:
     partition: str
     offset: int
     run: OffsetRun
-    read_uncommitted: Answer
-    read_committed: Answer
+    read_uncommitted: ConsumerAnswer
+    read_committed: ConsumerAnswer
     advice: str
 
     @property
@@ -125,7 +125,7 @@ class OffsetExplanation:
         return table_html(title, ["", "what"], self.rows(), sentences=["what"])
 
 
-def explain_offset(partition: Partition, offset: int) -> OffsetExplanation:
+def explain_offset(partition: DiskPartition, offset: int) -> OffsetExplanation:
     """Return what became of an offset.
 
     Reads the batch headers of the log for its transactions, and records from the offset on, up to
@@ -151,7 +151,7 @@ def explain_offset(partition: Partition, offset: int) -> OffsetExplanation:
 class _Reading:
     """The runs from an offset on, as far as they are needed."""
 
-    def __init__(self, partition: Partition, offset: int, transactions: Transactions) -> None:
+    def __init__(self, partition: DiskPartition, offset: int, transactions: Transactions) -> None:
         self._partition = partition
         self._offset = offset
         self._stable = transactions.last_stable_offset
@@ -179,25 +179,25 @@ class _Reading:
             self._runs.append(run)
             yield run
 
-    def answer(self, level: IsolationLevel) -> Answer:
+    def answer(self, level: IsolationLevel) -> ConsumerAnswer:
         """Return what a consumer gets."""
         offset, own = self._offset, self.own
         if own.fate == "remote":
             text = "the remote tier decides: with --remote its segments are read, too"
-            return Answer("unknown", None, text)
+            return ConsumerAnswer("unknown", None, text)
         if offset < self.start or offset > self.end:
             latest = self._stable if level == "read_committed" else self.end
             text = (
                 f"OFFSET_OUT_OF_RANGE: the consumer continues at {self.start} with "
                 f"auto.offset.reset=earliest, at {latest} with latest, and fails with none"
             )
-            return Answer("out-of-range", None, text)
+            return ConsumerAnswer("out-of-range", None, text)
         bound = min(self._stable, self.end) if level == "read_committed" else self.end
         if offset >= bound:
             return self._waits(offset, bound)
         return self._next(level, bound)
 
-    def _next(self, level: IsolationLevel, bound: int) -> Answer:
+    def _next(self, level: IsolationLevel, bound: int) -> ConsumerAnswer:
         """Return what a consumer gets that asks for an offset between log start and end."""
         offset = self._offset
         wanted = {"record"} if level == "read_committed" else {"record", "open", "aborted"}
@@ -210,17 +210,19 @@ class _Reading:
             if first >= bound and damage is None:
                 break
             if run.fate == "unread":
-                return Answer("unknown", None, f"the offsets from {first} on could not be read")
+                return ConsumerAnswer(
+                    "unknown", None, f"the offsets from {first} on could not be read"
+                )
             if run.stops:
                 damage = damage or run
             elif damage is not None and run.fate in IN_BATCHES:
                 return self._fails(damage, first)
             elif run.fate in wanted:
                 text = "the record" if first == offset else f"the record at {first} next"
-                return Answer("gets", first, f"gets {text}")
+                return ConsumerAnswer("gets", first, f"gets {text}")
         return self._waits(offset, bound) if damage is None else self._fails(damage, self.end)
 
-    def _waits(self, offset: int, bound: int) -> Answer:
+    def _waits(self, offset: int, bound: int) -> ConsumerAnswer:
         at = max(offset, bound)
         if bound < self.end:
             text = (
@@ -229,18 +231,18 @@ class _Reading:
             )
         else:
             text = f"waits for the next record, at {self.end}"
-        return Answer("waits", at, text)
+        return ConsumerAnswer("waits", at, text)
 
-    def _fails(self, damage: OffsetRun, following: int) -> Answer:
+    def _fails(self, damage: OffsetRun, following: int) -> ConsumerAnswer:
         on = goes_on(self._partition, damage, following)
         text = (
             f"fails at the damage from offset {damage.first} on (CorruptRecordException), at every "
             f"poll until it seeks to {on}"
         )
-        return Answer("fails", on, text)
+        return ConsumerAnswer("fails", on, text)
 
 
-def goes_on(partition: Partition, damage: OffsetRun, following: int) -> int:
+def goes_on(partition: DiskPartition, damage: OffsetRun, following: int) -> int:
     """Return the first offset after a damaged range that a consumer can seek to.
 
     Where the size of a batch is damaged, a broker cannot step over it: it gets further only by an
@@ -267,7 +269,7 @@ def goes_on(partition: Partition, damage: OffsetRun, following: int) -> int:
     return following
 
 
-def _at_end(partition: Partition, offset: int, end: int) -> OffsetRun:
+def _at_end(partition: DiskPartition, offset: int, end: int) -> OffsetRun:
     if offset == end:
         why = ""
         for segment in partition.segments[-1:]:
@@ -282,7 +284,7 @@ def _at_end(partition: Partition, offset: int, end: int) -> OffsetRun:
     return OffsetRun(end + 1, offset, "beyond", f"the log end offset is {end}")
 
 
-def _with_leftover(partition: Partition, run: OffsetRun, offset: int) -> OffsetRun:
+def _with_leftover(partition: DiskPartition, run: OffsetRun, offset: int) -> OffsetRun:
     """Return a run with the file out of use that still has the offset, if there is one."""
     for read in out_of_use(partition, offset, offset + 1):
         for chunk, keep, _ in read_wanted(read, BufferPool(), options=KEYS):
@@ -298,7 +300,7 @@ def _with_leftover(partition: Partition, run: OffsetRun, offset: int) -> OffsetR
     return run
 
 
-def _newer(partition: Partition, offset: int, key: bytes) -> int | None:
+def _newer(partition: DiskPartition, offset: int, key: bytes) -> int | None:
     """Return the offset of the newest record of a key after an offset."""
     newest = None
     for read in plan_partition(partition, offset + 1, partition.log_end_offset, "read_uncommitted"):
@@ -352,7 +354,7 @@ _ADVICE: Final = {
 }
 
 
-def _advice(partition: Partition, offset: int, run: OffsetRun, answer: Answer) -> str:
+def _advice(partition: DiskPartition, offset: int, run: OffsetRun, answer: ConsumerAnswer) -> str:
     start, end = partition.log_start_offset, partition.log_end_offset
     if run.fate == "deleted" and run.path is not None:
         text = (
@@ -364,7 +366,7 @@ def _advice(partition: Partition, offset: int, run: OffsetRun, answer: Answer) -
     return text.format(offset=offset, start=start, end=end, next=answer.next_offset)
 
 
-def run_table(partition: Partition, offsets: Any = None) -> pa.Table:
+def run_table(partition: DiskPartition, offsets: Any = None) -> pa.Table:
     """Return the runs of a range of offsets (`tables.offsets.OffsetRunRow`).
 
     Args:
@@ -381,7 +383,7 @@ def run_table(partition: Partition, offsets: Any = None) -> pa.Table:
     return table_of(OffsetRunRow, _rows(partition, _within(partition, low, high)))
 
 
-def gap_rows(partitions: Iterable[Partition]) -> Iterator[OffsetRunRow]:
+def gap_rows(partitions: Iterable[DiskPartition]) -> Iterator[OffsetRunRow]:
     """Yield the rows of the offsets without a record that a client gets.
 
     Control records are among them: what a consumer skips.
@@ -394,7 +396,7 @@ def gap_rows(partitions: Iterable[Partition]) -> Iterator[OffsetRunRow]:
 _SERVED: Final = frozenset({"record", "open", "aborted"})
 
 
-def _within(partition: Partition, low: int, high: int) -> Iterator[OffsetRun]:
+def _within(partition: DiskPartition, low: int, high: int) -> Iterator[OffsetRun]:
     """Yield the runs of offsets in [low, high), limited to these bounds."""
     end = max(partition.log_end_offset, partition.log_start_offset)
     known = offset_runs(partition, low) if low < end else iter(())
@@ -409,7 +411,7 @@ def _within(partition: Partition, low: int, high: int) -> Iterator[OffsetRun]:
         yield run._replace(first=max(run.first, low), last=min(run.last, high - 1))
 
 
-def _rows(partition: Partition, runs: Iterable[OffsetRun]) -> Iterator[OffsetRunRow]:
+def _rows(partition: DiskPartition, runs: Iterable[OffsetRun]) -> Iterator[OffsetRunRow]:
     where = partition.topic, partition.partition
     for run in runs:
         why = run.why or FATES[run.fate]

@@ -20,7 +20,7 @@ from workbench.files import names
 from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.names import TopicPartition
 from workbench.inspection.findings import Finding
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.inspection.transaction_markers import batch_rows
 from workbench.inspection.transactions import ABORTED, OPEN, Transactions, read_transactions
@@ -116,7 +116,7 @@ class _Damage(NamedTuple):
 
 
 def offset_runs(
-    partition: Partition,
+    partition: DiskPartition,
     low: int = 0,
     transactions: Transactions | None = None,
     *,
@@ -143,7 +143,7 @@ def offset_runs(
             yield run
 
 
-def _before_start(partition: Partition, start: int) -> Iterator[OffsetRun]:
+def _before_start(partition: DiskPartition, start: int) -> Iterator[OffsetRun]:
     """Yield the runs below the log start offset."""
     local = partition.segments[0].base_offset if partition.segments else start
     checkpoint = partition.checkpoint_start
@@ -179,7 +179,7 @@ def _before_start(partition: Partition, start: int) -> Iterator[OffsetRun]:
 class _Walk:
     """Reads a log from an offset on."""
 
-    def __init__(self, partition: Partition, transactions: Transactions, low: int) -> None:
+    def __init__(self, partition: DiskPartition, transactions: Transactions, low: int) -> None:
         self._partition = partition
         self._transactions = transactions
         self._start = partition.log_start_offset

@@ -15,7 +15,7 @@ ORDER: Final = frozenset({"<", "<=", ">", ">="})
 
 
 @dataclass(frozen=True)
-class Field:
+class QueryField:
     """A part of a record that a query can name.
 
     Attributes:
@@ -39,18 +39,18 @@ class Field:
 
 
 _FIELDS: Final = (
-    Field("key", "bytes", "key", "the key", may_be_null=True),
-    Field("value", "bytes", "value", "the value", may_be_null=True),
-    Field("header", "header", "headers", "any header: its name or its value"),
-    Field("offset", "number", "offset", "the offset"),
-    Field("timestamp", "time", "timestamp", "the timestamp", may_be_null=True),
-    Field("time", "time", "timestamp", "the same as timestamp", may_be_null=True),
-    Field("topic", "name", "topic", "the name of the topic"),
-    Field("partition", "number", "partition", "the number of the partition"),
-    Field("producer", "number", "producer_id", "the producer id", may_be_null=True),
-    Field("size", "number", "size", "bytes of the key and the value"),
-    Field("key.size", "number", "key.size", "bytes of the key"),
-    Field("value.size", "number", "value.size", "bytes of the value"),
+    QueryField("key", "bytes", "key", "the key", may_be_null=True),
+    QueryField("value", "bytes", "value", "the value", may_be_null=True),
+    QueryField("header", "header", "headers", "any header: its name or its value"),
+    QueryField("offset", "number", "offset", "the offset"),
+    QueryField("timestamp", "time", "timestamp", "the timestamp", may_be_null=True),
+    QueryField("time", "time", "timestamp", "the same as timestamp", may_be_null=True),
+    QueryField("topic", "name", "topic", "the name of the topic"),
+    QueryField("partition", "number", "partition", "the number of the partition"),
+    QueryField("producer", "number", "producer_id", "the producer id", may_be_null=True),
+    QueryField("size", "number", "size", "bytes of the key and the value"),
+    QueryField("key.size", "number", "key.size", "bytes of the key"),
+    QueryField("value.size", "number", "value.size", "bytes of the value"),
 )
 FIELDS: Final = {field.name: field for field in _FIELDS}
 """Every field by its name, in the order in which a sheet lists them."""

@@ -30,7 +30,7 @@ from workbench.loaders.queries.conditions import (
     WithinRanges,
 )
 from workbench.loaders.queries.json_path import Comparison, OneOf, comparison, take_path
-from workbench.loaders.queries.language import FIELDS, FLAGS, OTHER_WORDS, WORDS, Field
+from workbench.loaders.queries.language import FIELDS, FLAGS, OTHER_WORDS, WORDS, QueryField
 from workbench.loaders.queries.patterns import Pattern, literal, one_of, regular_expression
 from workbench.loaders.queries.ranges import Range, ranges_of
 from workbench.loaders.queries.tokens import Token, Tokens, quoted, refusal
@@ -170,7 +170,7 @@ class _Parser:
             )
         return found if wanted else Not(found)
 
-    def _compared(self, field: Field, token: Token, operator: Token) -> Condition:
+    def _compared(self, field: QueryField, token: Token, operator: Token) -> Condition:
         sign = self._sign(operator, token)
         if sign not in field.operators:
             said = " ".join(sorted(field.operators))
@@ -195,12 +195,12 @@ class _Parser:
         return self._there(field, found) if sign in {"!=", "not in"} else found
 
     @staticmethod
-    def _there(field: Field, found: Condition) -> Condition:
+    def _there(field: QueryField, found: Condition) -> Condition:
         """Return that the field is there, and the condition is not met."""
         there = (Not(IsNull(field.column)),) if field.may_be_null else ()
         return AllOf((*there, Not(found)))
 
-    def _ranged(self, field: Field, sign: str, token: Token) -> Condition:
+    def _ranged(self, field: QueryField, sign: str, token: Token) -> Condition:
         operands = self._list(token) if sign.endswith("in") else [self._required(token)]
         equals = "=" if sign in {"!=", "in", "not in"} else sign
         found: list[Range] = []
@@ -314,7 +314,7 @@ class _Parser:
                 f"the text {before}{quoted(token.text)}",
             )
 
-    def _refuse_other_words(self, token: Token, field: Field | None) -> None:
+    def _refuse_other_words(self, token: Token, field: QueryField | None) -> None:
         """Refuse `value is null`, `$.a contains b` and the like after a field or a path."""
         if token.kind == "name" and field is None and not token.text.startswith("header."):
             return
@@ -385,7 +385,9 @@ class _Parser:
             raise refusal(operand.start, f"{shown} lacks a value")
         return operand
 
-    def _operand_pattern(self, subject: Token, *, is_whole: bool, field: Field | None) -> Pattern:
+    def _operand_pattern(
+        self, subject: Token, *, is_whole: bool, field: QueryField | None
+    ) -> Pattern:
         operand = self._tokens.operand()
         if operand.kind in {"end", "close", "comma"}:
             shown = self._text[subject.start : operand.start].strip()
@@ -464,7 +466,7 @@ def _is_text(token: Token) -> bool:
     return token.kind in {"word", "text"}
 
 
-def _condition_on(field: Field, pattern: Pattern, names: tuple[str, ...]) -> Condition:
+def _condition_on(field: QueryField, pattern: Pattern, names: tuple[str, ...]) -> Condition:
     """Return that a field holds a pattern, which finds these names."""
     if field.kind == "header":
         return HoldsHeader(None, pattern)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 from workbench.errors import QueryError
-from workbench.loaders.queries.language import Field
+from workbench.loaders.queries.language import QueryField
 from workbench.runtime.times import milliseconds
 
 Range = tuple[int, int]
@@ -40,7 +40,7 @@ def hull(first: Range, second: Range) -> Range:
     return min(first[0], second[0]), max(first[1], second[1])
 
 
-def ranges_of(field: Field, operator: str, operand: str) -> list[Range]:
+def ranges_of(field: QueryField, operator: str, operand: str) -> list[Range]:
     """Return the numbers or times that a comparison allows.
 
     Args:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from workbench.inspection.findings import Finding
 from workbench.loaders.schemas import SCAN_FIELDS, table_schema
-from workbench.values.column import Column, ColumnDecoder, Problem
+from workbench.values.column import Column, ColumnDecoder, ColumnProblem
 from workbench.values.guard import MOST_BUILT
 from workbench.values.masking import Masks
 from workbench.values.registry import AnyDecoding, decoder
@@ -166,7 +166,7 @@ def stored_schemas(batches: Iterator[pa.RecordBatch]) -> Schemas:
     return schemas_of_records(records())
 
 
-def _words(name: str, rows: int, problem: Problem, *, is_private: bool) -> str:
+def _words(name: str, rows: int, problem: ColumnProblem, *, is_private: bool) -> str:
     words = f"{problem.count} of {rows} {name}s cannot be decoded"
     return words if is_private else f"{words}: {problem.found}"
 

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 from workbench.files.names import parse_file_name
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.loaders.scan.plan import HIGHEST, LOWEST, out_of_use
 from workbench.runtime.words import plural
 
@@ -69,7 +69,11 @@ class NotSearched:
 
 
 def left_out(
-    listing: Listing, searched: Iterable[Partition], meant: Iterable[Partition], *, everything: bool
+    listing: Listing,
+    searched: Iterable[DiskPartition],
+    meant: Iterable[DiskPartition],
+    *,
+    everything: bool,
 ) -> list[NotSearched]:
     """Return what is in the directories and is not searched, by names and sizes.
 
@@ -96,13 +100,13 @@ def left_out(
     return found
 
 
-def _size(partition: Partition) -> int:
+def _size(partition: DiskPartition) -> int:
     return partition.size + sum(
         read.segment.size for read in out_of_use(partition, LOWEST, HIGHEST)
     )
 
 
-def _out_of_use(partition: Partition) -> Iterator[NotSearched]:
+def _out_of_use(partition: DiskPartition) -> Iterator[NotSearched]:
     for read in out_of_use(partition, LOWEST, HIGHEST):
         entry = read.segment.files["log"]
         if not entry.size:
@@ -113,7 +117,7 @@ def _out_of_use(partition: Partition) -> Iterator[NotSearched]:
         yield NotSearched("snapshot" if is_snapshot else "leftover", entry.path, what, entry.size)
 
 
-def _below_start(partition: Partition) -> Iterator[NotSearched]:
+def _below_start(partition: DiskPartition) -> Iterator[NotSearched]:
     start = partition.log_start_offset
     first = partition.segments[0].base_offset if partition.segments else start
     if first < start:
@@ -121,7 +125,7 @@ def _below_start(partition: Partition) -> Iterator[NotSearched]:
         yield NotSearched("below-start", partition.path, what)
 
 
-def _beside(partition: Partition) -> Iterator[NotSearched]:
+def _beside(partition: DiskPartition) -> Iterator[NotSearched]:
     """Yield what no option includes: segments of a tier that is not opened, unknown files."""
     start = partition.checkpoint_start
     if partition.remote is None and start is not None and partition.segments:

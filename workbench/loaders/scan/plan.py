@@ -18,7 +18,7 @@ from workbench.files.names import parse_file_name
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.listing import Listing
 from workbench.inspection.lookups.log_tail import log_end_offset
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import ABORTED, read_transactions
 from workbench.runtime.several import several
@@ -114,7 +114,7 @@ class SegmentRead:
         metadata: the `partition.metadata`, as it was when a stream was planned.
     """
 
-    partition: Partition
+    partition: DiskPartition
     segment: Segment
     start: int
     low: int
@@ -136,7 +136,7 @@ class SegmentRead:
         return (*name, self.segment.base_offset, self.segment.path)
 
 
-def input_paths(partitions: Iterable[Partition]) -> Iterator[str]:
+def input_paths(partitions: Iterable[DiskPartition]) -> Iterator[str]:
     """Yield the paths that reading partitions reads, where nothing must be written."""
     for partition in partitions:
         if partition.only is not None:
@@ -153,7 +153,7 @@ def choose_partitions(
     partitions: Iterable[int | str] | int | str | None,
     *,
     everything: bool = False,
-) -> list[Partition]:
+) -> list[DiskPartition]:
     """Return the partitions that a scan is about, sorted by topic and number.
 
     Args:
@@ -169,8 +169,8 @@ def choose_partitions(
     numbers = {p for p in given if isinstance(p, int)}
     named = {str(p) for p in given if not isinstance(p, int)}
     # A directory that was opened alone, or is named, is wanted even if it is marked for deletion.
-    chosen: list[Partition] = []
-    others: list[Partition] = []
+    chosen: list[DiskPartition] = []
+    others: list[DiskPartition] = []
     for p in listing.partitions.values():
         is_meant = everything or p.kind == "log" or p.is_alone or p.name in named
         (chosen if is_meant else others).append(p)
@@ -185,17 +185,17 @@ def choose_partitions(
     return chosen
 
 
-def _names_of(partition: Partition) -> tuple[str, str]:
+def _names_of(partition: DiskPartition) -> tuple[str, str]:
     """Return the names of a partition: its directory's, and the one that it has in use."""
     return partition.name, f"{partition.topic}-{partition.partition}"
 
 
 def _require(
     wanted: set[Any],
-    chosen: list[Partition],
-    others: list[Partition],
+    chosen: list[DiskPartition],
+    others: list[DiskPartition],
     what: str,
-    names_of: Callable[[Partition], Iterable[Any]],
+    names_of: Callable[[DiskPartition], Iterable[Any]],
 ) -> None:
     there = {name for partition in chosen for name in names_of(partition)}
     for name in sorted(wanted - there, key=str):
@@ -211,7 +211,7 @@ def _require(
 
 def offset_range(
     offsets: OffsetRange | Mapping[str, OffsetRange] | None,
-    partition: Partition,
+    partition: DiskPartition,
     *,
     everything: bool = False,
 ) -> tuple[int, int]:
@@ -233,7 +233,7 @@ def offset_range(
 
 
 def plan_partition(
-    partition: Partition,
+    partition: DiskPartition,
     low: int,
     high: int,
     isolation_level: IsolationLevel,
@@ -267,7 +267,7 @@ def plan_partition(
     ]
 
 
-def out_of_use(partition: Partition, low: int, high: int) -> list[SegmentRead]:
+def out_of_use(partition: DiskPartition, low: int, high: int) -> list[SegmentRead]:
     """Return the files with batches that are not read as a log: leftovers, metadata snapshots."""
     return [
         SegmentRead(
@@ -287,7 +287,7 @@ def out_of_use(partition: Partition, low: int, high: int) -> list[SegmentRead]:
     ]
 
 
-def segments_within(partition: Partition, low: int, high: int) -> list[SegmentRead]:
+def segments_within(partition: DiskPartition, low: int, high: int) -> list[SegmentRead]:
     """Return the segments that can hold offsets [low, high), ascending, by their names alone."""
     reads: list[SegmentRead] = []
     for part in partition.parts:

@@ -21,7 +21,7 @@ from workbench.errors import CorruptRecordError
 from workbench.file_system.outputs import new_file
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import findings_about_records
 from workbench.loaders.exports.parquet_file import ROW_GROUP, write_parquet
 from workbench.loaders.guessed_names import GuessedNames
@@ -294,7 +294,7 @@ class Scan(GuessedNames):
             self.options.columns, self.decode, self.masks, self._first_records, self._schemas
         )
 
-    def _bare(self, columns: tuple[str, ...], partitions: list[Partition]) -> "Scan":
+    def _bare(self, columns: tuple[str, ...], partitions: list[DiskPartition]) -> "Scan":
         """Return a scan of the same records with other columns, neither decoded nor masked."""
         scan = copy.copy(self)
         scan.__dict__.pop("values", None)
@@ -565,7 +565,7 @@ class Scan(GuessedNames):
             left -= last[-1].num_rows
         return pa.concat_tables([self.schema.empty_table(), *reversed(last)])
 
-    def _end_of(self, partition: Partition, count: int) -> pa.Table:
+    def _end_of(self, partition: DiskPartition, count: int) -> pa.Table:
         """Return the last records of a partition, from ever longer ends of its log."""
         given = offset_range(self.offsets, partition)
         low, high = common(given, self.where.offsets)

@@ -21,7 +21,7 @@ from workbench.layout import problems
 from workbench.loaders.scan.plan import HIGHEST, LOWEST, SegmentRead, as_now, batch_selector
 from workbench.record.buffers import BufferPool, lent_pool
 from workbench.record.reading.batch_table import out_of_place
-from workbench.record.reading.reader import ALL_COLUMNS, Chunk, Piece, RecordReader, empty_chunk
+from workbench.record.reading.reader import ALL_COLUMNS, Chunk, FilePiece, RecordReader, empty_chunk
 from workbench.runtime.workers import in_order
 
 T = TypeVar("T")
@@ -229,7 +229,7 @@ class _SegmentReading(Generic[T]):
         except OSError as error:
             yield self, _End(error=error)
 
-    def decoded(self, reader: RecordReader, piece: Piece) -> Iterator[_Decoded[T]]:
+    def decoded(self, reader: RecordReader, piece: FilePiece) -> Iterator[_Decoded[T]]:
         """Decode a piece, and prepare what is in range. For any thread."""
         for chunk in reader.decode(piece):
             in_range = _in_range(chunk, self._read, self._choice.times)
@@ -282,7 +282,7 @@ class _SegmentReading(Generic[T]):
             yield Prepared(read, chunk, value, findings)
 
 
-_Part = tuple[_SegmentReading[T], _End | tuple[RecordReader, Piece]]
+_Part = tuple[_SegmentReading[T], _End | tuple[RecordReader, FilePiece]]
 
 
 def _work(part: _Part[T]) -> Iterator[tuple[_SegmentReading[T], _End | _Decoded[T]]]:

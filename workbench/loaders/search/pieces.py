@@ -20,7 +20,7 @@ MOST_PIECES: Final = 2000
 
 
 @dataclass(frozen=True)
-class Piece:
+class SegmentPiece:
     """A part of a segment.
 
     Attributes:
@@ -34,7 +34,7 @@ class Piece:
     size: int
 
 
-def pieces_by_time(scan: Scan, *, newest_first: bool = False) -> list[Piece]:
+def pieces_by_time(scan: Scan, *, newest_first: bool = False) -> list[SegmentPiece]:
     """Return what a scan reads, by time; the pieces of a partition keep their order.
 
     Args:
@@ -49,7 +49,7 @@ def pieces_by_time(scan: Scan, *, newest_first: bool = False) -> list[Piece]:
     for piece in pieces:
         name = piece.partition.path
         latest[name] = max(latest.get(name, NO_TIMESTAMP), _time_at(piece))
-        timed.append(Piece(piece, latest[name], size_of(piece)))
+        timed.append(SegmentPiece(piece, latest[name], size_of(piece)))
     timed.sort(key=lambda piece: piece.time)
     return timed[::-1] if newest_first else timed
 

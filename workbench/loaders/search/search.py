@@ -18,7 +18,7 @@ from workbench.loaders.scan.not_searched import NotSearched, unread_by
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.scan.segment_batches import matching_chunks
 from workbench.loaders.search.matches import MOST_LISTED, Matches
-from workbench.loaders.search.pieces import Piece, pieces_by_time
+from workbench.loaders.search.pieces import SegmentPiece, pieces_by_time
 from workbench.loaders.search.sort_keys import SortKey
 from workbench.loaders.search.time_histogram import TimeHistogram
 from workbench.record.buffers import BufferPool
@@ -139,7 +139,7 @@ class Search(Job):
         with self._moved:
             self._moved.notify_all()
 
-    def _read(self, piece: Piece, pool: BufferPool) -> None:
+    def _read(self, piece: SegmentPiece, pool: BufferPool) -> None:
         """Look through a piece."""
         before, start = self.bytes_read, piece.read.start
         try:

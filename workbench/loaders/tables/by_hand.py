@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from workbench.files import names
 from workbench.inspection.entries import FileEntry
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 
 
 class ByHand(NamedTuple):
@@ -68,7 +68,7 @@ _TEMPORARY: Final = ByHand("yes", "a file that was being written: a broker write
 _UNKNOWN: Final = ByHand("look", "Kafka does not know such a file; somebody put it there")
 
 
-def by_hand(entry: FileEntry, partition: Partition | None) -> ByHand:
+def by_hand(entry: FileEntry, partition: DiskPartition | None) -> ByHand:
     """Return whether a file may be deleted by hand.
 
     Args:

@@ -9,14 +9,14 @@ from workbench.foresight.dry_listing import Config, open_dry, time_or_now
 from workbench.foresight.dry_logs import DryLogs
 from workbench.foresight.explain.cleaning import earliest_cleaning
 from workbench.inspection.listing import Listing
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.loaders.explanations.explain_partition import cleaning_problem, dirt_of, policy_of
 from workbench.tables.cleaning import CleaningRow
 
 
 def cleaning_rows(
     listing: Listing,
-    partitions: Sequence[Partition],
+    partitions: Sequence[DiskPartition],
     config: Config,
     now: int | None,
     *,
@@ -52,7 +52,7 @@ def cleaning_rows(
 
 def _row(
     dry: DryLogs,
-    partition: Partition,
+    partition: DiskPartition,
     dirt: dict[TopicPartition, LogToClean | str],
     order: list[TopicPartition],
     now: int,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from itertools import repeat
 
-from workbench.coordinator.groups.commit_history import Commit
+from workbench.coordinator.groups.commit_history import CommitRecord
 from workbench.coordinator.groups.members import members_of
 from workbench.coordinator.groups.stored_groups import CommittedOffset, LoadedGroup, StoredGroups
 from workbench.coordinator.offsets.commit_lag import CommitLag
@@ -90,7 +90,7 @@ def offset_rows(offsets: Iterable[CommittedOffset]) -> Iterator[CommittedOffsetR
 
 
 def commit_rows(
-    commits: Iterable[Commit], lags: Iterable[CommitLag] | None = None
+    commits: Iterable[CommitRecord], lags: Iterable[CommitLag] | None = None
 ) -> Iterator[CommitRow]:
     """Yield the rows of commits and tombstones.
 

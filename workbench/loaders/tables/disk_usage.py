@@ -17,7 +17,7 @@ from workbench.files import names
 from workbench.files.names import FileKind
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.listing import Root
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment, is_preallocated
 from workbench.layout import problems
 from workbench.layout.attributes import NONE
@@ -59,7 +59,7 @@ class FilePart(NamedTuple):
     uncompressed: int | None = None
 
 
-def usage_of_partition(partition: Partition) -> Iterator[DiskUsageRow]:
+def usage_of_partition(partition: DiskPartition) -> Iterator[DiskUsageRow]:
     """Yield the rows of a partition directory; what cannot be read is `UNREADABLE`."""
     topic, number = partition.topic, partition.partition
     told = set()
@@ -82,7 +82,7 @@ def usage_of_root(root: Root) -> Iterator[DiskUsageRow]:
         yield DiskUsageRow(None, None, None, kind, *FilePart(WHOLE, entry.size, entry.occupied))
 
 
-def file_kind(entry: FileEntry, partition: Partition) -> str:
+def file_kind(entry: FileEntry, partition: DiskPartition) -> str:
     """Return what a broker uses a file of a partition directory for."""
     name = names.parse_file_name(entry.name)
     if name is not None:

@@ -18,7 +18,7 @@ from workbench.inspection.broker_version import meant_broker
 from workbench.inspection.findings import Finding, without_info
 from workbench.inspection.listing import Listing
 from workbench.inspection.lookups.record_counts import count_records
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.remote_tier.segment_rows import remote_segment_rows
 from workbench.inspection.segment import Segment
 from workbench.inspection.verify.partition import Advance
@@ -106,12 +106,12 @@ class Inspect(ClusterTables):
 
     def _segments(
         self, topics: Topics, partitions: Partitions
-    ) -> Iterator[tuple[Partition, Segment]]:
+    ) -> Iterator[tuple[DiskPartition, Segment]]:
         for partition in self._chosen(topics, partitions):
             for segment in partition.segments:
                 yield partition, segment
 
-    def _chosen(self, topics: Topics, partitions: Partitions) -> list[Partition]:
+    def _chosen(self, topics: Topics, partitions: Partitions) -> list[DiskPartition]:
         """Return the requested partitions, with a warning about what is left out of them."""
         chosen = choose_partitions(self._listing, topics, partitions)
         for partition in chosen:

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.loaders.scan import arrow
 from workbench.loaders.schemas import schema_of
 from workbench.loaders.tables.record_sizes import record_sizes
@@ -28,7 +28,7 @@ _MEASURES: Final = {
 """The totals of a key, and how they follow from the totals of the parts of a log, in order."""
 
 
-def key_table(partition: Partition, limit: int | None) -> pa.Table:
+def key_table(partition: DiskPartition, limit: int | None) -> pa.Table:
     """Return one row per key (`KeyRow`), first those that compaction would shrink most.
 
     Memory is needed for all keys, not for the records. Segments that cannot be read are left out
@@ -59,7 +59,7 @@ def key_table(partition: Partition, limit: int | None) -> pa.Table:
     return found if limit is None else found.slice(0, limit)
 
 
-def _chunks(partition: Partition) -> Iterator[Chunk]:
+def _chunks(partition: DiskPartition) -> Iterator[Chunk]:
     for segment in partition.segments:
         try:
             yield from segment.read(select=lambda rows: ~rows["is_control"])

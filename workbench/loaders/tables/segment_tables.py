@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.rows import joined_rows
@@ -30,7 +30,7 @@ from workbench.tables.segments import (
     TimeIndexRow,
 )
 
-Found = Iterable[tuple[Partition, Segment]]
+Found = Iterable[tuple[DiskPartition, Segment]]
 
 
 T = TypeVar("T")
@@ -45,8 +45,8 @@ def warn_left_out(path: str, why: object) -> None:
 
 
 def _read(
-    found: Found, read: Callable[[Partition, Segment], T | None]
-) -> Iterator[tuple[Partition, Segment, T]]:
+    found: Found, read: Callable[[DiskPartition, Segment], T | None]
+) -> Iterator[tuple[DiskPartition, Segment, T]]:
     """Yield segments with what is read of each; unreadable ones are left out with a warning."""
     for partition, segment in found:
         try:
@@ -67,7 +67,7 @@ def _join(schema: pa.Schema, parts: Iterable[list[pa.Array]]) -> pa.Table:
 class _Part(NamedTuple):
     """Some batches of a segment, BATCH_ROW[n]."""
 
-    partition: Partition
+    partition: DiskPartition
     segment: Segment
     rows: Any
 
@@ -162,9 +162,9 @@ class _Unread(NamedTuple):
     why: OSError
 
 
-def _groups(found: Found) -> Iterator[list[tuple[Partition, Segment]]]:
+def _groups(found: Found) -> Iterator[list[tuple[DiskPartition, Segment]]]:
     """Yield segments that follow each other and are small together, or a large one alone."""
-    group: list[tuple[Partition, Segment]] = []
+    group: list[tuple[DiskPartition, Segment]] = []
     size = 0
     for each in found:
         size += each[1].size
@@ -177,7 +177,7 @@ def _groups(found: Found) -> Iterator[list[tuple[Partition, Segment]]]:
 
 
 def _columns_of(
-    group: Sequence[tuple[Partition, Segment]],
+    group: Sequence[tuple[DiskPartition, Segment]],
 ) -> Iterator[list[pa.Array] | _Unread]:
     """Yield the columns of the batches of some segments, of some thousand rows at a time."""
     small: deque[_Part] = deque()
@@ -201,10 +201,12 @@ def _columns_of(
         yield _batch_columns(taken)
 
 
-def _entries(schema: pa.Schema, found: Iterable[tuple[Partition, Segment, list[Any]]]) -> pa.Table:
+def _entries(
+    schema: pa.Schema, found: Iterable[tuple[DiskPartition, Segment, list[Any]]]
+) -> pa.Table:
     """Join index entries, given as int64 columns of each segment."""
 
-    def columns(p: Partition, s: Segment, values: list[Any]) -> list[pa.Array]:
+    def columns(p: DiskPartition, s: Segment, values: list[Any]) -> list[pa.Array]:
         count = len(values[0])
         where = zip((p.topic, p.partition, s.base_offset), list(schema)[:3], strict=True)
         return [

@@ -21,7 +21,7 @@ from workbench.files.leader_epochs import EpochEntry, LeaderEpochs
 from workbench.files.names import LEADER_EPOCHS, LOCK, TopicPartition, file_name, parse_file_name
 from workbench.files.producer_snapshot import ProducerSnapshot
 from workbench.inspection.listing import list_log_directories
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.loaders.writing.log_writing import LEADER_EPOCH
 from workbench.record.writing.batch_checks import OFFSET_AND_EPOCH_SIZE, set_offset_and_epoch
 
@@ -90,7 +90,7 @@ class Assembly:
         self,
         name: TopicPartition,
         logs: Sequence[str],
-        before: Partition | None,
+        before: DiskPartition | None,
         *,
         keeps_offsets: bool,
     ) -> str:
@@ -153,10 +153,10 @@ class Assembly:
         records.close()
         return int(rows["last_offset"][-1]) + shift + 1
 
-    def _aside(self, partition: Partition) -> str:
+    def _aside(self, partition: DiskPartition) -> str:
         return os.path.join(self._staging, f"{partition.name}-replaced")
 
-    def _set_aside(self, partition: Partition) -> None:
+    def _set_aside(self, partition: DiskPartition) -> None:
         self._fs.rename(partition.path, self._aside(partition))
 
     def _move_in(self, folder: str, target: str) -> None:

@@ -108,7 +108,7 @@ class LogValidator:
                 records, batches, found, offset, self._epoch, self._now, sets_time=sets_time
             )
         time = self._now if rules.has_append_time else None
-        form = Form(self._magic, CODEC_NAMES[target], rules.level, time)
+        form = TargetFormat(self._magic, CODEC_NAMES[target], rules.level, time)
         try:
             return rebuild(records, batches, form, offset, self._epoch, self._now)
         except ValueError as error:  # records that cannot be read, or that the format cannot hold
@@ -425,7 +425,7 @@ def assign_offsets_in_place(
     return ValidationResult(records, numbered, offset, largest, where, now)
 
 
-class Form(NamedTuple):
+class TargetFormat(NamedTuple):
     """How the records are to be stored.
 
     Attributes:
@@ -444,7 +444,7 @@ class Form(NamedTuple):
 def rebuild(
     records: MemoryRecords,
     batches: Sequence[CheckedBatch],
-    form: Form,
+    form: TargetFormat,
     offset: int,
     epoch: int,
     now: int,

@@ -70,7 +70,7 @@ class BatchMetadata(NamedTuple):
         return self.last_offset - self.offset_delta
 
 
-class OpenTransaction(NamedTuple):
+class TxnMetadata(NamedTuple):
     """An open transaction and its position.
 
     Kafka: TxnMetadata (4.2)
@@ -309,7 +309,7 @@ class ProducerAppendInfo:
         self._verification = verification
         self._observer = observer
         self.updated = current.successor()
-        self.started: list[OpenTransaction] = []
+        self.started: list[TxnMetadata] = []
 
     @property
     def producer_id(self) -> int:
@@ -381,7 +381,7 @@ class ProducerAppendInfo:
             if updated.current_transaction_first_offset is None:
                 updated.current_transaction_first_offset = offset
                 began = first_offset or LogOffsetMetadata(offset)
-                self.started.append(OpenTransaction(updated.producer_id, began))
+                self.started.append(TxnMetadata(updated.producer_id, began))
         elif updated.current_transaction_first_offset is not None:
             raise InvalidTransactionStateError(
                 f"{self._place(offset)}: expected a transactional batch, because the "

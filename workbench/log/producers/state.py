@@ -23,9 +23,9 @@ from workbench.log.context import LogContext
 from workbench.log.fetch import LogOffsetMetadata
 from workbench.log.producers.producer import (
     CompletedTransaction,
-    OpenTransaction,
     ProducerAppendInfo,
     ProducerStateEntry,
+    TxnMetadata,
 )
 from workbench.log.producers.snapshots import (
     FIRST_BUCKETS,
@@ -51,12 +51,12 @@ class UnstableTransactions:
     """
 
     def __init__(self) -> None:
-        self._open: dict[int, OpenTransaction] = {}
+        self._open: dict[int, TxnMetadata] = {}
         self._offsets: list[int] = []  # of the transactions, ascending
-        self._ended: dict[int, tuple[OpenTransaction, int]] = {}  # with the marker's offset
+        self._ended: dict[int, tuple[TxnMetadata, int]] = {}  # with the marker's offset
 
     @property
-    def first_open(self) -> OpenTransaction | None:
+    def first_open(self) -> TxnMetadata | None:
         """The open transaction that began first; None if none is open."""
         return self._open[self._offsets[0]] if self._offsets else None
 
@@ -79,7 +79,7 @@ class UnstableTransactions:
             return undecided.first_offset
         return ended
 
-    def begin(self, transaction: OpenTransaction) -> None:
+    def begin(self, transaction: TxnMetadata) -> None:
         """Add a transaction that has begun."""
         offset = transaction.first_offset.offset
         if offset not in self._open:
@@ -438,7 +438,7 @@ class ProducerStateManager(Reporter):
             self._add(entry)
             first = entry.current_transaction_first_offset
             if first is not None:
-                began = OpenTransaction(entry.producer_id, LogOffsetMetadata(first))
+                began = TxnMetadata(entry.producer_id, LogOffsetMetadata(first))
                 self._transactions.begin(began)
 
     # Internals.

@@ -14,7 +14,7 @@ from workbench.files.file_records import FileRecords, LogOffsetPosition, Timesta
 from workbench.files.indexes.entry_run import MAX_RELATIVE_OFFSET
 from workbench.files.indexes.offset_index import WritableOffsetIndex
 from workbench.files.indexes.time_index import TimestampOffset, WritableTimeIndex
-from workbench.files.indexes.transaction_index import AbortedTransaction, WritableTransactionIndex
+from workbench.files.indexes.transaction_index import AbortedTxn, WritableTransactionIndex
 from workbench.files.names import CLEANED
 from workbench.log.context import LogContext
 from workbench.log.fetch import FetchData, LogOffsetMetadata
@@ -224,7 +224,7 @@ class LogSegment(SegmentFiles):
         """
         if completed.is_aborted:
             self.transaction_index.append(
-                AbortedTransaction(
+                AbortedTxn(
                     completed.producer_id,
                     completed.first_offset,
                     completed.last_offset,

@@ -20,7 +20,7 @@ _ROW_GROUP: Final = 1 << 20  # rows
 _OPEN_FILES: Final = 64  # that are written side by side
 
 
-class Written(NamedTuple):
+class DataFile(NamedTuple):
     """A file that was written.
 
     Attributes:
@@ -55,7 +55,7 @@ class Staging:
     hidden: str = ""
     folders: tuple[str, str] = PARTITIONED_BY
 
-    def write(self, batches: Iterator[pa.RecordBatch]) -> list[Written]:
+    def write(self, batches: Iterator[pa.RecordBatch]) -> list[DataFile]:
         """Write rows to files, and return them."""
         from pyarrow.dataset import ParquetFileFormat, write_dataset
 
@@ -88,7 +88,7 @@ class Staging:
         if is_local(self.files):
             for each in found:
                 _sync(each.path)
-        written = [Written(self._below(f.path), f.size, f.metadata) for f in found]
+        written = [DataFile(self._below(f.path), f.size, f.metadata) for f in found]
         return sorted(written, key=lambda each: each.path)
 
     def _below(self, path: str) -> str:

@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from workbench.file_system.mounts import is_uri
 from workbench.files.text import format_uuid, parse_uuid
-from workbench.pipelines.lake.data_files import PARTITIONED_BY, Staging, Written
+from workbench.pipelines.lake.data_files import PARTITIONED_BY, DataFile, Staging
 from workbench.pipelines.lake.table import (
     DELETES,
     KEY,
@@ -111,7 +111,7 @@ class DeltaTable:
         handler = stores.DeltaStorageHandler(self.name, dict(self.options))
         return Staging(PyFileSystem(handler), "", run, schema)
 
-    def publish(self, staging: Staging, added: Sequence[Written], moved: Positions) -> None:
+    def publish(self, staging: Staging, added: Sequence[DataFile], moved: Positions) -> None:
         """See `Table.publish`; new columns are a commit of their own before that of the files."""
         with self._refuses_others():
             self._publish(staging.schema, [_add(each) for each in added], self._properties(moved))
@@ -204,7 +204,7 @@ class DeltaTable:
         merger.when_not_matched_insert_all(f"not source.{DELETES}", except_cols=[DELETES]).execute()
 
 
-def _add(file: Written) -> Any:
+def _add(file: DataFile) -> Any:
     """Return the action that adds a file.
 
     Delta: Add File (protocol)

@@ -14,7 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from workbench.pipelines.lake.data_files import PARTITIONED_BY, Staging, Written
+from workbench.pipelines.lake.data_files import PARTITIONED_BY, DataFile, Staging
 from workbench.pipelines.lake.table import (
     DELETES,
     KEY,
@@ -121,12 +121,12 @@ class IcebergTable:
             folders=_FOLDERS,
         )
 
-    def publish(self, staging: Staging, added: Sequence[Written], moved: Positions) -> None:
+    def publish(self, staging: Staging, added: Sequence[DataFile], moved: Positions) -> None:
         """See `Table.publish`."""
         self._publish(staging, added, moved, [])
 
     def _publish(
-        self, staging: Staging, added: Sequence[Written], moved: Positions, gone: list[Any]
+        self, staging: Staging, added: Sequence[DataFile], moved: Positions, gone: list[Any]
     ) -> None:
         with self._transaction(staging.schema, moved) as transaction:
             _count_only(transaction, _beyond_dates(added))
@@ -199,7 +199,7 @@ def _count_only(transaction: Any, names: Iterable[str]) -> None:
         transaction.set_properties(properties)
 
 
-def _beyond_dates(added: Sequence[Written]) -> set[str]:
+def _beyond_dates(added: Sequence[DataFile]) -> set[str]:
     """Return the columns with times after year 9999, which pyiceberg cannot read in a footer.
 
     Some producers write microseconds where Kafka has milliseconds.

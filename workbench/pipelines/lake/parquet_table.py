@@ -22,8 +22,8 @@ from workbench.file_system.outputs import new_file
 from workbench.pipelines.lake.data_files import (
     ENDING,
     PARTITIONED_BY,
+    DataFile,
     Staging,
-    Written,
     by_folders,
     is_local,
 )
@@ -122,7 +122,7 @@ class ParquetTable:
     def publish(
         self,
         staging: Staging,
-        added: Sequence[Written],
+        added: Sequence[DataFile],
         moved: Positions,
         removed: Sequence[str] = (),
     ) -> None:

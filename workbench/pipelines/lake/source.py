@@ -11,7 +11,7 @@ from workbench.errors import LogDirectoryError
 from workbench.files.names import TopicPartition
 from workbench.files.partition_metadata import is_made_again
 from workbench.inspection.listing import Listing, StrPath, list_log_directories, require_logs
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.transactions import Transactions, read_transactions
 from workbench.loaders.offsets.runs import offset_runs
 from workbench.loaders.remote import all_opened, attach_tier
@@ -53,7 +53,7 @@ def logs_of(
         if each.kind == "log" or each.is_alone:
             copies.setdefault(TopicPartition(each.topic, each.partition), []).append(key)
     replicas = Replicas(listing, tell)
-    ahead: dict[str, Partition] = {}
+    ahead: dict[str, DiskPartition] = {}
     for name, keys_of_copies in copies.items():
         found = [listing.partitions[key] for key in keys_of_copies]
         if len(found) > len(replicas.of(name)) and len(found) > 1:
@@ -69,7 +69,7 @@ def chosen(
     listing: Listing,
     topics: Iterable[str] | str | None,
     partitions: Iterable[int | str] | int | str | None,
-) -> list[Partition]:
+) -> list[DiskPartition]:
     """Return the partitions to load, sorted; the topics that brokers make only if they are named.
 
     Raises:
@@ -93,7 +93,7 @@ class NewOffsets(NamedTuple):
         log_end: the log end offset.
     """
 
-    partition: Partition
+    partition: DiskPartition
     isolation_level: IsolationLevel
     transactions: Transactions | None
     low: int
@@ -125,7 +125,7 @@ class NewOffsets(NamedTuple):
 
 
 def new_offsets(
-    partition: Partition, position: LoadedUpTo | None, isolation_level: IsolationLevel
+    partition: DiskPartition, position: LoadedUpTo | None, isolation_level: IsolationLevel
 ) -> NewOffsets:
     """Return the offsets of a partition that were not loaded yet.
 
@@ -183,6 +183,6 @@ def in_commits(ranges: Sequence[NewOffsets], most_bytes: int) -> Iterator[list[N
         yield commit
 
 
-def ids_of(partitions: Iterable[Partition]) -> Positions:
+def ids_of(partitions: Iterable[DiskPartition]) -> Positions:
     """Return the logs with their topic ids, for `Table.positions`."""
     return {(each.topic, each.partition): LoadedUpTo(0, each.topic_id) for each in partitions}

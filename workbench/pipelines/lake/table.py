@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from workbench.errors import OutputError
-from workbench.pipelines.lake.data_files import Staging, Written
+from workbench.pipelines.lake.data_files import DataFile, Staging
 
 KEY: Final = ("topic", "partition", "key")
 """The columns that identify the row that an upsert replaces."""
@@ -135,7 +135,7 @@ class Table(Protocol):
         """
         ...
 
-    def publish(self, staging: Staging, added: Sequence[Written], moved: Positions) -> None:
+    def publish(self, staging: Staging, added: Sequence[DataFile], moved: Positions) -> None:
         """Commit files that were written: add their rows, and move the positions.
 
         What else was written to ``staging`` never becomes part of the table.

@@ -11,7 +11,7 @@ import pyarrow as pa
 from workbench.errors import WorkbenchError
 from workbench.loaders.scan.plan import IsolationLevel
 from workbench.loaders.scan.scan import CorruptDataWarning
-from workbench.pipelines.lake.data_files import Staging, Written
+from workbench.pipelines.lake.data_files import DataFile, Staging
 from workbench.pipelines.lake.row_reader import Counts, RowReader, values_of
 from workbench.pipelines.lake.shape import json_kind
 from workbench.pipelines.lake.source import NewOffsets, new_offsets
@@ -29,7 +29,7 @@ class LoadedPart(NamedTuple):
     """
 
     counts: Counts
-    files: list[Written]
+    files: list[DataFile]
     warned: list[str]
 
 

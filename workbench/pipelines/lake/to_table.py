@@ -15,7 +15,7 @@ from workbench.file_system.mounts import is_uri
 from workbench.file_system.outputs import refuse_inputs
 from workbench.files.partition_metadata import is_made_again
 from workbench.inspection.listing import Listing, StrPath
-from workbench.inspection.partition import Partition, metadata_now
+from workbench.inspection.partition import DiskPartition, metadata_now
 from workbench.loaders.remote import writable_place
 from workbench.loaders.scan.plan import IsolationLevel, input_paths
 from workbench.loaders.scan.scan import CorruptDataWarning, Scan
@@ -177,12 +177,12 @@ def to_table(
 
 
 def _by_table(
-    to: str, partitions: list[Partition], table_format: TableFormat
-) -> dict[str, list[Partition]]:
+    to: str, partitions: list[DiskPartition], table_format: TableFormat
+) -> dict[str, list[DiskPartition]]:
     """Return the partitions of each table."""
     if TOPIC not in to:
         return {to: partitions}
-    found: dict[str, list[Partition]] = {}
+    found: dict[str, list[DiskPartition]] = {}
     for each in partitions:
         # A dot would be another namespace; Kafka allows no two topics that differ in this alone.
         topic = each.topic.replace(".", "_") if table_format == "iceberg" else each.topic
@@ -251,7 +251,7 @@ class _Loading:
     spark: Any
     tell: Callable[[str], object]
 
-    def rows(self, partitions: list[Partition]) -> list[LoadedRow]:
+    def rows(self, partitions: list[DiskPartition]) -> list[LoadedRow]:
         """Load what is new, and return what became of every offset."""
         there = self._known(partitions)
         ranges = self._ranges([(p, there.get((p.topic, p.partition))) for p in partitions])
@@ -263,7 +263,7 @@ class _Loading:
             self._row(each, counts[each.log], is_first=each.log not in there) for each in ranges
         ]
 
-    def _known(self, partitions: list[Partition]) -> Positions:
+    def _known(self, partitions: list[DiskPartition]) -> Positions:
         """Return up to where the table has the partitions, and report which were made again."""
         there = dict(self.table.positions(ids_of(partitions)))
         for each in partitions:
@@ -277,7 +277,7 @@ class _Loading:
                 )
         return there
 
-    def _ranges(self, items: list[tuple[Partition, LoadedUpTo | None]]) -> list[NewOffsets]:
+    def _ranges(self, items: list[tuple[DiskPartition, LoadedUpTo | None]]) -> list[NewOffsets]:
         """Return what is new of partitions, of which positions are known."""
         find = partial(find_new, self.raw["isolation_level"])
         if self.spark is None:

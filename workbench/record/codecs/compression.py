@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import CorruptRecordError
-from workbench.kernels.codecs.inputs import Bounds
+from workbench.kernels.codecs.inputs import DecompressionBounds
 from workbench.layout import problems
 from workbench.layout.attributes import codec_name
 from workbench.layout.lz4_frame import WRITTEN_CHECKSUM
@@ -209,7 +209,7 @@ def decompress_usual(
     from workbench.kernels.codecs.unpack import unpack_bodies
 
     checksum = -1 if limits.magic == 0 else WRITTEN_CHECKSUM
-    bounds = Bounds(limits.content, limits.enough, checksum)
+    bounds = DecompressionBounds(limits.content, limits.enough, checksum)
     count, arena.used = unpack_bodies(
         codec, read_only(data), places, 0, arena.data, arena.used, bounds, library, spans
     )

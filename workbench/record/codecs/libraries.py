@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from workbench.kernels.codecs.inputs import Bounds, Library
+from workbench.kernels.codecs.inputs import DecompressionBounds, Library
 from workbench.kernels.dispatch import is_compiled
 from workbench.layout.attributes import GZIP, LZ4, SNAPPY, ZSTD
 from workbench.record.codecs import zstd_frame
@@ -160,7 +160,7 @@ def _gzip_decoder() -> Made:
     source = np.frombuffer(stream.compress(content) + stream.flush(), np.uint8)
     target, spans = np.zeros(2 * len(content), np.uint8), np.zeros((1, 2), np.int64)
     places = np.array([[0, len(source)]])
-    limits = Bounds(len(content), len(target), 0)
+    limits = DecompressionBounds(len(content), len(target), 0)
     _, used = unpack_bodies(GZIP, source, places, 0, target, 0, limits, library, spans)
     is_right = target[:used].tobytes() == content
     return (library, state) if is_right else (None, None)

@@ -62,7 +62,7 @@ class Located(NamedTuple):
         return self._replace(data=data, places=with_more_rows(self.places, 0))
 
 
-class Chunk(NamedTuple):
+class SurveyedBatches(NamedTuple):
     """Some whole batches of a file that follow each other; valid until the next are surveyed.
 
     Attributes:
@@ -122,7 +122,9 @@ class BatchSurveyor:
     def __init__(self) -> None:
         self._rows = np.zeros(_USUAL_BATCHES, BATCH_ROW)
 
-    def survey(self, buffer: Bytes, path: str, position: int, limit: int = MOST_CONTENT) -> Chunk:
+    def survey(
+        self, buffer: Bytes, path: str, position: int, limit: int = MOST_CONTENT
+    ) -> SurveyedBatches:
         """Return the whole batches of a buffer.
 
         Args:
@@ -155,7 +157,9 @@ class BatchSurveyor:
                     except CorruptRecordError as error:
                         at = int(rows["position"][index])
                         raise CorruptRecordError(None, at, error.problem) from error
-        return Chunk(path, position, buffer, rows, found, last_offset, size, limit, controls)
+        return SurveyedBatches(
+            path, position, buffer, rows, found, last_offset, size, limit, controls
+        )
 
 
 class RecordLocator:
@@ -172,7 +176,7 @@ class RecordLocator:
         self._marks = marks
 
     def locate(
-        self, chunk: Chunk, wanted: npt.NDArray[np.bool_] | None = None
+        self, chunk: SurveyedBatches, wanted: npt.NDArray[np.bool_] | None = None
     ) -> Iterator[Located]:
         """Yield the records of batches, in their order; batches that are not wanted end a run.
 
@@ -186,7 +190,9 @@ class RecordLocator:
         with _placed(chunk.path, chunk.position):
             yield from self._runs(chunk, wanted)
 
-    def _runs(self, chunk: Chunk, wanted: npt.NDArray[np.bool_] | None) -> Iterator[Located]:
+    def _runs(
+        self, chunk: SurveyedBatches, wanted: npt.NDArray[np.bool_] | None
+    ) -> Iterator[Located]:
         buffer, rows = chunk.buffer, chunk.rows
         if wanted is None and not chunk.found & (HAS_OTHERS | HAS_COMPRESSED):
             yield self._located(buffer, rows, _BEHIND_HEADERS, 0, len(rows))

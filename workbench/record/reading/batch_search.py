@@ -30,7 +30,7 @@ LOWEST: Final = -(2**63)
 _HIGHEST: Final = 2**63 - 1
 
 
-class BatchHeader(NamedTuple):
+class SearchedHeader(NamedTuple):
     """The fields of a BATCH_ROW that a search reads: `SEARCHED_FIELDS`."""
 
     position: int
@@ -51,7 +51,7 @@ class FoundRecord(NamedTuple):
         offset: the record's offset; None: another reader must look into the batch.
     """
 
-    batch: BatchHeader
+    batch: SearchedHeader
     timestamp: int
     offset: int | None
 
@@ -73,7 +73,7 @@ _MEMORY: Final = _Memory()
 
 def search_batch(
     source: FileSource, start: int, end: int, offset: int, first_window: int = FIRST_WINDOW
-) -> tuple[BatchHeader | None, BatchHeader | None]:
+) -> tuple[SearchedHeader | None, SearchedHeader | None]:
     """Return the last batch before, and the first that begins at or after an offset.
 
     A compressed message of magic 0 or 1 that reaches the offset ends the search too: its base
@@ -97,8 +97,8 @@ def search_batch(
     memory.passed[1] = 0
     wanted = (_int64(offset), _HIGHEST, memory.rows, memory.headers)
     code, _ = _search(source, start, end, first_window, dispatch.find_batch, wanted)
-    passed = BatchHeader._make(memory.passed.tolist())
-    found = BatchHeader._make(memory.found.tolist()) if code == problems.FOUND else None
+    passed = SearchedHeader._make(memory.passed.tolist())
+    found = SearchedHeader._make(memory.found.tolist()) if code == problems.FOUND else None
     return passed if passed.size else None, found
 
 
@@ -131,7 +131,7 @@ def search_record(
     code, slot = _search(source, start, end, first_window, dispatch.find_record, wanted)
     if code != problems.FOUND:
         return None
-    batch = BatchHeader._make(memory.found.tolist())
+    batch = SearchedHeader._make(memory.found.tolist())
     if slot < 0:
         return FoundRecord(batch, batch.max_timestamp, None)
     return FoundRecord(batch, int(memory.timestamps[slot]), int(memory.offsets[slot]))

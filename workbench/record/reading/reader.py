@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from workbench.file_system.source import FileSource
 from workbench.kernels import dispatch
-from workbench.kernels.codecs.inputs import Bounds, Library, Task
+from workbench.kernels.codecs.inputs import DecodeTask, DecompressionBounds, Library
 from workbench.kernels.reading.outputs import CHECK_CRC, HEADERS, KEYS, OUT_OF_ROOM, VALUES
 from workbench.layout import problems
 from workbench.layout.attributes import NONE, codec_name
@@ -41,7 +41,7 @@ __all__ = [
     "KEYS",
     "VALUES",
     "Chunk",
-    "Piece",
+    "FilePiece",
     "Problem",
     "RecordReader",
     "Select",
@@ -83,7 +83,7 @@ def empty_chunk(options: int, pool: BufferPool, problems: Sequence[Problem] = ()
     return Chunk(np.zeros(0, BATCH_ROW), ColumnBuilder(options, pool).finish(), list(problems))
 
 
-class Piece(NamedTuple):
+class FilePiece(NamedTuple):
     """A part of a file that is decoded on its own.
 
     Attributes:
@@ -157,26 +157,26 @@ class RecordReader:
         for piece in self.pieces():
             yield from self.decode(piece)
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[FilePiece]:
         """Yield what `decode` takes, in file order."""
         for window in self._windows:
             if not self._apart:
-                yield Piece(window, self._take_problems())
+                yield FilePiece(window, self._take_problems())
                 continue
             self._windows.give_away()
             for part in _parts(window, int(_APART_BYTES / self._expansion)):
-                yield Piece(part, self._take_problems())
+                yield FilePiece(part, self._take_problems())
         if self._windows.problems:
-            yield Piece(None, self._take_problems())
+            yield FilePiece(None, self._take_problems())
 
-    def decode(self, piece: Piece) -> Iterator[Chunk]:
+    def decode(self, piece: FilePiece) -> Iterator[Chunk]:
         """Yield the chunks of a piece."""
         if self._apart:
             yield from self._decode_apart(piece)
         else:
             yield from self._decoder.decode(piece)
 
-    def _decode_apart(self, piece: Piece) -> Iterator[Chunk]:
+    def _decode_apart(self, piece: FilePiece) -> Iterator[Chunk]:
         """Decode into the memory of this thread, and see how much larger the pieces become."""
         size = 0
         decoder = _Decoder(self._how, thread_pool(), self._expansion, _THREAD)
@@ -250,7 +250,7 @@ class _Decoder:
     def _arena(self) -> Arena:
         return self._memory.arena
 
-    def decode(self, piece: Piece) -> Iterator[Chunk]:
+    def decode(self, piece: FilePiece) -> Iterator[Chunk]:
         """Yield the chunks of a piece."""
         self._problems = piece.problems
         if piece.window is None:
@@ -442,8 +442,8 @@ class _Decoder:
             first, code, position = decode_packed(
                 source,
                 places,
-                Task(first, codec, task.options),
-                Bounds(
+                DecodeTask(first, codec, task.options),
+                DecompressionBounds(
                     LARGEST_CONTENT, max(_CHUNK_BYTES - builder.byte_count, 1), WRITTEN_CHECKSUM
                 ),
                 library,

@@ -431,7 +431,7 @@ class BatchWriter:
         memoryview(batch)[BATCH_HEADER_SIZE:] = records
         base_timestamp = self._base_timestamp
         assert base_timestamp is not None
-        header = BatchHeader(
+        header = HeaderFields(
             self.base_offset,
             last_offset,
             self.partition_leader_epoch,
@@ -462,7 +462,7 @@ def _as_array(data: bytes) -> Bytes:
     return np.frombuffer(bytearray(data), np.uint8)
 
 
-class BatchHeader(NamedTuple):
+class HeaderFields(NamedTuple):
     """The fields of a header of magic 2 that do not follow from the bytes; ms; -1: none."""
 
     base_offset: int
@@ -504,7 +504,7 @@ def attributes_of(
     return bits
 
 
-def write_header(batch: Bytes, header: BatchHeader) -> None:
+def write_header(batch: Bytes, header: HeaderFields) -> None:
     """Write the first 61 bytes of a whole batch, uint8[n]; the CRC covers the bytes after them.
 
     Raises:

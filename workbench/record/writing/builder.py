@@ -20,10 +20,10 @@ from workbench.record.control import (
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.writing.batch_writer import (
     MOST_RECORDS,
-    BatchHeader,
     BatchInfo,
     BatchWriter,
     Bytes,
+    HeaderFields,
     attributes_of,
     write_header,
 )
@@ -232,7 +232,7 @@ def empty_batch_header(
     bits = attributes_of(
         0, timestamp_type, is_transactional=is_transactional, is_control=is_control
     )
-    header = BatchHeader(
+    header = HeaderFields(
         base_offset, last_offset, partition_leader_epoch, bits, NO_TIMESTAMP, max_timestamp,
         producer_id, producer_epoch, base_sequence, 0,
     )  # fmt: skip

@@ -26,7 +26,7 @@ from workbench.errors import ReplicationError
 from workbench.files.names import TopicPartition, parse_directory_name, topic_name_problem
 from workbench.replication.controller import Controller
 from workbench.replication.messages import NO_LEADER, AlterPartition, LeaderAndIsr
-from workbench.replication.partition import Partition
+from workbench.replication.partition import ReplicatedPartition
 from workbench.replication.replica_manager import ReplicaManager
 from workbench.replication.rules import Rules
 from workbench.replication.simulation.cluster_messages import ClusterMessages
@@ -188,7 +188,7 @@ class Cluster(ClusterMessages):
     # The controller
 
     def _submit(
-        self, broker: SimulatedBroker, partition: Partition, request: AlterPartition
+        self, broker: SimulatedBroker, partition: ReplicatedPartition, request: AlterPartition
     ) -> None:
         """Let the controller check a change of the ISR; the answer comes at once.
 

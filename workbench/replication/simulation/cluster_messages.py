@@ -11,7 +11,7 @@ from workbench.errors import ReplicationError
 from workbench.replication.fetcher import EpochRequest, FetchRequest, Request
 from workbench.replication.simulation.cluster_state import ClusterState, Produced
 from workbench.replication.simulation.coordinator import Commit
-from workbench.replication.simulation.simulated_broker import Exchange, SimulatedBroker
+from workbench.replication.simulation.simulated_broker import PendingFetch, SimulatedBroker
 from workbench.runtime.error_codes import ErrorCode
 
 
@@ -166,7 +166,7 @@ class ClusterMessages(ClusterState):
                 fetcher.handle(request, None)
                 return True
             self._numbers += 1
-            follower.exchange = Exchange(fetcher.leader, request, number=self._numbers)
+            follower.exchange = PendingFetch(fetcher.leader, request, number=self._numbers)
             self._process(follower, self.brokers[fetcher.leader], request)
             return True
         return False
@@ -219,7 +219,7 @@ class ClusterMessages(ClusterState):
         self._deliver(follower, exchange, None)
         return True
 
-    def _deliver(self, follower: SimulatedBroker, exchange: Exchange, answer: Any) -> None:
+    def _deliver(self, follower: SimulatedBroker, exchange: PendingFetch, answer: Any) -> None:
         follower.exchange = None
         manager = follower.manager
         assert manager is not None

@@ -14,7 +14,7 @@ from workbench.replication.fetcher import EpochRequest, FetchRequest
 from workbench.replication.messages import NO_LEADER, LeaderAndIsr
 from workbench.replication.replica_log import ReplicaLog
 from workbench.replication.rules import Rules
-from workbench.replication.simulation.simulated_broker import Exchange, SimulatedBroker
+from workbench.replication.simulation.simulated_broker import PendingFetch, SimulatedBroker
 from workbench.replication.simulation.storage import EngineStorage, LightStorage, StoredRecord
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.error_codes import ErrorCode
@@ -188,7 +188,7 @@ class ClusterState:
         return found
 
 
-def _key_of(exchange: Exchange) -> Any:
+def _key_of(exchange: PendingFetch) -> Any:
     request = exchange.request
     asked: Any
     if isinstance(request, FetchRequest | EpochRequest):

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from workbench.coordinator.group_coordinator_service import ResultsByPartition
 from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.offsets.offset_manager import OffsetManager
-from workbench.coordinator.runtime.era import Era
+from workbench.coordinator.runtime.era import CoordinatorEra
 from workbench.coordinator.runtime.partitioning import DEFAULT_PARTITIONS
 from workbench.errors import CoordinatorError, ReplicationError
 from workbench.files.names import TopicPartition, parse_directory_name
@@ -125,7 +125,7 @@ class SimulatedCoordinator:
 
         Kafka: CoordinatorPartitionWriter.append (4.2), GroupMetadataManager.appendForGroup (3.9)
         """
-        acks = 1 if self._era is Era.KIP_848 else ALL_REPLICAS
+        acks = 1 if self._era is CoordinatorEra.KIP_848 else ALL_REPLICAS
         answer = self._replicas.append_records_to_leader(
             self._partition, batch, AppendOrigin.COORDINATOR, acks
         )
@@ -171,8 +171,8 @@ class SimulatedCoordinator:
         self.offsets.runtime.expire_deferred(now)
 
 
-def _era_of(rules: Rules) -> Era:
+def _era_of(rules: Rules) -> CoordinatorEra:
     """Return the coordinator of the rules' version."""
     if not rules.keeps_replicas_at_end:  # 2.1
-        return Era.BEFORE_2_1
-    return Era.KIP_848 if rules.has_elr else Era.CLASSIC
+        return CoordinatorEra.BEFORE_2_1
+    return CoordinatorEra.KIP_848 if rules.has_elr else CoordinatorEra.CLASSIC

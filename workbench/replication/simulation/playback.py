@@ -15,8 +15,8 @@ from workbench.replication.simulation.events import KINDS, OF_CLIENTS, Event, do
 from workbench.replication.simulation.invariants import Violation, violations
 from workbench.replication.simulation.search import Schedule
 from workbench.replication.simulation.snapshots import (
-    Message,
-    Replica,
+    FetchMessage,
+    ReplicaSnapshot,
     Snapshot,
     message_of,
     take_snapshot,
@@ -241,7 +241,7 @@ def _with_reason(each: Event | str | tuple[Event | str, str]) -> tuple[Event, st
     return event_of(event) if isinstance(event, str) else event, why
 
 
-def _stored(replica: Replica, cluster: Cluster, event: Event) -> Replica:
+def _stored(replica: ReplicaSnapshot, cluster: Cluster, event: Event) -> ReplicaSnapshot:
     """Return what a broker has on its disk if this event ended it."""
     is_ended = not cluster.brokers[replica.broker].is_alive and replica.runs
     is_meant = event.broker == replica.broker and event.do in {"kill", "crash"}
@@ -249,7 +249,7 @@ def _stored(replica: Replica, cluster: Cluster, event: Event) -> Replica:
 
 
 def _moves(
-    event: Event, carried: Message | None, before: Snapshot, after: Snapshot, cluster: Cluster
+    event: Event, carried: FetchMessage | None, before: Snapshot, after: Snapshot, cluster: Cluster
 ) -> tuple[Move, ...]:
     moves: list[Move] = []
     kind, broker = event.do, event.broker
@@ -341,7 +341,7 @@ def answer_text(sent: Produced) -> str:
     return f"{sent.value} is stored at {sent.offset}" if sent.offset >= 0 else sent.value
 
 
-def remote_text(leader: Replica) -> str:
+def remote_text(leader: ReplicaSnapshot) -> str:
     """Return a leader's remote LEOs: `1: 0, 2: ?`."""
     return ", ".join(f"{id_}: {end if end >= 0 else '?'}" for id_, end in leader.remote)
 

@@ -10,7 +10,7 @@ from workbench.files.names import TopicPartition
 from workbench.replication.controller import Controller
 from workbench.replication.fetcher import Request
 from workbench.replication.messages import AlterPartition
-from workbench.replication.partition import Partition
+from workbench.replication.partition import ReplicatedPartition
 from workbench.replication.replica_log import ReplicaLog
 from workbench.replication.replica_manager import ReplicaManager
 from workbench.replication.simulation.coordinator import SimulatedCoordinator
@@ -29,7 +29,7 @@ class Surroundings(Protocol):
     halted: dict[int, str]
 
     def _submit(
-        self, broker: "SimulatedBroker", partition: Partition, request: AlterPartition
+        self, broker: "SimulatedBroker", partition: ReplicatedPartition, request: AlterPartition
     ) -> None:
         """Let the controller check a change of the ISR."""
 
@@ -40,7 +40,7 @@ class Surroundings(Protocol):
         """End a broker's process; return whether it ran."""
 
 
-class Exchange(NamedTuple):
+class PendingFetch(NamedTuple):
     """A follower's request that has reached a leader.
 
     Attributes:
@@ -81,7 +81,7 @@ class SimulatedBroker:
         self.storage = storage
         self.manager: ReplicaManager | None = None
         self.coordinator: SimulatedCoordinator | None = None
-        self.exchange: Exchange | None = None
+        self.exchange: PendingFetch | None = None
         self.is_isolated = False
         self.is_paused = False
         self.waiting: tuple[tuple[int, int], ...] = ()
@@ -112,7 +112,7 @@ class SimulatedBroker:
         """Return whether a broker epoch is of an earlier life."""
         return self._cluster.controller.is_stale(broker, broker_epoch)
 
-    def submit(self, partition: Partition, request: AlterPartition) -> None:
+    def submit(self, partition: ReplicatedPartition, request: AlterPartition) -> None:
         """Send a change of the ISR to the controller, unless it cannot be reached."""
         self._cluster._submit(self, partition, request)  # noqa: SLF001
 
@@ -139,7 +139,7 @@ class SimulatedBroker:
         return self.manager is not None
 
     @property
-    def partition(self) -> Partition | None:
+    def partition(self) -> ReplicatedPartition | None:
         """The replica; None: the broker is dead, or leads and follows no partition yet."""
         if self.manager is None:
             return None

@@ -8,7 +8,7 @@ from workbench.replication.partition import LATEST
 from workbench.replication.purgatory import DelayedFetch, DelayedOperation
 from workbench.replication.simulation.cluster import Cluster
 from workbench.replication.simulation.cluster_state import Produced
-from workbench.replication.simulation.simulated_broker import Exchange, SimulatedBroker
+from workbench.replication.simulation.simulated_broker import PendingFetch, SimulatedBroker
 from workbench.replication.simulation.storage import StoredRecord
 from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.words import plural
@@ -16,7 +16,7 @@ from workbench.runtime.words import plural
 UNKNOWN = -1
 
 
-class Replica(NamedTuple):
+class ReplicaSnapshot(NamedTuple):
     """One broker's replica.
 
     Attributes:
@@ -55,7 +55,7 @@ class Replica(NamedTuple):
         return self.role not in {"stopped", "dead"}
 
 
-class Message(NamedTuple):
+class FetchMessage(NamedTuple):
     """A request or answer between a follower and a leader.
 
     Attributes:
@@ -105,8 +105,8 @@ class Snapshot(NamedTuple):
     leader_epoch: int
     isr: tuple[int, ...]
     elr: tuple[int, ...]
-    replicas: tuple[Replica, ...]
-    under_way: tuple[Message, ...] = ()
+    replicas: tuple[ReplicaSnapshot, ...]
+    under_way: tuple[FetchMessage, ...] = ()
     waiting: tuple[Waiting, ...] = ()
     produced: tuple[Produced, ...] = ()
 
@@ -140,10 +140,12 @@ def take_snapshot(cluster: Cluster, began_ms: int, before: Snapshot | None = Non
     )
 
 
-def _replica(cluster: Cluster, broker: SimulatedBroker, before: Replica | None) -> Replica:
+def _replica(
+    cluster: Cluster, broker: SimulatedBroker, before: ReplicaSnapshot | None
+) -> ReplicaSnapshot:
     partition = broker.partition
     if partition is None:
-        known = Replica(broker.id, "dead") if before is None else before
+        known = ReplicaSnapshot(broker.id, "dead") if before is None else before
         role = "no leader" if broker.is_alive else "stopped" if broker.was_clean else "dead"
         return known._replace(
             role=role, is_isolated=broker.is_isolated, high_watermark=UNKNOWN,
@@ -153,7 +155,7 @@ def _replica(cluster: Cluster, broker: SimulatedBroker, before: Replica | None) 
     is_leader = partition.is_leader
     has_leader = is_leader or bool(broker.manager and broker.manager.fetchers)
     isr = partition.isr_state
-    return Replica(
+    return ReplicaSnapshot(
         broker=broker.id,
         role="leader" if is_leader else "follower" if has_leader else "no leader",
         is_isolated=broker.is_isolated,
@@ -174,7 +176,7 @@ def _replica(cluster: Cluster, broker: SimulatedBroker, before: Replica | None) 
     )
 
 
-def without_lost(replica: Replica, lose: int) -> Replica:
+def without_lost(replica: ReplicaSnapshot, lose: int) -> ReplicaSnapshot:
     """Return the stored log of a dead broker without the records that its page cache lost."""
     if not lose:
         return replica
@@ -187,10 +189,10 @@ def without_lost(replica: Replica, lose: int) -> Replica:
     )
 
 
-def message_of(follower: int, exchange: Exchange) -> Message:
+def message_of(follower: int, exchange: PendingFetch) -> FetchMessage:
     """Return what is under way between a follower and a leader, as text."""
     answers = _answer_text(exchange.answer) if exchange.is_answered else ""
-    return Message(follower, exchange.leader, _request_text(exchange.request), answers)
+    return FetchMessage(follower, exchange.leader, _request_text(exchange.request), answers)
 
 
 def _request_text(request: Request) -> str:

@@ -47,7 +47,7 @@ InController = Callable[[Callable[[], None]], object]
 _MOST_BEING_MADE: Final = 100  # topics that clients asked for, at a time
 
 
-class Broker:
+class WritableBroker:
     """Leads every partition of some log directories, as their only broker.
 
     It locks the directories, recovers, retains and cleans as a broker does, and stops cleanly in

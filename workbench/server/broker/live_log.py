@@ -15,7 +15,7 @@ from workbench.log.log import Isolation, Log
 from workbench.log.timestamp_search import MAX_TIMESTAMP
 from workbench.server.logs.served_log import (
     NO_EPOCH,
-    Records,
+    FetchedRecords,
     ServedLog,
     Tell,
     UnsupportedCompressionError,
@@ -99,7 +99,7 @@ class LiveLog:
 
     def read(
         self, offset: int, end: int, most: int, *, committed: bool, first: bool, zstd: bool
-    ) -> Records:
+    ) -> FetchedRecords:
         """Return the batches from an offset on; see `ServedLog.read`.
 
         Kafka: ReplicaManager.readFromLog (4.2)
@@ -118,12 +118,12 @@ class LiveLog:
             if not len(rows):
                 raise UnsupportedCompressionError
         if not len(rows):
-            return Records([], 0, offset)
+            return FetchedRecords([], 0, offset)
         size = int(rows["position"][-1] + rows["size"][-1])
         part = records.part(0, size).buffer.tobytes()
         following = int(rows["last_offset"][-1]) + 1
         aborted = found.aborted_transactions or ()
-        return Records([part], size, following, records.size - size, aborted)
+        return FetchedRecords([part], size, following, records.size - size, aborted)
 
     def _converted(self) -> ServedLog:
         """Return the log as its files are now: messages of old formats have to be converted."""

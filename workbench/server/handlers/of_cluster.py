@@ -13,7 +13,7 @@ from typing import Final, NoReturn
 from workbench.files.names import topic_name_problem
 from workbench.record.message_schema import NULL_UUID
 from workbench.runtime.error_codes import ErrorCode
-from workbench.server.broker.broker import Broker
+from workbench.server.broker.broker import WritableBroker
 from workbench.server.handlers.authorized_operations import CLUSTER, TOPIC, operations
 from workbench.server.logs.catalog import PartitionLog
 from workbench.server.protocol import api_keys as apis
@@ -123,7 +123,7 @@ def metadata(
     return result
 
 
-def _create(broker: Broker, asked: Iterable[metadata_request.MetadataRequestTopic]) -> None:
+def _create(broker: WritableBroker, asked: Iterable[metadata_request.MetadataRequestTopic]) -> None:
     """Begin to make the topics that are asked for and missing, if the configuration says so."""
     if broker.creates_topics:
         for each in asked:

@@ -23,7 +23,7 @@ from workbench.inspection.listing import Listing
 from workbench.inspection.lookups.time_lookup import OffsetAtTime
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.record.message_schema import NULL_UUID
-from workbench.server.logs.served_log import Records, ServedLog, Tell
+from workbench.server.logs.served_log import FetchedRecords, ServedLog, Tell
 
 DEFAULT_NODE: Final = 1
 
@@ -80,7 +80,7 @@ class PartitionLog(Protocol):
 
     def read(
         self, offset: int, end: int, most: int, /, *, committed: bool, first: bool, zstd: bool
-    ) -> Records:
+    ) -> FetchedRecords:
         """Return the batches from an offset on; see `ServedLog.read`."""
 
     def offset_for_timestamp(self, timestamp: int, end: int, /) -> OffsetAtTime | None:

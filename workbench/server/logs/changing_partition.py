@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 
 from workbench.inspection.findings import Finding
 from workbench.inspection.log_parts import LogPart
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ class Listed:
         partition: the partition.
     """
 
-    def __init__(self, partition: Partition) -> None:
+    def __init__(self, partition: DiskPartition) -> None:
         self.partition = partition
         self._hints: OrderedDict[int, tuple[str, int]] = OrderedDict()
         self._lock = threading.Lock()
@@ -76,7 +76,7 @@ class ChangingPartition:
         note: receives what was found, once it is certain.
     """
 
-    def __init__(self, partition: Partition, note: Callable[[list[Finding]], None]) -> None:
+    def __init__(self, partition: DiskPartition, note: Callable[[list[Finding]], None]) -> None:
         self._note = note
         self._lock = threading.Lock()
         self._is_local = partition.is_here and partition.only is None
@@ -128,7 +128,7 @@ class ChangingPartition:
         return True
 
 
-def _is_unread(partition: Partition) -> bool:
+def _is_unread(partition: DiskPartition) -> bool:
     """Whether segments cannot be read now: those known before say why, and may be read later."""
     return any(not each.name or each.name.endswith(".log") for each in partition.unread)
 

@@ -22,7 +22,7 @@ from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.findings import Finding
 from workbench.inspection.log_parts import LogPart
 from workbench.inspection.lookups.time_lookup import OffsetAtTime, first_record_at
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import (
     AbortedTransaction,
@@ -62,7 +62,7 @@ class Aborted(Protocol):
         """Its first offset."""
 
 
-class Records(NamedTuple):
+class FetchedRecords(NamedTuple):
     """What a fetch gets of a log.
 
     Attributes:
@@ -114,7 +114,7 @@ class ServedLog:
 
     def __init__(
         self,
-        partition: Partition | Callable[[], Partition],
+        partition: DiskPartition | Callable[[], DiskPartition],
         tell: Tell,
         leader_epoch: Callable[[], int] | None = None,
         *,
@@ -144,11 +144,11 @@ class ServedLog:
 
     @cached_property
     def _changing(self) -> ChangingPartition:
-        given = self._given if isinstance(self._given, Partition) else self._given()
+        given = self._given if isinstance(self._given, DiskPartition) else self._given()
         return ChangingPartition(given, self._note)
 
     @property
-    def partition(self) -> Partition:
+    def partition(self) -> DiskPartition:
         """The partition, as its directory is now."""
         return self._changing.now.partition
 
@@ -311,7 +311,7 @@ class ServedLog:
 
     def read(
         self, offset: int, end: int, most: int, *, committed: bool, first: bool, zstd: bool
-    ) -> Records:
+    ) -> FetchedRecords:
         """Return the batches from an offset on, of the first segment that has any.
 
         Args:
@@ -348,7 +348,7 @@ class ServedLog:
 
         done = self._changing.read(read)
         aborted = self._aborted_in(offset, done.low) if committed and done.size else ()
-        return Records(done.parts, done.size, done.low, done.cut, aborted)
+        return FetchedRecords(done.parts, done.size, done.low, done.cut, aborted)
 
     def _read_part(self, part: LogPart, reading: "_Reading", attempt: Attempt) -> None:
         segment, findings = part.segment, attempt.findings

@@ -10,7 +10,7 @@ from workbench.files import names
 from workbench.files.names import TopicPartition
 from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.findings import Finding
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import unreadable
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.producers.batches import ProducerBatch, TransactionMarker, producer_batches
@@ -37,7 +37,7 @@ class StoredProducers:
         findings: what could not be read.
     """
 
-    def __init__(self, partition: Partition, end_offset: int) -> None:
+    def __init__(self, partition: DiskPartition, end_offset: int) -> None:
         self._where = TopicPartition(partition.topic, partition.partition)
         self._buckets = FIRST_BUCKETS
         self.entries: dict[int, ProducerStateEntry] = {}
@@ -59,7 +59,7 @@ class StoredProducers:
         """Return the entries in the order of a broker's map."""
         return [each.stored() for each in in_hash_order(self.entries.values(), self._buckets)]
 
-    def _load_snapshot(self, partition: Partition, end_offset: int) -> int:
+    def _load_snapshot(self, partition: DiskPartition, end_offset: int) -> int:
         """Load the newest sound snapshot; return the offset that it reaches up to, or 0."""
         for entry in reversed(partition.snapshots):
             name = names.parse_file_name(entry.name)

@@ -5,7 +5,7 @@ Kafka: RequestHeader, ResponseHeader, ApiMessageType (4.0)
 
 from typing import Any, Final, NamedTuple
 
-from workbench.inspection.bytes.fields import Field
+from workbench.inspection.bytes.fields import ByteField
 from workbench.record.message_schema import Message, message
 from workbench.record.message_spans import CONTINUES, Path, Span, message_spans
 from workbench.runtime.error_codes import ErrorCode
@@ -49,7 +49,7 @@ class NamedFrame(NamedTuple):
     """
 
     data: bytes
-    fields: list[Field]
+    fields: list[ByteField]
     places: dict[Path, tuple[int, int]]
     full_size: int
 
@@ -109,7 +109,7 @@ def _named(
             places[span.path] = (span.start, span.end)
     if end < len(data):
         note = "bytes after the last field"
-        fields.append(Field("rest", end, len(data) - end, None, note, 1, is_wrong=True))
+        fields.append(ByteField("rest", end, len(data) - end, None, note, 1, is_wrong=True))
     return NamedFrame(data, fields, places, full_size)
 
 
@@ -124,11 +124,11 @@ def _header(data: bytes, header: Message, known: tuple[Api, int] | None) -> tupl
     return [Span(("size",), 0, SIZE.size, SIZE.unpack_from(data)[0]), *spans], at
 
 
-def _field(span: Span, level: int, *, is_request: bool) -> Field:
+def _field(span: Span, level: int, *, is_request: bool) -> ByteField:
     name = span.path[-1]
     shown = f"{span.path[-2]} {name}" if isinstance(name, int) else name
     size = span.end - span.start
-    return Field(shown, span.start, size, span.value, _note(str(name), span, is_request), level)
+    return ByteField(shown, span.start, size, span.value, _note(str(name), span, is_request), level)
 
 
 def _note(name: str, span: Span, is_request: bool) -> str:  # noqa: FBT001  # which side it is

@@ -51,7 +51,7 @@ _READ_COMMITTED: Final = 1
 _LONGEST_LOOK: Final = 0.5  # ms; a shorter wait is not reported
 
 
-class Place(NamedTuple):
+class ShownBytes(NamedTuple):
     """Bytes that a step is about: ``side`` "request" or "response", and [start, end) in it."""
 
     side: str
@@ -63,7 +63,7 @@ class ToldStep(NamedTuple):
     """A step, with the bytes of the request or response that it is about; None: of neither."""
 
     step: Step
-    place: Place | None
+    place: ShownBytes | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class _Teller:
             while path and path not in frame.places:  # beyond what was kept: what holds it
                 path = path[:-1]
             bounds = frame.places.get(path)
-            found = None if bounds is None else Place(side, *bounds)
+            found = None if bounds is None else ShownBytes(side, *bounds)
         self._steps.append(ToldStep(Step(kind, where, reason, numbers), found))
 
     # the frame

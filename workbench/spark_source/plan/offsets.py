@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, Self, TypeVar
 
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.runtime.times import given_ms
 
 EARLIEST: Final = -2
@@ -175,8 +175,8 @@ class LogEnds:
         end_of: the function that returns the offset after the last that may be read.
     """
 
-    partitions: Mapping[str, Partition]
-    end_of: Callable[[Partition], int]
+    partitions: Mapping[str, DiskPartition]
+    end_of: Callable[[DiskPartition], int]
     _ends: Offsets = field(default_factory=dict)
 
     def start(self, name: str) -> int:

@@ -27,7 +27,7 @@ from workbench.files.names import PARTITION_METADATA, TopicPartition
 from workbench.files.partition_metadata import is_made_again
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import list_log_directories
-from workbench.inspection.partition import Partition, metadata_now
+from workbench.inspection.partition import DiskPartition, metadata_now
 from workbench.inspection.unreadable import findings_about_records, unreadable
 from workbench.loaders.remote import all_opened
 from workbench.loaders.scan.plan import (
@@ -52,7 +52,7 @@ _TOPIC_IDS: Final[Kept[object, str]] = Kept(10_000)  # of partitions, by the sta
 Task = tuple[SegmentRead, ...]
 
 
-class LeftOut(NamedTuple):
+class UnreadableLogs(NamedTuple):
     """The `.log` files of a partition that cannot be read: FIFOs, links, files without rights.
 
     Attributes:
@@ -112,14 +112,14 @@ class Plan:
         self._partitions = {self._name(p): p for p in self._ahead()}
         self.ends = LogEnds(self._partitions, self._end_of)
 
-    def _ahead(self) -> list[Partition]:
+    def _ahead(self) -> list[DiskPartition]:
         """Return the partitions that are chosen: of several brokers' the replica that is ahead.
 
         Raises:
             LogDirectoryError: the brokers are of different clusters.
             ValueError: two directories of one broker hold a partition.
         """
-        found: dict[TopicPartition, list[Partition]] = {}
+        found: dict[TopicPartition, list[DiskPartition]] = {}
         for each in self.replicas:
             found.setdefault(TopicPartition(each.topic, each.partition), []).append(each)
         if len(found) == len(self.replicas):
@@ -143,11 +143,11 @@ class Plan:
         return ahead
 
     @property
-    def partitions(self) -> list[Partition]:
+    def partitions(self) -> list[DiskPartition]:
         """The partitions that are chosen, sorted by topic and number."""
         return list(self._partitions.values())
 
-    def left_out(self) -> list[LeftOut]:
+    def left_out(self) -> list[UnreadableLogs]:
         """Return what is left out of the chosen partitions because it is not a readable file.
 
         With onCorrupt=skip each file is a warning.
@@ -155,7 +155,9 @@ class Plan:
         Raises:
             CorruptRecordError: there is such a file, with onCorrupt=fail.
         """
-        found = [LeftOut(p.topic, p.partition, findings_about_records(p)) for p in self.partitions]
+        found = [
+            UnreadableLogs(p.topic, p.partition, findings_about_records(p)) for p in self.partitions
+        ]
         found = [each for each in found if each.findings]
         for finding in (finding for each in found for finding in each.findings):
             self._tell(finding)
@@ -168,22 +170,24 @@ class Plan:
         if self._options.on_corrupt == "skip":
             warnings.warn(f"left out: {finding}", CorruptDataWarning, stacklevel=3)
 
-    def _fits(self, partition: Partition) -> bool:
+    def _fits(self, partition: DiskPartition) -> bool:
         pattern = self._options.pattern or ""
         return partition.topic not in HIDDEN_TOPICS and bool(re.search(pattern, partition.topic))
 
     @staticmethod
-    def _name(partition: Partition) -> str:
+    def _name(partition: DiskPartition) -> str:
         return f"{partition.topic}-{partition.partition}"
 
-    def _end_of(self, partition: Partition) -> int:
+    def _end_of(self, partition: DiskPartition) -> int:
         is_stable = self._is_stream and self._options.read_committed
         return self._readable_end(partition, stable_end if is_stable else _log_end_of)
 
-    def _log_end(self, partition: Partition) -> int:
+    def _log_end(self, partition: DiskPartition) -> int:
         return self._readable_end(partition, _log_end_of)
 
-    def _readable_end(self, partition: Partition, end_of: Callable[[Partition], int]) -> int:
+    def _readable_end(
+        self, partition: DiskPartition, end_of: Callable[[DiskPartition], int]
+    ) -> int:
         """Return an end of a log; if it cannot be read, the start of the last segment."""
         try:
             return end_of(partition)
@@ -344,12 +348,12 @@ class Plan:
         return pack(pieces, size, options.max_records)
 
 
-def _state(partition: Partition) -> tuple[object, ...]:
+def _state(partition: DiskPartition) -> tuple[object, ...]:
     """Return what changes when a log is written to."""
     return tuple((each.base_offset, each.size, each.modified_ms) for each in partition.segments)
 
 
-def _topic_id(partition: Partition) -> str | None:
+def _topic_id(partition: DiskPartition) -> str | None:
     """Return the id of a partition's topic; its file is read again only when it is another."""
     file = partition.file(PARTITION_METADATA)
     if file is None:
@@ -365,7 +369,7 @@ def _warn_of_choice(sentence: str) -> None:
     warnings.warn(f"kafka-log: {sentence}", ReplicaChoice, stacklevel=4)
 
 
-def _log_end_of(partition: Partition) -> int:
+def _log_end_of(partition: DiskPartition) -> int:
     return partition.log_end_offset
 
 

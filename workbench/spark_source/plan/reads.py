@@ -2,7 +2,7 @@
 
 A cleaning replaces files and keeps offsets: it merges several segments into one. So a piece of a
 job is a range of offsets, and a task lists the partition again where its file is gone or changed.
-A `Partition` lists its directory while no cleaning is putting segments in place.
+A `DiskPartition` lists its directory while no cleaning is putting segments in place.
 
 Kafka: LocalLog.replaceSegments (4.2)
 """
@@ -12,14 +12,14 @@ import stat
 from dataclasses import replace
 
 from workbench.inspection.entries import FileEntry
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.loaders.scan.plan import LogEnd, SegmentRead, segments_within
 from workbench.spark_source.plan.remote_tier import without_tier
 
 
 def planned_reads(
-    partition: Partition, low: int, high: int, *, read_committed: bool
+    partition: DiskPartition, low: int, high: int, *, read_committed: bool
 ) -> list[SegmentRead]:
     """Return the segments that can hold offsets [low, high), as a task gets them."""
     log_end = None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from workbench.inspection.listing import Listing, list_log_directories
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.remote_tier.remote_log import RemoteRead
 from workbench.inspection.remote_tier.tier import attach_remote_tier
 from workbench.inspection.segment import Segment
@@ -69,7 +69,7 @@ def parse_tier(given: Given) -> TierOptions | None:
     return TierOptions(plain_path(given["remote"]), paths)
 
 
-def without_tier(partition: Partition) -> Partition:
+def without_tier(partition: DiskPartition) -> DiskPartition:
     """Return a partition without its remote log, to be sent to a task."""
     if partition.remote is None:
         return partition

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.inspection.transaction_markers import Rows, is_transaction_data
 from workbench.inspection.transactions import (
@@ -64,7 +64,7 @@ def with_markers(read: SegmentRead, remote: Sequence[Segment] = ()) -> SegmentRe
     )
 
 
-def stable_end(partition: Partition) -> int:
+def stable_end(partition: DiskPartition) -> int:
     """Return the last stable offset of a partition as it is now.
 
     Raises:
@@ -105,7 +105,7 @@ class _Part(Segment):
             yield from walk_batches(source, self.stop, start=self._start)
 
 
-def _planned(partition: Partition, end: LogEnd) -> list[Segment]:
+def _planned(partition: DiskPartition, end: LogEnd) -> list[Segment]:
     """Return the segments of a log, to where it ended when the job was planned.
 
     So all tasks see the same transactions, even if a broker appends meanwhile.
@@ -158,7 +158,7 @@ class _Snapshot(NamedTuple):
         return min([self.offset, *self.open_since.values()])
 
 
-def _snapshot_for(partition: Partition, segments: Sequence[Segment]) -> _Snapshot | None:
+def _snapshot_for(partition: DiskPartition, segments: Sequence[Segment]) -> _Snapshot | None:
     """Return the newest sound producer snapshot that is not past the last segment's start.
 
     None also for a small log, which is walked whole.

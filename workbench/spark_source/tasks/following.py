@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from workbench.inspection.listing import list_log_directories
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.loaders.remote import all_opened
 from workbench.loaders.scan.plan import HIGHEST, SegmentRead
 from workbench.spark_source.plan.reads import is_same, planned_reads
@@ -65,7 +65,7 @@ def is_of_another_topic(read: SegmentRead) -> bool:
 
 def _partition_now(
     read: SegmentRead, paths: tuple[str, ...], tier: TierOptions | None
-) -> Partition | None:
+) -> DiskPartition | None:
     """Return a partition as it is now, perhaps in another log directory of the same broker."""
     planned = read.partition
     if tier is None:
@@ -85,7 +85,9 @@ def _partition_now(
     return again if again.parts else None
 
 
-def _same_bytes(read: SegmentRead, partition: Partition, note_loss: NoteLoss) -> list[SegmentRead]:
+def _same_bytes(
+    read: SegmentRead, partition: DiskPartition, note_loss: NoteLoss
+) -> list[SegmentRead]:
     """Return a piece that was planned by bytes alone in the segment that has its name now.
 
     Which offsets were meant is not known, so this counts as a loss.
@@ -96,7 +98,7 @@ def _same_bytes(read: SegmentRead, partition: Partition, note_loss: NoteLoss) ->
     return [replace(read, partition=partition, segment=each, stop=None) for each in named]
 
 
-def _lost(read: SegmentRead, partition: Partition, low: int, high: int) -> str | None:
+def _lost(read: SegmentRead, partition: DiskPartition, low: int, high: int) -> str | None:
     """Return what has happened to a piece's segment if offsets of [low, high) are lost."""
     start = partition.log_start_offset
     if low < start:

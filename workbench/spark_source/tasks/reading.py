@@ -26,7 +26,12 @@ from workbench.spark_source.columns import (
     to_spark,
 )
 from workbench.spark_source.options import OnCorrupt, SourceOptions
-from workbench.spark_source.plan.planning import DataLossWarning, LeftOut, Task, unreadable_error
+from workbench.spark_source.plan.planning import (
+    DataLossWarning,
+    Task,
+    UnreadableLogs,
+    unreadable_error,
+)
 from workbench.spark_source.plan.reads import require_as_planned
 from workbench.spark_source.plan.remote_tier import TierOptions, segments_from
 from workbench.spark_source.tasks.committed import with_markers
@@ -45,7 +50,7 @@ class TaskPartition(InputPartition):
         left_out: what cannot be read at all, to be shown as rows.
     """
 
-    def __init__(self, task: Task, left_out: Sequence[LeftOut] = ()) -> None:
+    def __init__(self, task: Task, left_out: Sequence[UnreadableLogs] = ()) -> None:
         self.task = task
         self.left_out = left_out
 
@@ -100,7 +105,7 @@ class TaskReader:
     def _kinds(self) -> Kinds:
         return NO_KINDS if self.values is None else self.values.kinds
 
-    def damage(self, left_out: Sequence[LeftOut]) -> Iterator[pa.RecordBatch]:
+    def damage(self, left_out: Sequence[UnreadableLogs]) -> Iterator[pa.RecordBatch]:
         """Yield a row for each file that is left out, with onCorrupt=rows."""
         schema = self.schema
         for topic, partition, findings in left_out:

@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from workbench.errors import CorruptRecordError
 from workbench.kernels.plain import avro as ops
-from workbench.values.avro.program import Program, compile_schema, decode_spans
+from workbench.values.avro.program import AvroProgram, compile_schema, decode_spans
 from workbench.values.avro.reader import read_value
 from workbench.values.avro.schema import Node, parse_schema
 from workbench.values.column import Bytes, Decoded, Int64s, one_problem, spread
-from workbench.values.guard import TooLargeError
+from workbench.values.guard import ValuesTooLargeError
 
 _WORDS: Final = {
     ops.CUT_SHORT: "the value is truncated",
@@ -51,7 +51,7 @@ class AvroDecoder:
         return parse_schema(self.schema, self.references)
 
     @cached_property
-    def _program(self) -> Program:
+    def _program(self) -> AvroProgram:
         return compile_schema(self._root)
 
     @property
@@ -81,7 +81,7 @@ class AvroDecoder:
         for row, (start, end) in enumerate(spans.tolist()):
             try:
                 found.append(read_value(self._root, data[start:end].tobytes()))
-            except TooLargeError:
+            except ValuesTooLargeError:
                 raise
             except (CorruptRecordError, ArithmeticError, RecursionError, ValueError) as error:
                 words = words or str(getattr(error, "problem", "types nested too deeply"))

@@ -34,7 +34,7 @@ _IS_BYTES: Final = {"string", "bytes", "fixed"}
 
 
 @dataclass(frozen=True)
-class Program:
+class AvroProgram:
     """A compiled schema without types that contain themselves; see `kernels.plain.avro`.
 
     Attributes:
@@ -52,12 +52,12 @@ class Program:
     has_loops: bool
 
 
-def compile_schema(root: Node) -> Program:
+def compile_schema(root: Node) -> AvroProgram:
     """Return the program for a schema."""
     compiler = _Compiler()
     compiler.emit(root)
     compiler.operations.append([ops.END, 0, 0, 0])
-    return Program(
+    return AvroProgram(
         np.array(compiler.operations, np.int64),
         np.array(compiler.jumps or [0], np.int64),
         compiler.numbers,
@@ -129,7 +129,7 @@ class _Compiler:
 class _Columns:
     """What the kernel read: columns of numbers, and the bytes that some of them point to."""
 
-    program: Program
+    program: AvroProgram
     data: Bytes
     places: Int64s
     counts: Int64s
@@ -147,7 +147,7 @@ class _Columns:
 
 
 def decode_spans(
-    root: Node, program: Program, data: Bytes, spans: Int64s
+    root: Node, program: AvroProgram, data: Bytes, spans: Int64s
 ) -> tuple[pa.Array, Int64s]:
     """Return the values that are good, and int64[n, 2]: `GOOD` or a problem, and its byte.
 
@@ -173,7 +173,7 @@ def decode_spans(
 
 
 def _decode_some(
-    root: Node, program: Program, data: Bytes, spans: Int64s, results: Int64s
+    root: Node, program: AvroProgram, data: Bytes, spans: Int64s, results: Int64s
 ) -> pa.Array:
     counts = np.zeros(len(program.is_bytes), np.int64)
     rooms = np.full(len(counts), len(spans), np.int64)

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from workbench.kernels import dispatch
 from workbench.values.column import Bytes, Decoded, Int64s, one_problem
-from workbench.values.guard import TooLargeError
+from workbench.values.guard import ValuesTooLargeError
 
 Parse = Callable[[Any], pa.Array]
 
@@ -44,7 +44,7 @@ def halved(values: Any, parse: Parse, kind: pa.DataType) -> tuple[pa.Array, Int6
         first, end = spans.pop()
         try:
             arrays.append(parse(values[first:end]))
-        except TooLargeError:
+        except ValuesTooLargeError:
             raise
         except (pa.ArrowException, OverflowError, TypeError, ValueError):
             if end - first == 1:
@@ -78,7 +78,7 @@ def decoded_one_by_one(
     for row, (start, end) in enumerate(spans.tolist()):
         try:
             found.append(read(bytes(view[start:end])))
-        except TooLargeError:
+        except ValuesTooLargeError:
             raise
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
             reason = reason or (str(error) or type(error).__name__)[:200]

@@ -25,10 +25,10 @@ from workbench.values.column import (
     Bytes,
     Column,
     ColumnName,
+    ColumnProblem,
     Decoded,
     Int64s,
     Others,
-    Problem,
     SpanDecoder,
     at_rows,
     spans_of,
@@ -177,7 +177,7 @@ class FramedDecoder:
         for frame, (rows, spans) in groups.items():
             decoder = self.decoder(frame)
             if isinstance(decoder, str):
-                problems.append(Problem(int(rows[0]), len(rows), decoder))
+                problems.append(ColumnProblem(int(rows[0]), len(rows), decoder))
                 continue
             found = decoder.decode_spans(data, spans)
             built += found.values.nbytes
@@ -187,12 +187,12 @@ class FramedDecoder:
                 arrays.append(aligned(found.values, self.kind))
             except pa.ArrowException as error:
                 words = f"schema {frame.number} is of another type than the column: {error}"
-                problems.append(Problem(int(rows[0]), len(rows), words))
+                problems.append(ColumnProblem(int(rows[0]), len(rows), words))
                 continue
             places.append(rows)
             if left_out := sorted(fields_of(decoder.kind) - own_fields):
                 words = f"schema {frame.number} has fields without a column: {', '.join(left_out)}"
-                problems.append(Problem(int(rows[0]), len(rows), words[:300]))
+                problems.append(ColumnProblem(int(rows[0]), len(rows), words[:300]))
         if not arrays:
             return Decoded(pa.nulls(len(column), self.kind), problems)
         values = arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
@@ -201,12 +201,12 @@ class FramedDecoder:
 
     def _frames(
         self, column: pa.Array, others: Others
-    ) -> tuple[dict[_Frame, tuple[Int64s, Int64s]], list[Problem]]:
+    ) -> tuple[dict[_Frame, tuple[Int64s, Int64s]], list[ColumnProblem]]:
         """Return the rows and the data of each schema, and what is not framed."""
         data, spans = spans_of(column)
         rows = valid_rows(column)
         rows = np.arange(len(spans)) if rows is None else rows
-        problems: list[Problem] = []
+        problems: list[ColumnProblem] = []
         groups: Groups = {}
         if self.in_headers and "headers" in others:
             named, ids = _header_ids(others["headers"], _header(self.column))
@@ -225,7 +225,7 @@ class FramedDecoder:
         bad = rows[~(has_id | has_guid)]
         if len(bad):
             words = "it does not begin with the id of a schema"
-            problems.append(Problem(int(bad[0]), len(bad), words))
+            problems.append(ColumnProblem(int(bad[0]), len(bad), words))
         framed = rows[has_id]
         starts = spans[framed, 0]
         numbers = np.zeros(len(framed), np.int64)
@@ -243,7 +243,7 @@ class FramedDecoder:
         spans: Int64s,
         data: Bytes,
         groups: Groups,
-        problems: list[Problem],
+        problems: list[ColumnProblem],
     ) -> None:
         """Add rows whose values begin with the GUIDs of their schemas."""
         if not len(rows):
@@ -264,7 +264,7 @@ class FramedDecoder:
         spans: Int64s,
         data: Bytes,
         groups: Groups,
-        problems: list[Problem],
+        problems: list[ColumnProblem],
     ) -> None:
         """Add rows to the groups of their schemas, and of their messages."""
         for number, mine in _by_value(numbers):
@@ -277,7 +277,7 @@ class FramedDecoder:
                 try:
                     indexes, at = _indexes(data[start : min(end, start + 600)].tobytes())
                 except CorruptRecordError as error:
-                    problems.append(Problem(row, 1, f"message indexes: {error.problem}"))
+                    problems.append(ColumnProblem(row, 1, f"message indexes: {error.problem}"))
                     continue
                 by_message.setdefault(indexes, []).append((row, start + at, end))
             for indexes, found in by_message.items():
@@ -290,7 +290,7 @@ class FramedDecoder:
         ids: list[bytes],
         spans: Int64s,
         groups: Groups,
-        problems: list[Problem],
+        problems: list[ColumnProblem],
     ) -> None:
         """Add rows whose headers have the ids; their bytes are data from the first on."""
         for row, header in zip(rows.tolist(), ids, strict=True):
@@ -304,21 +304,21 @@ class FramedDecoder:
                 if number is None:
                     continue
             if number is None:
-                problems.append(Problem(row, 1, "the header has no id of a schema"))
+                problems.append(ColumnProblem(row, 1, "the header has no id of a schema"))
                 continue
             try:
                 indexes = _indexes(header[size:])[0] if len(header) > size else ()
             except CorruptRecordError as error:
-                problems.append(Problem(row, 1, f"message indexes: {error.problem}"))
+                problems.append(ColumnProblem(row, 1, f"message indexes: {error.problem}"))
                 continue
             _add(groups, _Frame(number, indexes), np.array([row]), spans[row : row + 1])
 
-    def _of_guid(self, guid: bytes, rows: Int64s, problems: list[Problem]) -> int | None:
+    def _of_guid(self, guid: bytes, rows: Int64s, problems: list[ColumnProblem]) -> int | None:
         name = str(uuid.UUID(bytes=guid))
         number = self.schemas.by_guid(name)
         if number is None:
             words = f"schema {name} of {self.schemas.source}: unknown GUID"
-            problems.append(Problem(int(rows[0]), len(rows), words))
+            problems.append(ColumnProblem(int(rows[0]), len(rows), words))
         return number
 
 

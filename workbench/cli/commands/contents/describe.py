@@ -25,7 +25,7 @@ from workbench.cli.output import (
     rich_text,
     time_of,
 )
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.loaders.remote import opened
 from workbench.runtime.words import plural
@@ -132,7 +132,7 @@ def command(
     return _show_batch(found, batch, rows=most, as_json=as_json, show_values=show_values)
 
 
-def _one_segment(partitions: Sequence[Partition], base: int | None) -> Segment:
+def _one_segment(partitions: Sequence[DiskPartition], base: int | None) -> Segment:
     """Return the segment that the options name.
 
     Raises:

@@ -15,7 +15,7 @@ import numpy as np
 
 from workbench.cli.command import Command, chooses_records, select_records
 from workbench.cli.output import is_terminal
-from workbench.cli.reading import Part, Reading
+from workbench.cli.reading import Reading, SelectedBatches
 from workbench.cli.show import text_lines
 from workbench.cli.show.decoded_text import decoders, key_format, shown_as_json, value_format
 from workbench.cli.show.line_format import line_format
@@ -28,7 +28,7 @@ from workbench.loaders.exports.pieces import are_huge
 from workbench.loaders.scan.plan import offset_range
 
 Runs = list[tuple[int, int]]
-Lines = Callable[[Part, Runs], Iterator[str | bytes]]
+Lines = Callable[[SelectedBatches, Runs], Iterator[str | bytes]]
 
 _DAMAGED: Final = 2  # exit code with --strict
 
@@ -179,7 +179,7 @@ def _formatted(text: str) -> Lines:
     except ValueError as error:
         raise click.UsageError(str(error)) from None
 
-    def lines(part: Part, runs: Runs) -> Iterator[bytes]:
+    def lines(part: SelectedBatches, runs: Runs) -> Iterator[bytes]:
         where = part.partition.topic, part.partition.partition
         for first, end in runs:
             for at in range(first, end):
@@ -216,7 +216,7 @@ def _print_newest(reading: Reading, lines: Lines, count: int) -> Reading:
     return last
 
 
-def _by_batch(part: Part, runs: Runs) -> Iterator[tuple[Any, Runs]]:
+def _by_batch(part: SelectedBatches, runs: Runs) -> Iterator[tuple[Any, Runs]]:
     """Yield each batch of a part with the runs of its records that are wanted."""
     batch = part.columns.batch
     numbers = np.flatnonzero(np.isin(part.batch_rows["position"], part.rows["position"]))
@@ -243,7 +243,7 @@ def _json(
 ) -> Lines:
     """Return the function that turns a part into JSON lines."""
 
-    def lines(part: Part, runs: Runs) -> Iterator[str]:
+    def lines(part: SelectedBatches, runs: Runs) -> Iterator[str]:
         where = (part.partition.topic, part.partition.partition)
         decoder = decoder_for(where[0]) if decode else None
         columns, rows = part.columns, part.batch_rows
@@ -266,7 +266,7 @@ def _text(look: Look, *, with_segments: bool, with_batches: bool, with_records: 
     shown: set[str] = set()
     known: dict[str, Transactions] = {}
 
-    def lines(part: Part, runs: Runs) -> Iterator[str]:
+    def lines(part: SelectedBatches, runs: Runs) -> Iterator[str]:
         segment = part.read.segment
         if with_segments and segment.path not in shown and len(part.rows):
             shown.add(segment.path)

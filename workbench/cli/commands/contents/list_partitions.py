@@ -26,7 +26,7 @@ from workbench.cli.progress import progress
 from workbench.inspection.listing import Root
 from workbench.inspection.lookups.log_tail import log_end_offset
 from workbench.inspection.lookups.record_counts import count_records
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.remote_tier.segment_rows import remote_totals
 from workbench.inspection.unreadable import findings_of_unread, if_readable, unreadable
 from workbench.log_directory import LogDirectory
@@ -146,7 +146,7 @@ def _print_files(logs: LogDirectory, chosen: set[str] | None, *, as_json: bool) 
     return 0
 
 
-def _row(partition: Partition, *, counts: bool) -> ListingRow:
+def _row(partition: DiskPartition, *, counts: bool) -> ListingRow:
     start, not_read = partition.log_start_offset, [*map(str, findings_of_unread(partition.unread))]
     end: int | None = None
     try:

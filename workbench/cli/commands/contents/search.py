@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from workbench.cli.command import Command, Selection, chooses_records, select_records, takes_workers
 from workbench.cli.output import is_terminal, note, print_json
-from workbench.cli.reading import Part, Reading
+from workbench.cli.reading import Reading, SelectedBatches
 from workbench.cli.show import text_lines
 from workbench.cli.show.decoded_text import (
     decoders,
@@ -48,7 +48,7 @@ from workbench.runtime.workers import worker_count
 
 Mask = npt.NDArray[np.bool_]
 
-Printer = Callable[[Part, Mask], None]
+Printer = Callable[[SelectedBatches, Mask], None]
 
 NOT_FOUND: Final = 1
 
@@ -273,7 +273,7 @@ class _JsonPrinter:
         self._names_files = selection.everything
         self._shown = shown
 
-    def __call__(self, part: Part, mask: Mask) -> None:
+    def __call__(self, part: SelectedBatches, mask: Mask) -> None:
         where = (part.partition.topic, part.partition.partition)
         file = part.read.segment.path if self._names_files else ""
         for text in json_lines.record_lines(
@@ -294,7 +294,7 @@ class _TextPrinter:
         self._look = look
         self._title = ""
 
-    def __call__(self, part: Part, mask: Mask) -> None:
+    def __call__(self, part: SelectedBatches, mask: Mask) -> None:
         name, file = part.partition.name, part.read.segment.path
         title = name if file.endswith(".log") else f"{name} {os.path.basename(file)}"
         if title != self._title:

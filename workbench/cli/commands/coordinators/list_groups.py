@@ -5,7 +5,7 @@ import click
 from workbench.cli.command import Command, as_json
 from workbench.cli.output import print_json, print_table, time_of
 from workbench.cli.show.coordinator_facts import group_facts, load_groups, loads_groups, report
-from workbench.coordinator.runtime.era import Era
+from workbench.coordinator.runtime.era import CoordinatorEra
 from workbench.loaders.tables.coordinator_rows import group_row
 from workbench.tables.groups import GroupRow, MemberRow
 
@@ -21,7 +21,7 @@ def command(
     *,
     paths: tuple[str, ...],
     everything: bool,
-    era: Era | None,
+    era: CoordinatorEra | None,
     now: int | None,
     retention_minutes: int | None,
     as_json: bool,

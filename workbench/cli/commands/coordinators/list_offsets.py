@@ -7,7 +7,7 @@ import click
 from workbench.cli.command import Command, as_json
 from workbench.cli.output import print_json, print_table, time_of
 from workbench.cli.show.coordinator_facts import load_groups, loads_groups, report
-from workbench.coordinator.runtime.era import Era
+from workbench.coordinator.runtime.era import CoordinatorEra
 from workbench.loaders.tables.coordinator_rows import offset_rows
 from workbench.tables.columns import json_of
 from workbench.tables.groups import CommittedOffsetRow
@@ -27,7 +27,7 @@ def command(
     paths: tuple[str, ...],
     group: str | None,
     everything: bool,
-    era: Era | None,
+    era: CoordinatorEra | None,
     now: int | None,
     retention_minutes: int | None,
     as_json: bool,

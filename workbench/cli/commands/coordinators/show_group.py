@@ -15,7 +15,7 @@ from workbench.cli.show.coordinator_facts import (
     report,
 )
 from workbench.coordinator.groups.rebalance_history import RebalanceHistory
-from workbench.coordinator.runtime.era import Era
+from workbench.coordinator.runtime.era import CoordinatorEra
 from workbench.loaders.explanations.coordinator_explanation import explained
 from workbench.loaders.tables.coordinator_rows import group_row, offset_rows
 from workbench.runtime.words import did_you_mean
@@ -46,7 +46,7 @@ def command(
     *,
     name: str,
     paths: tuple[str, ...],
-    era: Era | None,
+    era: CoordinatorEra | None,
     now: int | None,
     retention_minutes: int | None,
     as_json: bool,

@@ -12,7 +12,7 @@ from workbench.cli.progress import progress
 from workbench.cli.settings import named_values, say_meant, takes_kafka, takes_settings
 from workbench.errors import WorkbenchError
 from workbench.foresight.dry_listing import open_dry, time_or_now
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.loaders.explanations.explain_partition import Explainer
 from workbench.loaders.explanations.explanation import Explanation
 
@@ -112,7 +112,9 @@ def command(
     return 0 if all(answer.is_sound for answer in answers) else FAILURES
 
 
-def _answer(explainer: Explainer, partition: Partition, only: str | None) -> PartitionExplanations:
+def _answer(
+    explainer: Explainer, partition: DiskPartition, only: str | None
+) -> PartitionExplanations:
     try:
         cleaning = None if only == "retention" else explainer.cleaning(partition)
         retention = None if only == "cleaning" else explainer.retention(partition)

@@ -20,7 +20,7 @@ from workbench.errors import WorkbenchError
 from workbench.files.names import TopicPartition
 from workbench.foresight.dry_listing import open_dry
 from workbench.foresight.dry_logs import DryLogs
-from workbench.inspection.partition import Partition
+from workbench.inspection.partition import DiskPartition
 from workbench.loaders.explanations.cleaning_plan import CleaningPlan
 from workbench.loaders.explanations.explain_partition import plan_partition
 
@@ -110,7 +110,7 @@ def command(
     return code
 
 
-def _is_compacted(dry: DryLogs, partition: Partition) -> bool:
+def _is_compacted(dry: DryLogs, partition: DiskPartition) -> bool:
     return dry.is_compacted(TopicPartition(partition.topic, partition.partition))
 
 

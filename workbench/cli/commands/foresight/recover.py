@@ -14,7 +14,7 @@ from workbench.cli.changing import (
 from workbench.cli.command import Command, as_json, read_time
 from workbench.cli.output import cell, console, note, print_json, rich_text
 from workbench.cli.settings import meant_for, say_meant, takes_kafka, takes_settings
-from workbench.foresight.copies.copying import LeftOut
+from workbench.foresight.copies.copying import SkippedFile
 from workbench.foresight.copies.repair import Recovery, recover_directory
 from workbench.loaders.changes import listed
 from workbench.loaders.remote import opened
@@ -87,7 +87,7 @@ def command(
     return 0
 
 
-def _as_dict(recovery: Recovery, left_out: list[LeftOut]) -> dict[str, Any]:
+def _as_dict(recovery: Recovery, left_out: list[SkippedFile]) -> dict[str, Any]:
     partitions = [row.as_dict() for row in recovery.partitions]
     for row in partitions:
         del row["unnoticed"], row["consumers"]

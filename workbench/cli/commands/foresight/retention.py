@@ -17,7 +17,7 @@ from workbench.cli.output import Size, print_json, print_table, say, time_of
 from workbench.cli.settings import meant_for, say_meant, takes_kafka, takes_settings
 from workbench.file_system.dry import DryFileSystem
 from workbench.file_system.local import LOCAL
-from workbench.foresight.copies.copying import LeftOut
+from workbench.foresight.copies.copying import SkippedFile
 from workbench.foresight.copies.retaining import Retention, retain
 from workbench.loaders.changes import listed
 from workbench.loaders.remote import opened
@@ -84,7 +84,7 @@ def command(
     return 0
 
 
-def _as_dict(result: Retention, left_out: list[LeftOut], *, dry_run: bool) -> dict[str, Any]:
+def _as_dict(result: Retention, left_out: list[SkippedFile], *, dry_run: bool) -> dict[str, Any]:
     starts = {
         name: {"before": before, "after": after}
         for name, (before, after) in result.log_start_offsets.items()

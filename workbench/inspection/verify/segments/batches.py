@@ -18,14 +18,14 @@ from workbench.inspection.verify.segments.log_pass import (
     HEADER_SIZE,
     MOST_OF_A_KIND,
     Check,
-    LeftOut,
-    LogPart,
+    CheckedPart,
     LogReading,
+    ShownProblem,
     Tail,
     first_offsets,
     read_log,
 )
-from workbench.inspection.verify.situation import Place
+from workbench.inspection.verify.situation import SegmentContext
 from workbench.layout import problems
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.rows import joined_rows, with_more_rows
@@ -44,12 +44,12 @@ _RECOVERY_SEES: Final = frozenset({
 
 
 def verify_log(
-    place: Place,
+    place: SegmentContext,
     *,
     deep: bool,
     checks: Sequence[Check] = (),
     trusted: Callable[[Rows], None] | None = None,
-    order_place: Place | None = None,
+    order_place: SegmentContext | None = None,
     workers: int = 1,
 ) -> tuple[list[Finding], LogReading, "OffsetCheck"]:
     """Read a `.log` file and check its batches.
@@ -75,7 +75,7 @@ def verify_log(
     return [*verify_batches(reading, place), *order.findings()], reading, order
 
 
-def verify_batches(reading: LogReading, place: Place) -> Iterator[Finding]:
+def verify_batches(reading: LogReading, place: SegmentContext) -> Iterator[Finding]:
     """Yield what is wrong with the batches of one segment, unreadable ones first.
 
     Args:
@@ -96,7 +96,7 @@ def verify_batches(reading: LogReading, place: Place) -> Iterator[Finding]:
         yield _tail(reading.tail, place, reading.next_offset)
 
 
-def _consequence(left_out: LeftOut, place: Place) -> str:
+def _consequence(left_out: ShownProblem, place: SegmentContext) -> str:
     """Return what a broker does about a batch that cannot be read."""
     problem = left_out.problem
     if problem.code == problems.UNKNOWN_MAGIC:
@@ -122,7 +122,7 @@ def _consequence(left_out: LeftOut, place: Place) -> str:
     return place.stays("the CRC is valid, and consumers fail when they decompress the batch")
 
 
-def _tail(tail: Tail, place: Place, next_offset: int) -> Finding:
+def _tail(tail: Tail, place: SegmentContext, next_offset: int) -> Finding:
     """Return the finding for the bytes after the last batch."""
     if tail.is_zeros:
         kind, found = "zero-tail", f"{tail.size} bytes of zeros"
@@ -138,7 +138,7 @@ def _tail(tail: Tail, place: Place, next_offset: int) -> Finding:
 
 
 def _tail_consequence(
-    kind: str, tail: Tail, place: Place, next_offset: int
+    kind: str, tail: Tail, place: SegmentContext, next_offset: int
 ) -> tuple[Severity, str]:
     is_torn = kind == "torn-tail"
     # Below 18 bytes a broker does not read the size: for it the file ends here.
@@ -197,7 +197,9 @@ class OffsetCheck:
         has_flagged: after `findings`: whether any sound batch's offsets cannot be trusted.
     """
 
-    def __init__(self, place: Place, trusted: Callable[[Rows], None] | None = None) -> None:
+    def __init__(
+        self, place: SegmentContext, trusted: Callable[[Rows], None] | None = None
+    ) -> None:
         self._place = place
         self._trusted = trusted
         self._order: list[Finding] = []
@@ -208,7 +210,7 @@ class OffsetCheck:
         self._out_of_range: list[_OutOfRange] = []  # a usual segment needs none
         self.has_flagged = False
 
-    def add(self, part: LogPart) -> None:
+    def add(self, part: CheckedPart) -> None:
         """Take the next part of the file."""
         rows, sound = part.rows, part.sound
         if np.count_nonzero(sound) < len(rows):
@@ -329,7 +331,7 @@ class _OutOfRange:
         self.rows = rows[at : at + 1].copy()
         return at
 
-    def findings(self, place: Place) -> Iterator[Finding]:
+    def findings(self, place: SegmentContext) -> Iterator[Finding]:
         """Yield the finding, if any batch breaks the rule."""
         for row in self.rows:
             kind, severity, _, wanted, broker = self._rule
@@ -340,7 +342,7 @@ class _OutOfRange:
             yield Finding(kind, severity, place.path, position, offset, found, wanted, broker)
 
 
-def _range_rules(place: Place) -> tuple[_RangeRule, ...]:
+def _range_rules(place: SegmentContext) -> tuple[_RangeRule, ...]:
     """Return what offsets below, above and too far above a segment's base break."""
     base, end = place.base_offset, place.next_base
 
@@ -367,7 +369,7 @@ def _range_rules(place: Place) -> tuple[_RangeRule, ...]:
     )  # fmt: skip
 
 
-def _order_finding(row: Any, before: int, place: Place) -> Finding:
+def _order_finding(row: Any, before: int, place: SegmentContext) -> Finding:
     lower, upper = int(first_offsets(row[None])[0]), int(row["last_offset"])
     wanted = f"offsets after {before}" if before >= 0 else "offsets below those of the next batch"
     why = place.stays(

@@ -19,11 +19,11 @@ import numpy.typing as npt
 from workbench.config.broker_rules import BrokerRules, IndexCheck
 from workbench.files.indexes.offset_index import OffsetIndex
 from workbench.files.indexes.time_index import TimeIndex
-from workbench.files.reading import Problem
+from workbench.files.reading import FileProblem
 from workbench.inspection.findings import Finding, Severity
-from workbench.inspection.verify.segments.log_pass import LogPart, LogReading, first_offsets
+from workbench.inspection.verify.segments.log_pass import CheckedPart, LogReading, first_offsets
 from workbench.inspection.verify.segments.trusted import TrustedBatches
-from workbench.inspection.verify.situation import Place
+from workbench.inspection.verify.situation import SegmentContext
 from workbench.runtime.times import time_text
 
 Numbers = npt.NDArray[np.int64]
@@ -79,7 +79,7 @@ class OffsetIndexCheck:
         self._lost = np.zeros(size + 1, np.int32)  # sums up to the problems that hold the position
         self._reached = 0  # entries whose offsets were reached
 
-    def add(self, part: LogPart) -> None:
+    def add(self, part: CheckedPart) -> None:
         """Take the next part of the file."""
         if not self._is_compared:
             return
@@ -123,7 +123,7 @@ class OffsetIndexCheck:
         self._reached = high
 
     def findings(
-        self, path: str, reading: LogReading, place: Place, *, is_complete: bool
+        self, path: str, reading: LogReading, place: SegmentContext, *, is_complete: bool
     ) -> Iterator[Finding]:
         """Yield what is wrong with the index, once every part was added.
 
@@ -179,7 +179,7 @@ class TimeIndexCheck:
         self._last: _Last | None = None
         self._largest: int | None = None  # of the batches so far
 
-    def add(self, part: LogPart) -> None:
+    def add(self, part: CheckedPart) -> None:
         """Take the next part of the file."""
         rows, index = part.rows, self._index
         if not self._is_compared or not len(index) or not len(rows):
@@ -218,7 +218,7 @@ class TimeIndexCheck:
         self,
         path: str,
         reading: LogReading,
-        place: Place,
+        place: SegmentContext,
         trusted: TrustedBatches,
         *,
         is_complete: bool,
@@ -247,7 +247,7 @@ class TimeIndexCheck:
             yield from _time_end(index, trusted, path, place)
 
     def _entries(
-        self, path: str, reading: LogReading, place: Place, *, is_complete: bool
+        self, path: str, reading: LogReading, place: SegmentContext, *, is_complete: bool
     ) -> Iterator[Finding]:
         index = self._index
         behind = np.zeros(len(index), np.bool_)
@@ -312,7 +312,7 @@ def _finding(
 
 
 def _behind_end(
-    prefix: str, behind: Flags, index: OffsetIndex | TimeIndex, path: str, place: Place
+    prefix: str, behind: Flags, index: OffsetIndex | TimeIndex, path: str, place: SegmentContext
 ) -> Iterator[Finding]:
     slots = behind.nonzero()[0]
     if not len(slots):
@@ -343,7 +343,7 @@ def _behind_end(
 
 def _of_problems(
     prefix: str,
-    problems: Sequence[Problem],
+    problems: Sequence[FileProblem],
     path: str,
     severity: Severity,
     broker: str,
@@ -367,7 +367,7 @@ def _of_problems(
         )  # fmt: skip
 
 
-def index_too_large(path: str, problem: Problem) -> Finding:
+def index_too_large(path: str, problem: FileProblem) -> Finding:
     """Return the finding for an index of which only the first entries were read."""
     broker = "A broker maps the whole index into memory, and trusts every entry."
     found, wanted = problem.found, problem.expected
@@ -376,7 +376,7 @@ def index_too_large(path: str, problem: Problem) -> Finding:
     )
 
 
-def _zeros(prefix: str, slack: int, position: int, path: str, place: Place) -> Finding:
+def _zeros(prefix: str, slack: int, position: int, path: str, place: SegmentContext) -> Finding:
     broker = (
         "A broker reads the zeros as entries with the base offset at position 0, so lookups scan "
         "from the segment's start. It trims the index when it rolls or closes the segment."
@@ -390,7 +390,7 @@ def _zeros(prefix: str, slack: int, position: int, path: str, place: Place) -> F
 
 
 def _time_end(
-    index: TimeIndex, trusted: TrustedBatches, path: str, place: Place
+    index: TimeIndex, trusted: TrustedBatches, path: str, place: SegmentContext
 ) -> Iterator[Finding]:
     """Check that a rolled or closed segment's time index ends with its largest timestamp."""
     if (place.is_last and place.stop != "clean") or trusted.largest_time is None:

@@ -57,7 +57,7 @@ class Tail:
     is_torn: bool
 
 
-class LogPart(NamedTuple):
+class CheckedPart(NamedTuple):
     """Some batches of a `.log` file, and what could not be read there.
 
     Attributes:
@@ -75,12 +75,12 @@ class LogPart(NamedTuple):
 class Check(Protocol):
     """What goes with the pass over a file: it keeps what it needs of each part."""
 
-    def add(self, part: LogPart) -> None:
+    def add(self, part: CheckedPart) -> None:
         """Take the next part of the file."""
 
 
 @dataclass(slots=True)
-class LeftOut:
+class ShownProblem:
     """A problem that is shown.
 
     Attributes:
@@ -119,7 +119,7 @@ class LogReading:
 
     path: str
     base_offset: int
-    left_out: list[LeftOut] = field(default_factory=list)
+    left_out: list[ShownProblem] = field(default_factory=list)
     problem_count: int = 0
     record_offsets: list[tuple[int, int]] = field(default_factory=list)
     tail: Tail | None = None
@@ -208,8 +208,8 @@ class _Parts:
         self._waiting = 0  # rows of the tables
         self._ahead = np.zeros(0, np.int64)  # positions of problems after the last row given
         self._counts: dict[str, int] = {}
-        self._last_shown: list[LeftOut] = []
-        self._undated: list[LeftOut] = []  # their rows are yet to come
+        self._last_shown: list[ShownProblem] = []
+        self._undated: list[ShownProblem] = []  # their rows are yet to come
         self._end_offset = reading.base_offset  # after the last sound row given
         self._last_position = 0  # of the last row
         self._is_last_sound = True
@@ -263,7 +263,7 @@ class _Parts:
             self._count(rows, sound)
             if len(self._ahead):
                 self._ahead = self._ahead[self._ahead > self._last_position]
-        part = LogPart(rows, sound, found)
+        part = CheckedPart(rows, sound, found)
         for check in self._checks:
             check.add(part)
 
@@ -277,7 +277,7 @@ class _Parts:
             count = self._counts[kind] = self._counts.get(kind, 0) + 1
             if count > MOST_OF_A_KIND:
                 continue
-            left_out = LeftOut(problem, self._end_offset)
+            left_out = ShownProblem(problem, self._end_offset)
             self._reading.left_out.append(left_out)
             self._undated.append(left_out)
             if count == MOST_OF_A_KIND:

@@ -26,7 +26,7 @@ from workbench.inspection.verify.segments.indexes import (
 )
 from workbench.inspection.verify.segments.log_pass import LogReading
 from workbench.inspection.verify.segments.trusted import EPOCH_ROW, NO_TIME, Starts, TrustedBatches
-from workbench.inspection.verify.situation import Place
+from workbench.inspection.verify.situation import SegmentContext
 
 Rows = npt.NDArray[Any]
 
@@ -57,7 +57,7 @@ class SegmentSummary:
     """
 
     segment: Segment
-    place: Place
+    place: SegmentContext
     transaction_index: TransactionIndex | None
     size: int
     has_batches: bool
@@ -75,7 +75,7 @@ class SegmentSummary:
 
 def verify_segment(
     segment: Segment,
-    place: Place,
+    place: SegmentContext,
     findings: list[Finding],
     *,
     epoch_starts: Starts,
@@ -149,7 +149,9 @@ def verify_segment(
     )
 
 
-def _empty(segment: Segment, place: Place, transactions: TransactionIndex | None) -> SegmentSummary:
+def _empty(
+    segment: Segment, place: SegmentContext, transactions: TransactionIndex | None
+) -> SegmentSummary:
     """Return the summary of a segment with an empty `.log` and no offset or time index."""
     return SegmentSummary(
         segment=segment,
@@ -182,7 +184,7 @@ def _read(
 
 
 def _missing_indexes(
-    segment: Segment, reading: LogReading, place: Place, *, has_time_indexes: bool
+    segment: Segment, reading: LogReading, place: SegmentContext, *, has_time_indexes: bool
 ) -> Iterator[Finding]:
     """Yield a finding for each index that a broker would have written and that is missing."""
     if place.is_last and not reading.batch_count:

@@ -7,7 +7,12 @@ import numpy.typing as npt
 
 from workbench.kernels.plain.checksum import crc32, crc32c
 from workbench.kernels.plain.varint import wrap64
-from workbench.kernels.plain.writing.validate_records import Bytes, Row, Rules, check_decompressed
+from workbench.kernels.plain.writing.validate_records import (
+    AppendRules,
+    Bytes,
+    Row,
+    check_decompressed,
+)
 from workbench.kernels.writing import checks
 from workbench.layout import attributes, problems
 from workbench.layout.batch_header import (
@@ -97,7 +102,7 @@ def _read_message(entry: bytes, magic: int, row: Row) -> None:
     )
 
 
-def _check_message(entry: bytes, magic: int, row: Row, rules: Rules) -> None:
+def _check_message(entry: bytes, magic: int, row: Row, rules: AppendRules) -> None:
     key_at = (_V1 if magic else _V0).size
     has_key = int.from_bytes(entry[key_at : key_at + 4], signed=True) >= 0
     timestamp = int(row[checks.MAX_TIMESTAMP])
@@ -119,7 +124,7 @@ def check_batches(
     after: int,
 ) -> tuple[int, int, int]:
     """Walk over the batches of an append and check them: see `validate.check_batches`."""
-    rules = Rules(options, now, before, after)
+    rules = AppendRules(options, now, before, after)
     count = 0
     while True:
         left = len(data) - position

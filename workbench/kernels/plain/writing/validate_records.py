@@ -13,7 +13,7 @@ Bytes = npt.NDArray[np.uint8]
 Row = npt.NDArray[np.int64]
 
 
-class Rules(NamedTuple):
+class AppendRules(NamedTuple):
     """The checks of records: see `check_batches`."""
 
     options: int
@@ -65,7 +65,9 @@ def _record(data: bytes, at: int, end: int, *, heads_only: bool) -> tuple[int, i
     return timestamp_delta, offset_delta, has_key, at
 
 
-def check_decompressed(data: bytes, at: int, end: int, shift: int, row: Row, rules: Rules) -> None:
+def check_decompressed(
+    data: bytes, at: int, end: int, shift: int, row: Row, rules: AppendRules
+) -> None:
     """Fill in the facts about the records of one batch; subtract ``shift`` from positions."""
     count, base, largest = (
         int(row[column])
@@ -116,5 +118,5 @@ def check_records(
     data: Bytes, start: int, end: int, row: Row, options: int, now: int, before: int, after: int
 ) -> None:
     """Check the decompressed records of one magic 2 batch: see `validate.check_records`."""
-    rules = Rules(options, now, before, after)
+    rules = AppendRules(options, now, before, after)
     check_decompressed(data[start:end].tobytes(), 0, end - start, 0, row, rules)
