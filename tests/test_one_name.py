@@ -17,8 +17,8 @@ from workbench.files.names import TopicPartition
 from workbench.loaders.scan.scan_options import ScanOptions
 from workbench.loaders.tables.inspect import Inspect
 from workbench.log_manager.manager import LogManager
-from workbench.pipelines.frames import source_options
 from workbench.pipelines.replica_diff import diff_tasks
+from workbench.pipelines.source_options import source_options
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.several import several
 from workbench.spark_source.packing import distributions

@@ -16,7 +16,7 @@ from widgets.explorer.explorer import LogExplorer
 from widgets.explorer.file_view import find_file, find_unread
 from widgets.queries import HEAD, opening
 from widgets.records.record_browser import RecordBrowser
-from widgets.view.file_words import UNKNOWN, file_words
+from widgets.view.file_descriptions import UNKNOWN, file_description
 from widgets.workbench import EXPLORE, OVERVIEW, Workbench
 from workbench.errors import LogDirectoryError
 from workbench.inspection.entries import FileEntry
@@ -136,7 +136,7 @@ def _partition_of(listing: Listing, path: str) -> str | None:
 
 def _is_of_kafka(file: FileEntry) -> bool:
     """Return whether a file has a name that Kafka gives, or holds batches of records."""
-    if file_words(file.name) != UNKNOWN:
+    if file_description(file.name) != UNKNOWN:
         return True
     batches = Segment(0, {"log": file}, is_active=True).batch_parts()
     return file.name.endswith(".log") and any(len(part) for part in batches)

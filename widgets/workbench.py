@@ -9,8 +9,8 @@ import traitlets
 
 import widgets  # its views, each imported when its tab is first opened
 import workbench
+from widgets._directory_changes import DirectoryChanges
 from widgets._widget import error_text
-from widgets._written import DirectoryChanges
 from widgets.decisions.conditions import AS_IT_IS
 from widgets.explorer.explorer import LogExplorer
 from widgets.explorer.file_view import find_file

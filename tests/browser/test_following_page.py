@@ -11,7 +11,7 @@ from tests.browser.pages import until
 from tests.log.logs import end_transaction, in_transaction
 from tests.log_manager.managers import Managed
 from widgets import LogExplorer, RecordBrowser, TransactionLanes
-from widgets._written import DirectoryChanges
+from widgets._directory_changes import DirectoryChanges
 from widgets.view.packing import unpack
 from workbench.log.log import Log
 

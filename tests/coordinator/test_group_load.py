@@ -27,7 +27,7 @@ from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.runtime.era import CoordinatorEra
 from workbench.coordinator.runtime.load_steps import KINDS
 from workbench.inspection.listing import list_log_directories
-from workbench.runtime.collector import without_collector
+from workbench.runtime.gc_pause import gc_paused
 from workbench.runtime.steps import Step
 
 ERAS = list(CoordinatorEra)
@@ -577,7 +577,7 @@ def test_a_load_leaves_the_collector_as_it_was(
         before = gc.isenabled()
         log.load(CoordinatorEra.KIP_848)
         assert gc.isenabled() == before
-        with pytest.raises(OSError, match="gone"), without_collector():
+        with pytest.raises(OSError, match="gone"), gc_paused():
             raise OSError("gone")
         assert gc.isenabled() == before
     finally:

@@ -2,11 +2,11 @@
 
 A cap that is left far behind is lowered. What makes a route longer has to be worth it.
 
-The 22 modules of a client's fetch have a subject each: of the request (`kafka_apis`, `of_logs`,
-`fetch_sessions`, `changes`, `budget`, `request_trace`), of the log (`catalog`, `served_log`,
-`changing_partition`, `sound_batches`, `segment`, `entries`), of its bytes (`mounts`, `source`,
-`windows`, `buffers`, `batch_table`, and two kernels: headers and CRCs), and of the response
-(`frames`, `message_schema`, `varint`).
+The 22 modules of a client's fetch have a subject each: of the request (`kafka_apis`,
+`fetch_requests`, `fetch_sessions`, `changes`, `budget`, `request_trace`), of the log (`catalog`,
+`served_log`, `changing_partition`, `sound_batches`, `segment`, `entries`), of its bytes (`mounts`,
+`source`, `windows`, `buffers`, `batch_table`, and two kernels: headers and CRCs), and of the
+response (`frames`, `message_schema`, `varint`).
 """
 
 import pytest

@@ -17,12 +17,12 @@ from tests.golden.cases import Case
 from tests.naive import Record, batch
 from tests.waiting import HANGS_AFTER_S
 from workbench.file_system.local import LOCAL
-from workbench.inspection import second_look
+from workbench.inspection import confirmed_findings
+from workbench.inspection.confirmed_findings import check_twice
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.partition import DiskPartition
-from workbench.inspection.second_look import check_twice
 from workbench.inspection.verify.partition import Era, PartitionResult, verify_partition
-from workbench.inspection.verify.situation import Situation
+from workbench.inspection.verify.shutdown_state import ShutdownState
 from workbench.layout import problems
 
 Golden = Callable[[str], Case]
@@ -163,7 +163,7 @@ def test_what_a_second_look_does_not_find_is_not_said(
     def check(partition: DiskPartition, *, deep: bool) -> PartitionResult:
         nonlocal looks
         looks += 1
-        found = verify_partition(partition, Situation(), era, deep=deep, is_cleaned=False)
+        found = verify_partition(partition, ShutdownState(), era, deep=deep, is_cleaned=False)
         if what == "is made" or (what == "is made late" and looks == 2):
             for base in (0, 3):
                 (no_index / f"{base:020}.index").touch()
@@ -188,7 +188,7 @@ def test_a_checkpoint_of_a_topic_that_was_made_again(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Until a running broker has written its checkpoints again, they have the old topic's."""
-    monkeypatch.setattr(second_look, "_LATER_WAITS", ())
+    monkeypatch.setattr(confirmed_findings, "_LATER_WAITS", ())
     (tmp_path / "again-0").mkdir()
     (tmp_path / "again-0" / LOG).write_bytes(batch(numbered(0, 3)))
     checkpoint = tmp_path / "replication-offset-checkpoint"

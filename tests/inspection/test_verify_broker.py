@@ -9,7 +9,7 @@ from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import worst
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.verify.segments.log_pass import read_log
-from workbench.inspection.verify.situation import situation_of
+from workbench.inspection.verify.shutdown_state import shutdown_state_of
 from workbench.inspection.verify.verify import verify
 
 VERSION = "4.2.0"
@@ -40,7 +40,7 @@ def test_bytes_that_a_broker_leaves_behind_the_last_batch_bury_the_next_one(tmp_
     with broker:
         assert run_java(VERSION, "Send", broker.bootstrap, classes=classes).stdout == "0\n"
         root = list_log_directories(broker.data).roots[0]
-        assert situation_of(root).stop == "running"
+        assert shutdown_state_of(root).stop == "running"
         assert worst(verify(broker.data)) in {None, "info"}
     assert [f for f in verify(broker.data) if f.severity != "info"] == []
     log = broker.data / "hello-0" / "00000000000000000000.log"

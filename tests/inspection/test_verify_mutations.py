@@ -29,8 +29,8 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.verify.segments.batches import verify_log
 from workbench.inspection.verify.segments.indexes import OffsetIndexCheck, TimeIndexCheck
 from workbench.inspection.verify.segments.log_pass import read_log
-from workbench.inspection.verify.segments.trusted import TrustedBatches
-from workbench.inspection.verify.situation import PartitionSituation, SegmentContext
+from workbench.inspection.verify.segments.trusted_batches import TrustedBatches
+from workbench.inspection.verify.shutdown_state import PartitionShutdownState, SegmentContext
 from workbench.inspection.verify.verify import verify
 from workbench.record.reading.batch_table import scan_batches
 from workbench.record.reading.reader import ALL_COLUMNS, RecordReader
@@ -56,7 +56,7 @@ def directory(golden: Golden, tmp_path: Path) -> Path:
 
 def place_of(path: Path, base_offset: int = BASE) -> SegmentContext:
     return SegmentContext(
-        FileEntry(path.name, str(path)), base_offset, None, 0, PartitionSituation("clean", 64)
+        FileEntry(path.name, str(path)), base_offset, None, 0, PartitionShutdownState("clean", 64)
     )
 
 

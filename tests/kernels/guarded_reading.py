@@ -26,7 +26,7 @@ from workbench.kernels.compaction import key_table
 from workbench.kernels.compaction.locate import locate_records
 from workbench.kernels.reading import search
 from workbench.kernels.reading.outputs import CHECK_CRC, SEARCHED_FIELDS
-from workbench.kernels.writing import checks, validate, validate_records, verbatim
+from workbench.kernels.writing import canonical, checks, validate, validate_records
 from workbench.layout.attributes import LZ4, SNAPPY
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.compaction import RECORD_PLACE
@@ -98,7 +98,7 @@ def read_append(array: Bytes) -> None:
             row[checks.RECORD_COUNT] = 3
             for options in (0, checks.HEADS_ONLY):
                 validate_records.check_records(array, start, len(array), row, options, *window)
-            verbatim.are_verbatim(array, start, len(array), 3, 0)
+            canonical.are_canonical(array, start, len(array), 3, 0)
 
 
 def read_places(array: Bytes, rows: Rows) -> None:

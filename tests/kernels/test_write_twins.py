@@ -16,12 +16,12 @@ from tests.kernels.real_files import real_files
 from tests.kernels.twins import as_array
 from tests.naive import Record, batch, message, record_bytes
 from tests.strategies import batches, logs
+from workbench.kernels.plain.writing import canonical as plain_canonical
 from workbench.kernels.plain.writing import encode as plain_encode
 from workbench.kernels.plain.writing import validate as plain_validate
 from workbench.kernels.plain.writing import validate_records as plain_validate_records
-from workbench.kernels.plain.writing import verbatim as plain_verbatim
 from workbench.kernels.reading.outputs import HEADERS, KEYS, VALUES
-from workbench.kernels.writing import checks, encode, validate, validate_records, verbatim
+from workbench.kernels.writing import canonical, checks, encode, validate, validate_records
 from workbench.layout import problems
 from workbench.record.columns import RecordColumns
 from workbench.record.memory_records import MemoryRecords
@@ -176,31 +176,31 @@ def test_columns_are_encoded_alike(data: bytes, seed: int) -> None:
     assert whole == encode_columns(columns, *bases).tobytes()
 
 
-def verbatim_both(records: bytes, count: int, base_timestamp: int) -> bool:
+def canonical_both(records: bytes, count: int, base_timestamp: int) -> bool:
     """Ask both twins whether a builder would write records so."""
     data = as_array(b"\xa5" + records + b"\xa5").copy()
     found = [
-        bool(twin.are_verbatim(data, 1, 1 + len(records), count, base_timestamp))
-        for twin in (verbatim, plain_verbatim)
+        bool(twin.are_canonical(data, 1, 1 + len(records), count, base_timestamp))
+        for twin in (canonical, plain_canonical)
     ]
     assert found[0] == found[1]
     return found[0]
 
 
-def test_records_are_verbatim_exactly_when_encoding_them_gives_the_same() -> None:
+def test_records_are_canonical_exactly_when_encoding_them_gives_the_same() -> None:
     base = b"".join(record_bytes(record, 0, 12) for record in THREE)
-    assert verbatim_both(base, 3, 12)
-    assert not verbatim_both(base, 2, 12)
-    assert not verbatim_both(base, 3, 11 - 25)  # a timestamp below -1
-    assert not verbatim_both(b"".join(record_bytes(r, 0, 10) for r in THREE), 3, 10)
+    assert canonical_both(base, 3, 12)
+    assert not canonical_both(base, 2, 12)
+    assert not canonical_both(base, 3, 11 - 25)  # a timestamp below -1
+    assert not canonical_both(b"".join(record_bytes(r, 0, 10) for r in THREE), 3, 10)
     for size in range(len(base)):
-        assert not verbatim_both(base[:size], 3, 12)
+        assert not canonical_both(base[:size], 3, 12)
     longer = (b"\x0c\x00\x00\x00\x01\x01\x00", b"\x0e\x00\x00\x00\x81\x00\x01\x00")
-    assert [verbatim_both(record, 1, 0) for record in longer] == [True, False]
+    assert [canonical_both(record, 1, 0) for record in longer] == [True, False]
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_changed_records_are_verbatim_for_both_or_none(seed: int) -> None:
+def test_changed_records_are_canonical_for_both_or_none(seed: int) -> None:
     chance = random.Random(seed)
     base = b"".join(record_bytes(record, 0, 12) for record in THREE)
     said = set()
@@ -209,8 +209,8 @@ def test_changed_records_are_verbatim_for_both_or_none(seed: int) -> None:
         changed[chance.randrange(len(base))] = chance.randrange(256)
         if chance.random() < 0.5:
             changed.insert(chance.randrange(len(base)), chance.choice((0, 0x80, 1)))
-        said.add(is_verbatim := verbatim_both(bytes(changed), 3, 12))
-        if is_verbatim:
+        said.add(is_canonical := canonical_both(bytes(changed), 3, 12))
+        if is_canonical:
             row = np.zeros(checks.COLUMNS, np.int64)
             row[[checks.RECORD_COUNT, checks.BASE_TIMESTAMP]] = 3, 12
             filled = check_records_both(bytes(changed), row, (0, 0, 0, 0))

@@ -6,7 +6,7 @@ import pytest
 
 from tests.kafka_broker import compile_java, parse_version, run_java
 from workbench.config.broker_config import BROKER_DEFINITIONS
-from workbench.config.changed_defaults import CHANGED_DEFAULTS, told
+from workbench.config.changed_defaults import CHANGED_DEFAULTS, with_default_note
 from workbench.config.definitions import TOPIC_DEFINITIONS
 
 PROGRAM: Final = """
@@ -65,6 +65,6 @@ def test_ours_are_those_of_the_newest_version() -> None:
 
 def test_only_a_default_is_told_to_have_changed() -> None:
     wanted = "1048588 (the default since 2.5, before 1000012)"
-    assert told("max.message.bytes", 1_048_588) == wanted
-    assert told("max.message.bytes", 1_000_012) == "1000012"
-    assert told("segment.bytes", 1 << 30) == "1073741824"
+    assert with_default_note("max.message.bytes", 1_048_588) == wanted
+    assert with_default_note("max.message.bytes", 1_000_012) == "1000012"
+    assert with_default_note("segment.bytes", 1 << 30) == "1073741824"

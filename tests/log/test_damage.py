@@ -8,7 +8,7 @@ import pytest
 import workbench as wb
 from tests import mutations
 from workbench.errors import CorruptLogError, CorruptRecordError, OffsetOutOfRangeError
-from workbench.log.damage import damage_is_told
+from workbench.log.damage import raise_as_corrupt
 from workbench.log_manager.manager import LogManager
 
 NOW = 1_800_000_000_000
@@ -21,7 +21,7 @@ COMPACT = {"cleanup.policy": "compact"}
 def test_low_level_errors_say_where(error: Exception) -> None:
     with (
         pytest.raises(CorruptLogError, match="orders-0: cannot be loaded: too far") as caught,
-        damage_is_told("orders-0", "loaded"),
+        raise_as_corrupt("orders-0", "loaded"),
     ):
         raise error
     assert caught.value.__cause__ is error
@@ -31,7 +31,7 @@ def test_low_level_errors_say_where(error: Exception) -> None:
     OffsetOutOfRangeError(1, 2, 3, "orders-0"), OSError(5, "broken"), TypeError("ours"),
 ])  # fmt: skip
 def test_other_errors_pass(error: Exception) -> None:
-    with pytest.raises(type(error)) as caught, damage_is_told("orders-0", "loaded"):
+    with pytest.raises(type(error)) as caught, raise_as_corrupt("orders-0", "loaded"):
         raise error
     assert caught.value is error
 

@@ -11,8 +11,8 @@ from workbench.record.memory_records import EMPTY, MemoryRecords
 from workbench.record.writing.batch_checks import (
     CheckedBatch,
     RecordRules,
+    canonical_records,
     check_batches,
-    verbatim_records,
 )
 
 NOW = 1_000_000
@@ -179,7 +179,7 @@ def test_threads_check_into_memory_of_their_own() -> None:
 @pytest.mark.parametrize("codec", ALL_CODECS)
 def test_records_are_handed_on_as_they_stand_if_they_would_be_written_so(codec: int) -> None:
     def encoded(data: bytes) -> bytes | None:
-        found = verbatim_records(MemoryRecords.copy_of(data).buffer, one(data))
+        found = canonical_records(MemoryRecords.copy_of(data).buffer, one(data))
         return None if found is None else bytes(found)
 
     assert encoded(batch(FIVE, codec)) == batch(FIVE)[61:]

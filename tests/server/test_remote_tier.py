@@ -17,7 +17,7 @@ from tests.server.test_odd_directories import read_on
 from tests.widgets.requested import Client, fetch, list_offsets
 from workbench.errors import LogDirectoryError
 from workbench.runtime.error_codes import ErrorCode
-from workbench.server.handlers.of_logs import (
+from workbench.server.handlers.fetch_requests import (
     EARLIEST,
     EARLIEST_LOCAL,
     EARLIEST_PENDING_UPLOAD,

@@ -10,7 +10,7 @@ import traitlets
 import workbench as wb
 from widgets import LogExplorer
 from widgets.explorer.file_view import MOST_ENTRIES, FileView, find_file
-from widgets.view.file_words import file_words
+from widgets.view.file_descriptions import file_description
 from widgets.view.records import OPEN, Lens
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.listing import Listing
@@ -174,8 +174,8 @@ def test_the_python_of_a_file_can_be_run(file: str, tmp_path: Path) -> None:
 
 
 def test_names_with_suffixes_say_what_a_broker_was_doing() -> None:
-    kind, meaning = file_words("00000000000000000042.index.deleted")
+    kind, meaning = file_description("00000000000000000042.index.deleted")
     assert kind == "offset index"
     assert meaning.endswith("It waits for its deletion.")
-    assert file_words("notes.txt")[0] == "unknown file"
-    assert file_words("00000000000000000042-0000000003.checkpoint")[0] == "metadata snapshot"
+    assert file_description("notes.txt")[0] == "unknown file"
+    assert file_description("00000000000000000042-0000000003.checkpoint")[0] == "metadata snapshot"

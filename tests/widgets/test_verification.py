@@ -10,8 +10,8 @@ import workbench as wb
 from tests.golden.cases import Case
 from widgets import LogExplorer, _background
 from widgets.verification import check as checking
-from widgets.verification.book import MOST_FINDINGS, FindingBook
 from widgets.verification.check import Verification
+from widgets.verification.finding_store import MOST_FINDINGS, FindingStore
 from workbench.inspection.findings import Finding
 
 DATA = Path(__file__).parents[2] / "sample_data"
@@ -119,7 +119,7 @@ def test_a_list_of_findings_is_bounded_and_the_rest_is_counted(golden: Golden) -
     partition = logs["dmg-flip-value-0"]
     path = partition.segments[0].path
     finding = Finding("crc", "error", path, 0, 40, "a", "b", "c")
-    book = FindingBook()
+    book = FindingStore()
     book.enter(partition.name, partition, [finding] * (MOST_FINDINGS + 7))
     assert len(book.rows) == MOST_FINDINGS
     assert book.left_out == 7

@@ -8,8 +8,8 @@ import traitlets
 
 import workbench
 from widgets._assets import script, style
+from widgets._directory_changes import DirectoryChanges
 from widgets._widget import KafkaWidget
-from widgets._written import DirectoryChanges
 from widgets.coordinators.group_rows import UNKNOWN
 from widgets.coordinators.transaction_bars import ABORTED, OPEN, PartitionBars, bars_of
 from widgets.queries import transaction_query

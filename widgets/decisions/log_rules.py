@@ -7,7 +7,7 @@ import traitlets
 
 import workbench
 from widgets._assets import script, style
-from widgets._written import DirectoryChanges
+from widgets._directory_changes import DirectoryChanges
 from widgets.decisions.conditions import Conditioned, arguments, call_on, conditions
 from widgets.players._player import Place, directories_of, find_partition
 from widgets.selection import NOTHING, from_front, to_front

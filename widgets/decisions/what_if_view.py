@@ -11,8 +11,8 @@ import traitlets
 import workbench
 from widgets._assets import script, style
 from widgets._background import are_quickly_read
+from widgets._directory_changes import DirectoryChanges
 from widgets._sections import Lead, Making, Sectioned, require_one_broker
-from widgets._written import DirectoryChanges
 from widgets.decisions.conditions import Conditioned, arguments, call_on, conditions
 from widgets.view.text import title_of
 from workbench.foresight.dry_listing import meant_settings, time_or_now

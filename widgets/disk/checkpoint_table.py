@@ -9,9 +9,9 @@ import traitlets
 import workbench
 from widgets._assets import script, style
 from widgets._background import are_quickly_read
+from widgets._directory_changes import DirectoryChanges
 from widgets._file import Answer
 from widgets._widget import KafkaWidget
-from widgets._written import DirectoryChanges
 from widgets.disk.checkpoint_rows import (
     count_findings,
     directory_rows,

@@ -8,9 +8,9 @@ import traitlets
 
 import workbench
 from widgets._assets import script, style
+from widgets._directory_changes import DirectoryChanges
 from widgets._file import Answer
 from widgets._widget import KafkaWidget
-from widgets._written import DirectoryChanges
 from widgets.disk.cluster_moments import (
     COLUMNS,
     ClusterMoment,

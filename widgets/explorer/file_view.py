@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any, Final
 
 from widgets.view.bytes import byte_window, places
-from widgets.view.file_words import file_words
+from widgets.view.file_descriptions import file_description
 from widgets.view.records import Lens
 from workbench.inspection.bytes.field_list import ByteField
 from workbench.inspection.bytes.file_fields import file_window
@@ -76,7 +76,13 @@ def find_unread(listing: Listing, path: str) -> tuple[str, str] | None:
 def list_files(files: tuple[FileEntry, ...]) -> list[list[Any]]:
     """Return rows of a partition's files: path, name, what it is, size in bytes, last written."""
     return [
-        [each.path, each.name, file_words(each.name)[0], each.size, time_text(each.modified_ms)]
+        [
+            each.path,
+            each.name,
+            file_description(each.name)[0],
+            each.size,
+            time_text(each.modified_ms),
+        ]
         for each in files[:MOST_FILES]
     ]
 
@@ -99,7 +105,7 @@ class FileView:
 
     def contents(self) -> dict[str, Any]:
         """Return what the file says: facts, a table of its entries, and what is wrong with it."""
-        kind, meaning = file_words(self.entry.name)
+        kind, meaning = file_description(self.entry.name)
         return self._readable() | {
             "path": self.entry.path,
             "name": self.entry.name,

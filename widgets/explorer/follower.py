@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from widgets._written import DirectoryChanges
+from widgets._directory_changes import DirectoryChanges
 from workbench.inspection.listing import Listing, Root, opened_paths
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.remote_tier.metadata_topic import TOPIC as REMOTE_METADATA

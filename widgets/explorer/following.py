@@ -11,8 +11,8 @@ from typing import Any, Final
 import numpy as np
 import traitlets
 
+from widgets._directory_changes import DirectoryChanges
 from widgets._widget import error_text
-from widgets._written import DirectoryChanges
 from widgets.explorer.answers import ExplorerAnswers
 from widgets.explorer.follower import Changes, Follower
 from widgets.explorer.segment_view import SegmentView

@@ -11,9 +11,9 @@ import traitlets
 import workbench
 from widgets._assets import script, style
 from widgets._background import are_quickly_read
+from widgets._directory_changes import DirectoryChanges
 from widgets._file import Answer
 from widgets._sections import Lead, Making, Sectioned, require_one_broker
-from widgets._written import DirectoryChanges
 from widgets.disk.usage_nodes import directory_nodes
 from widgets.queries import HEAD, opening
 from widgets.view.text import title_of

@@ -11,9 +11,9 @@ import traitlets
 
 import workbench
 from widgets._assets import script, style
+from widgets._directory_changes import DirectoryChanges
 from widgets._file import PAGE_ROWS
 from widgets._widget import KafkaWidget
-from widgets._written import DirectoryChanges
 from widgets.queries import opening
 from widgets.records.column_order import check_order, is_of_values, sort_key
 from widgets.records.field_columns import MOST_COLUMNS, PLAIN_COLUMNS, field_of

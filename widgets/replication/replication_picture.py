@@ -15,7 +15,7 @@ from widgets.pictures import (
     Sheet,
     sheet,
 )
-from widgets.replication.moments import first_offset, label_of
+from widgets.replication.playback_steps import first_offset, label_of
 from workbench.replication.simulation.playback import CLIENT, Moment, Playback
 from workbench.replication.simulation.snapshots import ReplicaSnapshot, Snapshot
 from workbench.runtime.error_codes import ErrorCode

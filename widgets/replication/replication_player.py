@@ -8,7 +8,7 @@ import traitlets
 
 from widgets._assets import script, style
 from widgets.players._player import Player
-from widgets.replication.moments import (
+from widgets.replication.playback_steps import (
     MOST_MOMENTS,
     cluster_state,
     kind_rows,

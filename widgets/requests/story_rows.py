@@ -10,7 +10,7 @@ from widgets.view.players.steps import NOWHERE, Scene, Touch, place, role_of, sc
 from widgets.view.records import Lens
 from workbench.loaders.partition import Partition
 from workbench.server.watching.frame_fields import NamedFrame
-from workbench.server.watching.request_steps import REQUEST_KINDS, ToldStep
+from workbench.server.watching.request_steps import REQUEST_KINDS, PlacedStep
 from workbench.server.watching.watch import WatchedRequest
 
 PRIVATE: Final = frozenset({"records", "metadata", "committedMetadata", "authBytes", "assignment"})
@@ -32,7 +32,7 @@ ROLES: Final = {
 _NOTHING: Final = np.zeros(0, np.int64)
 
 
-def story_scenes(partition: Partition, told: Sequence[ToldStep]) -> tuple[Scene, ...]:
+def story_scenes(partition: Partition, told: Sequence[PlacedStep]) -> tuple[Scene, ...]:
     """Return the segments of a partition; the batches only of those that a step names.
 
     Raises:
@@ -55,14 +55,14 @@ def scene_rows_of_nothing() -> Any:
     return np.zeros(0, [(name, np.int64) for name in names])
 
 
-def story_touches(told: Sequence[ToldStep], scenes: Sequence[Scene]) -> tuple[Touch, ...]:
+def story_touches(told: Sequence[PlacedStep], scenes: Sequence[Scene]) -> tuple[Touch, ...]:
     """Return what each step touches of the segments."""
     return tuple(
         NOWHERE if each.step.kind in REQUEST_KINDS else place(each.step, scenes) for each in told
     )
 
 
-def story_rows(told: Sequence[ToldStep], touches: Sequence[Touch]) -> list[list[Any]]:
+def story_rows(told: Sequence[PlacedStep], touches: Sequence[Touch]) -> list[list[Any]]:
     """Return a row for each step as of `step_rows`, then the bytes: side, start and size."""
     rows = step_rows([each.step for each in told], touches)
     for row, each, touch in zip(rows, told, touches, strict=True):

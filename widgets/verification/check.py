@@ -6,7 +6,7 @@ What was found before a cancellation is kept.
 from collections.abc import Callable
 
 from widgets._background import Background
-from widgets.verification.book import FindingBook
+from widgets.verification.finding_store import FindingStore
 from workbench.coordinator.verify import verify_coordinators
 from workbench.inspection.brokers import listings_by_broker
 from workbench.inspection.findings import without_info
@@ -31,13 +31,13 @@ class Verification(Background):
         self,
         listing: Listing,
         tell: Callable[["Verification"], None],
-        book: FindingBook | None = None,
+        book: FindingStore | None = None,
     ) -> None:
         super().__init__("verify all", tell)
         self._listing = listing.listed_again()
         self._names = {each.path: name for name, each in listing.partitions.items()}
         self._total = sum(each.kind != "delete" for each in self._listing.partitions.values())
-        self.book = FindingBook() if book is None else book
+        self.book = FindingStore() if book is None else book
 
     def _work(self) -> None:
         self._size = sum(each.size for each in self._listing.partitions.values())

@@ -9,8 +9,8 @@ import traitlets
 import workbench
 from widgets._file import Answer
 from widgets._widget import KafkaWidget
-from widgets.verification.book import FindingBook
 from widgets.verification.check import Verification
+from widgets.verification.finding_store import FindingStore
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
 
@@ -26,7 +26,7 @@ class Verifier:
 
     def __init__(self, listing: Listing) -> None:
         self.listing = listing
-        self.book = FindingBook()
+        self.book = FindingStore()
         self.running: Verification | None = None
         self._shown_by: list[Callable[[Verification | None], None]] = []
 
@@ -77,7 +77,7 @@ class Verifier:
             changed: names of the partitions that may have changed; None: any.
         """
         self.listing = listing
-        self.book.hold_against(
+        self.book.mark_changed(
             listing.partitions, self.book.verified if changed is None else changed
         )
         self._tell(self.running)

@@ -22,11 +22,11 @@ from workbench.cleaner.rules import RoundRules
 from workbench.cleaner.statistics import CleanerStats, step_of_log
 from workbench.cleaner.transactions import CleanedTransactions
 from workbench.errors import CleaningAbortedError, OffsetOverflowError
-from workbench.log.damage import damage_is_told
+from workbench.log.damage import raise_as_corrupt
 from workbench.log.log import Log
 from workbench.log.segments.log_segments import total_size
 from workbench.runtime.steps import wants_details
-from workbench.runtime.workers import Spares, useful, worker_count
+from workbench.runtime.workers import ObjectPool, useful, worker_count
 
 Check = Callable[[], None]
 Throttle = Callable[[int], None]
@@ -151,7 +151,7 @@ def _clean(
     stats = CleanerStats(start_ms=log.context.clock.now())
     observer = log.context.observer
     guard = log.context.guard("clean") if writes else nullcontext()
-    with guard, damage_is_told(log.directory, "cleaned"):
+    with guard, raise_as_corrupt(log.directory, "cleaned"):
         segments, size = log.local.segments, config.buffer_size
         if offset_map is None:  # of as many keys as there are offsets
             keys = upper_bound - first_dirty
@@ -189,7 +189,7 @@ def _clean(
         cleaner = GroupCleaner(
             log,
             rules,
-            Spares(partial(Filter, offset_map, collects=is_wanted)),
+            ObjectPool(partial(Filter, offset_map, collects=is_wanted)),
             stats,
             decisions if is_wanted else None,
             buffer_size=size,

@@ -21,7 +21,7 @@ from workbench.record.buffers import BufferPool
 from workbench.record.compaction.locating import SurveyedBatches
 from workbench.record.memory_records import MemoryRecords
 from workbench.runtime.steps import wants_details, wants_records
-from workbench.runtime.workers import Spares, in_order
+from workbench.runtime.workers import ObjectPool, in_order
 
 
 class GroupCleaner:
@@ -48,7 +48,7 @@ class GroupCleaner:
         self,
         log: Log,
         rules: RoundRules,
-        filters: Spares[Filter],
+        filters: ObjectPool[Filter],
         stats: CleanerStats,
         decisions: DecisionsBuilder | None,
         *,

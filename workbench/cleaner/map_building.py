@@ -14,13 +14,13 @@ import numpy.typing as npt
 from workbench.cleaner.chunks import read_chunks
 from workbench.cleaner.offset_map import NOT_FOUND, OffsetMap
 from workbench.cleaner.statistics import CleanerStats
-from workbench.cleaner.transactions import CleanedTransactions, Followed
+from workbench.cleaner.transactions import CleanedTransactions, TransactionBatch
 from workbench.files.file_records import FileRecords
 from workbench.log.log import Log
 from workbench.record.buffers import BufferPool
 from workbench.record.compaction.locating import Located, RecordLocator, SurveyedBatches
 from workbench.runtime.steps import wants_details, wants_records
-from workbench.runtime.workers import Spares, in_order
+from workbench.runtime.workers import ObjectPool, in_order
 
 Longs = npt.NDArray[np.int64]
 Rows = npt.NDArray[Any]
@@ -60,7 +60,7 @@ class MapBuilder:
         self._throttle = throttle
         self._workers = workers
         self._pool = BufferPool() if workers > 1 else None
-        self._locators = Spares(RecordLocator)
+        self._locators = ObjectPool(RecordLocator)
 
     def build(self, log: Log, start: int, end: int) -> None:
         """Put the keys of [start, end) into the map; `OffsetMap.latest_offset` says how far it got.
@@ -220,12 +220,12 @@ def _size_of(result: _Piece | Located | None) -> int:
     return len(result.data) + result.places.nbytes if isinstance(result, Located) else 0
 
 
-def _records_without_keys(rows: Rows, followed: Iterable[Followed]) -> Longs | None:
+def _records_without_keys(rows: Rows, followed: Iterable[TransactionBatch]) -> Longs | None:
     """Return the record counts of control and aborted batches, -1 for others; None if none."""
     found = None
-    for index, _, can_go in followed:
+    for index, _, is_discardable in followed:
         is_control = bool(rows["is_control"][index])
-        if is_control or can_go:
+        if is_control or is_discardable:
             found = np.full(len(rows), -1) if found is None else found
             found[index] = 1 if is_control else rows["record_count"][index]
     return found

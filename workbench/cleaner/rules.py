@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.cleaner.decisions import BatchesDecided, Keeping, Reason, Verdict
-from workbench.cleaner.transactions import CleanedTransactions, Followed
+from workbench.cleaner.transactions import CleanedTransactions, TransactionBatch
 from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.layout.compaction import (
     BATCH_OUTCOME,
@@ -76,7 +76,7 @@ class RoundRules:
 
 
 def decide_about_batches(
-    rules: RoundRules, chunk: SurveyedBatches, followed: Iterable[Followed]
+    rules: RoundRules, chunk: SurveyedBatches, followed: Iterable[TransactionBatch]
 ) -> BatchesDecided:
     """Decide on batches before their records are read.
 
@@ -98,14 +98,16 @@ def decide_about_batches(
             if _is_last_of_producer(rules, rows[index]):
                 outcomes["keeping"][index] = Keeping.LAST_OF_PRODUCER
     wanted = None
-    for index, control_type, can_go in followed:
-        discards = can_go
+    for index, control_type, is_discardable in followed:
+        discards = is_discardable
         if rows["is_control"][index]:
-            reason = _reason_of_control(rules, rows[index], control_type, can_go=can_go)
+            reason = _reason_of_control(
+                rules, rows[index], control_type, is_discardable=is_discardable
+            )
             discards = reason in {Reason.MARKER_HORIZON_PASSED, Reason.MARKER_IN_OLD_FILE}
-            outcomes["sets_horizon"][index] = can_go
+            outcomes["sets_horizon"][index] = is_discardable
             outcomes["rule"][index] = reason
-        elif can_go:
+        elif is_discardable:
             outcomes["rule"][index] = Reason.ABORTED
         if discards and outcomes["keeping"][index] == Keeping.NOTHING:
             wanted = np.ones(len(rows), np.bool_) if wanted is None else wanted
@@ -125,11 +127,11 @@ def _is_last_of_producer(rules: RoundRules, row: Any) -> bool:
 
 
 def _reason_of_control(
-    rules: RoundRules, row: Any, control_type: int | None, *, can_go: bool
+    rules: RoundRules, row: Any, control_type: int | None, *, is_discardable: bool
 ) -> Reason:
     """Return why a control batch is kept or dropped."""
     horizon = int(row["delete_horizon"])
-    if not can_go:
+    if not is_discardable:
         ends_transaction = control_type in (ABORT, COMMIT)
         return Reason.MARKER_NEEDED if ends_transaction else Reason.CONTROL
     if not rules.broker.has_delete_horizons:

@@ -23,18 +23,18 @@ class _Aborted:
     was_seen: bool = False  # whether one of its batches was
 
 
-class Followed(NamedTuple):
+class TransactionBatch(NamedTuple):
     """A control batch, or a batch of a transaction.
 
     Attributes:
         row: its index among the batches of the chunk.
         control_type: the type, for a control batch with records.
-        can_go: whether nothing is left that it ends, or its transaction was aborted.
+        is_discardable: whether nothing is left that it ends, or its transaction was aborted.
     """
 
     row: int
     control_type: int | None
-    can_go: bool
+    is_discardable: bool
 
 
 class CleanedTransactions:
@@ -55,7 +55,7 @@ class CleanedTransactions:
         self._aborted: dict[int, _Aborted] = {}
         self._committed: set[int] = set()
 
-    def follow(self, chunk: SurveyedBatches) -> Iterator[Followed]:
+    def follow(self, chunk: SurveyedBatches) -> Iterator[TransactionBatch]:
         """Yield the control and transactional batches of a chunk; called once for each chunk.
 
         Raises:
@@ -69,17 +69,17 @@ class CleanedTransactions:
         is_special = rows["is_control"] | rows["is_transactional"]
         highest = np.maximum.accumulate(rows["last_offset"])
         for index in np.flatnonzero(is_special).tolist():
-            self._come_to(int(highest[index]))
+            self._advance_to(int(highest[index]))
             last_offset = int(rows["last_offset"][index])
             producer_id = int(rows["producer_id"][index])
             control_type = None
             if rows["is_control"][index]:
                 control_type = chunk.control_types[index]
-                can_go = self.on_control_batch(last_offset, producer_id, control_type)
+                is_discardable = self.on_control_batch(last_offset, producer_id, control_type)
             else:
-                can_go = self.on_batch(last_offset, producer_id)
-            yield Followed(index, control_type, can_go)
-        self._come_to(int(highest[-1]))
+                is_discardable = self.on_batch(last_offset, producer_id)
+            yield TransactionBatch(index, control_type, is_discardable)
+        self._advance_to(int(highest[-1]))
 
     def on_control_batch(
         self, last_offset: int, producer_id: int, control_type: int | None
@@ -95,7 +95,7 @@ class CleanedTransactions:
 
         Kafka: CleanedTransactionMetadata.onControlBatchRead (4.2)
         """
-        self._come_to(last_offset)
+        self._advance_to(last_offset)
         if control_type is None:
             return True  # it was cleaned before
         if control_type == ABORT:
@@ -116,7 +116,7 @@ class CleanedTransactions:
 
         Kafka: CleanedTransactionMetadata.onBatchRead (4.2)
         """
-        self._come_to(last_offset)
+        self._advance_to(last_offset)
         aborted = self._aborted.get(producer_id)
         if aborted is None:
             self._committed.add(producer_id)
@@ -124,7 +124,7 @@ class CleanedTransactions:
         aborted.was_seen = True
         return True
 
-    def _come_to(self, offset: int) -> None:
+    def _advance_to(self, offset: int) -> None:
         while self._coming and self._coming[-1].first_offset <= offset:
             transaction = self._coming.pop()
             self._aborted.setdefault(transaction.producer_id, _Aborted(transaction))

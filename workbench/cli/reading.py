@@ -19,7 +19,7 @@ from workbench.inspection.unreadable import findings_about_records
 from workbench.loaders.scan.newest import are_in, newest_offsets
 from workbench.loaders.scan.not_searched import NotSearched, summary, unread_by
 from workbench.loaders.scan.plan import LOWEST, SegmentRead
-from workbench.loaders.scan.segment_chunks import RecordChoice, as_it_is, read_prepared
+from workbench.loaders.scan.segment_chunks import RecordChoice, keep_mask, read_prepared
 from workbench.loaders.scan.splits import size_of
 from workbench.record.buffers import BufferPool
 from workbench.record.columns import RecordColumns
@@ -111,7 +111,7 @@ class Reading:
         choice = RecordChoice(self.options, times, self.include_control, check_crc)
         newest = newest_offsets(reads, pool) if self.latest else None
         workers = useful(self.workers, sum(map(size_of, reads)))
-        found = read_prepared(reads, choice, as_it_is, pool, workers=workers, skips_removed=True)
+        found = read_prepared(reads, choice, keep_mask, pool, workers=workers, skips_removed=True)
         with closing(found):
             for read, chunk, keep, findings in found:
                 self.findings.extend(findings)

@@ -19,7 +19,11 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing, Root
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable
-from workbench.inspection.verify.situation import PartitionSituation, Situation, situation_of
+from workbench.inspection.verify.shutdown_state import (
+    PartitionShutdownState,
+    ShutdownState,
+    shutdown_state_of,
+)
 
 
 @dataclass(frozen=True)
@@ -79,10 +83,10 @@ class BrokerDisks:
                     found.append(each)
         return found
 
-    def situation(self, partition: DiskPartition) -> PartitionSituation:
+    def situation(self, partition: DiskPartition) -> PartitionShutdownState:
         """Return how the broker would find a log when it starts."""
         name = TopicPartition(partition.topic, partition.partition)
-        return self._situations.get(partition.root or "", Situation()).of(name)
+        return self._situations.get(partition.root or "", ShutdownState()).of(name)
 
     def high_watermark(self, partition: DiskPartition) -> int | None:
         """Return the checkpointed high watermark of a log; None without one."""
@@ -114,8 +118,8 @@ class BrokerDisks:
         return {root.log_directory: root for root in self.listing.roots}
 
     @cached_property
-    def _situations(self) -> dict[str, Situation]:
-        return {path: situation_of(root) for path, root in self._roots.items()}
+    def _situations(self) -> dict[str, ShutdownState]:
+        return {path: shutdown_state_of(root) for path, root in self._roots.items()}
 
     @cached_property
     def _checkpoints(self) -> dict[tuple[str | None, str], OffsetCheckpoint]:

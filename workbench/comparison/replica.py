@@ -25,7 +25,7 @@ from workbench.inspection.findings import Finding, finding_of
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.inspection.unreadable import findings_about_records, if_readable, unreadable
-from workbench.inspection.verify.situation import Stop
+from workbench.inspection.verify.shutdown_state import Stop
 from workbench.layout import problems
 from workbench.record.reading.reader import Problem
 

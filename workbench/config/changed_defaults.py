@@ -72,7 +72,7 @@ def defaults_before(version: str) -> dict[str, str]:
     }
 
 
-def told(name: str, value: object) -> str:
+def with_default_note(name: str, value: object) -> str:
     """Return ``value``, and if it is the default and was not always: since when, and what before.
 
     ``1048588 (the default since 2.5, before 1000012)``

@@ -21,10 +21,10 @@ from workbench.coordinator.transactions.stored_transactions import (
     StoredTransactions,
 )
 from workbench.coordinator.transactions.transaction_load import TRANSACTIONS_TOPIC
+from workbench.inspection.confirmed_findings import confirmed
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
-from workbench.inspection.second_look import confirmed
-from workbench.inspection.verify.situation import is_running
+from workbench.inspection.verify.shutdown_state import is_running
 
 _OWN_KINDS: Final = frozenset(
     {

@@ -28,7 +28,7 @@ from workbench.inspection.listing import Listing, Root, list_log_directories
 from workbench.inspection.node_start.bootstrap import bootstrap_level
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
-from workbench.inspection.verify.situation import has_own_files
+from workbench.inspection.verify.shutdown_state import has_own_files
 from workbench.record.reading.reader import KEYS, VALUES
 
 OLDEST: Final = SERIES[0]

@@ -27,7 +27,7 @@ COMPILED: Final = (
 HAS_PREAD: Final = os.name == "posix"
 
 _MODULES: Final = {
-    "are_verbatim": "writing.verbatim",
+    "are_canonical": "writing.canonical",
     "check_batches": "writing.validate",
     "check_crcs": "reading.decode",
     "check_message_crcs": "reading.messages",

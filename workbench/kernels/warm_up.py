@@ -49,7 +49,7 @@ def compile_kernels() -> None:
     checked = np.zeros((1, COLUMNS), np.int64)
     dispatch.check_batches(data, 64, checked, 0, 0, 0, 0)
     dispatch.check_records(data, 0, 0, checked[0], 0, 0, 0, 0)
-    dispatch.are_verbatim(data, 0, 0, 0, 0)
+    dispatch.are_canonical(data, 0, 0, 0, 0)
     dispatch.measure_records(out, spans[0, :0], 0, 0, 0)
     dispatch.murmur2_many(spans[0, :1], data, spans[0, :0])
     _compile_avro(data, spans)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 from workbench.file_system.mounts import absolute
 from workbench.inspection import partition as inspection
 from workbench.inspection.listing import Listing
-from workbench.loaders.of_logs import OfLogs
+from workbench.loaders.log_scope import LogScope
 from workbench.runtime.times import Time
 
 if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
 Config = Mapping[str, Any] | None
 
 
-class Partition(OfLogs, inspection.DiskPartition):
+class Partition(LogScope, inspection.DiskPartition):
     """A partition as its directory holds it, with what a broker will do with it.
 
     ``partition[5]`` is the record at offset 5, ``partition[-1]`` the last one, ``partition[5:8]`` a

@@ -5,12 +5,12 @@ from typing import Any
 
 from workbench.inspection.facts.html import table_html
 from workbench.inspection.listing import Listing
-from workbench.loaders.of_logs import OfLogs
+from workbench.loaders.log_scope import LogScope
 from workbench.loaders.partition import Partition
 from workbench.runtime.words import plural, safe
 
 
-class Topic(OfLogs, Mapping[int, Partition]):
+class Topic(LogScope, Mapping[int, Partition]):
     """Partitions by number: ``logs["orders"][0]``; `scan` reads all of them.
 
     Attributes:

@@ -15,7 +15,7 @@ _LOW_LEVEL: Final = (ValueError, ArithmeticError, LookupError, struct.error)
 
 
 @contextmanager
-def damage_is_told(path: str, doing: str) -> Iterator[None]:
+def raise_as_corrupt(path: str, doing: str) -> Iterator[None]:
     """Turn the errors of Python and numpy at invalid numbers into `CorruptLogError`.
 
     Args:

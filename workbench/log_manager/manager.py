@@ -25,7 +25,7 @@ from workbench.file_system.local import LOCAL, FileSystem, allow_open_files
 from workbench.file_system.mounts import absolute
 from workbench.files.names import TopicPartition
 from workbench.log.log import Log
-from workbench.log_manager import moving, upkeep
+from workbench.log_manager import moving, periodic_tasks
 from workbench.log_manager.cleaning import make_cleaner
 from workbench.log_manager.context import ManagerContext
 from workbench.log_manager.creation import LogCreation
@@ -516,7 +516,7 @@ class LogManager:
         Kafka: LogManager.truncateTo (4.2)
         """
         chosen = {partition_of(partition): offset for partition, offset in offsets.items()}
-        upkeep.truncate_to(self._context, chosen, is_future=is_future)
+        periodic_tasks.truncate_to(self._context, chosen, is_future=is_future)
 
     def truncate_fully_and_start_at(
         self,
@@ -530,7 +530,7 @@ class LogManager:
 
         Kafka: LogManager.truncateFullyAndStartAt (4.2)
         """
-        upkeep.truncate_fully_and_start_at(
+        periodic_tasks.truncate_fully_and_start_at(
             self._context,
             partition_of(partition),
             offset,
@@ -545,28 +545,28 @@ class LogManager:
 
         Kafka: LogManager.cleanupLogs (4.2)
         """
-        return upkeep.delete_old_segments(self._context)
+        return periodic_tasks.delete_old_segments(self._context)
 
     def flush_dirty_logs(self) -> int:
         """Flush the logs that were not flushed for `flush.ms`; return how many.
 
         Kafka: LogManager.flushDirtyLogs (4.2)
         """
-        return upkeep.flush_dirty_logs(self._context)
+        return periodic_tasks.flush_dirty_logs(self._context)
 
     def checkpoint_recovery_points(self) -> None:
         """Write the recovery points of all live directories.
 
         Kafka: LogManager.checkpointLogRecoveryOffsets (4.2)
         """
-        upkeep.checkpoint_recovery_points(self._context)
+        periodic_tasks.checkpoint_recovery_points(self._context)
 
     def checkpoint_log_start_offsets(self) -> None:
         """Write the log start offsets of all live directories.
 
         Kafka: LogManager.checkpointLogStartOffsets (4.2)
         """
-        upkeep.checkpoint_log_start_offsets(self._context)
+        periodic_tasks.checkpoint_log_start_offsets(self._context)
 
     def checkpoint_high_watermarks(self) -> None:
         """Write the high watermarks of all logs to the checkpoints of their directories."""

@@ -6,7 +6,7 @@ from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 
-from workbench.pipelines.frames import load
+from workbench.pipelines.source_options import load
 from workbench.runtime.several import several
 from workbench.spark_source.option_values import Paths
 

@@ -19,7 +19,6 @@ from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
 
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.transactions import Aborts, Transactions, read_transactions
-from workbench.pipelines.frames import LOG, load, source_options
 from workbench.pipelines.key_buckets import (
     ROOM,
     bucket_bits,
@@ -28,6 +27,7 @@ from workbench.pipelines.key_buckets import (
     sums_of,
 )
 from workbench.pipelines.sizes import record_sizes
+from workbench.pipelines.source_options import LOG, load, source_options
 from workbench.record.compaction.key_table import Secret, new_secret
 from workbench.spark_source.mapping import Batches, mapped
 from workbench.spark_source.option_values import Paths

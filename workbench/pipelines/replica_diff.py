@@ -21,7 +21,7 @@ from workbench.comparison.records import Effort, differences
 from workbench.inspection.partition import DiskPartition
 from workbench.loaders.scan.plan import HIGHEST
 from workbench.loaders.schemas import schema_of
-from workbench.pipelines.frames import LOG, source_options
+from workbench.pipelines.source_options import LOG, source_options
 from workbench.spark_source.option_values import Paths
 from workbench.spark_source.options import parse_options
 from workbench.spark_source.plan.planning import Plan

@@ -26,7 +26,7 @@ from workbench.file_system.outputs import new_file, refuse_inputs, require_local
 from workbench.inspection.partition import DiskPartition
 from workbench.loaders.exports.parquet_file import write_parquet
 from workbench.loaders.scan.plan import input_paths
-from workbench.pipelines.frames import LOG, load, source_options
+from workbench.pipelines.source_options import LOG, load, source_options
 from workbench.spark_source.columns import ALL_COLUMNS, DAMAGE_COLUMN, arrow_schema
 from workbench.spark_source.mapping import Batches, mapped
 from workbench.spark_source.option_values import Path, Paths, plain_path

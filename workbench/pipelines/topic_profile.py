@@ -14,7 +14,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
 
-from workbench.pipelines.frames import LOG, source_options
 from workbench.pipelines.key_buckets import (
     ROOM,
     bucket_bits,
@@ -24,6 +23,7 @@ from workbench.pipelines.key_buckets import (
     sums_of,
 )
 from workbench.pipelines.sizes import header_sizes, sizes_of
+from workbench.pipelines.source_options import LOG, source_options
 from workbench.record.compaction.key_table import Secret, new_secret
 from workbench.spark_source.mapping import Batches, mapped
 from workbench.spark_source.option_values import Paths

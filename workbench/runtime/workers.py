@@ -84,7 +84,7 @@ def in_order(
             given.close()
 
 
-class Spares(Generic[P]):
+class ObjectPool(Generic[P]):
     """Objects with memory that is used again, of which each worker takes one at a time.
 
     Args:

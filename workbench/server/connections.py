@@ -18,7 +18,7 @@ from workbench.file_system.local import most_open_files
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.budget import ITEM, SMALL, Room, Taken
 from workbench.server.events import MOST_FRAME_BYTES, Exchange, RequestDone
-from workbench.server.handlers.of_cluster import supported_versions
+from workbench.server.handlers.metadata_requests import supported_versions
 from workbench.server.kafka_apis import EncodedResponse, KafkaApis
 from workbench.server.limits import ServerLimits
 from workbench.server.protocol.api_keys import API_VERSIONS, PRODUCE

@@ -12,17 +12,17 @@ from workbench.errors import CoordinatorError, WorkbenchError
 from workbench.runtime.error_codes import ErrorCode, code_of
 from workbench.server.budget import Budget, Taken, TooLargeAnswerError
 from workbench.server.handlers import (
-    of_admin,
-    of_cluster,
-    of_configs,
-    of_groups,
-    of_logs,
-    of_offsets,
-    of_produce,
-    of_producers,
-    of_topics,
-    of_transactions,
+    admin_requests,
+    config_requests,
+    fetch_requests,
+    group_requests,
+    metadata_requests,
+    offset_requests,
+    produce_requests,
+    producer_requests,
     refusals,
+    topic_requests,
+    transaction_requests,
 )
 from workbench.server.handlers.error_responses import error_response
 from workbench.server.protocol.frames import Request, response_frame
@@ -37,24 +37,24 @@ from workbench.server.serving import (
 )
 
 READS: Final[Mapping[int, BlockingHandler]] = {
-    **of_admin.HANDLERS,
-    **of_cluster.HANDLERS,
-    **of_configs.HANDLERS,
-    **of_logs.HANDLERS,
-    **of_groups.HANDLERS,
-    **of_offsets.HANDLERS,
-    **of_producers.HANDLERS,
+    **admin_requests.HANDLERS,
+    **metadata_requests.HANDLERS,
+    **config_requests.HANDLERS,
+    **fetch_requests.HANDLERS,
+    **group_requests.HANDLERS,
+    **offset_requests.HANDLERS,
+    **producer_requests.HANDLERS,
 }
 WRITES: Final[Mapping[int, BlockingHandler]] = {
-    **of_produce.HANDLERS,
-    **of_topics.HANDLERS,
-    **of_transactions.HANDLERS,
-    **of_groups.WRITES,
-    **of_offsets.WRITES,
+    **produce_requests.HANDLERS,
+    **topic_requests.HANDLERS,
+    **transaction_requests.HANDLERS,
+    **group_requests.WRITES,
+    **offset_requests.WRITES,
 }
-QUICK: Final[Mapping[int, Callable[[Call, Any], bool]]] = {**of_produce.QUICK}
+QUICK: Final[Mapping[int, Callable[[Call, Any], bool]]] = {**produce_requests.QUICK}
 """Returns whether the handler of a request neither waits nor works for long: it needs no thread."""
-WAITING: Final[Mapping[int, WaitingHandler]] = {**of_logs.WAITING, **of_groups.WAITING}
+WAITING: Final[Mapping[int, WaitingHandler]] = {**fetch_requests.WAITING, **group_requests.WAITING}
 _OF_TOPIC: Final = 48 << 10  # bytes that the configuration of a topic takes at most, as an answer
 _LOG: Final = logging.getLogger("workbench.server")
 
@@ -113,7 +113,7 @@ class KafkaApis:
         most = serving.limits.max_answer_bytes + _OF_TOPIC * serving.catalog.topic_count
         call = Call(serving, request, client, address, trace, Budget(most), taken)
 
-        is_change = request.api.key in of_topics.CHANGES
+        is_change = request.api.key in topic_requests.CHANGES
         run = self._in_controller if is_change else self._in_thread
 
         async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:

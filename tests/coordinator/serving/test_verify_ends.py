@@ -12,7 +12,7 @@ import workbench
 from tests.coordinator.serving.house import ORDERS, PAYMENTS, House
 from workbench.file_system.local import LOCAL
 from workbench.files.names import CLEAN_SHUTDOWN, LOCK
-from workbench.inspection import second_look
+from workbench.inspection import confirmed_findings
 from workbench.inspection.findings import Finding
 
 
@@ -126,7 +126,7 @@ def test_what_a_running_broker_has_not_written_yet(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its logs are read one after the other; only what a later look finds again is reported."""
-    monkeypatch.setattr(second_look, "_LATER_WAITS", ())
+    monkeypatch.setattr(confirmed_findings, "_LATER_WAITS", ())
     house = _begun(tmp_path / "whole", 2)
     shutil.copytree(tmp_path / "whole", tmp_path / "begun")
     house.end(house.coordinator.init_producer_id(None)._replace(producer_id=4000, producer_epoch=0))

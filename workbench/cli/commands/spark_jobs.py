@@ -295,7 +295,7 @@ def _job(
     try:
         from pyspark.errors import PySparkException
 
-        from workbench.pipelines.frames import source_options
+        from workbench.pipelines.source_options import source_options
         from workbench.spark_source.options import parse_options
         from workbench.spark_source.plan.planning import SKIP_HINT, Plan
     except ImportError as error:

@@ -41,7 +41,7 @@ from workbench.files.names import TopicPartition
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import DiskPartition
 from workbench.layout.rows import runs_of
-from workbench.runtime.collector import without_collector
+from workbench.runtime.gc_pause import gc_paused
 from workbench.runtime.steps import Observer, Step
 from workbench.runtime.words import plural
 
@@ -233,7 +233,7 @@ def load_group_partition(
     limit = "" if end is None else f", up to offset {end}"
     replay.step("load started", f"rules of {era}{limit}", era=str(era))
     # An observer is not ours: what it makes may need the collector.
-    with without_collector() if observer is None else nullcontext():
+    with gc_paused() if observer is None else nullcontext():
         for chunk in read_log_chunks(partition, load.findings, end=end):
             replay.take_chunk(chunk)
             if stop_at_newer and load.newest_era > era:

@@ -31,7 +31,7 @@ from workbench.inspection.transactions import (
     open_transactions,
     read_transactions,
 )
-from workbench.inspection.verify import situation
+from workbench.inspection.verify import shutdown_state
 from workbench.runtime.steps import Observer
 from workbench.runtime.words import plural
 
@@ -130,9 +130,9 @@ class StoredTransactions:
                 does so for some looks: it may have begun or ended after its id was read.
         """
         found = self._open_producers(partitions)
-        if not confirm or not any(map(situation.is_running, self._listing.roots)):
+        if not confirm or not any(map(shutdown_state.is_running, self._listing.roots)):
             return found
-        for wait in situation.WAITS:
+        for wait in shutdown_state.WAITS:
             doubted = {each.where for each in found if each.verdict == HANGS}
             if not doubted:
                 break

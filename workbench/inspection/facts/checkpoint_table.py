@@ -25,7 +25,7 @@ from workbench.inspection.listing import Listing, Root
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable
 from workbench.inspection.verify.checkpoints import checkpoints_of
-from workbench.inspection.verify.situation import Stop, situation_of
+from workbench.inspection.verify.shutdown_state import Stop, shutdown_state_of
 
 LOG_START: Final = "log_start"
 RECOVERY_POINT: Final = "recovery_point"
@@ -66,7 +66,7 @@ class DirectoryCheckpoints:
 
     Attributes:
         path: as it was opened.
-        stop: how its broker stopped; see `situation.Situation`.
+        stop: how its broker stopped; see `situation.ShutdownState`.
         broker_epoch: the stopped broker's epoch; None if it is not written.
         version: of `meta.properties`; None without the file.
         cluster_id, node_id, directory_id: from `meta.properties`, as Kafka writes them.
@@ -194,7 +194,7 @@ def _directory(root: Root) -> DirectoryCheckpoints:
     checkpoints, _ = checkpoints_of(root)
     return DirectoryCheckpoints(
         path=root.path,
-        stop=situation_of(root).stop,
+        stop=shutdown_state_of(root).stop,
         broker_epoch=shutdown.broker_epoch if shutdown else None,
         version=meta.version if meta else None,
         cluster_id=meta.cluster_id if meta else None,

@@ -14,7 +14,7 @@ from workbench.inspection.findings import Finding, Severity
 from workbench.inspection.listing import Root
 from workbench.inspection.unreadable import unreadable
 from workbench.inspection.verify.partition import PartitionResult
-from workbench.inspection.verify.situation import METADATA_TOPIC, Situation
+from workbench.inspection.verify.shutdown_state import METADATA_TOPIC, ShutdownState
 
 Results = Mapping[TopicPartition, PartitionResult]
 Checkpoints = Mapping[str, OffsetCheckpoint]
@@ -45,7 +45,7 @@ def checkpoints_of(root: Root) -> tuple[dict[str, OffsetCheckpoint], list[Findin
 
 
 def verify_checkpoint_files(
-    root: Root, checkpoints: Checkpoints, situation: Situation
+    root: Root, checkpoints: Checkpoints, situation: ShutdownState
 ) -> Iterator[Finding]:
     """Yield a finding for each checkpoint that cannot be read, or is missing."""
     if not root.is_log_directory:
@@ -104,7 +104,7 @@ def verify_checkpoints(
     root: Root,
     checkpoints: Checkpoints,
     results: Results,
-    situation: Situation,
+    situation: ShutdownState,
 ) -> Iterator[Finding]:
     """Yield the contradictions between the offset checkpoints and the logs.
 
@@ -192,7 +192,9 @@ def _beyond_end(
     return Finding("checkpoint-beyond-end", severity, path, None, offset, found, wanted, broker)
 
 
-def verify_folders(root: Root, checkpoints: Checkpoints, situation: Situation) -> Iterator[Finding]:
+def verify_folders(
+    root: Root, checkpoints: Checkpoints, situation: ShutdownState
+) -> Iterator[Finding]:
     """Yield the contradictions between the partition directories and the checkpoints."""
     if root.is_log_directory:
         yield from _without_folder(root, checkpoints)

@@ -26,7 +26,7 @@ from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import findings_of_unread, if_readable, unreadable
 from workbench.inspection.verify.metadata_log import verify_bootstrap
 from workbench.inspection.verify.partition import Era
-from workbench.inspection.verify.situation import METADATA_TOPIC, has_own_files
+from workbench.inspection.verify.shutdown_state import METADATA_TOPIC, has_own_files
 
 
 def era_of(root: Root) -> Era:

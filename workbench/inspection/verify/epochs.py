@@ -18,8 +18,8 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.verify.segments.log_pass import MOST_OF_A_KIND
 from workbench.inspection.verify.segments.segment import SegmentSummary
-from workbench.inspection.verify.segments.trusted import EPOCH_ROW
-from workbench.inspection.verify.situation import PartitionSituation
+from workbench.inspection.verify.segments.trusted_batches import EPOCH_ROW
+from workbench.inspection.verify.shutdown_state import PartitionShutdownState
 from workbench.layout.rows import joined_rows
 
 Rows = npt.NDArray[Any]
@@ -39,7 +39,7 @@ def verify_epochs(
     file: LeaderEpochs | None,
     logs: Sequence[SegmentSummary],
     log_end: int | None,
-    situation: PartitionSituation,
+    situation: PartitionShutdownState,
 ) -> Iterator[Finding]:
     """Yield what is wrong with the epochs of a partition.
 
@@ -93,7 +93,7 @@ _REORDERED: Final = (
 )
 
 
-def _missing(path: str, found: str, situation: PartitionSituation) -> Finding:
+def _missing(path: str, found: str, situation: PartitionShutdownState) -> Finding:
     if situation.stop == "unclean" and situation.recovery_point == 0:
         broker = f"{situation.recovers} restores the epochs of the batches it reads."
     else:

@@ -21,7 +21,7 @@ from workbench.files.quorum_state import QuorumState
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.verify.segments.batches import verify_log
-from workbench.inspection.verify.situation import SegmentContext, Situation
+from workbench.inspection.verify.shutdown_state import SegmentContext, ShutdownState
 
 _UNKNOWN: Final = "What a broker would do depends on the files beside it; only this one was opened."
 
@@ -46,7 +46,7 @@ _SUFFIXES: Final = {
 
 
 def verify_single_file(
-    partition: DiskPartition, name: str, situation: Situation, *, deep: bool, workers: int = 1
+    partition: DiskPartition, name: str, situation: ShutdownState, *, deep: bool, workers: int = 1
 ) -> Iterator[Finding]:
     """Yield what is wrong with one file of a folder.
 

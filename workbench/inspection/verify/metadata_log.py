@@ -21,7 +21,7 @@ from workbench.inspection.node_start.metadata_log import newest_snapshot
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import unreadable
 from workbench.inspection.verify.segments.batches import verify_log
-from workbench.inspection.verify.situation import METADATA_TOPIC, SegmentContext, Situation
+from workbench.inspection.verify.shutdown_state import METADATA_TOPIC, SegmentContext, ShutdownState
 
 _READ: Final = "A controller reads what is before it, without an error: what follows is not known."
 _NOT_READ: Final = "A controller does not read this snapshot: a newer one is there."
@@ -72,7 +72,7 @@ def _verify_snapshot(entry: FileEntry, *, deep: bool, is_read: bool) -> Iterator
 
 def _batches_of(entry: FileEntry, *, deep: bool) -> list[Finding]:
     place = SegmentContext(
-        entry, 0, None, 0, Situation().of(names.TopicPartition(METADATA_TOPIC, 0))
+        entry, 0, None, 0, ShutdownState().of(names.TopicPartition(METADATA_TOPIC, 0))
     )
     try:
         return verify_log(place, deep=deep)[0]

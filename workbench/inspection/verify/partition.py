@@ -23,11 +23,11 @@ from workbench.inspection.verify.leftovers import swap_ranges, swaps, verify_lef
 from workbench.inspection.verify.metadata_log import verify_metadata_log
 from workbench.inspection.verify.segments.batches import verify_log
 from workbench.inspection.verify.segments.segment import SegmentSummary, collect, verify_segment
-from workbench.inspection.verify.situation import (
+from workbench.inspection.verify.shutdown_state import (
     METADATA_TOPIC,
-    PartitionSituation,
+    PartitionShutdownState,
     SegmentContext,
-    Situation,
+    ShutdownState,
 )
 from workbench.inspection.verify.snapshots import verify_snapshots
 from workbench.inspection.verify.transactions import verify_transactions
@@ -69,7 +69,7 @@ class PartitionResult:
 
 def verify_partition(
     partition: DiskPartition,
-    situation: Situation,
+    situation: ShutdownState,
     era: Era,
     *,
     deep: bool,
@@ -91,7 +91,7 @@ def verify_partition(
     findings: list[Finding] = []
     here = situation.of(TopicPartition(partition.topic, partition.partition))
     if partition.kind == "stray":  # renamed as it was, and never closed
-        here = PartitionSituation("unknown", 0, rules=here.rules)
+        here = PartitionShutdownState("unknown", 0, rules=here.rules)
     segments = partition.segments
     epochs = partition.leader_epochs
     starts = [entry.start_offset for entry in epochs.entries] if epochs is not None else []
@@ -231,7 +231,7 @@ def _odd_timestamps(logs: Sequence[SegmentSummary]) -> Iterator[Finding]:
 
 
 def _swapped(
-    partition: DiskPartition, here: PartitionSituation, *, deep: bool
+    partition: DiskPartition, here: PartitionShutdownState, *, deep: bool
 ) -> Iterator[Finding]:
     """Check the batches of the `.log.swap` files that a broker would rename to segments."""
     for base_offset, entry in swap_ranges(partition):

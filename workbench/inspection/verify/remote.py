@@ -27,7 +27,7 @@ from workbench.inspection.remote_tier.stored_segments import StoredSegment
 from workbench.inspection.remote_tier.tier_names import INDEXES, LOG, MANIFEST
 from workbench.inspection.unreadable import findings_of_unread, missing_remote, unreadable
 from workbench.inspection.verify.segments.segment import SegmentSummary, verify_segment
-from workbench.inspection.verify.situation import PartitionSituation, SegmentContext
+from workbench.inspection.verify.shutdown_state import PartitionShutdownState, SegmentContext
 
 _READER: Final = (
     "A broker copies and serves the file without checking it: consumers that read through the "
@@ -157,7 +157,7 @@ def _contents(
     if metadata is not None:
         starts = np.sort(np.array([e.start_offset for e in metadata.leader_epochs], np.int64))
         next_base = metadata.end_offset + 1
-    situation = PartitionSituation("clean", 0)
+    situation = PartitionShutdownState("clean", 0)
     place = SegmentContext(readable.files["log"], readable.base_offset, next_base, 0, situation)
     findings: list[Finding] = []
     summary = verify_segment(

@@ -15,7 +15,7 @@ from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import unreadable
-from workbench.inspection.verify.situation import Stop
+from workbench.inspection.verify.shutdown_state import Stop
 
 _NOT_USED: Final = "A broker reads only the newest snapshot. If this is the newest, "
 

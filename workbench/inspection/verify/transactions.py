@@ -28,7 +28,7 @@ from workbench.inspection.transactions import (
 )
 from workbench.inspection.verify.segments.indexes import index_too_large
 from workbench.inspection.verify.segments.segment import SegmentSummary
-from workbench.inspection.verify.situation import SegmentContext
+from workbench.inspection.verify.shutdown_state import SegmentContext
 
 Offsets = npt.NDArray[np.int64]
 

@@ -16,6 +16,7 @@ from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.files import names
 from workbench.files.names import TopicPartition
 from workbench.inspection.broker_version import meant_broker
+from workbench.inspection.confirmed_findings import check_twice, confirmed
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import (
     Listing,
@@ -25,7 +26,6 @@ from workbench.inspection.listing import (
     roots_listed_anew,
 )
 from workbench.inspection.partition import DiskPartition
-from workbench.inspection.second_look import check_twice, confirmed
 from workbench.inspection.verify.checkpoints import (
     Checkpoints,
     Results,
@@ -40,7 +40,7 @@ from workbench.inspection.verify.file import verify_single_file
 from workbench.inspection.verify.partition import Advance, Era, PartitionResult, verify_partition
 from workbench.inspection.verify.remote import verify_remote
 from workbench.inspection.verify.segments.segment import collect
-from workbench.inspection.verify.situation import Situation, is_running, situation_of
+from workbench.inspection.verify.shutdown_state import ShutdownState, is_running, shutdown_state_of
 
 
 def verify(
@@ -109,7 +109,7 @@ def verify_partitions(
     is_filtered = not (topics is None and partitions is None and folders is None)
     seen: set[Finding] = set()
     for root in listing.roots:
-        situation, era = situation_of(root, rules), era_of(root)
+        situation, era = shutdown_state_of(root, rules), era_of(root)
         checkpoints, found = checkpoints_of(root)
         cleaned = checkpoints.get(names.CLEANER_OFFSETS)
         results: dict[TopicPartition, PartitionResult] = {}
@@ -164,7 +164,7 @@ def _of_root(
     root: Root,
     checkpoints: Checkpoints,
     results: Results,
-    situation: Situation,
+    situation: ShutdownState,
     era: Era,
     *,
     whole: bool,
@@ -181,7 +181,12 @@ def _of_root(
 
 
 def _of_root_anew(
-    root: Root, doubted: Collection[TopicPartition], situation: Situation, era: Era, *, whole: bool
+    root: Root,
+    doubted: Collection[TopicPartition],
+    situation: ShutdownState,
+    era: Era,
+    *,
+    whole: bool,
 ) -> list[Finding]:
     """List a log directory again, and return its findings; of logs, only those in doubt are read.
 

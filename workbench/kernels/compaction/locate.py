@@ -15,7 +15,7 @@ from workbench.kernels.compaction.marks import marks_of
 from workbench.kernels.intrinsics import address_of, read_u8
 from workbench.kernels.reading.outputs import OUT_OF_ROOM, Rows
 from workbench.kernels.varint import read_short, read_usual, read_varint, read_varlong
-from workbench.kernels.writing.verbatim import is_shortest
+from workbench.kernels.writing.canonical import is_shortest
 from workbench.layout.attributes import LOG_APPEND_TIME, NONE
 from workbench.layout.batch_header import BATCH_HEADER_SIZE, SMALLEST_RECORD
 from workbench.layout.compaction import (

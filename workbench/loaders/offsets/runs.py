@@ -27,7 +27,7 @@ from workbench.inspection.transactions import ABORTED, OPEN, Transactions, read_
 from workbench.inspection.unreadable import if_readable
 from workbench.layout import problems
 from workbench.loaders.scan.plan import HIGHEST, SegmentRead
-from workbench.loaders.scan.segment_chunks import Prepared, RecordChoice, as_it_is, read_prepared
+from workbench.loaders.scan.segment_chunks import Prepared, RecordChoice, keep_mask, read_prepared
 from workbench.record.buffers import BufferPool
 from workbench.runtime.words import plural
 
@@ -208,7 +208,7 @@ class _Walk:
         if self._reads and self._reads[0].start == 0:
             self._expected = self._before(self._reads[0])
         number = {id(read): at for at, read in enumerate(self._reads)}
-        found = read_prepared(self._reads, choice, as_it_is, pool, skips_removed=True)
+        found = read_prepared(self._reads, choice, keep_mask, pool, skips_removed=True)
         with closing(found):
             for prepared in found:
                 yield from self._take(number[id(prepared.read)], prepared)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.loaders.scan.plan import SegmentRead
-from workbench.loaders.scan.segment_chunks import RecordChoice, as_it_is, read_prepared
+from workbench.loaders.scan.segment_chunks import RecordChoice, keep_mask, read_prepared
 from workbench.record.buffers import BufferPool
 from workbench.record.columns import RecordColumns
 from workbench.record.compaction.key_table import key_sums, new_secret
@@ -43,7 +43,9 @@ def newest_offsets(
         for number in range(passes):
             newest = _Newest(secret, passes, number)
             choice = RecordChoice(options=KEYS)
-            with closing(read_prepared(reads, choice, as_it_is, pool, skips_removed=True)) as parts:
+            with closing(
+                read_prepared(reads, choice, keep_mask, pool, skips_removed=True)
+            ) as parts:
                 for part in parts:
                     newest.add(part.chunk.columns, part.value)
                     if len(newest) > most:

@@ -106,11 +106,11 @@ def read_wanted(
         FileNotFoundError: the segment was removed since it was listed.
     """
     choice = RecordChoice(options, times, include_control, check_crc)
-    for each in read_prepared([read], choice, as_it_is, pool):
+    for each in read_prepared([read], choice, keep_mask, pool):
         yield WantedRecords(each.chunk, each.value, each.findings)
 
 
-def as_it_is(_read: SegmentRead, _chunk: Chunk, keep: Mask) -> Mask:
+def keep_mask(_read: SegmentRead, _chunk: Chunk, keep: Mask) -> Mask:
     """Return the mask unchanged."""
     return keep
 

@@ -6,7 +6,7 @@ Kafka: UnifiedLog.append, analyzeAndValidateRecords, maybeRoll (4.2)
 from collections.abc import Sequence
 from typing import Final
 
-from workbench.config.changed_defaults import told
+from workbench.config.changed_defaults import with_default_note
 from workbench.errors import (
     CorruptRecordError,
     InvalidRecordError,
@@ -278,9 +278,9 @@ def analyze(
         last_offset, last_epoch = batch.last_offset, epoch
         if not is_follower and batch.size > largest_batch:
             context.metrics.reject(where.topic, records.size)
+            limit = with_default_note("max.message.bytes", largest_batch)
             raise RecordTooLargeError(
-                f"{where}: the batch has {batch.size} bytes, "
-                f"more than max.message.bytes = {told('max.message.bytes', largest_batch)}"
+                f"{where}: the batch has {batch.size} bytes, more than max.message.bytes = {limit}"
             )
         if batch.problem != problems.OK and not batch.is_valid:
             raise CorruptRecordError(
@@ -368,7 +368,7 @@ def assign_offsets(
         for batch in result.batches:
             if batch.size > config.max_message_bytes:
                 context.metrics.reject(where.topic, records.size)
-                limit = told("max.message.bytes", config.max_message_bytes)
+                limit = with_default_note("max.message.bytes", config.max_message_bytes)
                 raise RecordTooLargeError(
                     f"{where}: a batch has {batch.size} bytes in the topic's codec and format, "
                     f"more than max.message.bytes = {limit}"

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, NoReturn
 
 import numpy as np
 
-from workbench.config.changed_defaults import told
+from workbench.config.changed_defaults import with_default_note
 from workbench.errors import (
     CorruptRecordError,
     InvalidRecordError,
@@ -36,12 +36,12 @@ from workbench.record.writing.batch_checks import (
     CheckedBatch,
     ReceivedRecord,
     RecordRules,
+    canonical_records,
     check_batches,
     received_records,
     set_last_offset,
     set_max_timestamp,
     set_offset_and_epoch,
-    verbatim_records,
 )
 from workbench.record.writing.builder import RecordsBuilder
 
@@ -335,7 +335,7 @@ class _RecordErrors:
             if age > rules.before_ms or _wrapped(-age) > rules.after_ms:
                 first, last = now - rules.before_ms, now + rules.after_ms
                 self._has_wrong_time = True
-                limit = told("message.timestamp.after.max.ms", rules.after_ms)
+                limit = with_default_note("message.timestamp.after.max.ms", rules.after_ms)
                 why = f": message.timestamp.after.max.ms = {limit}" if timestamp > last else ""
                 problem = f"timestamp {timestamp} at offset {record.offset} is not within"
                 self.add(index, f"{problem} [{first}, {last}]{why}")
@@ -472,7 +472,7 @@ def rebuild(
         singles = records.records()
     else:
         if first.timestamp_type == CREATE_TIME and first.base_timestamp >= NO_TIMESTAMP:
-            encoded = verbatim_records(records.buffer, first)
+            encoded = canonical_records(records.buffer, first)
         if encoded is None:
             columns = columns_of(records.buffer, records.batches().rows)
     builder = RecordsBuilder(

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from workbench.config.producer_state_config import ProducerStateConfig
 from workbench.log.context import LogContext
-from workbench.log.damage import damage_is_told
+from workbench.log.damage import raise_as_corrupt
 from workbench.log.fetch import LogOffsetMetadata
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.log.loading.loader import LogLoader
@@ -57,7 +57,7 @@ def load_parts(
         producer_state=state,
         remaining=remaining,
     )
-    with damage_is_told(directory, "loaded"):
+    with raise_as_corrupt(directory, "loaded"):
         loaded = loader.load()
     active = segments.active
     end = LogOffsetMetadata(loaded.next_offset, active.base_offset, active.size)

@@ -81,7 +81,7 @@ def batch_at(source: FileSource, position: int) -> Any:
     return rows[0] if matches[0] else None
 
 
-class Patience:
+class ResyncBudget:
     """How many bytes of apparent batches can still be checked in vain while one file is read.
 
     In crafted bytes, a batch of 4 MiB can seem to start at every 61st byte: checking all of them
@@ -120,7 +120,7 @@ def find_batch(
     start: int,
     stop: int,
     offsets: tuple[int, int],
-    patience: Patience | None = None,
+    patience: ResyncBudget | None = None,
 ) -> Searched:
     """Search for the first position in [start, stop) where a batch with a valid CRC starts.
 
@@ -133,7 +133,7 @@ def find_batch(
             that its codec did not change has a valid CRC, too, and its own offset.
         patience: the checks left, shared by the searches in one file.
     """
-    patience = patience or Patience()
+    patience = patience or ResyncBudget()
     rows: npt.NDArray[Any] = np.zeros(1, BATCH_ROW)
     matches = np.zeros(1, np.bool_)
     position, step, is_zeros = start, _FIRST_WINDOW, True

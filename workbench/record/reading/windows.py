@@ -28,7 +28,7 @@ from workbench.layout.message_header import MESSAGE_CRC_FROM, SMALLEST_MESSAGE
 from workbench.record.buffers import BufferPool
 from workbench.record.limits import LARGEST_BATCH
 from workbench.record.reading.batch_table import places_of
-from workbench.record.reading.resync import Patience, Searched, find_batch
+from workbench.record.reading.resync import ResyncBudget, Searched, find_batch
 
 WINDOW: Final = 4 << 20  # bytes read at a time: calls are rare, and a core's cache still helps
 _ROWS_AT_ONCE: Final = 8192
@@ -129,8 +129,8 @@ class BatchWindows:
         self.stop_code = problems.END
 
     @cached_property
-    def _patience(self) -> Patience:
-        return Patience()
+    def _patience(self) -> ResyncBudget:
+        return ResyncBudget()
 
     @property
     def stop_position(self) -> int:

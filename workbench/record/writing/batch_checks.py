@@ -339,7 +339,7 @@ def _wrapped_messages(buffer: npt.NDArray[np.uint8], batch: CheckedBatch) -> lis
     return [message._replace(offset=base + message.offset) for message in found]
 
 
-def verbatim_records(buffer: npt.NDArray[np.uint8], batch: CheckedBatch) -> memoryview | None:
+def canonical_records(buffer: npt.NDArray[np.uint8], batch: CheckedBatch) -> memoryview | None:
     """Return the records of a batch of magic 2 if they are as a builder would write its first ones.
 
     Those of a compressed batch are valid until this thread decompresses again. None: there are no
@@ -354,7 +354,7 @@ def verbatim_records(buffer: npt.NDArray[np.uint8], batch: CheckedBatch) -> memo
     if batch.codec != NONE:
         records = memoryview(buffer)[start:end]
         data, start, end = decompress_batch(batch.codec, records, 2, batch.position)
-    if not dispatch.are_verbatim(data, start, end, batch.record_count, batch.base_timestamp):
+    if not dispatch.are_canonical(data, start, end, batch.record_count, batch.base_timestamp):
         return None
     return memoryview(data)[start:end]
 

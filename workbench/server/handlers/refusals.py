@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from workbench.runtime.error_codes import ErrorCode
+from workbench.server.handlers.config_requests import TOPIC
 from workbench.server.handlers.error_responses import error_response
-from workbench.server.handlers.of_configs import TOPIC
 from workbench.server.protocol import api_keys as apis
 from workbench.server.serving import BlockingHandler, Call, Values
 

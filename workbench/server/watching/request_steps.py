@@ -59,7 +59,7 @@ class ShownBytes(NamedTuple):
     end: int
 
 
-class ToldStep(NamedTuple):
+class PlacedStep(NamedTuple):
     """A step, with the bytes of the request or response that it is about; None: of neither."""
 
     step: Step
@@ -80,7 +80,7 @@ class RequestStory:
 
     request: NamedFrame
     response: NamedFrame
-    steps: list[ToldStep]
+    steps: list[PlacedStep]
     partitions: list[str]
     partition: str | None
     path: str | None
@@ -114,7 +114,7 @@ class _Teller:
     def __init__(self, watched: WatchedRequest, partition: str | None) -> None:
         self._watched = watched
         self._request, self._response = name_request(watched), name_response(watched)
-        self._steps: list[ToldStep] = []
+        self._steps: list[PlacedStep] = []
         self._values = _values_of(self._request)
         self._asked = list(self._partitions()) if self._values else []
         named = [each.name for each in self._asked]
@@ -151,7 +151,7 @@ class _Teller:
                 path = path[:-1]
             bounds = frame.places.get(path)
             found = None if bounds is None else ShownBytes(side, *bounds)
-        self._steps.append(ToldStep(Step(kind, where, reason, numbers), found))
+        self._steps.append(PlacedStep(Step(kind, where, reason, numbers), found))
 
     # the frame
 
@@ -322,7 +322,7 @@ class _Teller:
             self._tell("log failed", reason=str(error))
             return
         self._path = log.path
-        self._steps += [ToldStep(step, None) for step in found.steps]
+        self._steps += [PlacedStep(step, None) for step in found.steps]
         if found.error is not None:
             self._tell("log failed", reason=str(found.error))
 

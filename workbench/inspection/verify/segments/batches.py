@@ -25,7 +25,7 @@ from workbench.inspection.verify.segments.log_pass import (
     first_offsets,
     read_log,
 )
-from workbench.inspection.verify.situation import SegmentContext
+from workbench.inspection.verify.shutdown_state import SegmentContext
 from workbench.layout import problems
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.rows import joined_rows, with_more_rows

@@ -22,8 +22,8 @@ from workbench.files.indexes.time_index import TimeIndex
 from workbench.files.reading import FileProblem
 from workbench.inspection.findings import Finding, Severity
 from workbench.inspection.verify.segments.log_pass import CheckedPart, LogReading, first_offsets
-from workbench.inspection.verify.segments.trusted import TrustedBatches
-from workbench.inspection.verify.situation import SegmentContext
+from workbench.inspection.verify.segments.trusted_batches import TrustedBatches
+from workbench.inspection.verify.shutdown_state import SegmentContext
 from workbench.runtime.times import time_text
 
 Numbers = npt.NDArray[np.int64]

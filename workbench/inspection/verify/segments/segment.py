@@ -25,8 +25,13 @@ from workbench.inspection.verify.segments.indexes import (
     fails_check,
 )
 from workbench.inspection.verify.segments.log_pass import LogReading
-from workbench.inspection.verify.segments.trusted import EPOCH_ROW, NO_TIME, Starts, TrustedBatches
-from workbench.inspection.verify.situation import SegmentContext
+from workbench.inspection.verify.segments.trusted_batches import (
+    EPOCH_ROW,
+    NO_TIME,
+    Starts,
+    TrustedBatches,
+)
+from workbench.inspection.verify.shutdown_state import SegmentContext
 
 Rows = npt.NDArray[Any]
 

@@ -17,15 +17,15 @@ from typing import Final, NoReturn
 from workbench.config.internal_topics import METADATA_TOPIC
 from workbench.errors import CoordinatorError
 from workbench.runtime.error_codes import ErrorCode
-from workbench.server.handlers.error_responses import error_response
-from workbench.server.handlers.of_cluster import FEATURES
-from workbench.server.handlers.of_configs import (
+from workbench.server.handlers.config_requests import (
     BROKER,
     BROKER_LOGGER,
     CLIENT_METRICS,
     GROUP,
     TOPIC,
 )
+from workbench.server.handlers.error_responses import error_response
+from workbench.server.handlers.metadata_requests import FEATURES
 from workbench.server.handlers.stored_access import (
     DEFAULT,
     EXACT,

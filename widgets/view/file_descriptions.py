@@ -88,7 +88,7 @@ _SUFFIXES: Final[dict[str, str]] = {
 UNKNOWN: Final = ("unknown file", "No broker creates a file of this name.")
 
 
-def file_words(name: str) -> tuple[str, str]:
+def file_description(name: str) -> tuple[str, str]:
     """Return what a file of this name is: a short name, and what it is for."""
     stem, state = name, ""
     for suffix, sentence in _SUFFIXES.items():

@@ -45,7 +45,7 @@ def _behind_field(at: int, end: int) -> int:
 
 
 @kernel
-def are_verbatim(
+def are_canonical(
     data: npt.NDArray[np.uint8], start: int, end: int, count: int, base_timestamp: int
 ) -> bool:
     """Return whether a builder would write the records of a batch in the same way.

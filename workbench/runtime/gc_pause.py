@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def without_collector() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """Pause the collector while millions of objects are made that are all kept, none in a cycle.
 
     It would look at all of them again and again. In several threads at once it may run again early.

@@ -24,7 +24,7 @@ from workbench.coordinator.groups.groups import ModernGroup, ModernMember
 from workbench.errors import CoordinatorError
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.handlers.authorized_operations import GROUP, UNKNOWN_OPERATIONS, operations
-from workbench.server.handlers.of_configs import MALFORMED
+from workbench.server.handlers.config_requests import MALFORMED
 from workbench.server.protocol import api_keys as apis
 from workbench.server.protocol.messages import (
     consumer_group_describe_request,

@@ -1,4 +1,4 @@
-"""Twin of `kernels.writing.verbatim` in plain Python."""
+"""Twin of `kernels.writing.canonical` in plain Python."""
 
 import numpy as np
 import numpy.typing as npt
@@ -9,7 +9,7 @@ from workbench.layout import problems
 Bytes = npt.NDArray[np.uint8]
 
 
-def _verbatim_record(data: bytes, at: int, end: int, offset_delta: int, least: int) -> int | None:
+def _canonical_record(data: bytes, at: int, end: int, offset_delta: int, least: int) -> int | None:
     """Return the end of a record; None if a builder would write it in another way.
 
     Args:
@@ -48,11 +48,11 @@ def _verbatim_record(data: bytes, at: int, end: int, offset_delta: int, least: i
     return at if at == end else None
 
 
-def are_verbatim(data: Bytes, start: int, end: int, count: int, base_timestamp: int) -> bool:
-    """Return whether records are as a builder writes them: see `verbatim.are_verbatim`."""
+def are_canonical(data: Bytes, start: int, end: int, count: int, base_timestamp: int) -> bool:
+    """Return whether records are as a builder writes them: see `canonical.are_canonical`."""
     raw, at = data[start:end].tobytes(), 0
     for index in range(count):
-        found = _verbatim_record(raw, at, len(raw), index, -1 - base_timestamp)
+        found = _canonical_record(raw, at, len(raw), index, -1 - base_timestamp)
         if found is None:
             return False
         at = found

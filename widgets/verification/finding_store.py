@@ -15,7 +15,7 @@ Row = dict[str, Any]
 Stamp = frozenset[tuple[str, int, int]]
 
 
-class FindingBook:
+class FindingStore:
     """What was verified so far, and what was found: rows for the list, counts for the tree.
 
     Two threads may enter findings.
@@ -57,7 +57,7 @@ class FindingBook:
                 self.rows
             )
 
-    def hold_against(self, partitions: Mapping[str, DiskPartition], names: Iterable[str]) -> None:
+    def mark_changed(self, partitions: Mapping[str, DiskPartition], names: Iterable[str]) -> None:
         """Note which of the named partitions changed since they were checked; forget the deleted.
 
         Args:

@@ -14,7 +14,7 @@ from workbench.config.values import text_of
 from workbench.errors import CoordinatorError, OffsetOutOfRangeError
 from workbench.record.message_schema import NULL_UUID
 from workbench.runtime.error_codes import ErrorCode
-from workbench.server.handlers.of_configs import (
+from workbench.server.handlers.config_requests import (
     BROKER,
     BROKER_LOGGER,
     CLIENT_METRICS,

@@ -29,7 +29,7 @@ _LOCKS: Final = "/proc/locks"
 
 
 @dataclass(frozen=True)
-class Situation:
+class ShutdownState:
     """What a log directory's own files say about how its broker stopped.
 
     Attributes:
@@ -43,20 +43,22 @@ class Situation:
     recovery_points: Mapping[TopicPartition, int] = field(default_factory=dict)
     rules: BrokerRules = MODELED_RULES
 
-    def of(self, partition: TopicPartition) -> "PartitionSituation":
+    def of(self, partition: TopicPartition) -> "PartitionShutdownState":
         """Return how a broker would find one partition; it always recovers the metadata log."""
         if partition.topic == METADATA_TOPIC and self.stop != "running":
-            return PartitionSituation("unclean", 0, "Every start recovers this log: it", self.rules)
+            return PartitionShutdownState(
+                "unclean", 0, "Every start recovers this log: it", self.rules
+            )
         point = self.recovery_points.get(partition, 0)
-        return PartitionSituation(self.stop, point, rules=self.rules)
+        return PartitionShutdownState(self.stop, point, rules=self.rules)
 
 
 @dataclass(frozen=True)
-class PartitionSituation:
-    """The `Situation` of one partition.
+class PartitionShutdownState:
+    """The `ShutdownState` of one partition.
 
     Attributes:
-        stop: as in `Situation`.
+        stop: as in `ShutdownState`.
         recovery_point: first offset that recovery reads.
         recovers: the beginning of a sentence about what recovery does.
     """
@@ -86,7 +88,7 @@ class SegmentContext:
     base_offset: int
     next_base: int | None
     later: int
-    situation: PartitionSituation
+    situation: PartitionShutdownState
     swaps: frozenset[FileKind] = frozenset()
     unread: frozenset[FileKind] = frozenset()
     is_implausible: bool = False
@@ -197,15 +199,15 @@ def has_own_files(root: Root) -> bool:
     return any(file.name in names.ROOT_FILES for file in (*root.files, *root.beside))
 
 
-def situation_of(root: Root, rules: BrokerRules = MODELED_RULES) -> Situation:
+def shutdown_state_of(root: Root, rules: BrokerRules = MODELED_RULES) -> ShutdownState:
     """Return how a broker of a version would find a log directory."""
     if not has_own_files(root):
-        return Situation(rules=rules)
+        return ShutdownState(rules=rules)
     points = if_readable(lambda: root.checkpoint(names.RECOVERY_POINTS))
     offsets = {} if points is None or points.problems else points.offsets
     if root.has_name(names.CLEAN_SHUTDOWN):
-        return Situation("clean", offsets, rules)
-    return Situation("running" if is_running(root) else "unclean", offsets, rules)
+        return ShutdownState("clean", offsets, rules)
+    return ShutdownState("running" if is_running(root) else "unclean", offsets, rules)
 
 
 def is_running(root: Root) -> bool:

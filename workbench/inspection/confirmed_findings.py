@@ -15,7 +15,7 @@ from typing import Final
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.verify.partition import PartitionResult
-from workbench.inspection.verify.situation import WAITS
+from workbench.inspection.verify.shutdown_state import WAITS
 
 Check = Callable[..., PartitionResult]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # Arrow is imported when it is asked for
     from workbench.loaders.tables.findings import FindingList
 
 
-class OfLogs(GuessedNames):
+class LogScope(GuessedNames):
     """The verbs of one topic's logs, or of one log."""
 
     @property
