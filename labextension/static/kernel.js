@@ -32,7 +32,7 @@ export class Kernel {
     this.#rendermime = rendermime;
   }
 
-  // Show a path; `document` is told by `onGone` when the kernel ended. Its answers come in the order of the questions.
+  // Show a path; `document.onGone` is called when the kernel ended. Its answers come in the order of the questions.
   async open(path, document) {
     this.#documents.add(document);
     this.#started ??= this.#start().catch((error) => {
@@ -86,7 +86,9 @@ export class Kernel {
     }
     this.#endWithPage(session);
     const { manager, registration } = widgetManagerOf(session, widgets, this.#rendermime.clone());
+    let process = null; // the kernel's session of messages: another one since a restart that nothing else shows
     const onGone = () => {
+      session.iopubMessage.disconnect(onMessage);
       session.statusChanged.disconnect(onStatus);
       session.kernelChanged.disconnect(onGone);
       registration.dispose();
@@ -95,6 +97,12 @@ export class Kernel {
       for (const each of this.#documents) each.onGone();
     };
     const onStatus = (_sender, status) => GONE.has(status) && onGone();
+    const onMessage = (_sender, { header }) => {
+      if (header.msg_type !== "status") return;
+      process ??= header.session;
+      if (process !== header.session) onGone();
+    };
+    session.iopubMessage.connect(onMessage);
     session.statusChanged.connect(onStatus);
     session.kernelChanged.connect(onGone);
     return { session, registration, manager: await manager };

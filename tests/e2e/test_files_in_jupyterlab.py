@@ -205,7 +205,6 @@ def test_documents_come_back_with_the_page_and_their_kernel_ends_with_the_last(l
     page.evaluate(
         """async () => {
           const { sessions, kernels } = window.jupyterapp.serviceManager;
-          await sessions.refreshRunning(); // or it has the kernel of before, which has ended
           const { kernel } = [...sessions.running()].find((each) => each.path.startsWith("kafka"));
           const connection = kernels.connectTo({ model: kernel });
           await connection.restart();
