@@ -1,6 +1,6 @@
 """Jupyter widgets that show the contents of a Kafka log directory.
 
-They need no network and no build step, and become pictures where no widget can be shown.
+They need no network, and become pictures where no widget can be shown.
 """
 
 from importlib import import_module
