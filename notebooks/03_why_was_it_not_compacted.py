@@ -103,8 +103,8 @@ logs[PARTITION].plan_cleaning(half, now=NOW)
 # Two rules depend on time. `min.compaction.lag.ms` is the age that records must reach before they
 # can be cleaned; `max.compaction.lag.ms` is the age of the first dirty record that makes a log due,
 # however clean the log is. Move the clock: with a lag of one day, one segment after the other
-# becomes cleanable. (Kafka has the two rules since 0.10.1 and 2.3: the broker that is meant here is
-# one of 4.3, whichever wrote the log.)
+# becomes cleanable. (Kafka has the two rules since 0.10.1 and 2.3: the broker that is assumed here
+# is one of 4.3, whichever wrote the log.)
 
 # %%
 lag = half | {f"{TOPIC}:min.compaction.lag.ms": DAY}

@@ -37,7 +37,7 @@ def test_a_configuration_is_typed_and_taken_away(page: Page, show: Show) -> None
     assert view.conditions["config"] == {}
     page.get_by_label("Version of Kafka").fill("2.8")
     page.get_by_label("Version of Kafka").press("Enter")
-    expect(page.locator(".klw-meant")).to_contain_text("A broker of Kafka 2.8 is meant")
+    expect(page.locator(".klw-meant")).to_contain_text("A broker of Kafka 2.8 is assumed")
     page.get_by_role("button", name="As the directories have it").click()
     until(page, lambda: view.conditions["kafka"] is None)
     expect(page.get_by_role("button", name="As the directories have it")).to_be_hidden()

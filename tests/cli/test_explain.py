@@ -19,7 +19,7 @@ def test_each_rule_is_told_with_its_verdict() -> None:
     outcome = run("explain", SHOP, "-p", "customers-0", *NOW)
     assert outcome.code == 0
     lines = outcome.out.splitlines()
-    assert lines[0].startswith("A broker of Kafka 4.3 is meant: in __cluster_metadata-0, node 1 ")
+    assert lines[0].startswith("A broker of Kafka 4.3 is assumed: in __cluster_metadata-0, node 1 ")
     assert lines[1].startswith("customers-0, compaction: the log is not cleaned: ")
     (ratio,) = [line for line in lines if line.startswith("min.cleanable.dirty.ratio")]
     assert ratio.split()[1] == "blocks"
@@ -61,7 +61,7 @@ def test_what_cannot_be_loaded_is_told_and_counts_as_a_failure() -> None:
 
 def test_the_clusters_own_log_is_left_out_unless_it_is_named() -> None:
     meant, *rest = run("explain", SAMPLES / "era-3.9.1", *NOW).out.splitlines()
-    assert meant.startswith("A broker of Kafka 3.9 is meant")
+    assert meant.startswith("A broker of Kafka 3.9 is assumed")
     assert "__cluster_metadata" not in "\n".join(rest).replace("(__cluster_metadata)", "")
     outcome = run("explain", SAMPLES / "era-3.9.1", *NOW, "-t", "__cluster_metadata")
     assert outcome.code == 1

@@ -1,4 +1,4 @@
-"""Every command that says what a broker would do takes `--kafka`, and says first which is meant."""
+"""Commands that say what a broker would do take `--kafka`, and say first which is assumed."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -33,9 +33,9 @@ def arguments(command: str, into: Path) -> tuple[str | Path, ...]:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_first_line_says_which_broker_is_meant(command: str, tmp_path: Path) -> None:
     shown = run(*arguments(command, tmp_path / "a"))
-    assert shown.out.splitlines()[0] == f"A broker of Kafka 4.3 is meant: {SHOWN}."
+    assert shown.out.splitlines()[0] == f"A broker of Kafka 4.3 is assumed: {SHOWN}."
     asked = run(*arguments(command, tmp_path / "b"), "--kafka", "2.8")
-    assert asked.out.splitlines()[0] == "A broker of Kafka 2.8 is meant: it was asked for."
+    assert asked.out.splitlines()[0] == "A broker of Kafka 2.8 is assumed: it was asked for."
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS.keys() - {"verify"}))

@@ -101,7 +101,7 @@ def test_a_formatted_directory_without_logs_is_checked(tmp_path: Path) -> None:
     outcome = run("verify", tmp_path)
     assert outcome.code == 0
     assert outcome.out == (
-        "A broker of Kafka 3.7 is meant: meta.properties has a directory.id, as since 3.7.\n"
+        "A broker of Kafka 3.7 is assumed: meta.properties has a directory.id, as since 3.7.\n"
         "nothing wrong\nchecked 0 partitions, 0 segments, 0 bytes\n"
     )
 
@@ -117,7 +117,7 @@ def test_small_files_are_checked_by_themselves() -> None:
         path = SAMPLES / "shop-4.3.1" / name
         outcome = run("verify", path)
         assert outcome.code == 0, outcome
-        assert outcome.out.startswith("A broker of Kafka 4.3 is meant: ")
+        assert outcome.out.startswith("A broker of Kafka 4.3 is assumed: ")
         assert outcome.out.endswith(f".\nnothing wrong\nchecked {path}\n")
         assert run("describe", path).code == 0
 

@@ -12,7 +12,7 @@ def test_reasons_are_counted_and_nothing_is_written() -> None:
     outcome = run("plan", SHOP, *ONE, "--why", "1000", "--why", "1526", "--keys", "2")
     assert outcome.code == 0
     lines = outcome.out.splitlines()
-    assert lines[0].startswith("A broker of Kafka 4.3 is meant: ")
+    assert lines[0].startswith("A broker of Kafka 4.3 is assumed: ")
     assert lines[1] == "customers-0: 174,064 bytes become 44,521; 612 of 822 records are dropped"
     (dropped,) = [line.split() for line in lines if " dropped  " in line and "bytes" not in line]
     assert dropped[:3] == ["1", "dropped", "612"]

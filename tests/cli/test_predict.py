@@ -76,7 +76,7 @@ def test_the_broker_that_is_meant_is_named_first(golden: Golden) -> None:
     path = golden("2.8.2-plain-kafka-python").directory("data")
     outcome = run("predict", "--quick", path)
     assert outcome.code == 0
-    assert outcome.out.startswith("A broker of Kafka 2.4 is meant: ")
+    assert outcome.out.startswith("A broker of Kafka 2.4 is assumed: ")
     later = run("predict", "--quick", "--kafka", "4.3", path)
     assert later.code == 1
     assert "the directory is of a broker with ZooKeeper" in later.out

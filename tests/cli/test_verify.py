@@ -31,7 +31,8 @@ def test_a_sound_directory_gives_an_empty_list_and_code_0(golden: Golden) -> Non
     assert outcome.json == []
     assert outcome.code == 0
     assert run("verify", partition).out == (
-        "A broker of Kafka 4.2 is meant: metadata.version in bootstrap.checkpoint is 29, of 4.2.\n"
+        "A broker of Kafka 4.2 is assumed: "
+        "metadata.version in bootstrap.checkpoint is 29, of 4.2.\n"
         "nothing wrong\nchecked 1 partition, 5 segments, 6,745 bytes\n"
     )
 

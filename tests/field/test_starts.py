@@ -29,7 +29,7 @@ def test_it_does_not_start(name: str, exception: str, words: str, tmp_path: Path
     assert words in prediction.problem
     outcome = run("predict", "--quick", case.data)
     assert outcome.code == 2
-    assert outcome.out.startswith("A broker of Kafka 4.2 is meant")
+    assert outcome.out.startswith("A broker of Kafka 4.2 is assumed")
     assert any(
         each.severity == "error" and "not start" in each.broker for each in verify(case.data)
     )
@@ -69,7 +69,7 @@ def test_a_partition_on_two_disks_stops_the_broker(tmp_path: Path) -> None:
     assert {("duplicate-partition", "d2"), ("not-checkpointed", "d2")} <= kinds
     (step,) = open_log_directory([data / "d1", data / "d2"]).preflight().steps
     assert step.startswith(f"Move {data}/d2/orders-0 (log end offset 40, not in the checkpoints")
-    assert step.endswith(f"; {data}/d1/orders-0 (log end offset 40) stays")
+    assert step.endswith(f"; keep {data}/d1/orders-0 (log end offset 40)")
 
 
 def test_nulls_after_a_power_loss(tmp_path: Path) -> None:

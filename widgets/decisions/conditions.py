@@ -77,7 +77,7 @@ class Conditioned(KafkaWidget):
         """Send what can be typed, and what holds where nothing is.
 
         Args:
-            meant: the broker that is meant.
+            meant: the broker that is assumed.
             settings: its configuration.
             topic: the one whose own configurations are offered, too.
         """

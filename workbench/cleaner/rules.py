@@ -58,7 +58,7 @@ class RoundRules:
         delete_retention_ms: time from now to a new delete horizon, ms.
         is_file_new: whether this segment's file is so new that it keeps tombstones without delete
             horizon, and markers of versions that set none.
-        broker: the rules of the version of Kafka that is meant.
+        broker: the rules of the version of Kafka that is assumed.
     """
 
     transactions: CleanedTransactions

@@ -74,7 +74,7 @@ def meant_for(
 
 
 def say_meant(meant: MeantBroker, *about: About) -> None:
-    """Print which broker is meant and why, and what of it is not modeled, as far as it matters."""
+    """Print which broker is assumed and why, and what of it is not modeled, where it matters."""
     say(str(meant))
     for sentence in limits(meant.rules, *about) if about else ():
         say(f"Not modeled: {sentence}.")

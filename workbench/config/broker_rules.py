@@ -250,7 +250,7 @@ def _strays(at: Number) -> StrayRule:
 
 
 MODELED_RULES: Final = BrokerRules.of()
-"""The rules of the version that the engine follows if none is meant."""
+"""The rules of the version that the engine follows by default."""
 
 
 About = Literal["start", "cleaning"]

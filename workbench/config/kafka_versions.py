@@ -18,7 +18,7 @@ SERIES: Final = (
 
 LATEST: Final = SERIES[-1]
 MODELED: Final = "4.2"
-"""The version that the engine follows if none is meant."""
+"""The version that the engine follows by default."""
 
 Number = tuple[int, ...]
 

@@ -43,7 +43,7 @@ class Settings:
         topics: topic → configuration given for it.
         everywhere: topic configuration given for all topics.
         stored: topic → configuration in the cluster's metadata.
-        rules: how brokers of the version that is meant behave.
+        rules: how brokers of the version that is assumed behave.
     """
 
     broker: BrokerConfig
@@ -62,7 +62,7 @@ class Settings:
         Args:
             values: values by Kafka's names; a topic's may have the topic and a colon before it.
                 A duration may have a unit: ``7d``, ``12h``, ``30m``, ``10s``, ``500ms``.
-            rules: of the version that is meant: other values have its defaults, and names and
+            rules: of the version that is assumed: other values have its defaults, and names and
                 values that it does not have are refused. None: those of `MODELED_RULES`, with
                 every value that the engine can take.
 

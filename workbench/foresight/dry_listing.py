@@ -84,7 +84,7 @@ def open_dry(
 def meant_settings(
     listing: Listing, config: Config, kafka: str | None = None
 ) -> tuple[MeantBroker, Settings]:
-    """Return the broker that is meant, and the given configuration on top of the stored one.
+    """Return the broker that is assumed, and the given configuration on top of the stored one.
 
     Raises:
         ConfigError: a configuration's name or value is wrong, or the version is unknown.

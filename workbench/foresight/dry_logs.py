@@ -33,12 +33,12 @@ class DryLogs:
         directories: the entries of `log.dirs`.
         settings: the configuration of the broker and its topics.
         now: the time of the clock, ms.
-        meant: the broker that is meant, whose rules the settings have.
+        meant: the broker that is assumed, whose rules the settings have.
         fs: what reads the directories.
 
     Attributes:
         settings: the given configuration.
-        meant: the broker that is meant.
+        meant: the broker that is assumed.
         clock: the clock of all logs, which does not advance.
         logs: the loaded logs in use; every record is taken as replicated.
         high_watermarks: the high watermarks of those logs, and their sources.

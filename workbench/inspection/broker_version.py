@@ -1,4 +1,4 @@
-"""Which version of Kafka a log directory shows, and which broker is meant by "a broker would".
+"""Which version of Kafka a log directory shows, and which broker is assumed by "a broker would".
 
 Brokers do not write their version down, except into the metadata log. But many files, formats and
 names came with one version, so the newest of them is a lower bound: the broker was not older. All
@@ -48,7 +48,7 @@ _INT16: Final = struct.Struct(">h")
 
 
 class MeantBroker(NamedTuple):
-    """The broker that is meant.
+    """The broker that is assumed.
 
     Attributes:
         version: its version: a series such as "2.8", or what was asked for.
@@ -64,16 +64,16 @@ class MeantBroker(NamedTuple):
         return BrokerRules.of(self.version)
 
     def __str__(self) -> str:
-        return f"A broker of Kafka {self.version} is meant: {self.reason}."
+        return f"A broker of Kafka {self.version} is assumed: {self.reason}."
 
 
 def meant_broker(
     listing: Listing, kafka: str | None = None, cluster: StoredCluster | None = None
 ) -> MeantBroker:
-    """Return the broker that is meant: of the given version, or the newest that is shown.
+    """Return the broker that is assumed: of the given version, or the newest that is shown.
 
     Logs without any file of a broker beside them are a copy of a part: they show how old the
-    broker can be, not which it is, so `MODELED` is meant.
+    broker can be, not which it is, so `MODELED` is assumed.
 
     Args:
         listing: the opened log directories.

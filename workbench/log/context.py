@@ -40,7 +40,7 @@ class LogContext(Reporter):
         log_directory: path of the log directory of the partition directory; it may go offline.
         names_changed: whether current names in the directory might not be on the disk.
         metrics: the metrics; the logs of a manager share them.
-        rules: how brokers of the version that is meant behave.
+        rules: how brokers of the version that is assumed behave.
         record_rules: what the configuration asks of records.
     """
 

@@ -113,7 +113,7 @@ class Log(BaseLog):
             observer: receives each step.
             remaining: receives the number of segments left to recover.
             metrics: the metrics, shared by the logs of a manager; its own if None.
-            rules: how brokers of the version that is meant behave.
+            rules: how brokers of the version that is assumed behave.
 
         Raises:
             LogDirectoryError: the folder's name is not that of a partition directory, or it cannot

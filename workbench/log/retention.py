@@ -44,7 +44,7 @@ class LogState(NamedTuple):
         log_start_offset, log_end_offset, high_watermark: the log's offsets.
         config: the topic's configuration.
         now: ms since the epoch.
-        rules: how brokers of the version that is meant behave.
+        rules: how brokers of the version that is assumed behave.
     """
 
     segments: list[LogSegment]

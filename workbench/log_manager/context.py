@@ -52,7 +52,7 @@ class ManagerContext(Reporter):
         is_kraft: no ZooKeeper; such a broker renames logs without a topic id to `-stray`.
         commits_appends: whether each log is the only replica; see `LogBase`.
         metrics: the metrics of all logs.
-        rules: how brokers of the version that is meant behave.
+        rules: how brokers of the version that is assumed behave.
     """
 
     directories: dict[str, ManagedDirectory]

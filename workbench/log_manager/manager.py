@@ -85,7 +85,7 @@ class LogManager:
         commits_appends: each log is the only replica of its partition, so that its leader commits
             what it appends: the high watermark is the log end offset. With False it starts at the
             offset in `replication-offset-checkpoint`, and the caller moves it.
-        rules: how brokers of the version that is meant start, clean and delete.
+        rules: how brokers of the version that is assumed start, clean and delete.
 
     Attributes:
         cleaner: compacts logs; None before `startup`, and with `log.cleaner.enable=false`.

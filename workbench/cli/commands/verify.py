@@ -129,7 +129,7 @@ def find(
     workers: int | None = None,
     kafka: str | None = None,
 ) -> tuple[MeantBroker, list[Finding], str]:
-    """Return the broker that is meant, the findings, and a text that says what was checked.
+    """Return the broker that is assumed, the findings, and a text that says what was checked.
 
     With topics or partitions, only the findings in files of the chosen partitions.
 

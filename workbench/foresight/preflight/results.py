@@ -158,7 +158,7 @@ class Preflight:
 
     @property
     def broker(self) -> MeantBroker:
-        """The broker that is meant, and why that one."""
+        """The broker that is assumed, and why that one."""
         return self.prediction.broker
 
     @property

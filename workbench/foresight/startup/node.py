@@ -106,7 +106,7 @@ class NodeStart:
         context: the directories on a file system that keeps changes in memory.
         roots: the same directories as they are listed.
         steps: returns the steps of loading since the last call.
-        rules: how nodes of the version that is meant behave.
+        rules: how nodes of the version that is assumed behave.
         node_id, cluster_id: the node's; None takes those found.
 
     Attributes:

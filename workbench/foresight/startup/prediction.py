@@ -166,7 +166,7 @@ class StartupPrediction:
         exception: the exception that Kafka throws then; empty if it halts without one.
         directories: the log directories in the given order.
         partitions: the partitions by directory and name.
-        broker: the broker that is meant, and why that one.
+        broker: the broker that is assumed, and why that one.
         metadata: what it does with its metadata log; None for a broker with ZooKeeper, for a node
             that does not get so far, and for partitions alone.
         seconds: the time that loading the logs took here, recovery included; not in `as_dict`.

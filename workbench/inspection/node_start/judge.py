@@ -31,7 +31,7 @@ def judge_metadata_log(
     Args:
         partition: the metadata log.
         log_start: its log start offset; None takes the base offset of the first segment.
-        rules: how nodes of the version that is meant behave.
+        rules: how nodes of the version that is assumed behave.
     """
     if log_start is None:
         log_start = partition.segments[0].base_offset if partition.segments else 0

@@ -25,7 +25,7 @@ def judge_quorum_state(
     Args:
         path: the file.
         state: its contents, read with ``strict=False``.
-        rules: how nodes of the version that is meant behave.
+        rules: how nodes of the version that is assumed behave.
     """
     if rules.clears_quorum_state and state.version not in {None, 0}:
         found = f"data_version {state.version}"

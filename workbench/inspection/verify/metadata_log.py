@@ -36,7 +36,7 @@ def verify_metadata_log(
     Args:
         partition: the metadata log; other partitions have neither, and give no finding.
         deep: check CRCs and decode every record.
-        rules: how nodes of the version that is meant behave.
+        rules: how nodes of the version that is assumed behave.
     """
     if partition.topic != METADATA_TOPIC:
         return

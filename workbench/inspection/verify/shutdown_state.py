@@ -36,7 +36,7 @@ class ShutdownState:
         stop: "clean", "unclean" (killed: recovery follows), "running" (a process holds the lock),
             or "unknown" (the directory has none of a broker's own files).
         recovery_points: partition → offset where recovery begins; 0 for partitions that it lacks.
-        rules: how brokers of the version that is meant behave.
+        rules: how brokers of the version that is assumed behave.
     """
 
     stop: Stop = "unknown"
@@ -100,7 +100,7 @@ class SegmentContext:
 
     @property
     def rules(self) -> BrokerRules:
-        """How brokers of the version that is meant behave."""
+        """How brokers of the version that is assumed behave."""
         return self.situation.rules
 
     @property

@@ -106,7 +106,7 @@ class Facts:
         listing: the log directories.
         now: ms; what ages are measured by. None: groups by the newest commit, everything else by
             the machine's time.
-        kafka: the version that is meant; None: the newest that the directories show.
+        kafka: the version that is assumed; None: the newest that the directories show.
         predict: returns the preflight of a start on them.
         verify: returns what `verify` reports.
         progress: a callback before each log that is judged; what it raises ends the work.

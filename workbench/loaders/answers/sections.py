@@ -44,7 +44,7 @@ def identity(facts: Facts, where: str) -> Section:
     shown, meant = preflight.shown, preflight.broker
     notes = [f"The directories show Kafka {shown.version}: {shown.reason}."]
     if meant.version != shown.version:
-        notes.append(f"A broker of Kafka {meant.version} is meant: {meant.reason}.")
+        notes.append(f"A broker of Kafka {meant.version} is assumed: {meant.reason}.")
     rows: list[Row] = [
         [row.path, Badge(row.verdict, "good" if row.verdict == "online" else "bad"),
          row.cluster_id, row.node_id, row.directory_id,

@@ -45,7 +45,7 @@ class CleaningPlan(ArrowTable):
         problem: why there are fewer rounds than requested; empty if there are not.
         size: bytes of the log before cleaning.
         high_watermark: the assumed high watermark of the log, and why: a sentence.
-        broker: the broker that is meant, and why that one.
+        broker: the broker that is assumed, and why that one.
     """
 
     partition: DiskPartition

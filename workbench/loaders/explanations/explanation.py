@@ -29,7 +29,7 @@ class Explanation(ArrowTable):
         conclusion: one sentence.
         rows: one row per rule, or per rule and segment, in the order in which Kafka asks.
         high_watermark: the assumed high watermark of the log, and why: a sentence.
-        broker: the broker that is meant, and why that one.
+        broker: the broker that is assumed, and why that one.
     """
 
     partition: str

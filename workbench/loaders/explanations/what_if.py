@@ -154,7 +154,7 @@ class WhatIf(ArrowTable):
         now: ms; the time that ages were measured by.
         partitions: sorted by topic and number.
         verdicts: partition → the verdicts of retention on its segments, rule by rule.
-        broker: the broker that is meant, and why that one.
+        broker: the broker that is assumed, and why that one.
         offsets: the fates of committed offsets, by `offsets.retention.minutes`, sorted by group.
     """
 

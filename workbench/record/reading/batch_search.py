@@ -114,7 +114,7 @@ def search_record(
 
     Returns:
         None if there is none. A batch without a record if it has such a timestamp, but is not as
-        usual: compressed, for example. If no record of it is meant, search again after it.
+        usual: compressed, for example. If no record of it is assumed, search again after it.
 
     Arguments and errors: see `search_batch`.
     """

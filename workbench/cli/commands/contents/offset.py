@@ -40,7 +40,7 @@ def command(*, name: str, offsets: str, paths: tuple[str, ...], gaps: bool, as_j
 
     An offset is a record, or was compacted away, aborted, deleted below the log start offset, lost
     in damaged bytes, is a control record, or was never written; the answer names the bytes that
-    show it. Where a broker is meant, it serves the directory as it is.
+    show it. Where a broker is assumed, it serves the directory as it is.
 
     Exit codes: 0 done; 1: a broker finds no record at or after TIME.
 
