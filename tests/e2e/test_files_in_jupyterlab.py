@@ -16,6 +16,10 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 READY_MS = 120_000
 LOG = "00000000000000000442.log"
+FIND = """((id) => {
+  const running = [...window.jupyterapp.serviceManager.sessions.running()];
+  return running.find((each) => each.id === id);
+})"""
 CODE = "x'); import os; os.mkdir('made') #<img src=x onerror=alert(1)>-0"
 """A folder's name that would run as Python or HTML if it was not taken as data."""
 
@@ -202,14 +206,16 @@ def test_documents_come_back_with_the_page_and_their_kernel_ends_with_the_last(l
     expect(lab.shown.locator(".klw-map canvas")).to_be_visible(timeout=READY_MS)
     until(page, lambda: len(lab.sessions()) == 1 and lab.sessions() != before)
 
+    (session,) = lab.sessions()  # the page may still list the one of before
+    page.wait_for_function(f"(id) => {FIND}(id)", arg=session)
     page.evaluate(
-        """async () => {
-          const { sessions, kernels } = window.jupyterapp.serviceManager;
-          const { kernel } = [...sessions.running()].find((each) => each.path.startsWith("kafka"));
-          const connection = kernels.connectTo({ model: kernel });
+        f"""async (id) => {{
+          const {{ kernel: model }} = {FIND}(id);
+          const connection = window.jupyterapp.serviceManager.kernels.connectTo({{ model }});
           await connection.restart();
           connection.dispose();
-        }"""
+        }}""",
+        session,
     )
     expect(lab.shown.get_by_role("alert")).to_contain_text("kernel", timeout=READY_MS)
     page.get_by_role("button", name="Try again").click()
