@@ -42,7 +42,7 @@ def test_the_last_record_of_each_id_counts(log: CoordinatorLog) -> None:
     load = log.load_transactions()
     found = load.transactions["a"]
     assert (found.state, found.phase, found.start_timestamp) == ("Ongoing", "open", TIME)
-    assert [str(where) for where in found.partitions] == ["foo-0", "foo-1"]
+    assert {str(where) for where in found.partitions} == {"foo-0", "foo-1"}
     assert load.transactions["b"].phase == "empty"
     types = transaction_state.TYPES
     log.append(record(0, {"transactionalId": "a"}, None, types=types))
