@@ -74,7 +74,7 @@ def test_what_the_performance_tools_write_and_read_is_there(
 
 def test_many_short_transactions_are_all_committed(server: Server, tool: Tools) -> None:
     """Records of a transaction arrive before the markers of the one before are written."""
-    topic, total = "fast-transactions", 20_000
+    topic, total = "fast-transactions", 60_000  # a fast machine has 10,000 in 50 ms
     performance(
         tool, "ProducerPerformance", "--topic", topic, "--num-records", str(total),
         "--record-size", "200", "--throughput", "-1", "--transaction-duration-ms", "20",

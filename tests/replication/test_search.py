@@ -108,7 +108,7 @@ def test_a_search_ends_at_its_limits() -> None:
 def test_a_search_for_something_unknown() -> None:
     with pytest.raises(ReplicationError, match="expected a function or one of 'two leaders'"):
         find_schedule("records get tired")
-    with pytest.raises(ConfigError, match="no version"):
+    with pytest.raises(ConfigError, match="not a version"):
         find_schedule(LOSS, rules="newest")
 
 
