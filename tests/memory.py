@@ -146,7 +146,7 @@ def start_over(process: int | str = "self") -> None:
 
 
 def _give_back() -> None:
-    """Give back what allocators keep of the calls before: reused, it would count for nobody."""
+    """Give back what allocators keep of the calls before: reused, it would not count."""
     import pyarrow as pa
 
     gc.collect()

@@ -34,11 +34,11 @@ _COLUMNS: Final = (
 def story_picture(player: Any) -> bytes:
     """Return a PNG of a `RequestPlayer`: the bytes that the step is about, or the segment."""
     story: RequestStory | None = player.story
-    told = None if story is None or player.at < 0 else story.steps[player.at]
-    if story is None or told is None or told.place is None:
+    placed = None if story is None or player.at < 0 else story.steps[player.at]
+    if story is None or placed is None or placed.place is None:
         return player_picture(player)
-    frame = story.request if told.place.side == "request" else story.response
-    return _frame_picture(player, frame, told.step, told.place)
+    frame = story.request if placed.place.side == "request" else story.response
+    return _frame_picture(player, frame, placed.step, placed.place)
 
 
 def _frame_picture(player: Any, frame: NamedFrame, step: Step, place: ShownBytes) -> bytes:

@@ -32,13 +32,13 @@ ROLES: Final = {
 _NOTHING: Final = np.zeros(0, np.int64)
 
 
-def story_scenes(partition: Partition, told: Sequence[PlacedStep]) -> tuple[Scene, ...]:
+def story_scenes(partition: Partition, placed: Sequence[PlacedStep]) -> tuple[Scene, ...]:
     """Return the segments of a partition; the batches only of those that a step names.
 
     Raises:
         OSError: a segment cannot be read.
     """
-    named = {each.step.where for each in told}
+    named = {each.step.where for each in placed}
     scenes = []
     for segment in partition.segments:
         if named & {entry.path for entry in segment.files.values()}:
@@ -55,17 +55,17 @@ def scene_rows_of_nothing() -> Any:
     return np.zeros(0, [(name, np.int64) for name in names])
 
 
-def story_touches(told: Sequence[PlacedStep], scenes: Sequence[Scene]) -> tuple[Touch, ...]:
+def story_touches(placed: Sequence[PlacedStep], scenes: Sequence[Scene]) -> tuple[Touch, ...]:
     """Return what each step touches of the segments."""
     return tuple(
-        NOWHERE if each.step.kind in REQUEST_KINDS else place(each.step, scenes) for each in told
+        NOWHERE if each.step.kind in REQUEST_KINDS else place(each.step, scenes) for each in placed
     )
 
 
-def story_rows(told: Sequence[PlacedStep], touches: Sequence[Touch]) -> list[list[Any]]:
+def story_rows(placed: Sequence[PlacedStep], touches: Sequence[Touch]) -> list[list[Any]]:
     """Return a row for each step as of `step_rows`, then the bytes: side, start and size."""
-    rows = step_rows([each.step for each in told], touches)
-    for row, each, touch in zip(rows, told, touches, strict=True):
+    rows = step_rows([each.step for each in placed], touches)
+    for row, each, touch in zip(rows, placed, touches, strict=True):
         row[4] = ROLES.get(each.step.kind) or role_of(each.step, touch)
         found = each.place
         row.append(None if found is None else [found.side, found.start, found.end - found.start])

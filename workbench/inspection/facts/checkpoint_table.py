@@ -66,7 +66,7 @@ class DirectoryCheckpoints:
 
     Attributes:
         path: as it was opened.
-        stop: how its broker stopped; see `situation.ShutdownState`.
+        stop: how its broker stopped; see `shutdown_state.ShutdownState`.
         broker_epoch: the stopped broker's epoch; None if it is not written.
         version: of `meta.properties`; None without the file.
         cluster_id, node_id, directory_id: from `meta.properties`, as Kafka writes them.
