@@ -6,6 +6,7 @@ import pty
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import termios
@@ -17,6 +18,9 @@ from kafka import KafkaConsumer, TopicPartition
 
 import workbench as wb
 from tests.cli.program import run
+from tests.server.hostile import frame
+from tests.waiting import HANGS_AFTER_S
+from workbench.server.protocol.api_keys import API_VERSIONS
 
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 
@@ -54,6 +58,24 @@ def test_the_first_line_says_where_and_each_request_is_a_line(kind: signal.Signa
     assert {"ApiVersions", "Metadata", "ListOffsets"} <= {line["api"] for line in requests}
     assert all(line["problem"] is None for line in requests)
     assert [line["note"][:9] for line in lines if "note" in line] == ["read-only"]
+
+
+def test_what_is_answered_while_the_server_stops_is_a_line_too() -> None:
+    process = start("--json", str(SHOP))
+    assert process.stdout is not None
+    host, port = json.loads(process.stdout.readline())["bootstrap"].split(":")
+    with socket.create_connection((host, int(port)), HANGS_AFTER_S) as client:
+        client.sendall(frame(API_VERSIONS.key, 0, b"") * 3000)
+        received = client.recv(1 << 16)
+        process.send_signal(signal.SIGINT)
+        with suppress(ConnectionError):  # the server has left requests unread
+            while more := client.recv(1 << 16):
+                received += more
+    out, err = process.communicate(timeout=HANGS_AFTER_S)
+    assert process.returncode == 0, err
+    lines = [json.loads(line) for line in out.splitlines()]
+    answered = [line for line in lines if "api" in line]
+    assert len(received) <= sum(line["response_bytes"] for line in answered)
 
 
 PRODUCER = """

@@ -173,14 +173,13 @@ def command(
         with _status(server, quiet=as_json) as status:
             events.count = None if as_json else status.count
             for event in events:
-                if as_json:
-                    _print_line(_fields(event))
-                elif isinstance(event, Finding):
-                    status.note(f"left out: {event}")
-                elif isinstance(event, str):
-                    status.note(event)
+                status.show(event, as_json=as_json)
                 if server.failure is not None:
                     break
+            server.stop()
+            events.end()
+            for event in events:  # what was answered or found until the server had stopped
+                status.show(event, as_json=as_json)
     if server.failure is not None:
         raise server.failure
     return 0
@@ -205,6 +204,15 @@ class _Status:
         self._bytes += request.response_bytes
         who = request.client if request.client_id is None else request.client_id
         self._last = f" · last: {request.api} of {who}"
+
+    def show(self, event: "Event", *, as_json: bool) -> None:
+        """Print an event; without JSON, requests are only counted."""
+        if as_json:
+            _print_line(_fields(event))
+        elif isinstance(event, Finding):
+            self.note(f"left out: {event}")
+        elif isinstance(event, str):
+            self.note(event)
 
     def __rich__(self) -> "Text":
         clients = plural(self._server.connection_count, "connection")
