@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from workbench.server.server import Server
 
 _MOST_WAITING: Final = 10_000  # events that wait to be printed; further ones are only counted
+_WAIT_S: Final = 0.5
 
 
 @click.command("serve", cls=Command)
@@ -280,13 +281,19 @@ class _Events:
         _leave_unread()
 
     def __iter__(self) -> "Iterator[Event]":
-        while (event := self._queue.get()) is not None:
+        while (event := self._next()) is not None:
             if self._dropped:
                 dropped, self._dropped = self._dropped, 0
                 yield f"{dropped} events were not printed: no process read them"
             if self._is_over:
                 _leave_unread()
             yield event
+
+    def _next(self) -> "Event | None":
+        """Return the next event; waits are short, as a signal right before one does not end it."""
+        while True:
+            with suppress(queue.Empty):
+                return self._queue.get(timeout=_WAIT_S)
 
 
 def _leave_unread() -> None:
