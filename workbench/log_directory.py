@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 from workbench.errors import LogDirectoryError
-from workbench.file_system.mounts import THIS_MACHINE, Files, absolute, is_uri, real
+from workbench.file_system.source import THIS_MACHINE, Files, absolute, is_uri, real
 from workbench.inspection.brokers import NO_ID, listings_by_broker
 from workbench.inspection.listing import (
     Listing,

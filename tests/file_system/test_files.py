@@ -16,8 +16,7 @@ import pytest
 import workbench as wb
 from tests.s3_server import s3_server
 from tests.waiting import HANGS_AFTER_S
-from workbench.file_system.mounts import MountedFiles
-from workbench.file_system.source import FileSource
+from workbench.file_system.source import FileSource, MountedFiles
 
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 _LOG = f"{0:020}.log"

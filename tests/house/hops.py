@@ -22,8 +22,7 @@ from workbench.log_manager.manager import LogManager
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.scheduler import ManualScheduler
 from workbench.server.budget import Room
-from workbench.server.changes import FetchWaiters
-from workbench.server.fetch_sessions import FetchSessions
+from workbench.server.fetch_sessions import FetchSessions, FetchWaiters
 from workbench.server.kafka_apis import KafkaApis
 from workbench.server.limits import ServerLimits
 from workbench.server.logs.assigned_topics import AssignedTopics

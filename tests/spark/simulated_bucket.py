@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from tests import naive
-from workbench.file_system.mounts import THIS_MACHINE, RemoteEntry, RemoteFile, with_mount
+from workbench.file_system.source import THIS_MACHINE, RemoteEntry, RemoteFile, with_mount
 from workbench.layout.index_entries import OFFSET_ENTRY
 
 PREFIX: Final = "simulated://bucket/broker-1"

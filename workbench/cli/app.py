@@ -9,7 +9,7 @@ import workbench
 from workbench.cli.lab import DISTRIBUTION, check_there, find_tour
 from workbench.cli.output import note
 from workbench.errors import MissingDependencyError
-from workbench.file_system.mounts import absolute
+from workbench.file_system.source import absolute
 from workbench.runtime.extras import require
 
 SAMPLE: Final = "shop-4.3.1"

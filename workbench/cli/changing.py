@@ -9,7 +9,7 @@ import click
 
 from workbench.cli.output import note
 from workbench.cli.progress import progress
-from workbench.file_system.mounts import Files
+from workbench.file_system.source import Files
 from workbench.foresight.copies.copying import SkippedFile
 from workbench.loaders import changes
 from workbench.log_manager.loading import LoadProgress, Progress

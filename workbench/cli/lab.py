@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from workbench.errors import LogDirectoryError, MissingDependencyError
-from workbench.file_system.mounts import absolute, is_uri
 from workbench.file_system.outputs import new_file
+from workbench.file_system.source import absolute, is_uri
 from workbench.runtime.extras import require
 
 TOUR: Final = "01_open_a_log_directory.ipynb"

@@ -25,9 +25,15 @@ from workbench.file_system.local import (
     FolderEntry,
     Stat,
 )
-from workbench.file_system.mounts import Files, RemoteEntry, RemoteFiles, absolute, is_uri
 from workbench.file_system.overlay import Overlay
-from workbench.file_system.source import follow_link
+from workbench.file_system.source import (
+    Files,
+    RemoteEntry,
+    RemoteFiles,
+    absolute,
+    follow_link,
+    is_uri,
+)
 
 _NO_NAMES: Final = {"", os.curdir, os.pardir}
 

@@ -18,8 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import LogDirectoryError, NotRegularFileError
-from workbench.file_system.mounts import Files, looks_like_uri
-from workbench.file_system.source import READ_ONLY, FileSource, kind_of_mode, open_regular
+from workbench.file_system.source import (
+    READ_ONLY,
+    Files,
+    FileSource,
+    kind_of_mode,
+    looks_like_uri,
+    open_regular,
+)
 
 Data = bytes | bytearray | memoryview | npt.NDArray[np.uint8]
 

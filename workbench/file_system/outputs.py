@@ -17,7 +17,7 @@ from typing import BinaryIO, Final
 
 from workbench.errors import OutputError
 from workbench.file_system.local import LOCAL
-from workbench.file_system.mounts import looks_like_uri
+from workbench.file_system.source import looks_like_uri
 
 UNFINISHED: Final = ".unfinished"
 """Suffix of the random names of incomplete outputs."""

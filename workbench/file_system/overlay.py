@@ -17,8 +17,7 @@ import numpy.typing as npt
 
 from workbench.errors import NotRegularFileError
 from workbench.file_system.local import File
-from workbench.file_system.mounts import THIS_MACHINE, Files, RemoteEntry
-from workbench.file_system.source import FileSource, kind_of_mode
+from workbench.file_system.source import THIS_MACHINE, Files, FileSource, RemoteEntry, kind_of_mode
 
 
 class MountedFile(FileSource):

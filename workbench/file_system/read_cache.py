@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final
 
 from workbench.file_system.kept import Kept
-from workbench.file_system.mounts import RemoteEntry, RemoteFile, RemoteFiles
+from workbench.file_system.source import RemoteEntry, RemoteFile, RemoteFiles
 
 LARGE: Final = 8 << 20  # bytes of a request of a reader that goes through a file
 SMALL: Final = 256 << 10  # bytes of every other request

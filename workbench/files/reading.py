@@ -18,8 +18,7 @@ from workbench.errors import (
     CorruptSnapshotError,
     UnsupportedFormatError,
 )
-from workbench.file_system.mounts import THIS_MACHINE, Files
-from workbench.file_system.source import open_regular
+from workbench.file_system.source import THIS_MACHINE, Files, open_regular
 
 ProblemKind = Literal[
     "unknown version",    # brokers of the versions known here reject it

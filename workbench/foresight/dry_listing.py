@@ -12,7 +12,7 @@ from typing import Any
 
 from workbench.config.broker_config import BROKER_NAMES
 from workbench.config.settings import Settings
-from workbench.file_system.mounts import THIS_MACHINE, Files, absolute
+from workbench.file_system.source import THIS_MACHINE, Files, absolute
 from workbench.files.meta_properties import MetaProperties
 from workbench.files.names import META_PROPERTIES
 from workbench.foresight.dry_logs import DryLogs

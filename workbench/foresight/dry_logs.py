@@ -11,7 +11,7 @@ from typing import Self
 from workbench.config.settings import Settings
 from workbench.errors import LogDirectoryError, StorageError, WorkbenchError
 from workbench.file_system.dry import DryFileSystem
-from workbench.file_system.mounts import Files
+from workbench.file_system.source import Files
 from workbench.files.names import CLEANER_OFFSETS, HIGH_WATERMARKS, TopicPartition
 from workbench.inspection.broker_version import MeantBroker
 from workbench.log.log import Log

@@ -18,7 +18,7 @@ from workbench.config.broker_rules import BrokerRules
 from workbench.config.internal_topics import METADATA_LOG, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from workbench.config.kafka_versions import LATEST, MODELED, SERIES, series_of
 from workbench.errors import LogDirectoryError
-from workbench.file_system.mounts import absolute
+from workbench.file_system.source import absolute
 from workbench.files import names
 from workbench.files.clean_shutdown import CleanShutdown
 from workbench.files.quorum_state import QuorumState

@@ -8,8 +8,14 @@ from functools import total_ordering
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from workbench.errors import LinkError, NotRegularFileError
-from workbench.file_system.mounts import THIS_MACHINE, Files, RemoteEntry
-from workbench.file_system.source import FileSource, follow_link, kind_of_mode
+from workbench.file_system.source import (
+    THIS_MACHINE,
+    Files,
+    FileSource,
+    RemoteEntry,
+    follow_link,
+    kind_of_mode,
+)
 from workbench.files.reading import SmallFile
 
 S = TypeVar("S", bound=SmallFile)

@@ -18,8 +18,7 @@ from typing import Final, Literal
 
 from workbench.config.internal_topics import METADATA_LOG, METADATA_TOPIC
 from workbench.errors import LogDirectoryError
-from workbench.file_system.mounts import THIS_MACHINE, Files, absolute, is_uri
-from workbench.file_system.source import kind_of_mode
+from workbench.file_system.source import THIS_MACHINE, Files, absolute, is_uri, kind_of_mode
 from workbench.files import names
 from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.meta_properties import MetaProperties

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from workbench.file_system.mounts import THIS_MACHINE, Files, RemoteEntry
+from workbench.file_system.source import THIS_MACHINE, Files, RemoteEntry
 from workbench.files import names
 from workbench.files.leader_epochs import EpochEntry, LeaderEpochs
 from workbench.files.names import DirectoryKind, FileKind

@@ -11,8 +11,8 @@ from typing import Any
 
 from workbench.errors import OutputError
 from workbench.file_system.archives.opening import is_here
-from workbench.file_system.mounts import Files
 from workbench.file_system.outputs import refuse_inputs, remove_folder
+from workbench.file_system.source import Files
 from workbench.foresight.copies.compacting import Compaction, compact_directory
 from workbench.foresight.copies.copying import SkippedFile, copy_log_directory
 from workbench.foresight.copies.repair import Recovery, recover_directory

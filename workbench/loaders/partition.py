@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from workbench.file_system.mounts import absolute
+from workbench.file_system.source import absolute
 from workbench.inspection import partition as inspection
 from workbench.inspection.listing import Listing
 from workbench.loaders.log_scope import LogScope

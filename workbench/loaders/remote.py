@@ -17,7 +17,8 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from workbench.errors import LogDirectoryError
 from workbench.file_system.archives.opening import opened_archive
-from workbench.file_system.mounts import (
+from workbench.file_system.read_cache import CachedFiles
+from workbench.file_system.source import (
     THIS_MACHINE,
     Files,
     RemoteEntry,
@@ -26,7 +27,6 @@ from workbench.file_system.mounts import (
     mounts_of,
     with_mount,
 )
-from workbench.file_system.read_cache import CachedFiles
 from workbench.inspection.listing import Listing, StrPath
 
 SCHEMES: Final = ("s3", "gs", "abfs", "abfss", "hdfs", "viewfs", "file")

@@ -16,7 +16,7 @@ from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.config.log_config import LogConfig
 from workbench.errors import LogDirectoryError, StorageError
 from workbench.file_system.local import FileSystem
-from workbench.file_system.mounts import absolute, real
+from workbench.file_system.source import absolute, real
 from workbench.files.names import LOG_START_OFFSETS, RECOVERY_POINTS, TopicPartition
 from workbench.log.log import Log
 from workbench.log_manager.deletion import DeletionQueue

@@ -22,7 +22,7 @@ from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.config.log_config import LogConfig
 from workbench.errors import StorageError
 from workbench.file_system.local import LOCAL, FileSystem, allow_open_files
-from workbench.file_system.mounts import absolute
+from workbench.file_system.source import absolute
 from workbench.files.names import TopicPartition
 from workbench.log.log import Log
 from workbench.log_manager import moving, periodic_tasks

@@ -30,10 +30,9 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
 from workbench.server.broker.broker import WritableBroker
 from workbench.server.budget import Room
-from workbench.server.changes import FetchWaiters
 from workbench.server.connections import Connections, Observer
 from workbench.server.events import Event, Exchange, RequestDone
-from workbench.server.fetch_sessions import FetchSessions
+from workbench.server.fetch_sessions import FetchSessions, FetchWaiters
 from workbench.server.kafka_apis import KafkaApis
 from workbench.server.limits import ServerLimits
 from workbench.server.logs.assigned_topics import AssignedTopics

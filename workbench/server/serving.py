@@ -13,8 +13,7 @@ from workbench.coordinator.transactions.serving.transaction_coordinator import (
 )
 from workbench.server.broker.broker import WritableBroker
 from workbench.server.budget import ITEM, Budget, Room, Taken
-from workbench.server.changes import FetchWaiters
-from workbench.server.fetch_sessions import FetchSessions
+from workbench.server.fetch_sessions import FetchSessions, FetchWaiters
 from workbench.server.limits import ServerLimits
 from workbench.server.logs.catalog import TopicCatalog
 from workbench.server.protocol.frames import Request

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
-from workbench.file_system.mounts import THIS_MACHINE
+from workbench.file_system.source import THIS_MACHINE
 from workbench.files.partition_metadata import is_made_again
 from workbench.spark_source.options import SourceOptions
 from workbench.spark_source.plan.offsets import Offsets, StreamPosition

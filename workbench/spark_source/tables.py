@@ -12,7 +12,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from workbench.file_system.mounts import Files
+from workbench.file_system.source import Files
 from workbench.inspection.findings import without_info
 from workbench.inspection.listing import Root, list_log_directories
 from workbench.inspection.partition import DiskPartition

@@ -8,7 +8,7 @@ from typing import Final
 from pyspark import TaskContext
 
 from workbench.file_system.kept import Kept
-from workbench.file_system.mounts import Files, MountedFiles
+from workbench.file_system.source import Files, MountedFiles
 
 _OPEN: Final[Kept[MountedFiles, None]] = Kept(4)
 

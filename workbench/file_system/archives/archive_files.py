@@ -37,8 +37,7 @@ from workbench.file_system.archives.unpacking import (
     tar_kind,
     words_of,
 )
-from workbench.file_system.mounts import RemoteEntry
-from workbench.file_system.source import open_regular
+from workbench.file_system.source import RemoteEntry, open_regular
 
 _MOST_ENTRIES: Final = 250_000  # files and folders
 _LONGEST_NAME: Final = 4096

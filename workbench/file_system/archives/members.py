@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from workbench.file_system.archives.unpacking import ArchiveTooLargeError
-from workbench.file_system.mounts import RemoteEntry
+from workbench.file_system.source import RemoteEntry
 
 LONGEST_HEADER: Final = 16 << 10  # bytes that a header of a tar has after its block
 _LONG: Final = 4 << 10  # bytes of a header that costs time: `tarfile` may need its square

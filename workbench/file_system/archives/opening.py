@@ -3,7 +3,7 @@
 import os
 
 from workbench.file_system.archives.unpacking import ENDINGS
-from workbench.file_system.mounts import Files, is_uri, mounts_of, with_mount
+from workbench.file_system.source import Files, is_uri, mounts_of, with_mount
 
 
 def opened_archive(path: str, fs: Files) -> tuple[str, Files]:

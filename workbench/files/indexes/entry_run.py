@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import CorruptIndexError, OffsetOverflowError
-from workbench.file_system.mounts import THIS_MACHINE, Files
-from workbench.file_system.source import FileSource, next_data, open_regular
+from workbench.file_system.source import THIS_MACHINE, Files, FileSource, next_data, open_regular
 from workbench.files.reading import MIB, FileProblem, ProblemKind, ProblemList, raise_problem
 
 MAX_RELATIVE_OFFSET: Final = 2**31 - 1

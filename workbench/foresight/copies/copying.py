@@ -13,9 +13,15 @@ from collections.abc import Iterator
 from typing import BinaryIO, Final, NamedTuple
 
 from workbench.errors import LogDirectoryError
-from workbench.file_system.mounts import THIS_MACHINE, Files, absolute
 from workbench.file_system.outputs import create_new, new_folder
-from workbench.file_system.source import READ_ONLY, FileSource, open_regular
+from workbench.file_system.source import (
+    READ_ONLY,
+    THIS_MACHINE,
+    Files,
+    FileSource,
+    absolute,
+    open_regular,
+)
 from workbench.files.names import LOCK, parse_directory_name
 
 _CHUNK: Final = 1 << 20

@@ -16,7 +16,7 @@ from workbench.config.internal_topics import with_internal_topics
 from workbench.config.settings import broker_config_of
 from workbench.errors import StorageError
 from workbench.file_system.local import LOCAL, FileSystem
-from workbench.file_system.mounts import absolute
+from workbench.file_system.source import absolute
 from workbench.files.names import CLEAN_SHUTDOWN, RECOVERY_POINTS
 from workbench.foresight.startup.prediction import PartitionStart
 from workbench.foresight.startup.start_rows import StepsByFolder, partition_start

@@ -15,7 +15,7 @@ from workbench.config.broker_config import BrokerConfig
 from workbench.config.internal_topics import with_internal_topics
 from workbench.config.settings import broker_config_of
 from workbench.file_system.local import LOCAL, FileSystem
-from workbench.file_system.mounts import absolute
+from workbench.file_system.source import absolute
 from workbench.foresight.copies.repair import finish
 from workbench.inspection.broker_version import MeantBroker, meant_broker
 from workbench.inspection.listing import list_log_directories

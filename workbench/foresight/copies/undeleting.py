@@ -14,8 +14,8 @@ from typing import NamedTuple
 from uuid import UUID
 
 from workbench.errors import LogDirectoryError
-from workbench.file_system.mounts import absolute
 from workbench.file_system.outputs import new_folder
+from workbench.file_system.source import absolute
 from workbench.files import names
 from workbench.files.partition_metadata import PartitionMetadata
 from workbench.files.text import format_uuid

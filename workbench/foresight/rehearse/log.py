@@ -15,8 +15,7 @@ import numpy.typing as npt
 from workbench.config.log_config import LogConfig
 from workbench.errors import LogDirectoryError, WorkbenchError
 from workbench.file_system.dry import DryFileSystem
-from workbench.file_system.mounts import THIS_MACHINE, Files, absolute
-from workbench.file_system.source import FileSource
+from workbench.file_system.source import THIS_MACHINE, Files, FileSource, absolute
 from workbench.files.indexes.offset_index import OffsetIndex
 from workbench.files.names import file_name, parse_file_name
 from workbench.log.log import Isolation, Log

@@ -22,7 +22,7 @@ from workbench.config.internal_topics import METADATA_LOG, with_internal_topics
 from workbench.errors import LogDirectoryError, StorageError
 from workbench.file_system.dry import DryFileSystem
 from workbench.file_system.local import LOCAL
-from workbench.file_system.mounts import Files
+from workbench.file_system.source import Files
 from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.names import (
     CLEANER_OFFSETS,

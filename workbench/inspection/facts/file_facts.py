@@ -7,7 +7,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from workbench.errors import UnsupportedFormatError
-from workbench.file_system.mounts import THIS_MACHINE, Files
+from workbench.file_system.source import THIS_MACHINE, Files
 from workbench.files import names
 from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.clean_shutdown import CleanShutdown

@@ -13,8 +13,14 @@ from typing import Any, Final
 
 from workbench.errors import CorruptFileError, RemoteStorageError
 from workbench.file_system.kept import Kept
-from workbench.file_system.mounts import THIS_MACHINE, Files, MountedFiles, RemoteEntry, with_mount
-from workbench.file_system.source import FileSource
+from workbench.file_system.source import (
+    THIS_MACHINE,
+    Files,
+    FileSource,
+    MountedFiles,
+    RemoteEntry,
+    with_mount,
+)
 from workbench.files.names import FileKind
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.remote_tier import tier_names

@@ -9,7 +9,7 @@ Kafka: RemoteLogSegmentFileset (4.2)
 from dataclasses import dataclass, field
 from typing import Final
 
-from workbench.file_system.mounts import Files
+from workbench.file_system.source import Files
 from workbench.files.leader_epochs import LeaderEpochs, cut_end, cut_start
 from workbench.files.names import FileKind
 from workbench.inspection.entries import FileEntry, Unread, list_folder

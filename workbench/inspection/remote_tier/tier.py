@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from workbench.errors import LogDirectoryError
-from workbench.file_system.mounts import Files
+from workbench.file_system.source import Files
 from workbench.inspection.entries import list_folder
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import DiskPartition

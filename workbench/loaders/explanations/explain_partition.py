@@ -12,7 +12,7 @@ from workbench.cleaner.cleaner import plan_cleaning
 from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.schedule.log_to_clean import LogToClean, cleaning_order, log_to_clean
 from workbench.errors import LogDirectoryError, WorkbenchError
-from workbench.file_system.mounts import absolute
+from workbench.file_system.source import absolute
 from workbench.files.names import CLEANER_OFFSETS, TopicPartition
 from workbench.foresight.dry_logs import DryLogs
 from workbench.foresight.explain.cleaning import (

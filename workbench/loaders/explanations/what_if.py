@@ -18,7 +18,7 @@ from workbench.config.definitions import MINUTE
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.runtime.era import era_of
 from workbench.errors import WorkbenchError
-from workbench.file_system.mounts import absolute
+from workbench.file_system.source import absolute
 from workbench.files.names import TopicPartition
 from workbench.foresight.dry_listing import Config, open_dry, require_topics, time_or_now
 from workbench.foresight.dry_logs import DryLogs

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from workbench.cleaner.schedule.log_to_clean import LogToClean, cleaning_order, dirty_since
-from workbench.file_system.mounts import absolute
+from workbench.file_system.source import absolute
 from workbench.files.names import TopicPartition
 from workbench.foresight.dry_listing import Config, open_dry, time_or_now
 from workbench.foresight.dry_logs import DryLogs

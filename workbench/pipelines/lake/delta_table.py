@@ -21,7 +21,7 @@ from uuid import UUID
 
 import pyarrow as pa
 
-from workbench.file_system.mounts import is_uri
+from workbench.file_system.source import is_uri
 from workbench.files.text import format_uuid, parse_uuid
 from workbench.pipelines.lake.data_files import PARTITIONED_BY, DataFile, Staging
 from workbench.pipelines.lake.table import (

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import pyarrow as pa
 
 from workbench.errors import LogDirectoryError
-from workbench.file_system.mounts import is_uri
 from workbench.file_system.outputs import refuse_inputs
+from workbench.file_system.source import is_uri
 from workbench.files.partition_metadata import is_made_again
 from workbench.inspection.listing import Listing, StrPath
 from workbench.inspection.partition import DiskPartition, metadata_now

@@ -5,7 +5,7 @@ Kafka: Partition, UnifiedLog (4.2)
 
 import numpy as np
 
-from workbench.file_system.mounts import THIS_MACHINE, Files
+from workbench.file_system.source import THIS_MACHINE, Files
 from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.lookups.time_lookup import OffsetAtTime
@@ -13,13 +13,8 @@ from workbench.layout.attributes import ZSTD
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.log.log import Isolation, Log
 from workbench.log.timestamp_search import MAX_TIMESTAMP
-from workbench.server.logs.served_log import (
-    NO_EPOCH,
-    FetchedRecords,
-    ServedLog,
-    Tell,
-    UnsupportedCompressionError,
-)
+from workbench.server.logs.log_read import UnsupportedCompressionError
+from workbench.server.logs.served_log import NO_EPOCH, FetchedRecords, ServedLog, Tell
 
 
 class LiveLog:

@@ -16,12 +16,12 @@ from workbench.server.budget import ITEM, SMALL
 from workbench.server.fetch_sessions import Where
 from workbench.server.handlers.topics_by_id import name_by_id
 from workbench.server.logs.catalog import PartitionLog
-from workbench.server.logs.served_log import (
-    NO_EPOCH,
+from workbench.server.logs.log_read import (
     DamagedBatchError,
     StorageUnavailableError,
     UnsupportedCompressionError,
 )
+from workbench.server.logs.served_log import NO_EPOCH
 from workbench.server.protocol import api_keys as apis
 from workbench.server.protocol.messages import (
     fetch_request,

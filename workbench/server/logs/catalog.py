@@ -13,7 +13,7 @@ from workbench.config.broker_config import BROKER_NAMES
 from workbench.config.internal_topics import HIDDEN_TOPICS, METADATA_TOPIC
 from workbench.config.settings import Settings
 from workbench.errors import LogDirectoryError, ServerError
-from workbench.file_system.mounts import Files
+from workbench.file_system.source import Files
 from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.names import TopicPartition, topic_name_problem
 from workbench.files.producer_snapshot import ProducerEntry

@@ -3,47 +3,51 @@
 Kafka: UnifiedLog.fetchOffsetByTimestamp with MAX_TIMESTAMP (4.2)
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.inspection.log_parts import HIGHEST
+from workbench.inspection.findings import Finding
+from workbench.inspection.log_parts import HIGHEST, LogPart
 from workbench.inspection.lookups.time_lookup import OffsetAtTime
 from workbench.inspection.segment import Segment
 from workbench.inspection.unreadable import unreadable
 from workbench.layout import problems
 from workbench.record.buffers import thread_pool
 from workbench.record.reading.batch_table import first_offsets
-from workbench.server.logs.changing_partition import Attempt
-from workbench.server.logs.sound_batches import sound_batches
+from workbench.server.logs.log_read import sound_batches
 
 Rows = npt.NDArray[Any]
 
 
-def max_timestamp(attempt: Attempt, end: int) -> OffsetAtTime | None:
+def max_timestamp(
+    parts: Sequence[LogPart], within: tuple[int, int], findings: list[Finding]
+) -> OffsetAtTime | None:
     """Return the first record with the largest time; None without any.
 
     Args:
-        attempt: the partition; gets what cannot be read.
-        end: no record at this offset or later.
+        parts: what is read of each segment.
+        within: [first, end): the offsets that count.
+        findings: gets what cannot be read.
     """
     largest: tuple[int, Segment, Any] | None = None
-    start = attempt.listed.partition.log_start_offset
-    for segment, rows in _batches(attempt, start):
+    for segment, rows in _batches(parts, within[0], findings):
         at = int(rows["max_timestamp"].argmax())
         stamp = int(rows["max_timestamp"][at])
         if stamp >= 0 and (largest is None or stamp > largest[0]):
             largest = (stamp, segment, rows[at].copy())
     if largest is None:
         return None
-    return _first_record(largest[1], largest[2], largest[0], (start, end))
+    return _first_record(largest[1], largest[2], largest[0], within)
 
 
-def _batches(attempt: Attempt, first: int) -> Iterator[tuple[Segment, Rows]]:
+def _batches(
+    parts: Sequence[LogPart], first: int, findings: list[Finding]
+) -> Iterator[tuple[Segment, Rows]]:
     """Yield the local batches with records that are served, by their headers, some at a time."""
-    for part in attempt.listed.parts:
+    for part in parts:
         segment, start = part.segment, max(first, part.low)
         if segment is None or part.is_remote:
             continue
@@ -54,7 +58,7 @@ def _batches(attempt: Attempt, first: int) -> Iterator[tuple[Segment, Rows]]:
                 if wanted.any():
                     yield segment, rows[wanted]
         except OSError as error:
-            attempt.findings += unreadable(segment.path, error)
+            findings += unreadable(segment.path, error)
 
 
 def _first_record(

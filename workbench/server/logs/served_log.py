@@ -1,6 +1,9 @@
 """One partition as clients see it: its offsets, batches, timestamps and aborted transactions.
 
-Everything is read when it is first asked for. Nothing is written or locked.
+Everything is read when it is first asked for. Nothing is written or locked. A broker may change the
+directory meanwhile: a cleaning merges segments and gives one of them to another file; retention
+deletes them. What was read of segments that are not there any more is read again, in the directory
+as it is then.
 
 Kafka: UnifiedLog.read, UnifiedLog.fetchOffsetByTimestamp, ReplicaManager.readFromLog (4.2)
 """
@@ -8,15 +11,14 @@ Kafka: UnifiedLog.read, UnifiedLog.fetchOffsetByTimestamp, ReplicaManager.readFr
 import errno
 import threading
 from bisect import bisect_right
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
-from workbench.file_system.mounts import Files, is_uri
+from workbench.file_system.source import Files, is_uri
 from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.findings import Finding
@@ -30,23 +32,26 @@ from workbench.inspection.transactions import (
     transactions_of,
 )
 from workbench.inspection.unreadable import missing_remote, unreadable
-from workbench.layout.attributes import ZSTD
-from workbench.record.buffers import BufferPool, thread_pool
-from workbench.record.reading.batch_table import first_offsets
-from workbench.record.writing.builder import empty_batch_header
-from workbench.server.logs.changing_partition import Attempt, ChangingPartition, Listed
+from workbench.record.buffers import thread_pool
 from workbench.server.logs.indexed_aborts import IndexedAborts
+from workbench.server.logs.log_read import (
+    FAR,
+    DamagedBatchError,
+    LogRead,
+    Rows,
+    StorageUnavailableError,
+    sound_batches,
+)
 from workbench.server.logs.max_timestamp import max_timestamp
-from workbench.server.logs.sound_batches import SoundBatches, sound_batches
 from workbench.server.logs.stored_producers import StoredProducers
-from workbench.server.logs.up_conversion import runs, up_convert
 
-Rows = npt.NDArray[Any]
+T = TypeVar("T")
 Tell = Callable[[Finding | str], None]
 """Receives what was left out, and a sentence whenever a response differs from the stored bytes."""
 
 NO_EPOCH: Final = -1
-_FAR: Final = 1 << 31  # the offsets of a segment do not span more
+_MOST_HINTS: Final = 64
+_TRIES: Final = 10
 _MOST_FINDINGS: Final = 1000  # that are reported of one log
 
 
@@ -80,18 +85,6 @@ class FetchedRecords(NamedTuple):
     aborted: Sequence[Aborted] = ()
 
 
-class DamagedBatchError(Exception):
-    """The next batch is damaged, and a server that is strict does not leave it out."""
-
-
-class StorageUnavailableError(Exception):
-    """The server that holds the next records does not answer; a later read may succeed."""
-
-
-class UnsupportedCompressionError(Exception):
-    """The next batch has a codec that the version of the fetch does not know."""
-
-
 class _Ends(NamedTuple):
     """Outcome of the transactions of local segments: the last stable offset, and those aborted.
 
@@ -100,6 +93,121 @@ class _Ends(NamedTuple):
 
     last_stable_offset: int
     aborted: list[AbortedTransaction]
+
+
+class _Listed:
+    """A partition as it was listed once. Threads may share it.
+
+    Args:
+        partition: the partition.
+    """
+
+    def __init__(self, partition: DiskPartition) -> None:
+        self.partition = partition
+        self._hints: OrderedDict[int, tuple[str, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @cached_property
+    def parts(self) -> tuple[LogPart, ...]:
+        """What a reader reads of each segment."""
+        return self.partition.parts
+
+    def hint(self, offset: int) -> tuple[str, int] | None:
+        """Return the file, and the position in it, where an earlier read came to an offset."""
+        with self._lock:
+            return self._hints.get(offset)
+
+    def keep_hint(self, offset: int, where: tuple[str, int]) -> None:
+        """Keep where a read came to an offset, at which its reader continues."""
+        with self._lock:
+            self._hints[offset] = where
+            self._hints.move_to_end(offset)
+            while len(self._hints) > _MOST_HINTS:
+                self._hints.popitem(last=False)
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """One attempt to read.
+
+    Attributes:
+        listed: the partition.
+        segments: those that were read; None: all.
+        findings: what was found in them.
+    """
+
+    listed: _Listed
+    segments: list[Segment] | None = None
+    findings: list[Finding] = field(default_factory=list)
+
+
+class _ChangingPartition:
+    """A partition, listed again when segments of it are not there. Threads may share it.
+
+    Args:
+        partition: the partition.
+        note: receives what was found, once it is certain.
+    """
+
+    def __init__(self, partition: DiskPartition, note: Callable[[list[Finding]], None]) -> None:
+        self._note = note
+        self._lock = threading.Lock()
+        self._is_local = partition.is_here and partition.only is None
+        self.now = _Listed(partition)
+        self._know(self.now)
+
+    def _know(self, listed: _Listed) -> None:
+        """Ask which files the segments are."""
+        if self._is_local:
+            for segment in listed.partition.segments:
+                _ = segment.files["log"].inode
+
+    def read(self, act: Callable[[_Attempt], T]) -> T:
+        """Return what an act reads of segments that are still there afterwards.
+
+        Args:
+            act: reads; what it raises is raised.
+        """
+        tries = 0
+        while True:
+            tries += 1
+            attempt = _Attempt(self.now)
+            try:
+                found = act(attempt)
+            except Exception:
+                if tries < _TRIES and self._list_if_changed(attempt):
+                    continue
+                self._note(attempt.findings)
+                raise
+            if tries == _TRIES or not self._list_if_changed(attempt):
+                self._note(attempt.findings)
+                return found
+
+    def _list_if_changed(self, attempt: _Attempt) -> bool:
+        """List the directory again if segments that were read are not there any more."""
+        listed, segments = attempt.listed, attempt.segments
+        if segments is None:
+            segments = list(listed.partition.segments)
+        if not self._is_local or all(map(_is_there, segments)):
+            return False
+        with self._lock:
+            if self.now is listed:
+                now = listed.partition.listed_again()
+                if _is_unread(now):
+                    return False
+                again = _Listed(now)
+                self._know(again)
+                self.now = again
+        return True
+
+
+def _is_unread(partition: DiskPartition) -> bool:
+    """Whether segments cannot be read now: those known before say why, and may be read later."""
+    return any(not each.name or each.name.endswith(".log") for each in partition.unread)
+
+
+def _is_there(segment: Segment) -> bool:
+    return segment.files["log"].is_there
 
 
 class ServedLog:
@@ -143,9 +251,9 @@ class ServedLog:
         return self.partition.leader_epochs or LeaderEpochs()
 
     @cached_property
-    def _changing(self) -> ChangingPartition:
+    def _changing(self) -> _ChangingPartition:
         given = self._given if isinstance(self._given, DiskPartition) else self._given()
-        return ChangingPartition(given, self._note)
+        return _ChangingPartition(given, self._note)
 
     @property
     def partition(self) -> DiskPartition:
@@ -219,7 +327,7 @@ class ServedLog:
     def _log_end_offset(self) -> int:
         return self._changing.read(self._find_end)
 
-    def _find_end(self, attempt: Attempt) -> int:
+    def _find_end(self, attempt: _Attempt) -> int:
         here = attempt.listed.partition
         segments, start = here.segments, here.log_start_offset
         if not segments:
@@ -229,7 +337,7 @@ class ServedLog:
         end = last.base_offset
         position = last.position_of(max(last.next_offset - 1, last.base_offset))
         pool = thread_pool()
-        for found in sound_batches(last, position, (0, last.base_offset + _FAR), pool):
+        for found in sound_batches(last, position, (0, last.base_offset + FAR), pool):
             attempt.findings += found.findings
             if len(found.rows):
                 end = int(found.rows["last_offset"][-1]) + 1
@@ -254,7 +362,7 @@ class ServedLog:
         with self._end_lock:
             end = self._log_end_offset  # if it cannot be read, this is not the time to remember
 
-        def find(attempt: Attempt) -> _Ends:
+        def find(attempt: _Attempt) -> _Ends:
             segments = attempt.listed.partition.segments
             found = transactions_of(segments, end)
             return _Ends(found.last_stable_offset, aborted_transactions(segments, found))
@@ -263,7 +371,7 @@ class ServedLog:
 
     @cached_property
     def _remote_aborts(self) -> IndexedAborts:
-        def find(attempt: Attempt) -> IndexedAborts:
+        def find(attempt: _Attempt) -> IndexedAborts:
             here = attempt.listed.partition
             found = IndexedAborts.of(here.segments_of_log, here.local_log_start_offset)
             attempt.findings += found.findings
@@ -300,7 +408,7 @@ class ServedLog:
     def _producers(self) -> list[ProducerEntry]:
         end = self.high_watermark
 
-        def find(attempt: Attempt) -> list[ProducerEntry]:
+        def find(attempt: _Attempt) -> list[ProducerEntry]:
             found = StoredProducers(attempt.listed.partition, end)
             attempt.findings += found.findings
             return found.in_order()
@@ -330,8 +438,8 @@ class ServedLog:
             StorageUnavailableError: what is there at the offset is on a server that fails.
         """
 
-        def read(attempt: Attempt) -> _Reading:
-            reading = _Reading(offset, end, most, is_first=first, zstd=zstd)
+        def read(attempt: _Attempt) -> LogRead:
+            reading = LogRead(offset, end, most, is_first=first, zstd=zstd)
             attempt.segments, parts = [], attempt.listed.parts
             at = max(bisect_right(parts, offset, key=lambda part: part.low) - 1, 0)
             for part in parts[at:]:
@@ -350,7 +458,7 @@ class ServedLog:
         aborted = self._aborted_in(offset, done.low) if committed and done.size else ()
         return FetchedRecords(done.parts, done.size, done.low, done.cut, aborted)
 
-    def _read_part(self, part: LogPart, reading: "_Reading", attempt: Attempt) -> None:
+    def _read_part(self, part: LogPart, reading: LogRead, attempt: _Attempt) -> None:
         segment, findings = part.segment, attempt.findings
         if segment is None:
             findings += missing_remote(attempt.listed.partition)
@@ -366,10 +474,10 @@ class ServedLog:
             for found in sound_batches(segment, start, offsets, pool, most=reading.left):
                 findings += found.findings
                 damage = reading.damage_in(found) if self._strict else None
-                wanted = found if damage is None else _before(damage, found)
+                wanted = found if damage is None else found.before(damage)
                 if damage is not None and not len(wanted.rows) and not reading.parts:
                     raise DamagedBatchError
-                inside = _below(part.high, wanted) if part.is_remote else wanted
+                inside = wanted.below(part.high) if part.is_remote else wanted
                 findings += reading.take(inside, segment, pool)
                 reading.is_done |= damage is not None
                 self._tell_of_conversion(inside.rows)
@@ -406,7 +514,7 @@ class ServedLog:
         Kafka: UnifiedLog.fetchOffsetByTimestamp, Partition.fetchOffsetForTimestamp (4.2)
         """
 
-        def find(attempt: Attempt) -> OffsetAtTime | None:
+        def find(attempt: _Attempt) -> OffsetAtTime | None:
             return first_record_at(
                 attempt.listed.partition,
                 timestamp,
@@ -424,7 +532,12 @@ class ServedLog:
         Kafka: UnifiedLog.fetchOffsetByTimestamp with MAX_TIMESTAMP (4.2)
         """
         end = self.high_watermark
-        return self._changing.read(lambda attempt: max_timestamp(attempt, end))
+
+        def find(attempt: _Attempt) -> OffsetAtTime | None:
+            start = attempt.listed.partition.log_start_offset
+            return max_timestamp(attempt.listed.parts, (start, end), attempt.findings)
+
+        return self._changing.read(find)
 
     def _note(self, findings: list[Finding]) -> None:
         """Report findings that were not reported yet."""
@@ -438,137 +551,10 @@ class ServedLog:
                 self._tell(finding)
 
 
-def _start(part: LogPart, segment: Segment, offset: int, listed: Listed) -> int:
+def _start(part: LogPart, segment: Segment, offset: int, listed: _Listed) -> int:
     """Return the position in a segment where to read an offset, or the part's first."""
     known = listed.hint(offset)
     if known is not None and known[0] == segment.path:
         return known[1]
     offset = max(offset, part.low)
     return segment.position_of(offset) if offset > segment.base_offset else 0
-
-
-def _before(position: int, found: SoundBatches) -> SoundBatches:
-    return found._replace(rows=found.rows[found.rows["position"] < position])
-
-
-def _below(offset: int, found: SoundBatches) -> SoundBatches:
-    return found._replace(rows=found.rows[first_offsets(found.rows) < offset])
-
-
-class _Reading:
-    """One read of a log: what was taken, and what can still be.
-
-    Attributes:
-        low: the next offset.
-        parts, size: the batches, and their bytes.
-        cut: bytes that are left for the next batch, which needs more.
-        position: in the segment, after the last batch that was taken.
-        is_done: nothing more fits, or is wanted.
-        is_at_end: the next batch begins at the end or later: of an open transaction, or of a log
-            that has grown since its end was looked up, and lost all records before by a cleaning.
-    """
-
-    def __init__(self, offset: int, end: int, most: int, *, is_first: bool, zstd: bool) -> None:
-        self.low = offset
-        self.parts: list[bytes] = []
-        self.size = 0
-        self.cut = 0
-        self.position = 0
-        self.is_done = False
-        self.is_at_end = False
-        self._end = end
-        self._most = most
-        self._is_first = is_first
-        self._zstd = zstd
-
-    @property
-    def left(self) -> int:
-        """Bytes that can still be taken."""
-        return max(self._most - self.size, 0)
-
-    def damage_in(self, found: SoundBatches) -> int | None:
-        """Return where the first damage in a window is that the read meets; None without any.
-
-        Damage before a sound batch that has the next offset does not matter.
-        """
-        rows = found.rows
-        begins = bool(len(rows)) and int(first_offsets(rows[:1])[0]) <= self.low
-        start = int(rows["position"][0]) if begins else -1
-        places = [each.position for each in found.findings if each.position is not None]
-        return min((place for place in places if place > start), default=None)
-
-    def take(self, found: SoundBatches, segment: Segment, pool: BufferPool) -> list[Finding]:
-        """Take the batches of a window that fit; return what of them cannot be read."""
-        rows = found.rows
-        wanted = first_offsets(rows) < self._end
-        if not wanted.all():
-            rows = rows[: int(np.argmin(wanted))]
-        findings: list[Finding] = []
-        at = 0
-        while at < len(rows) and not self.is_done:
-            is_old = rows["magic"][at:] < 2
-            run = int(np.argmax(is_old != is_old[0])) or len(is_old)
-            chosen = rows[at : at + run]
-            if is_old[0]:
-                findings += self._take_old(chosen, segment, pool)
-            else:
-                self._take_batches(chosen, found)
-            at += run
-        self.is_at_end = len(rows) < len(found.rows)
-        self.is_done |= self.is_at_end
-        return findings
-
-    def _take_batches(self, rows: Rows, found: SoundBatches) -> None:
-        if not self._zstd and (rows["codec"] == ZSTD).any():
-            first = int(np.argmax(rows["codec"] == ZSTD))
-            if first == 0 and not self.parts:
-                raise UnsupportedCompressionError
-            rows = rows[:first]
-            self.is_done = True
-        ends = np.cumsum(rows["size"])
-        count = int(np.searchsorted(ends, self._most - self.size, "right"))
-        if count == 0 and self._is_first and not self.parts and len(rows):
-            count = 1
-        is_cut = count < len(rows)
-        self.is_done |= is_cut
-        if count == 0:
-            self.cut = self._most - self.size if self.parts else 0
-            return
-        rows = rows[:count]
-        data, origin = found.window.data, found.window.position
-        starts = rows["position"] - origin
-        stops = starts + rows["size"]
-        breaks = np.flatnonzero(starts[1:] != stops[:-1]) + 1
-        for first, last in zip([0, *breaks], [*breaks, count], strict=True):
-            self.parts.append(data[int(starts[first]) : int(stops[last - 1])].tobytes())
-        self.size += int(rows["size"].sum())
-        self.cut = max(self._most - self.size, 0) if is_cut else 0
-        self._passed(rows)
-
-    def _take_old(self, rows: Rows, segment: Segment, pool: BufferPool) -> list[Finding]:
-        findings: list[Finding] = []
-        for run in runs(rows):
-            if self.size >= self._most or (self._most == 0 and not self._is_first):
-                self.is_done = True
-                break
-            batches, found = up_convert(segment, run, self.low, pool)
-            findings += found
-            self.parts += batches
-            self.size += sum(map(len, batches))
-            self._passed(run)
-        return findings
-
-    def _passed(self, rows: Rows) -> None:
-        self.low = int(rows["last_offset"][-1]) + 1
-        self.position = int(rows["position"][-1]) + int(rows["size"][-1])
-
-    def take_hole(self) -> None:
-        """Take a batch without records up to the end: nothing before the end can be read.
-
-        Compaction leaves such batches, and clients continue after them.
-        """
-        last = min(self._end - 1, self.low + _FAR - 1)
-        hole = empty_batch_header(base_offset=self.low, last_offset=last, max_timestamp=-1)
-        self.parts.append(hole.tobytes())
-        self.size = len(hole)
-        self.low = last + 1

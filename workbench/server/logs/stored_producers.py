@@ -17,7 +17,7 @@ from workbench.log.producers.batches import ProducerBatch, TransactionMarker, pr
 from workbench.log.producers.producer import ProducerAppendInfo, ProducerStateEntry
 from workbench.log.producers.snapshots import FIRST_BUCKETS, LOAD_FACTOR, in_hash_order
 from workbench.record.buffers import thread_pool
-from workbench.server.logs.sound_batches import SoundBatches, sound_batches
+from workbench.server.logs.log_read import SoundBatches, sound_batches
 
 _HIGHEST: Final = (1 << 63) - 1
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from workbench.errors import CorruptRecordError, WorkbenchError
-from workbench.file_system.mounts import Files
+from workbench.file_system.source import Files
 from workbench.foresight.rehearse.log import Rehearsal, rehearse_lookup, rehearse_read
 from workbench.log.log import Isolation
 from workbench.record.message_spans import Path

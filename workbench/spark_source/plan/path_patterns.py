@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from workbench.errors import LogDirectoryError
-from workbench.file_system.mounts import RemoteFiles, is_uri
+from workbench.file_system.source import RemoteFiles, is_uri
 from workbench.loaders.remote import opened
 
 _MOST: Final = 10_000  # paths that braces may stand for

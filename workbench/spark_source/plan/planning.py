@@ -22,7 +22,7 @@ from workbench.errors import (
     WorkbenchError,
 )
 from workbench.file_system.kept import Kept
-from workbench.file_system.mounts import THIS_MACHINE, Files
+from workbench.file_system.source import THIS_MACHINE, Files
 from workbench.files.names import PARTITION_METADATA, TopicPartition
 from workbench.files.partition_metadata import is_made_again
 from workbench.inspection.findings import Finding
