@@ -9,7 +9,7 @@ const MOST_KEPT = 2000;
 const PLACES = new Set(["partition", "offset"]);
 
 // `fetch(start, stop)` asks for rows; with `isWhole`, for all of their texts.
-export function matchList({ fetch, isLive, onPick, onSort, onWidths, signal }) {
+export function matchList({ fetch, absence, onPick, onSort, onWidths, signal }) {
   const store = pageStore({ fetch, changed: arrived });
   let kept = new Map(), fresh = 0, marked = { partition: null, offset: null }, words = [];
   // While a search runs, its rows are requested repeatedly: the last known one is kept until the new one is here.
@@ -45,12 +45,12 @@ export function matchList({ fetch, isLive, onPick, onSort, onWidths, signal }) {
     cellsOf(i) {
       const got = row(i);
       if (got) return matchCells(got, words, shown);
-      const quiet = { text: "not in the saved picture: run the cell again", kind: "quiet" };
-      return isLive() ? null : shown.names.map((_, k) => (k === shown.names.length - 1 ? quiet : ""));
+      const text = store.isLacking(i) ? absence() : null; // null: the row is on its way
+      return text && shown.names.map((_, k) => (k === shown.names.length - 1 ? { text, kind: "quiet" } : ""));
     },
     // Without a kernel, the rows that are kept are all there is.
     load: (start, stop) =>
-      (isLive() ? fetch(start, stop, true) : store.load(start, stop))
+      (absence() === null ? fetch(start, stop, true) : store.load(start, stop))
         .then((rows) => (rows ?? []).map((got) => got && matchCells(got, [], shown))),
     rowKind: (i) => (isMarked(row(i)) ? "within" : ""),
     onPick: pick,

@@ -21,7 +21,7 @@ export function recordList({ store, absence, onPick, onOpen, batchOf, signal }) 
     cellsOf(i) {
       const row = store.row(i);
       if (!row) {
-        const text = absence(); // null: the row is on its way
+        const text = store.isLacking(i) ? absence() : null; // null: the row is on its way
         return text && ["–", "", "", { text, kind: "quiet" }, "", ""];
       }
       return recordCells(row);

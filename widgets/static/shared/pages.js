@@ -3,7 +3,7 @@ export const PAGE_ROWS = 200;
 const KEPT_PAGES = 60;
 
 export function pageStore({ fetch, changed }) {
-  const pages = new Map(), asked = new Set();
+  const pages = new Map(), asked = new Set(), lacking = new Set();
   let generation = 0, growths = 0;
   return {
     // The row, or null while its page is on its way.
@@ -17,7 +17,12 @@ export function pageStore({ fetch, changed }) {
         fetch(page * PAGE_ROWS, (page + 1) * PAGE_ROWS).then((got) => {
           if (mine !== generation) return;
           asked.delete(page);
-          if (!got) return;
+          if (!got) {
+            if (lacking.has(page)) return;
+            lacking.add(page);
+            return changed();
+          }
+          lacking.delete(page);
           pages.set(page, { list: got, growths: then });
           if (pages.size > KEPT_PAGES) pages.delete(pages.keys().next().value);
           changed();
@@ -25,6 +30,8 @@ export function pageStore({ fetch, changed }) {
       }
       return null;
     },
+    // Whether a row was asked for, and did not come.
+    isLacking: (i) => lacking.has(Math.floor(i / PAGE_ROWS)),
     // Rows [start, stop) themselves, from the kernel again where they are not kept.
     async load(start, stop) {
       const from = start - start % PAGE_ROWS, found = [];
@@ -37,6 +44,7 @@ export function pageStore({ fetch, changed }) {
       generation++;
       pages.clear();
       asked.clear();
+      lacking.clear();
       if (firstPage?.length) pages.set(0, { list: firstPage, growths });
     },
     // There are more rows now: a page that was not full is fetched again when its new rows are wanted.
