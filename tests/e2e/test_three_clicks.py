@@ -94,10 +94,12 @@ def a_record_by_a_json_field(clicks: Clicks) -> None:
     browser.get_by_label("Topic", exact=True).select_option("orders")
     clicks.count += 2  # open the list, choose
     query = browser.locator("input.klw-query, input[type=search], input[type=text]").first
-    query.fill('$.customer = "customer-17"')
+    query.fill('$.customer_id = "C-12079"')  # offsets 2, 935 and 1430 of orders-0
     query.press("Enter")
-    records = browser.get_by_role("grid", name="Records")
-    expect(records.locator("[data-row]:visible").first).to_be_visible()
+    expect(browser.get_by_text("3 of 5,199 records")).to_be_visible()
+    records = browser.get_by_role("grid", name="Records").locator("[data-row]:visible")
+    expect(records).to_have_count(3)
+    expect(records.last).to_contain_text("1,430")
 
 
 def is_damaged(clicks: Clicks) -> None:

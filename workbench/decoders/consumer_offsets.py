@@ -1,7 +1,10 @@
 """The topic `__consumer_offsets`: committed offsets and the state of groups of every kind.
 
-Types 0 and 1 are both offset commits (0: Kafka 0.8.2), 2 are classic groups. A transactional commit
-is an ordinary record in a transactional batch: it holds only once the marker after it commits.
+Types 0 and 1 are both offset commits (0: Kafka 0.8.2), 2 are classic groups; those of consumer
+groups are KIP-848's, of share groups KIP-932's, of streams groups KIP-1071's. The early access of
+share groups in 4.0 and of streams groups in 4.1 wrote other fields under the same versions. A
+transactional commit is an ordinary record in a transactional batch: it holds only once the marker
+after it commits.
 
 Kafka: GroupCoordinatorRecordSerde (4.3)
 """
@@ -10,10 +13,7 @@ import struct
 from typing import Any, Final
 
 from workbench.decoders import typed_records
-from workbench.decoders.consumer_groups import CONSUMER_GROUP_TYPES
 from workbench.decoders.decoder import Bytes, Decoder
-from workbench.decoders.share_groups import SHARE_GROUP_TYPES
-from workbench.decoders.streams_groups import STREAMS_GROUP_TYPES
 from workbench.decoders.typed_records import RecordType, record_type
 from workbench.errors import CorruptRecordError
 from workbench.record.message_schema import Message, message
@@ -54,10 +54,29 @@ TYPES: Final[dict[int, RecordType]] = {
     0: _OFFSET_COMMIT,
     1: _OFFSET_COMMIT,
     2: record_type("GroupMetadata", refine=_expand_members),
-    **CONSUMER_GROUP_TYPES,
-    **SHARE_GROUP_TYPES,
-    **STREAMS_GROUP_TYPES,
+    3: record_type("ConsumerGroupMetadata"),
+    4: record_type("ConsumerGroupPartitionMetadata"),
+    5: record_type("ConsumerGroupMemberMetadata"),
+    6: record_type("ConsumerGroupTargetAssignmentMetadata"),
+    7: record_type("ConsumerGroupTargetAssignmentMember"),
+    8: record_type("ConsumerGroupCurrentMemberAssignment"),
+    9: record_type("ShareGroupPartitionMetadata"),
+    10: record_type("ShareGroupMemberMetadata"),
+    11: record_type("ShareGroupMetadata"),
+    12: record_type("ShareGroupTargetAssignmentMetadata"),
+    13: record_type("ShareGroupTargetAssignmentMember"),
+    14: record_type("ShareGroupCurrentMemberAssignment"),
+    15: record_type("ShareGroupStatePartitionMetadata"),
+    16: record_type("ConsumerGroupRegularExpression"),
+    17: record_type("StreamsGroupMetadata"),
+    18: record_type("StreamsGroupPartitionMetadata"),
+    19: record_type("StreamsGroupMemberMetadata"),
+    20: record_type("StreamsGroupTargetAssignmentMetadata"),
+    21: record_type("StreamsGroupTargetAssignmentMember"),
+    22: record_type("StreamsGroupCurrentMemberAssignment"),
+    23: record_type("StreamsGroupTopology"),
 }
+"""By the number in a key: committed offsets; classic, consumer, share and streams groups."""
 
 
 def decode_key(data: Bytes | None) -> Any:

@@ -16,7 +16,10 @@ from workbench.coordinator.groups.classic.java_hash_map import (
     number_hash,
     uuid_hash,
 )
-from workbench.coordinator.groups.consumer.heterogeneous import HeterogeneousAssignment
+from workbench.coordinator.groups.consumer.heterogeneous import (
+    HeterogeneousAssignment,
+    joined,
+)
 from workbench.coordinator.groups.consumer.member import Assignment
 
 RANGE: Final = "range"
@@ -150,10 +153,9 @@ def _uniform(group: GroupSpec) -> Targets:
             unfilled.append((name, quota))
         extra -= has_extra
     waiting = iter(unassigned)
+    added: dict[str, dict[str, set[int]]] = {}
     for name, quota in unfilled:
+        kept, new = targets[name], added.setdefault(name, {})
         for topic_id, number in islice(waiting, quota):
-            targets[name].setdefault(topic_id, set()).add(number)
-    return {
-        name: {topic_id: frozenset(numbers) for topic_id, numbers in target.items()}
-        for name, target in targets.items()
-    }
+            (kept if topic_id in kept else new).setdefault(topic_id, set()).add(number)
+    return {name: joined(target, added.get(name, {})) for name, target in targets.items()}

@@ -17,6 +17,17 @@ from workbench.coordinator.groups.consumer.member import Assignment
 _MOST_ROUNDS: Final = 16
 _NOBODY: Final = -1
 
+_Target = dict[str, set[int]]
+
+
+def joined(kept: _Target, added: _Target) -> Assignment:
+    """Return a target assignment: the topics that a member had before, and those it gets.
+
+    `HashMap.computeIfAbsent` puts a topic first in its bucket, so the newest come first.
+    """
+    topics = {**dict(reversed(added.items())), **kept}
+    return {topic_id: frozenset(numbers) for topic_id, numbers in topics.items()}
+
 
 class HeterogeneousAssignment:
     """An assignment that is being made.
@@ -37,11 +48,14 @@ class HeterogeneousAssignment:
                 self._counts[topic_id] = count
                 self._subscribers.setdefault(topic_id, []).append(index)
         self._sizes = [0] * len(self._names)
+        self._kept: list[_Target] = [{} for _ in self._names]
+        self._added: list[_Target] = [{} for _ in self._names]
         self._owners = {topic_id: [_NOBODY] * count for topic_id, count in self._counts.items()}
         for index, name in enumerate(self._names):
             for topic_id, numbers in assignments[name].items():
                 if topic_id in topics[name]:
                     self._sizes[index] += len(numbers)
+                    self._kept[index][topic_id] = set(numbers)
                     for number in numbers:
                         self._owners[topic_id][number] = index
 
@@ -51,14 +65,9 @@ class HeterogeneousAssignment:
             return {}
         self._assign_rest()
         self._balance()
-        targets: list[dict[str, set[int]]] = [{} for _ in self._names]
-        for topic_id, owners in self._owners.items():
-            for number, owner in enumerate(owners):
-                if owner != _NOBODY:
-                    targets[owner].setdefault(topic_id, set()).add(number)
         return {
-            name: {topic_id: frozenset(numbers) for topic_id, numbers in target.items()}
-            for name, target in zip(self._names, targets, strict=True)
+            name: joined(kept, added)
+            for name, kept, added in zip(self._names, self._kept, self._added, strict=True)
         }
 
     def _sorted(self, topic_ids: Sequence[str]) -> list[str]:
@@ -76,8 +85,14 @@ class HeterogeneousAssignment:
         before = self._owners[topic_id][number]
         if before != _NOBODY:
             self._sizes[before] -= 1
+            held = self._kept if topic_id in self._kept[before] else self._added
+            held[before][topic_id].remove(number)
+            if not held[before][topic_id]:
+                del held[before][topic_id]
         self._owners[topic_id][number] = owner
         self._sizes[owner] += 1
+        held = self._kept if topic_id in self._kept[owner] else self._added
+        held[owner].setdefault(topic_id, set()).add(number)
 
     def _assign_rest(self) -> None:
         free = {

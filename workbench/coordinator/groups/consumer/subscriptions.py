@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from workbench.coordinator.groups.classic.java_hash_map import text_order
+from workbench.coordinator.groups.classic.java_hash_map import in_hash_order, text_order
 from workbench.coordinator.groups.consumer.member import ConsumerMember
 from workbench.coordinator.groups.groups import ModernGroup, preferred_assignor
+from workbench.coordinator.runtime.partitioning import java_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +77,17 @@ class Subscriptions:
         return preferred_assignor((each.assignor for each in self.members), self.own_assignor)
 
 
-def topics_of(member: ConsumerMember, group: ModernGroup) -> set[str]:
-    """Return the topics that a member subscribes to, by name and by resolved expression."""
-    topics = set(member.topics)
+def topics_of(member: ConsumerMember, group: ModernGroup) -> list[str]:
+    """Return the topics that a member subscribes to, by name and by resolved expression.
+
+    Topics whose ids are in one bucket of a broker's map are assigned in this order.
+
+    Kafka: ConsumerTargetAssignmentBuilder.newMemberSubscriptionAndAssignment, UnionSet (4.2)
+    """
+    named = in_hash_order(sorted(member.topics), java_hash, is_copied=True)
     resolved = group.regexes.get(member.regex) if member.regex else None
-    if resolved is not None:
-        topics.update(resolved["topics"])
-    return topics
+    if resolved is None:
+        return named
+    found = in_hash_order(sorted(resolved["topics"]), java_hash, is_copied=True)
+    larger_first = (*named, *found) if len(named) > len(found) else (*found, *named)
+    return list(dict.fromkeys(larger_first))
