@@ -17,7 +17,7 @@ export function segmentLists({ model, signal, store, held, firstRows, selectedBa
     records: recordList({
       store,
       signal,
-      absence: () => (model.isLive ? null : model.absence),
+      absence: () => model.absence,
       batchOf: recordKind,
       onPick: (i) => {
         const row = store.row(i);

@@ -50,7 +50,7 @@ function render(given) {
   });
   view.list = matchList({
     signal,
-    absence: () => (model.isLive ? null : model.absence),
+    absence: () => model.absence,
     fetch: (start, stop, isWhole = false) =>
       ask("rows", { run: run(), start, stop, ...(isWhole && { whole: true }) }).then((answer) => answer?.rows),
     onPick: ([partition, offset]) => select(view, partition, offset),

@@ -71,8 +71,9 @@ function kernelLink(given, el, refuse) {
     get isLive() {
       return !isLost;
     },
-    // What is shown where something is missing without a kernel.
+    // What is shown where something is missing without a kernel; null with one.
     get absence() {
+      if (!isLost) return null;
       return given.isFile ? "not in this file" : "not in the saved picture: run the cell again";
     },
     get: (name) => given.get(name),

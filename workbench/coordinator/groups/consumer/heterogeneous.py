@@ -85,14 +85,17 @@ class HeterogeneousAssignment:
         before = self._owners[topic_id][number]
         if before != _NOBODY:
             self._sizes[before] -= 1
-            held = self._kept if topic_id in self._kept[before] else self._added
-            held[before][topic_id].remove(number)
-            if not held[before][topic_id]:
-                del held[before][topic_id]
+            held = self._target(before, topic_id)
+            held[topic_id].remove(number)
+            if not held[topic_id]:
+                del held[topic_id]
         self._owners[topic_id][number] = owner
         self._sizes[owner] += 1
-        held = self._kept if topic_id in self._kept[owner] else self._added
-        held[owner].setdefault(topic_id, set()).add(number)
+        self._target(owner, topic_id).setdefault(topic_id, set()).add(number)
+
+    def _target(self, member: int, topic_id: str) -> _Target:
+        """Return the part of a member's target that has a topic, or is to get it."""
+        return (self._kept if topic_id in self._kept[member] else self._added)[member]
 
     def _assign_rest(self) -> None:
         free = {
