@@ -7,8 +7,18 @@ BIN := .venv/bin
 # What `make test` runs; `make test TESTS=tests/files` runs a part. WORKERS processes share the tests, each file
 # in one of them; tests that measure time run last, when nothing else runs. `make test-long` runs also what is
 # marked `long`, and makes many examples where `make test` makes few.
-TESTS ?= tests
+TESTS ?= $(if $(HOUSE),$(call from_house,$(HOUSE)),tests)
 WORKERS ?= 2
+
+# `make test HOUSE=engine` runs a house of workbench/README.md, and those that rest on it.
+HOUSES := format engine directory brokers data faces
+format := layout kernels record file_system files decoders
+engine := log log_manager cleaner engine engine_jvm cleaner_jvm behaviors
+directory := inspection startup field golden campaign
+brokers := coordinator coordinator_jvm replication replication_clusters comparison brokers
+data := tables values loaders server spark pipelines
+faces := cli widgets browser e2e notebooks peers house
+from_house = $(addprefix tests/,$(foreach each,$(shell echo $(HOUSES) | sed 's/.*\b$(1)\b/$(1)/'),$($(each))))
 define run_tests
 @$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder \
   -m "not alone $(1)" --durations=20 $(2) $(TESTS)
@@ -17,6 +27,9 @@ endef
 
 # What `make test-quick` runs: the parts that need no other program, below two minutes on two cores.
 QUICK := $(addprefix tests/,coordinator decoders file_system files house layout loaders log log_manager record widgets)
+
+# How much later `make test-later` runs.
+LATER ?= +10y
 
 # How long `make campaign` runs.
 MINUTES ?= 10
@@ -28,7 +41,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-long test-quick coverage campaign test-spark-versions check fix bench notebooks docs screenshots pictures map messages env lock upgrade system jar wheel clean
+.PHONY: help lab test test-long test-quick test-later coverage campaign test-spark-versions check fix bench notebooks docs screenshots pictures map messages env lock upgrade system jar wheel clean
 
 help: ## show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-19s %s\n", $$1, $$2}' Makefile
@@ -46,6 +59,10 @@ test-long: env system jar ## run every test, with many examples: for a night, or
 test-quick: env ## run what a contributor runs at every change, below two minutes
 	@$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile -q \
 	  -m "not (alone or broker or browser or long or notebook or slow or spark)" $(QUICK)
+
+test-later: env system ## run the tests that need no other program as if it were ten years later: [LATER=+1y]
+	@faketime --exclude-monotonic -f $(LATER) $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile -q \
+	  -m "not (alone or broker or browser or long or notebook or spark)" $(TESTS)
 
 coverage: env system ## run the tests and print how much of each file it ran; twice as slow
 	@mkdir -p build/coverage && rm -f build/coverage/data*
@@ -95,9 +112,10 @@ map: ## write the drawing of the layers, from the docstrings and contracts
 
 messages: env ## write the classes of requests and responses, from Kafka's JSON files
 	@PYTHONPATH=. $(BIN)/python .ci/message_classes.py
-	@$(BIN)/ruff format --quiet workbench/server/protocol/messages workbench/decoders/records
+	@$(BIN)/ruff format --quiet workbench/server/protocol/requests.py workbench/server/protocol/responses.py \
+	  workbench/decoders/records.py
 
-env: ## make or renew the virtual environment .venv from requirements.lock, and bundle the front ends
+env: ## make or renew the virtual environment .venv from requirements.lock, bundle the front ends, compile the kernels
 	@$(PYTHON) .ci/environment.py
 
 lock: ## write requirements.lock from pyproject.toml, keeping the pins that still fit
@@ -106,7 +124,7 @@ lock: ## write requirements.lock from pyproject.toml, keeping the pins that stil
 upgrade: ## write requirements.lock with the newest versions that pyproject.toml allows
 	@$(PYTHON) .ci/lock.py --upgrade
 
-system: ## install what tests need besides Python: Chromium, a JDK, Maven, node, kcat, zsh
+system: ## install what tests need besides Python: Chromium, a JDK, Maven, node, kcat, zsh, faketime
 	@$(PYTHON) .ci/system_packages.py
 
 jar: env system ## compile the reader in Java that Spark loads, for tests and the wheel
@@ -117,5 +135,5 @@ wheel: jar ## build the wheel, and check it in fresh environments of every Pytho
 
 clean: ## remove everything that make created, including the environment
 	rm -rf .venv build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
-	rm -rf *.egg-info workbench/spark_source/jvm/*.jar widgets/bundles
+	rm -rf *.egg-info workbench/spark_source/jvm/*.jar widgets/bundles workbench/kernels/library/kernels.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

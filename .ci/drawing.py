@@ -18,11 +18,12 @@ DRAWING = PROJECT / "docs" / "assets" / "architecture.svg"
 ENGINE = {"cleaner", "log", "log_manager"}
 READERS = {"inspection", "decoders"}
 FLOORS = (  # the lowest folder of each floor, from above, and what it is about
-    ("values", "Tables, protocol, programs"),
-    ("foresight", "A broker and several: what they would do"),
-    ("inspection", "A directory"),
-    ("log", "A log"),
-    ("layout", "Bytes and files"),
+    ("log_directory", "Faces: what people call"),
+    ("values", "Data: tables, scans, the protocol"),
+    ("coordinator", "Brokers"),
+    ("inspection", "Directory: what is there, what would be done"),
+    ("runtime", "Engine"),
+    ("layout", "Format: bytes and files"),
 )
 
 WIDTH, LEFT, GAP = 940, 150, 8

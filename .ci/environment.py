@@ -2,8 +2,8 @@
 
 Every package is installed at the version and with the hash that the lock names; the project itself
 is installed editable. Needs nothing but Python 3.11 or newer, so that `make lab` works on a machine
-that has only that and make. The kernels are compiled here, so that the first use of the workbench
-does not wait for it. Run as `python3 .ci/environment.py` (this is `make env`).
+that has only that and make. The front ends are bundled and the kernels compiled here, if they have
+changed. Run as `python3 .ci/environment.py` (this is `make env`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ ENVIRONMENT = PROJECT / ".venv"
 PYTHON = ENVIRONMENT / "bin" / "python"
 LOCK = PROJECT / "requirements.lock"
 STAMP = ENVIRONMENT / "made-from"
-KERNELS_STAMP = ENVIRONMENT / "compiled-from"
 EXTENSION = ENVIRONMENT / "share" / "jupyter" / "labextensions" / "kafka-log-workbench"
 # crcmod and pyspark come as source only; they and the project are built by this, as locked.
 BUILDER = "setuptools"
@@ -46,8 +45,7 @@ def main() -> int:
             install_packages(LOCK.read_text())
             link_extension()
             STAMP.write_text("\n".join(wanted) + "\n")
-        bundle_front_ends()
-        compile_kernels()
+        build_parts()
     return 0
 
 
@@ -80,7 +78,7 @@ def make_environment() -> None:
 def install_packages(lock: str) -> None:
     """Install what `lock` names and the project itself; remove what is no longer named."""
     print(
-        "installing the packages of requirements.lock (some 500 MB; a few minutes the first time)",
+        "installing the packages of requirements.lock (some 600 MB; a few minutes the first time)",
         flush=True,
     )
     install(requirement_of(BUILDER, lock))
@@ -99,28 +97,10 @@ def link_extension() -> None:
     EXTENSION.symlink_to(PROJECT / "labextension", target_is_directory=True)
 
 
-def bundle_front_ends() -> None:
-    """Bundle the front ends of the widgets, if they have changed."""
-    subprocess.run([str(PYTHON), "setup.py", "--quiet", "bundle"], cwd=PROJECT, check=True)
-
-
-def compile_kernels() -> None:
-    """Compile the kernels when their sources or the environment changed.
-
-    Kernels that do not compile do not stop the installation: the tests say what is wrong.
-    """
-    digest = hashlib.sha256(STAMP.read_bytes())
-    for folder in ("kernels", "layout"):
-        for source in sorted((PROJECT / "workbench" / folder).rglob("*.py")):
-            digest.update(source.read_bytes())
-    if read_stamp(KERNELS_STAMP) == [digest.hexdigest()]:
-        return
-    print("compiling the kernels", flush=True)
-    words = [str(PYTHON), "-m", "workbench.kernels.warm_up"]
-    if subprocess.run(words, cwd=PROJECT, check=False).returncode == 0:
-        KERNELS_STAMP.write_text(digest.hexdigest() + "\n")
-    else:
-        print("the kernels could not be compiled", file=sys.stderr)
+def build_parts() -> None:
+    """Bundle the front ends of the widgets and compile the kernels, if they have changed."""
+    words = [str(PYTHON), "setup.py", "--quiet", "bundle", "kernels"]
+    subprocess.run(words, cwd=PROJECT, check=True)
 
 
 def requirement_of(name: str, lock: str) -> str:

@@ -1,4 +1,4 @@
-"""Write the classes with which mypy checks messages: a module for each, a class for each struct.
+"""Write the classes with which mypy checks messages: a class for each struct.
 
 They are made from Kafka's JSON files, as `workbench.record.message_schema` reads them. A message is
 a dict by the names of its fields. A field that not each version has, or that is tagged, need not be
@@ -6,7 +6,6 @@ there. A field of a response that is not given has its default.
 """
 
 import re
-import shutil
 from pathlib import Path
 
 from workbench.decoders.cluster_metadata import MESSAGES
@@ -15,34 +14,40 @@ from workbench.record.message_schema import Field, Message, Struct, message
 from workbench.server.protocol.api_keys import API_KEYS
 
 PROJECT = Path(__file__).parent.parent
-REQUESTS = PROJECT / "workbench" / "server" / "protocol" / "messages"
-RECORDS = PROJECT / "workbench" / "decoders" / "records"
-MAKER = "`make messages` writes it"
+PROTOCOL = PROJECT / "workbench" / "server" / "protocol"
+MADE = {
+    PROTOCOL / "requests.py": "Requests of clients",
+    PROTOCOL / "responses.py": "Responses to clients",
+    PROJECT / "workbench" / "decoders" / "records.py": "Records of Kafka's topics",
+}
+"""Each module, and what is in it."""
+
+KAFKA = "4.3"
+"""The newest Kafka whose messages are in `workbench/record/messages`."""
+
 TYPES = {"bool": "bool", "bytes": "bytes", "float64": "float", "records": "bytes", "string": "str",
          "uuid": "str"}  # fmt: skip
 
 
-def file_name(of: Message) -> str:
-    """Return ``list_offsets_request.py`` for ListOffsetsRequest."""
-    return re.sub(r"(?<!^)(?=[A-Z][a-z])", "_", of.name).lower() + ".py"
+def class_name(message: Message, struct: str) -> str:
+    """Return FetchRequestData for FetchRequest as Kafka does, FetchRequestTopic for FetchTopic."""
+    kind = re.search(r"(Request|Response)?$", message.name)[0]  # type: ignore[index]
+    if struct == message.name:
+        return f"{struct}Data" if kind else struct
+    stem = message.name.removesuffix(kind)
+    inner = re.sub(rf"^({stem})+(?=[A-Z])", "", struct.removeprefix(message.name) or struct)
+    return message.name + (inner.removesuffix(kind) or inner)
 
 
-def module(of: Message, lowest: int, highest: int) -> str:
-    """Return the source of a message's module."""
-    classes: dict[str, str] = {}
-    versions = range(lowest, highest + 1)
-    kafka = f"{of.name}Data" if of.name.endswith(("Request", "Response")) else of.name
-    _add(classes, [of.struct(version) for version in versions], message=of, kafka=kafka)
-    body = "".join(f"\n\n{text}" for text in classes.values())
-    names = ["TypedDict", *(["NotRequired"] if "NotRequired" in body else [])]
-    imports = f"from typing import {', '.join(sorted(names))}\n"
-    if "Sequence[" in body:
-        imports = f"from collections.abc import Sequence\n{imports}"
+def classes(of: Message, lowest: int, highest: int) -> str:
+    """Return the source of a message's classes: those of the structs in it, then its own."""
+    found: dict[str, str] = {}
     shown = f"versions {lowest} to {highest}" if highest > lowest else f"version {lowest}"
-    return f'"""{of.name} in {shown}; {MAKER}."""\n\n{imports}{body}'
+    _add(found, [of.struct(version) for version in range(lowest, highest + 1)], of, shown)
+    return "".join(f"\n\n{text}" for text in found.values())
 
 
-def _add(classes: dict[str, str], versions: list[Struct], *, message: Message, kafka: str) -> None:
+def _add(classes: dict[str, str], versions: list[Struct], message: Message, shown: str) -> None:
     """Add the class of a struct after those of the structs in it."""
     is_response = message.name.endswith("Response")
     by_name: dict[str, list[Field]] = {}
@@ -53,8 +58,8 @@ def _add(classes: dict[str, str], versions: list[Struct], *, message: Message, k
     for name, fields in by_name.items():
         inner = [each.type for each in fields if isinstance(each.type, Struct)]
         if inner:
-            _add(classes, inner, message=message, kafka=kafka)
-            kind = inner[0].name
+            _add(classes, inner, message, shown)
+            kind = class_name(message, inner[0].name)
         else:
             kind = TYPES.get(str(fields[0].type), "int")
         if fields[0].is_array:
@@ -65,32 +70,37 @@ def _add(classes: dict[str, str], versions: list[Struct], *, message: Message, k
         if not (is_response or is_always_there):
             kind = f"NotRequired[{kind}]"
         lines.append(f"    {name}: {kind}\n")
-    own_name = versions[0].name
-    total = ", total=False" if is_response else ""
-    origin = kafka if own_name == message.name else f"{kafka}.{own_name}"
-    text = f'class {own_name}(TypedDict{total}):\n    """Kafka: {origin} (4.3)."""\n'
-    classes.setdefault(own_name, text + ("\n" if lines else "") + "".join(lines))
+    own, total = versions[0].name, ", total=False" if is_response else ""
+    kafka = class_name(message, message.name)
+    origin = f"{kafka} ({KAFKA}), {shown}" if own == message.name else f"{kafka}.{own} ({KAFKA})"
+    head = f'class {class_name(message, own)}(TypedDict{total}):\n    """Kafka: {origin}."""\n'
+    classes.setdefault(own, head + ("\n" if lines else "") + "".join(lines))
 
 
 def modules() -> dict[Path, str]:
     """Return the source of each module by its path."""
-    found = {
-        REQUESTS / "__init__.py": f'"""Requests and responses as mypy sees them; {MAKER}."""\n',
-        RECORDS / "__init__.py": f'"""Records of Kafka\'s topics as mypy sees them; {MAKER}."""\n',
-    }
-    for api in API_KEYS.values():
-        for each in (api.request, api.response):
-            found[REQUESTS / file_name(each)] = module(each, api.lowest, api.highest)
+    apis = API_KEYS.values()
     stored = (message("OffsetCommitValue"), message("TransactionLogValue"))
-    for each in (*MESSAGES.values(), *CONTROL_MESSAGES.values(), *stored):
-        found[RECORDS / file_name(each)] = module(each, each.lowest, each.highest)
-    return found
+    records = (*MESSAGES.values(), *CONTROL_MESSAGES.values(), *stored)
+    texts = (
+        [classes(each.request, each.lowest, each.highest) for each in apis],
+        [classes(each.response, each.lowest, each.highest) for each in apis],
+        [classes(each, each.lowest, each.highest) for each in records],
+    )
+    return {
+        path: _module(MADE[path], "".join(each)) for path, each in zip(MADE, texts, strict=True)
+    }
+
+
+def _module(subject: str, body: str) -> str:
+    names = ["TypedDict", *(["NotRequired"] if "NotRequired" in body else [])]
+    imports = f"from typing import {', '.join(sorted(names))}\n"
+    if "Sequence[" in body:
+        imports = f"from collections.abc import Sequence\n{imports}"
+    return f'"""{subject} as mypy sees them; `make messages` writes it."""\n\n{imports}{body}'
 
 
 if __name__ == "__main__":
-    for folder in (REQUESTS, RECORDS):
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        print(folder.relative_to(PROJECT))
     for path, text in modules().items():
         path.write_text(text, encoding="utf-8")
+        print(path.relative_to(PROJECT))

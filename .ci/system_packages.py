@@ -1,4 +1,4 @@
-"""Install what the tests need beside Python: a browser, a JDK, Maven, node, kcat and zsh.
+"""Install what the tests need beside Python: a browser, a JDK, Maven, node, kcat, zsh and faketime.
 
 As root on Debian or Ubuntu what is missing is installed by apt-get. Elsewhere nothing is changed:
 the message says what is missing, and which tests want it. Needs nothing but Python 3.11 or newer.
@@ -77,6 +77,12 @@ NEEDS = (
         "tests of the completion of commands and topics (tests/cli)",
         lambda: shutil.which("zsh") is not None,
         ("zsh",),
+    ),
+    Need(
+        "faketime",
+        "the tests as if it were later (make test-later)",
+        lambda: shutil.which("faketime") is not None,
+        ("faketime",),
     ),
 )
 

@@ -43,7 +43,7 @@ explorer
 # entries of the offset index; the path from a dot to the selected batch is what a broker reads to
 # find it. Zoom with the wheel or with `+` and `−`; press `?` for all keys.
 #
-# Values do not leave the kernel unless you ask for them with `show_values=True`.
+# Values are shown. They are not in the saved notebook unless you give `show_values=True`.
 #
 # You can read the selection and set it. An offset alone is enough: it determines the segment and
 # the batch.
@@ -262,6 +262,8 @@ damage
 #   get no further?
 # - [From three dead brokers to a dashboard](14_from_dead_brokers_to_a_dashboard.ipynb): how do the
 #   records of a lost cluster become a table?
+# - [How an offset is committed](15_how_an_offset_is_committed.ipynb): where does a commit go, and
+#   when is it gone?
 #
 # `kafka-workbench --help` lists what the command line does: list, dump, search, verify and export
 # among others.

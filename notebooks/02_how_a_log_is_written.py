@@ -329,12 +329,13 @@ race.append([(b"tea", b"Sencha")] * 5)
 pd.DataFrame(race_steps)
 
 # %% [markdown]
-# Without the bound, a reader in the first moment would get offsets 0 to 4 and continue at 5, past
-# the log end offset. To the log that is an error, and the consumer would start over:
+# Without the bound, a reader in the first moment would get offsets 0 to 4 and continue at 5, while
+# the log end offset is still 0. To the log that is an error, and the consumer would start over:
 
 # %%
+still_empty = racing.get_or_create_log("empty-0")
 try:
-    race.read(race.log_end_offset + 1)
+    still_empty.read(5)
 except OffsetOutOfRangeError as error:
     print(error)
 racing.shutdown()

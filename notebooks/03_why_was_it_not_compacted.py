@@ -240,14 +240,19 @@ CleanerView(small["young-0"], config, now=NOW + HOUR)
 # <details>
 # <summary>Answer</summary>
 #
-# **592** of **802** records: its 174,156 bytes become **47,266**.
+# **592** of **802** records: its 174,156 bytes become **47,266**. The bytes are those of the whole
+# log; of its **815** records, **13** are in the active segment, which is never cleaned.
 #
 # ```python
 # print(logs["customers-1"].plan_cleaning(half, now=NOW).summary)
+# batches = logs.inspect.batches(partitions="customers-1").to_pandas()
+# segments = batches.groupby("segment")[["size", "record_count"]].sum()
+# print(segments["size"].sum(), segments.record_count.sum(), segments.record_count.iloc[-1])
 # ```
 #
 # ```output
 # customers-1: 174,156 bytes become 47,266; 592 of 802 records are dropped
+# 174156 815 13
 # ```
 #
 # </details>

@@ -211,6 +211,7 @@ for kind, path in crashes:
     with manager_of(restarted, told.append):
         pass
     done = pd.Series([step.kind for step in told]).value_counts()
+    scan = wb.open_log_directory(restarted).scan(isolation_level="read_uncommitted")
     rows.append(
         {
             "crash after": kind,
@@ -219,7 +220,7 @@ for kind, path in crashes:
             ".deleted": sum(name.endswith(".deleted") for name in names),
         }
         | {each: done.get(each, 0) for each in ("leftover removed", "swap completed")}
-        | {"records": wb.open_log_directory(restarted).scan().count()}
+        | {"records": scan.count()}
     )
 pd.DataFrame(rows)
 
@@ -343,7 +344,11 @@ def fate(offset: int) -> list[str]:
 
 
 pd.set_option("display.max_colwidth", None)
-found = wb.open_log_directory(DATA).scan(columns=["offset", "key"]).to_pandas()
+found = (
+    wb.open_log_directory(DATA)
+    .scan(columns=["offset", "key"], isolation_level="read_uncommitted")
+    .to_pandas()
+)
 table = pd.DataFrame(
     [[row.offset, row.key.decode(), *fate(row.offset)] for row in found.itertuples()],
     columns=["offset", "key", "round 1", "round 2"],
@@ -401,7 +406,12 @@ tiny
 for name, moment in zip(["round 1", "round 2"], TIMES, strict=True):
     clock.set(moment)
     manager.cleaner.clean_filthiest()
-    left = wb.open_log_directory(DATA).scan(columns=["offset"]).to_pandas().offset.tolist()
+    left = (
+        wb.open_log_directory(DATA)
+        .scan(columns=["offset"], isolation_level="read_uncommitted")
+        .to_pandas()
+        .offset.tolist()
+    )
     kept = table.index[~table[name].str.startswith(("dropped", "gone"))].tolist()
     print(f"{name}: offsets {left} are left, as the player showed: {left == kept}")
 manager.shutdown()

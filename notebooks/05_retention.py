@@ -25,12 +25,12 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 import workbench as wb
-from widgets import Stack, StepPlayer, follow_theme
+from widgets import RetentionView, Stack, StepPlayer, follow_theme
 from workbench.errors import OffsetOutOfRangeError
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.scheduler import ManualScheduler
 
-# %%
+# %% jupyter={"source_hidden": true}
 SAMPLE = "../sample_data/shop-4.3.1"
 DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log directory of yours
 HOUR = 3_600_000
@@ -59,13 +59,15 @@ TOPIC = logs[PARTITION].topic
 # segment and stop at the first segment that is kept.
 
 # %%
-logs[PARTITION].explain_retention(now=NOW)
+RetentionView(logs[PARTITION], now=NOW)
 
 # %% [markdown]
-# Each bar is a segment, from its earliest record to its latest. The segment is deleted when its
-# *right* end is to the left of the line; by then, the records at its left end are much older.
+# Click a segment or a rule to see its reason; `explain_retention` gives the same as a table.
+#
+# Each bar below is a segment, from its earliest record to its latest. The segment is deleted when
+# its *right* end is to the left of the line; by then, the records at its left end are much older.
 
-# %%
+# %% jupyter={"source_hidden": true}
 batches = logs.inspect.batches(topics=[TOPIC], partitions=[logs[PARTITION].partition]).to_pandas()
 spans = batches.groupby("segment").agg(
     begin=("base_timestamp", "min"), end=("max_timestamp", "max")
@@ -83,40 +85,19 @@ else:
     print(f"The records of {PARTITION} have no timestamps.")
 
 # %% [markdown]
-# Six days later, the first segments of the sample are old enough. Move the clock: drag the slider,
-# or click it and press the arrow keys.
-
+# Four days later, the first segment of the sample is old enough; five days later, one of each
+# partition is. Move the clock: drag the slider, or click it and press the arrow keys. The rules
+# judge no segment after the first that is kept.
 
 # %%
-def verdicts(days: int) -> pd.DataFrame:
-    """Return which segments of the topic's partitions would be deleted in the given days."""
-    columns = ["partition", "segment", "verdict", "why"]
-    rows = [
-        [name, row.segment, row.verdict, row.reason]
-        for name, partition in logs.items()
-        if partition.topic == TOPIC
-        for row in partition.explain_retention(now=NOW + days * DAY)
-        if row.rule == "retention.ms" and row.verdict in {"deleted", "kept"}
-    ]
-    return pd.DataFrame(rows, columns=columns).set_index(["partition", "segment"])
-
-
-def move(days: int) -> None:
-    """Show the verdicts in the given days."""
-    found = verdicts(days)
-    deleted = (found.verdict == "deleted").sum()
-    title = f"<p>{deleted} of {len(found)} segments deleted</p>"
-    table.value = title + found.to_html()
-
-
-table = ipywidgets.HTML().add_class("jp-RenderedHTMLCommon")
+view = RetentionView(logs[PARTITION], now=NOW)
 later = ipywidgets.IntSlider(
-    6, 0, 14, description="days later", style={"description_width": "initial"},
+    0, 0, 14, description="days later", style={"description_width": "initial"},
     layout={"width": "480px"}, continuous_update=False,
 )  # fmt: skip
-later.observe(lambda change: move(change["new"]), names="value")
-move(later.value)
-Stack([later, table])
+later.observe(lambda change: view.show(now=NOW + change["new"] * DAY), names="value")
+later.value = 6
+Stack([later, view])
 
 # %% [markdown]
 # ## What if?
@@ -285,22 +266,31 @@ wb.open_log_directory(DIRECTORY).inspect.segments().to_pandas()[["name", "base_o
 # The numbers are those of the sample. A click opens an answer. To run its code, copy it into the
 # cell below and press Shift+Enter.
 #
-# **1.** Move the slider *days later*. After how many days is nothing of `orders` left?
+# **1.** Move the slider *days later*. After how many days is nothing of `orders-0` left, and how
+# many of its segments are left a day before?
 #
 # <details>
 # <summary>Answer</summary>
 #
-# After **7** days: on the sixth, each partition still has its youngest segment.
+# After **7** days. On the sixth, the partitions still have **3**, **2** and **3** of their four
+# segments. The code asks no rule: it compares the latest record of each segment with the limit.
 #
 # ```python
-# for days in (6, 7):
-#     found = verdicts(days).verdict
-#     print(f"{days} days: {(found == 'deleted').sum()} of {len(found)} segments deleted")
+# batches = logs.inspect.batches("orders").to_pandas()
+# latest = batches.groupby(["partition", "segment"]).max_timestamp.max()
+# for days in range(3, 8):
+#     limit = pd.Timestamp(NOW + (days - 7) * DAY, unit="ms", tz="UTC")
+#     gone = (latest < limit).groupby("partition").cummin()  # up to the first that is kept
+#     left = (~gone).groupby("partition").sum().tolist()
+#     print(f"{days} days: {gone.sum()} of {len(gone)} segments deleted, left {left}")
 # ```
 #
 # ```output
-# 6 days: 4 of 7 segments deleted
-# 7 days: 12 of 12 segments deleted
+# 3 days: 0 of 12 segments deleted, left [4, 4, 4]
+# 4 days: 1 of 12 segments deleted, left [4, 3, 4]
+# 5 days: 3 of 12 segments deleted, left [3, 3, 3]
+# 6 days: 4 of 12 segments deleted, left [3, 2, 3]
+# 7 days: 12 of 12 segments deleted, left [0, 0, 0]
 # ```
 #
 # </details>

@@ -1,196 +1,35 @@
 # %% [markdown]
 # # Where do my consumers stand?
 #
-# A consumer group keeps its positions in Kafka itself: in the compacted topic `__consumer_offsets`.
-# A *coordinator*, the leader of one of its partitions, takes the commits, holds the newest ones in
-# memory, and answers fetches from there.
+# Which group lags, on which partition, and since when? Which group started over, and why? What
+# blocks the last stable offset?
 #
-# The first half runs a coordinator on a log of our own: a commit, a fetch, a change of the leader,
-# and an expiry, step by step. The second half asks everyday questions about a directory that a real
-# broker left: where do my consumers stand, why did they start over, what blocks the last stable
-# offset?
+# A consumer group keeps its positions in Kafka itself, in the compacted topic `__consumer_offsets`.
+# This notebook reads it from a directory that a real broker left: the tea shop's cluster, or yours,
+# if you started it with `kafka-workbench lab DIRECTORY`. No broker runs. The offsets are those that
+# a broker would serve after a restart, each beside the log that it is for. How they come there is
+# [How an offset is committed](15_how_an_offset_is_committed.ipynb).
 #
 # *Run → Run All Cells* in the menu makes the widgets live; until then, they are pictures.
 
 # %% jupyter={"source_hidden": true}
 import os
-import random
-import tempfile
 
 import pandas as pd
 import traitlets
 
 import workbench as wb
-from widgets import (
-    GroupView,
-    LogExplorer,
-    OffsetsPlayer,
-    ReplicationPlayer,
-    Stack,
-    TransactionLanes,
-)
-from workbench.coordinator.offsets.offset_config import OffsetConfig
-from workbench.coordinator.offsets.offset_metadata_manager import OffsetCommit
-from workbench.errors import CoordinatorError
-from workbench.runtime.clock import ManualClock
-from workbench.runtime.scheduler import ManualScheduler
+from widgets import GroupView, LogExplorer, Stack, TransactionLanes
 
-# %%
 SAMPLE = "../sample_data/shop-4.3.1"
 DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log directory of yours
 DAY = 24 * 3_600_000
 pd.set_option("display.max_colwidth", None)
 
 # %% [markdown]
-# ## A commit
+# ## All groups
 #
-# The clock stands still until we move it, and an observer receives every step of the coordinator.
-# Our `__consumer_offsets` has three partitions; a broker has 50 by default. The hash of the group's
-# name decides which partition holds the group, and so which broker is its coordinator.
-
-# %%
-home = tempfile.TemporaryDirectory()
-DIRECTORY = os.path.join(home.name, "data")
-clock = ManualClock(1_732_924_800_000)  # ms: 30 November 2024
-steps = []
-manager = wb.LogManager(
-    [DIRECTORY], clock=clock, scheduler=ManualScheduler(clock), rng=random.Random(8)
-)
-manager.startup(with_tasks=False)
-offsets = wb.OffsetManager(
-    manager, config=OffsetConfig(topic_num_partitions=3), observer=steps.append
-)
-offsets.startup(with_tasks=False)
-
-partition = offsets.partition_for("billing")
-print(f"the group billing belongs to __consumer_offsets-{partition}")
-
-# %% [markdown]
-# The coordinator first *checks* a commit, then *appends* it to its log, and only when the log has
-# it, puts it into *memory*. Metadata is the consumer's own text; here it is too long for one of the
-# partitions, so that offset is refused and the other ones are taken.
-
-# %%
-offsets.commit("billing", {"orders-0": 42, "orders-1": 7})
-clock.advance(5000)
-answers = offsets.commit(
-    "billing", {"orders-0": 50, "orders-1": OffsetCommit(9, metadata="x" * 5000)}
-)
-for where, code in answers.items():
-    print(f"{where}: {code.name}")
-
-# %% [markdown]
-# Step through it with the arrow keys. A record whose offset is in memory has a dot. Offset 0 of the
-# log is gray at the end: a later record of the same key replaced it, and compaction may remove it.
-
-
-# %%
-def play(title: str, kind: str) -> OffsetsPlayer:
-    """Return a player of all steps so far, at the last step of a kind."""
-    last = max(number for number, step in enumerate(steps) if step.kind == kind)
-    return OffsetsPlayer(steps, title=title, at=last)
-
-
-play("Two commits", "offset loaded")
-
-# %% [markdown]
-# What is on the disk is an ordinary record: its key is the group and the partition, its value the
-# offset.
-
-# %%
-written = wb.open_log_directory(DIRECTORY)
-written.inspect.commits("billing", lag=False).to_pandas()[
-    ["log", "log_offset", "topic", "partition", "offset", "fate"]
-]
-
-# %% [markdown]
-# ## A fetch
-#
-# A fetch reads memory only. Without partitions it returns all of the group; for a partition without
-# a commit the answer is -1, and the consumer does what `auto.offset.reset` says.
-
-# %%
-for where, found in offsets.fetch("billing", ["orders-0", "orders-1", "orders-2"]).items():
-    print(f"{where}: {found.offset}")
-
-# %% [markdown]
-# An offset that a producer commits in a transaction is *pending* until the transaction marker is in
-# the log. Until then the old offset counts, and a consumer with `isolation.level=read_committed`
-# that asks for a stable answer has to ask again.
-
-# %%
-offsets.commit_transactional("billing", {"orders-0": 60}, producer_id=9, producer_epoch=0)
-for require_stable in (False, True):
-    found = offsets.fetch("billing", ["orders-0"], require_stable=require_stable)["orders-0"]
-    print(f"require_stable={require_stable}: {found.offset} {found.error.name}")
-
-offsets.complete_transaction(partition, 9, 0, 0, is_commit=True)
-print(f"after the marker: {offsets.fetch('billing', ['orders-0'])['orders-0'].offset}")
-play("A commit in a transaction", "offset pending")
-
-# %% [markdown]
-# ## Another broker becomes the coordinator
-#
-# When the leader of the partition changes, the old coordinator forgets its memory, and answers
-# `NOT_COORDINATOR`. The new one reads the whole log from its beginning before it answers: the
-# newest record of each key counts, tombstones remove, and transactions wait for their markers.
-
-# %%
-offsets.unload(partition)
-try:
-    offsets.fetch("billing")
-except CoordinatorError as error:
-    print(error)
-
-began = len(steps)
-offsets.load(partition)
-print({str(where): found.offset for where, found in offsets.fetch("billing").items()})
-OffsetsPlayer(steps, title="A load", at=began + 3)
-
-# %% [markdown]
-# ## In a cluster of three
-#
-# A consumer's committed offset is a record, too, of `__consumer_offsets`. The leader of its
-# partition is the *coordinator* of the group: it answers a commit when the high watermark has
-# passed the record, and shows the offset only then. When the leader dies, the next one loads the
-# partition, and groups resume at what it finds there.
-
-# %%
-ReplicationPlayer("G-14", at=13)
-
-# %% [markdown]
-# No client got an answer to the second commit, and yet the group resumes at 50 in the end: a commit
-# that failed may count later. With the rules of 3.9 the new coordinator shows 50 at once.
-
-# %% [markdown]
-# ## An expiry
-#
-# Offsets expire. Since 2.1, the offsets of a group do so `offsets.retention.minutes` (by default 7
-# days) after the group became empty; those of a consumer that commits without joining a group, like
-# ours, that long after the commit. A cleanup task runs every ten minutes and appends a tombstone
-# for each expired offset.
-
-# %%
-clock.advance(8 * DAY)
-offsets.cleanup_group_metadata()
-print({str(where): found.offset for where, found in offsets.fetch("billing", ["orders-0"]).items()})
-play("An expiry", "offset removed")
-
-# %% [markdown]
-# From now on, a consumer of this group starts over. Until compaction removes the tombstones, the
-# log says why:
-
-# %%
-offsets.shutdown()
-manager.shutdown()
-print(wb.open_log_directory(DIRECTORY).explain_group("billing"))
-
-# %% [markdown]
-# ## Where do my consumers stand?
-#
-# The rest reads a directory that a real broker left: the tea shop's cluster, or your own, if you
-# started the notebook with `kafka-workbench lab DIRECTORY`. No broker runs. The offsets are those
-# that a broker would serve after a restart, each beside the log that it is for.
+# One row per group and partition. *lag* is the log end offset minus the group's committed offset.
 
 # %%
 logs = wb.open_log_directory(DATA)
@@ -202,7 +41,8 @@ stand[["group", "topic", "partition", "offset", "log_end_offset", "lag", "state"
 
 # %% [markdown]
 # One group over time: what it committed, how far the log went, and its rebalances as dashed lines.
-# Drag across the lanes to choose a time; choose another group at the top. A click on a lane selects
+# Drag across the lanes to choose a time; choose another group at the top. The lanes say the lag at
+# the end of the chosen time, the table below says it now. A click on a lane selects
 # the record at the committed offset, the next one that the group reads, in the explorer below.
 #
 # The log end offset of a time comes from the timestamps of the records. Where the broker sets them
@@ -232,7 +72,7 @@ logs.inspect.rebalances(group.group or None).to_pandas()[
 # ## Why did they start over?
 #
 # `explain_group` asks the coordinator's rules, one by one: is the group served, is there an offset,
-# does the log hold it? In the shop, all groups resume where they stopped:
+# does the log hold it? In the shop, all groups resume where they stopped, so none started over.
 
 # %%
 for name in group.groups:
@@ -319,7 +159,7 @@ print(f"open transactions: {len(waiting)}")
 # never left. The group is **Stable**.
 #
 # ```python
-# print(stand[stand.expires_at.isna()].group.unique())
+# print(list(stand[stand.expires_at.isna()].group.unique()))
 # states = logs.inspect.groups().to_pandas().set_index("group").state
 # print(states["shipping-labels"])
 # ```
@@ -327,27 +167,6 @@ print(f"open transactions: {len(waiting)}")
 # ```output
 # ['shipping-labels']
 # Stable
-# ```
-#
-# </details>
-#
-# **3.** In the player *An expiry*, why do the offsets of `billing` expire at different times?
-#
-# <details>
-# <summary>Answer</summary>
-#
-# The rule counts from each commit. Partition **0** was committed again 5 seconds later, partition
-# **1** was not: its second commit was refused.
-#
-# ```python
-# for step in steps:
-#     if step.kind == "offset expired":
-#         print(step.numbers["partition"], step.reason)
-# ```
-#
-# ```output
-# 0 retention since the commit, at 1733529605000 ms; now 1733616005000 ms
-# 1 retention since the commit, at 1733529600000 ms; now 1733616005000 ms
 # ```
 #
 # </details>
@@ -364,5 +183,7 @@ print(f"open transactions: {len(waiting)}")
 #   transactions that hang.
 # - [Transactions in lanes](13_transactions_in_lanes.ipynb) makes a transaction that hangs, and ends
 #   it.
+# - [How an offset is committed](15_how_an_offset_is_committed.ipynb) plays a coordinator, step by
+#   step.
 # - [Why was it not compacted?](03_why_was_it_not_compacted.ipynb) shows how an open transaction
 #   holds back the cleaner.

@@ -14,7 +14,7 @@
 #
 # *Run → Run All Cells* in the menu makes the widgets live; until then, they are pictures.
 
-# %%
+# %% jupyter={"source_hidden": true}
 import pandas as pd
 
 import workbench as wb
@@ -30,11 +30,13 @@ pd.set_option("display.max_colwidth", None)
 # leader remembers the LEO of each follower, the *remote LEO*: it learns it from the offset that
 # the follower asks for. And each replica has its high watermark.
 #
-# The well-known walk-through has one leader, broker 0, and one follower, broker 1. The follower
-# fetches in vain until the producer sends a record; then two rounds of fetches follow. Until the
-# first fetch, the leader does not know the remote LEO; it shows as `?`.
+# The article "Kafka source analysis", one of the five that this workbench began with
+# (`docs/from-the-articles.md`), walks through it with one leader, broker 0, and one follower,
+# broker 1. The follower fetches in vain until the producer sends a record; then two rounds of
+# fetches follow. A leader that was not asked yet does not know the remote LEO. Here the fetch in
+# vain came first, so it is 0 from the first row on.
 
-# %%
+# %% jupyter={"source_hidden": true}
 cluster = wb.Cluster(2)
 cluster.fetch(1)  # the leader has no record: the request waits
 cluster.expire(1)  # replica.fetch.wait.max.ms = 500 ms are over
@@ -77,14 +79,14 @@ pd.DataFrame(rows)
 # Number by number:
 #
 # - **PRODUCE**: the leader appends, so its LEO is 1. It tries to raise its high watermark to the
-#   smaller of its LEO, 1, and the remote LEO, 0: it stays 0. (One sentence of the walk-through
+#   smaller of its LEO, 1, and the remote LEO, 0: it stays 0. (One sentence of that article
 #   says that the remote LEO is 1 here. It is 0, as the sentence before it says, too.)
 # - **Round 1**: the follower asks for offset 0, so the remote LEO stays 0, and so does the high
 #   watermark. The answer brings m0 and the high watermark 0. The follower appends, and takes the
 #   smaller of its LEO, 1, and the leader's high watermark, 0.
 # - **Round 2**: the follower asks for offset 1, so the leader knows that it has m0. The remote LEO
 #   is 1, and the high watermark rises to 1. The follower takes the smaller of its LEO and the
-#   leader's *high watermark*. (The walk-through says "leader LEO" here. Both are 1, so the result
+#   leader's *high watermark*. (The article says "leader LEO" here. Both are 1, so the result
 #   is the same; with a record more on the leader it would not be.)
 #
 # The request of round 2 found no records and waited, so it was read again before it was answered.
@@ -183,6 +185,11 @@ compare("G-3", "1.1", "2.0", "2.8", "4.2")
 ReplicationPlayer("G-4b", at=13)
 
 # %% [markdown]
+# The player says that a committed record was lost: b0 and b1. The truncation is not at fault: it
+# makes the logs equal. Each broker led while it was alone and answered for its records, then
+# died and another was elected without them: an unclean election, which these events allow.
+
+# %% [markdown]
 # ## Fewer replicas
 #
 # `min.insync.replicas` says how many replicas a record needs at least. Below it, `acks=all` is
@@ -194,9 +201,18 @@ ReplicationPlayer("G-4b", at=13)
 compare("G-8", "3.6", "3.9", "4.2")
 
 # %% [markdown]
-# `ReplicationPlayer("G-8", rules="4.2")` shows how.
-#
-# A committed offset is a record, too, of `__consumer_offsets`: notebook 08 follows one, `"G-14"`.
+# Why is a record lost under 3.9 as well, although its high watermark stands still? That protects w,
+# the record that was never committed. But c1 and c2 were, and broker 2, the only replica in sync,
+# lost them with its page cache. Up to 3.9 it must lead again, because it was the last in sync.
+# Under 4.2, broker 1 left the ISR while nothing was committed without it, so it is still
+# *eligible*: it has c1 and c2, and is elected. Step from its return to the end.
+
+# %%
+ReplicationPlayer("G-8", rules="4.2", at=14)
+
+# %% [markdown]
+# A committed offset is a record, too, of `__consumer_offsets`:
+# [How an offset is committed](15_how_an_offset_is_committed.ipynb) follows one, `"G-14"`.
 #
 # All scenarios, each for
 # `ReplicationPlayer(name)` or `wb.scenarios.play(name)`:

@@ -108,8 +108,7 @@ play("ListOffsets", "partition asked")
 # ## From the offset to the bytes
 #
 # A `Fetch` names partitions, an offset in each, and how many bytes may come back. The handler finds
-# the records in four steps. Their names are those of Kafka's code, from `KafkaApis` down to
-# `FileRecords.slice`:
+# the records in four steps, which in Kafka's code lie between `KafkaApis` and `FileRecords.slice`:
 #
 # 1. **The segment.** The last segment whose base offset is not above the wanted offset: the *floor*
 #    of a sorted map.
@@ -160,8 +159,9 @@ play("Fetch", "records sliced")
 # %% [markdown]
 # ## A real client
 #
-# Now a consumer of confluent-kafka, with a group. It needs no configuration besides the address. If
-# your environment has no confluent-kafka, `pip install confluent-kafka` gets it.
+# Now a consumer of confluent-kafka, with a group. It needs nothing but the address and a group: it
+# learns the rest by requests. If your environment has no confluent-kafka, `pip install
+# confluent-kafka` gets it.
 
 # %%
 try:
@@ -185,9 +185,10 @@ if Consumer is not None:
     print(f"{len(messages):,} records")
 
 # %% [markdown]
-# A few records were a conversation: which versions do you know, which brokers and topics are
+# A few records took a conversation: which versions do you know, which brokers and topics are
 # there, who is the coordinator of my group, may I join, which partitions are mine, where did the
-# group stop, where does the log begin, and only then: give me records.
+# group stop, where does the log begin, and only then: give me records. The newest request is the
+# first row of the table; the conversation is at its end.
 #
 # The table grows while clients work, and can be filtered by kind and client. Select a request, and
 # the player below shows it.

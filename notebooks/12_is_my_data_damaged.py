@@ -3,7 +3,7 @@
 #
 # A disk failed, a machine lost power, or somebody copied files while a broker ran. Which records
 # can still be read, and what would a broker do with the rest when it starts: keep it, truncate it,
-# or refuse to start? This notebook checks a directory, damages copies of a partition in five ways,
+# or refuse to start? This notebook checks a directory, damages copies of a partition in six ways,
 # predicts what a broker would do, lets the engine do it, and compares.
 #
 # The sample is a tea shop's cluster, written by a real broker; `kafka-workbench lab DIRECTORY`
@@ -25,7 +25,7 @@ from widgets import CheckpointTable, LogExplorer, RecoveryPlayer
 from workbench.foresight.copies.copying import copy_log_directory
 from workbench.foresight.copies.repair import recover_directory
 
-# %%
+# %% jupyter={"source_hidden": true}
 SAMPLE = "../sample_data/shop-4.3.1"
 DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log directory of yours
 MOST_COPIED = 64 << 20  # bytes: a partition that is copied is not larger
@@ -59,8 +59,8 @@ for finding in findings[:5]:
 CheckpointTable(logs)
 
 # %% [markdown]
-# In this sample, every file was damaged in another way. Contradictions come first, each with what a
-# broker would do.
+# Another sample has damaged logs, each damaged in its own way; `healthy-0` and Kafka's own topics
+# are not. Contradictions come first, each with what a broker would do.
 
 # %%
 damaged = wb.open_log_directory("../sample_data/damaged")
@@ -73,7 +73,7 @@ CheckpointTable(damaged, selected={"partition": "checkpoints-ahead-0"})
 # killed: there is no file that shows a clean shutdown, so the next start recovers the log.
 
 
-# %%
+# %% jupyter={"source_hidden": true}
 def records_of(name: str) -> int:
     """Return how many records the segments of a partition hold, by their headers."""
     counts = (segment.batches.column("record_count") for segment in logs[name].segments)
@@ -110,10 +110,10 @@ print(f"{PARTITION}: {records_of(PARTITION):,} records, {len(source.segments)} s
 print(len(before.verify()), "findings in the copy")
 
 # %% [markdown]
-# Now the damages. Each is a function of the copy's path; add one of your own.
+# Now the damages. Each is a function of the copy's path, in the folded cell; add one of your own.
 
 
-# %%
+# %% jupyter={"source_hidden": true}
 def log_file(path: str, number: int) -> str:
     """Return the path of a segment's `.log` file in a copy; -1 is the last that has records."""
     held = [each for each in source.segments if each.size]
@@ -151,12 +151,20 @@ def lose_a_segment(path: str) -> None:
     os.remove(log_file(path, 0))
 
 
+def flip_after_a_clean_stop(path: str) -> None:
+    """Flip the same bit in a directory that says that its broker was stopped cleanly."""
+    flip_a_bit(path)
+    with open(os.path.join(path, ".kafka_cleanshutdown"), "w") as file:
+        file.write('{"version":0,"brokerEpoch":-1}')
+
+
 DAMAGES: list[Callable[[str], None]] = [
     flip_a_bit,
     tear_the_end,
     zero_the_end,
     lose_an_index,
     lose_a_segment,
+    flip_after_a_clean_stop,
 ]
 copies = {}
 for damage in DAMAGES:
@@ -204,15 +212,18 @@ rows |= {name: predicted(path) for name, path in copies.items()}
 pd.DataFrame.from_dict(rows, orient="index", columns=columns).convert_dtypes()
 
 # %% [markdown]
+# The last row is the worst to find. The same bit is flipped, but the directory says that its broker
+# was stopped cleanly, so a broker does not check the log at all. It starts, and consumers stop at
+# the damage: that is what *unnoticed* says.
+#
 # One flipped bit in the *first* segment costs everything after it: recovery truncates the log at
 # the first damaged batch and deletes all later segments. This is right for a replica, which fetches
 # the rest from its leader, and a disaster if it is the only one left. So before such a broker
 # starts, the records after the damage should be saved: `logs.scan()` reads around it.
 
 # %%
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", wb.CorruptDataWarning)  # it names the batch, which we know
-    saved = flipped.scan().to_pandas()
+warnings.simplefilter("ignore", wb.CorruptDataWarning)  # it names the batch, which we know
+saved = flipped.scan().to_pandas()
 first = predicted(copies["flip_a_bit"])
 print(f"a broker keeps {first[4]:,} records; a scan reads {len(saved):,}")
 
@@ -274,13 +285,14 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns).convert_dtypes()
 # The numbers are those of the sample. A click opens an answer. To run its code, copy it into the
 # cell below and press Shift+Enter.
 #
-# **1.** Which of the five damages cost the most records, and which cost none?
+# **1.** Which of the six damages cost the most records, and which cost none?
 #
 # <details>
 # <summary>Answer</summary>
 #
 # The flipped bit: **1365** records, as everything after it goes. A lost index costs nothing: it is
-# rebuilt.
+# rebuilt. After a clean stop, the same bit costs a scan **1** record, and a consumer, which stops
+# there, all that follow.
 #
 # ```python
 # for name, row in rows.items():
@@ -293,6 +305,7 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns).convert_dtypes()
 # zero_the_end: 4 lost
 # lose_an_index: 0 lost
 # lose_a_segment: 442 lost
+# flip_after_a_clean_stop: 1 lost
 # ```
 #
 # </details>

@@ -23,7 +23,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 import workbench as wb
-from widgets import follow_theme
+from widgets import ReplicaLanes, follow_theme
 from workbench.pipelines import to_table
 
 follow_theme()  # charts have the colors of the page, light or dark
@@ -35,7 +35,7 @@ follow_theme()  # charts have the colors of the page, light or dark
 # disks, and the second copy lacks the newest segment: its broker had stopped fetching. Then the
 # cluster dies. For now, only the disks of brokers 1 and 2 are found.
 
-# %%
+# %% jupyter={"source_hidden": true}
 SAMPLE = Path("../sample_data/shop-4.3.1")
 TOPICS = ["orders", "payments", "customers"]
 home = tempfile.TemporaryDirectory()
@@ -56,13 +56,10 @@ for place, folder in enumerate(partitions):
         file.unlink()  # the follower had not fetched it yet
 
 found_first = [brokers[1], brokers[2]]
-ends = {
-    f"broker {number}": {
-        name: log.log_end_offset for name, log in wb.open_log_directory(disk).items()
-    }
-    for number, disk in brokers.items()
-}
-pd.DataFrame(ends).sort_index().astype("Int64")
+ReplicaLanes(wb.compare_replicas(brokers))
+
+# %% [markdown]
+# Choose a partition at the top. Each replica has a lane; the longer one is ahead.
 
 # %% [markdown]
 # ## The first load
@@ -86,7 +83,7 @@ first.set_index(["topic", "partition"])[NUMBERS]
 # A table is a folder that every tool can read: a folder per topic, in it a folder per day (UTC).
 
 # %%
-files = sorted(path.relative_to(table) for path in table.glob("topic=*/*/*.parquet"))
+files = sorted(path.relative_to(table) for path in table.glob("by_topic=*/*/*.parquet"))
 for path in files[:3]:
     print(f"{path.parent}: {(table / path).stat().st_size:,} bytes")
 print(f"… {len(files)} files, and {len(list(table.glob('_manifests/*')))} manifest: the commit")
@@ -166,7 +163,7 @@ connection.sql(
 # Four questions about the week, in SQL over the tables: what was sold when, who paid how, from
 # where, and what the card provider's bad afternoon cost. No broker runs, and no Spark is needed.
 
-# %%
+# %% jupyter={"source_hidden": true}
 by_hour = connection.sql(
     """
     SELECT time_bucket(INTERVAL 3 HOUR, timestamp) AS hour, channel, sum(total_cents) / 100 AS eur
@@ -188,12 +185,16 @@ countries = connection.sql(
 ).df()
 per_hour = connection.sql(
     """
-    SELECT time_bucket(INTERVAL 1 HOUR, timestamp) AS hour, count(*) AS payments
-    FROM shop WHERE topic = 'payments' AND day = DATE '2024-11-27' GROUP BY ALL ORDER BY hour
+    SELECT time_bucket(INTERVAL 1 HOUR, o.timestamp) AS hour,
+           coalesce(sum(o.total_cents) FILTER (p.order_id IS NOT NULL), 0) / 100 AS paid,
+           coalesce(sum(o.total_cents) FILTER (p.order_id IS NULL), 0) / 100 AS unpaid,
+           count(*) FILTER (p.order_id IS NULL) AS orders
+    FROM shop o LEFT JOIN (FROM shop WHERE topic = 'payments') p ON p.order_id = o.order_id
+    WHERE o.topic = 'orders' AND o.day = DATE '2024-11-27' GROUP BY ALL ORDER BY hour
     """
 ).df()
 
-# %%
+# %% jupyter={"source_hidden": true}
 BLUE, SKY, GREEN, ORANGE = "#0072B2", "#56B4E9", "#009E73", "#E69F00"
 figure, axes = plt.subplots(2, 2, figsize=(11, 6), width_ratios=[3, 2], layout="constrained")
 week, methods, lost, where = axes[0, 0], axes[0, 1], axes[1, 0], axes[1, 1]
@@ -206,10 +207,16 @@ week.set_title("Orders by channel, EUR in three hours", loc="left", size=10)
 week.legend(frameon=False, loc="upper left")
 methods.barh(paid["method"], paid["eur"], color=GREEN, height=0.6)
 methods.set_title("Paid, EUR by method", loc="left", size=10)
-lost.bar(per_hour["hour"], per_hour["payments"], width=0.032, color=BLUE)
-outage = [pd.Timestamp("2024-11-27T13:30"), pd.Timestamp("2024-11-27T16:30")]
-lost.axvspan(*outage, color=ORANGE, alpha=0.25, lw=0)
-lost.set_title("Payments on Wednesday: the card provider was down", loc="left", size=10)
+bars = {"width": 0.032, "align": "edge"}
+lost.bar(per_hour["hour"], per_hour["paid"], color=BLUE, label="paid", **bars)
+lost.bar(
+    per_hour["hour"], per_hour["unpaid"], bottom=per_hour["paid"], color="#D55E00",
+    label="not paid", **bars,
+)  # fmt: skip
+lost.legend(frameon=False, loc="upper left")
+outage = [pd.Timestamp("2024-11-27T14:00"), pd.Timestamp("2024-11-27T17:00")]
+lost.axvspan(*outage, color=ORANGE, alpha=0.25, lw=0, zorder=0)
+lost.set_title("Orders on Wednesday, EUR: the card provider was down", loc="left", size=10)
 lost.xaxis.set_major_formatter(lambda at, _: f"{round(at % 1 * 24):02d}:00")
 where.barh(countries["country"][::-1], countries["eur"][::-1], color=SKY, height=0.6)
 where.set_title("Orders, EUR by country of the customer", loc="left", size=10)
@@ -218,14 +225,23 @@ for each in axes.flat:
 week.yaxis.set_major_formatter("{x:,.0f}")
 week.xaxis.set_major_locator(plt.matplotlib.dates.DayLocator())
 week.xaxis.set_major_formatter(plt.matplotlib.dates.DateFormatter("%a %d"))
+lost.yaxis.set_major_formatter("{x:,.0f}")
+lost.margins(y=0.1)
 for each in (methods, where):
     each.xaxis.set_major_formatter("{x:,.0f}")
     each.tick_params(left=False)
 
+# %%
+afternoon = per_hour[per_hour["hour"].dt.hour.between(14, 16)]
+print(f"{afternoon['orders'].sum()} orders not paid: {afternoon['unpaid'].sum():,.2f} EUR")
+
 # %% [markdown]
+# So that is what the afternoon cost: 73 orders, 6,029.10 EUR. A payment whose transaction was
+# aborted is not in the table, so its order has none.
+#
 # What was loaded from where? The rows of the first and the second run know.
 
-# %%
+# %% jupyter={"source_hidden": true}
 runs = pd.DataFrame(
     {
         "brokers 1 and 2": first.groupby("topic")["records"].sum(),
@@ -245,7 +261,7 @@ axes.spines[["top", "right", "left"]].set_visible(False)
 #
 # `table_format="delta"` or `"iceberg"` writes such a table without Spark; positions are in the
 # transactions of Delta and in the properties of Iceberg, so that a commit moves both. On the
-# command line, the first load is
+# command line, the first load of one topic of the three is
 #
 # ```sh
 # kafka-workbench to-table broker-1 broker-2 --to lake/shop -t orders --value-format json
@@ -274,7 +290,28 @@ axes.spines[["top", "right", "left"]].set_visible(False)
 #
 # </details>
 #
-# **2.** Which customer of the table spent the most, in cents?
+# **2.** What did the afternoon cost? Count the aborted payments in the log itself.
+#
+# <details>
+# <summary>Answer</summary>
+#
+# **73** payments were aborted between 14:00 and 17:00, of **6029.10** EUR.
+#
+# ```python
+# fields = ["timestamp", "committed", "$.cents"]
+# sent = whole.scan("payments", columns=fields, isolation_level="read_uncommitted").to_pandas()
+# wednesday = sent[(sent.timestamp.dt.day == 27) & sent.timestamp.dt.hour.between(14, 16)]
+# failed = wednesday[~wednesday.committed]
+# print(len(failed), f"{failed['$.cents'].sum() / 100:.2f}")
+# ```
+#
+# ```output
+# 73 6029.10
+# ```
+#
+# </details>
+#
+# **3.** Which customer of the table spent the most, in cents?
 #
 # <details>
 # <summary>Answer</summary>

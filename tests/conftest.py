@@ -11,17 +11,14 @@ from collections.abc import Generator, Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import (
-    compiled,  # noqa: F401
-    deaths,
-)
+from tests import dates, deaths, starts
 from tests.golden.cases import CASES, asked_again
 from tests.golden.conftest import common_workplace, golden, workplace
 from tests.kafka_broker import SHORT_LIVED
 
 __all__ = ["common_workplace", "golden", "workplace"]
 
-# No deadline: the first call of a kernel compiles it, and the machines of a test run are shared.
+# No deadline: the machines of a test run are shared.
 _ALL = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("default", _ALL, derandomize=True, max_examples=30)
 settings.register_profile("long", _ALL, derandomize=True, max_examples=500)
@@ -31,6 +28,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 os.environ.setdefault("SPARK_SUBMIT_OPTS", " ".join(SHORT_LIVED))  # to the Java of each driver
 
 deaths.watch()
+dates.set_clock(None)
 
 _WAITING = frozenset(
     {"spark", "browser", "notebook", "broker"}
@@ -39,6 +37,7 @@ _WAITING = frozenset(
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what waits for other programs, so that no worker is left alone with it."""
+    starts.mark(items)
     items.sort(key=lambda item: _WAITING.isdisjoint(mark.name for mark in item.iter_markers()))
     _ask_one_golden_case_of_each_era(items)
 
@@ -77,6 +76,15 @@ def _no_deaths(request: pytest.FixtureRequest) -> Iterator[None]:
 def _fail_for(died: str) -> None:
     if died:
         pytest.fail(died, pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, bool | None, bool | None]:
+    """Give a test its time, and all fixtures that are made for it: see `tests.dates`."""
+    dates.set_clock(item)
+    done = yield
+    dates.set_clock(None)
+    return done
 
 
 @pytest.hookimpl(wrapper=True)

@@ -28,6 +28,7 @@ from tests.cli.program import run
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "CONTRIBUTING.md"]
 ESSAYS = [*DOCUMENTS, ROOT / "workbench" / "README.md"]
+SHELL = {"|", "<", ">", ">>", ";", "&&"}
 PACKAGES = "|".join(module_map.PACKAGES)
 
 
@@ -76,7 +77,9 @@ def commands(text: str) -> list[tuple[str, str]]:
 def printed_by(command: str) -> str:
     """Return what a command prints; our own run in this process, unless a shell is needed."""
     name, *arguments = shlex.split(command)
-    if name == "kafka-workbench" and not set(command) & set("|<>;"):
+    if name == "kafka-workbench" and not set(shlex.shlex(command, punctuation_chars=True)) & SHELL:
+        if arguments[0] == "sql" and "--format" not in arguments:
+            arguments += ["--format", "table"]  # documents show what a terminal does
         outcome = run(*arguments)
         return outcome.out + outcome.err
     return subprocess.run(
@@ -125,7 +128,7 @@ def test_every_block_says_what_it_is(path: Path) -> None:
 
 @pytest.mark.parametrize("path", ESSAYS, ids=lambda path: path.name)
 def test_every_name_of_ours_in_a_document_is_there(path: Path) -> None:
-    for name in set(re.findall(rf"\b(?:{PACKAGES})(?:\.[A-Za-z_]\w*)+", prose(path))):
+    for name in set(re.findall(rf"(?<![\w-])(?:{PACKAGES})(?:\.[A-Za-z_]\w*)+", prose(path))):
         if not name.endswith((".md", ".py")):
             pkgutil.resolve_name(name)
     for name in set(re.findall(r"\btests(?:\.\w+)+", prose(path))):

@@ -48,6 +48,7 @@ EXAMPLES = [
     errors.CorruptNameError("x.log", None, "no offset"),
     errors.CorruptLogError("orders-0", None, "an offset lies before its segment"),
     errors.StateUnknownError("__cluster_metadata-0", "the state at offset 3 is not there"),
+    errors.CorruptTopicIdError("partition.metadata", "no topic_id", is_short=True),
     errors.MissingDependencyError("polars", "pip install polars"),
 ]
 
@@ -56,7 +57,9 @@ def classes() -> list[type]:
     return [
         value
         for value in vars(errors).values()
-        if isinstance(value, type) and value.__module__ == errors.__name__
+        if isinstance(value, type)
+        and value.__module__ == errors.__name__
+        and not issubclass(value, Warning)
     ]
 
 

@@ -48,6 +48,11 @@ def _managed(work: Path, use: Callable[[LogManager], object]) -> object:
         manager.shutdown()
 
 
+def _copied(make: Callable[..., object], work: Path, **chosen: Any) -> object:
+    make(SHOP, work / "copy", now=1 << 41, **chosen)
+    return sorted(wb.open_log_directory(work / "copy"))
+
+
 def _served(_: Path, topics: Any) -> object:
     return sorted(wb.serve(SHOP, topics=topics).catalog.topics)
 
@@ -130,6 +135,14 @@ DOORS: Final[dict[str, tuple[str, Door]]] = {
         "orders",
         lambda _, t: str(wb.what_if(SHOP, {"retention.ms": 1}, now=1 << 41, topics=t)),
     ),
+    "what_if(partitions)": (
+        "orders-0",
+        lambda _, p: str(wb.what_if(SHOP, {"retention.ms": 1}, now=1 << 41, partitions=p)),
+    ),
+    "recover(topics)": ("orders", lambda work, t: _copied(wb.recover, work, topics=t)),
+    "recover(partitions)": ("orders-0", lambda work, p: _copied(wb.recover, work, partitions=p)),
+    "retain(topics)": ("orders", lambda work, t: _copied(wb.retain, work, topics=t)),
+    "retain(partitions)": ("orders-0", lambda work, p: _copied(wb.retain, work, partitions=p)),
     "compare_replicas(brokers)": (
         str(SHOP),
         lambda _, p: len(wb.compare_replicas({1: p}, topics="orders")),
@@ -174,6 +187,12 @@ DOORS: Final[dict[str, tuple[str, Door]]] = {
         "customers",
         lambda work, t: sorted(
             e.partition for e in wb.compact(SHOP, work / "c", topics=t, now=1 << 41)
+        ),
+    ),
+    "compact(partitions)": (
+        "customers-0",
+        lambda work, p: sorted(
+            e.partition for e in wb.compact(SHOP, work / "c", partitions=p, now=1 << 41)
         ),
     ),
     "compact(now)": (
@@ -264,6 +283,7 @@ DOORS: Final[dict[str, tuple[str, Door]]] = {
 
 _ELSEWHERE: Final = {
     "OffsetManager": "GroupCoordinatorService",  # whose methods these are
+    "FindingList": "what `verify` returns, made with partitions",
     "widgets.ReplicaLanes(comparison)": "refuses the directories of one broker",
     "spark.map_batches(paths)": "source_options, which needs no Java",
     "widgets.ReplicationPlayer(what)": "a text is a scenario's name",
@@ -320,7 +340,9 @@ PASSED_ON: Final = re.compile(
     r"(?:LogDirectory\.(?:scan|to_duckdb|replay)|(?:Partition|Topic)\.(?:scan|to_arrow|to_pandas)|Scan)"
     r"\((topics|partitions|columns)\)"
 )
-OF_LOGS: Final = re.compile(r"LogDirectory\.(serve|what_if)\((logs|topics)\)")  # the functions
+OF_LOGS: Final = re.compile(
+    r"LogDirectory\.(serve|what_if)\((logs|topics|partitions)\)"
+)  # the functions
 _NAMED: Final = {"topics": "orders", "partitions": "orders-0"}
 
 

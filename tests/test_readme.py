@@ -73,7 +73,8 @@ def test_every_command_has_its_question() -> None:
 @pytest.mark.parametrize("command", PLAIN)
 def test_a_command_runs_as_it_is_printed(command: str, tmp_path: Path) -> None:
     outcome = run(*filled(command, tmp_path))
-    assert outcome.code == command.startswith("stuck"), outcome.err  # the shop has what is stuck
+    # The shop has what is stuck, and records that Kafka's default retention deletes after a start.
+    assert outcome.code == command.startswith(("stuck", "preflight")), outcome.err
     assert outcome.out or "FILE" in command
     for name, made in (("OUT", "out"), ("FILE", "records.parquet")):
         assert (tmp_path / made).exists() == (name in command.split())

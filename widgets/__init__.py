@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` im
     from widgets.replication.replication_player import ReplicationPlayer as ReplicationPlayer
     from widgets.requests.request_player import RequestPlayer as RequestPlayer
     from widgets.requests.request_view import RequestView as RequestView
+    from widgets.sql.sql_box import SqlBox as SqlBox
     from widgets.stack import Stack as Stack
     from widgets.verification.finding_view import FindingView as FindingView
     from widgets.workbench import Workbench as Workbench
@@ -57,6 +58,7 @@ _MODULES: Final = {
     "RequestPlayer": "widgets.requests.request_player",
     "RequestView": "widgets.requests.request_view",
     "RetentionView": "widgets.decisions.retention_view",
+    "SqlBox": "widgets.sql.sql_box",
     "Stack": "widgets.stack",
     "StepPlayer": "widgets.players.player",
     "TransactionLanes": "widgets.coordinators.transaction_lanes",

@@ -51,13 +51,13 @@ class Sectioned(KafkaWidget):
     _progress: Any = traitlets.Dict().tag(sync=True)
     _can_lead = traitlets.Bool(default_value=False).tag(sync=True)
     order: Sequence[str] = ()
+    _making: Making | None = None
 
     def __init__(self, *, lead: Lead | None = None, **options: Any) -> None:
         """Make nothing yet."""
         self._lead = lead
         self._made: dict[str, Section] = {}
         self._lock = threading.Lock()
-        self._making: Making | None = None
         super().__init__(**options)
         self._can_lead = lead is not None
 
@@ -213,6 +213,7 @@ def _sent(section: Section) -> dict[str, Any]:
         "concerns": [[_cell(badge), text] for badge, text in section.concerns],
         "steps": list(section.steps),
         "leads": bool(section.targets),
+        "verdict": section.verdict,
     }
 
 

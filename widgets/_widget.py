@@ -7,7 +7,7 @@ notebook, the widget is a picture and a text instead.
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import anywidget
@@ -32,6 +32,10 @@ class KafkaWidget(anywidget.AnyWidget):
     Raises:
         TypeError: an option is not a trait of the widget.
     """
+
+    is_saving = False  # while `to_html` makes a page
+    in_address: tuple[str, ...] = ()
+    """Names of the traits that `address` has."""
 
     _error = traitlets.Unicode().tag(sync=True)
 
@@ -60,9 +64,9 @@ class KafkaWidget(anywidget.AnyWidget):
         """Return the widget as one HTML page that needs no kernel and no network.
 
         Zoom, selection and playback work in it. It holds what the widget shows now, under the
-        widget's mask, and, up to 32 MiB before compression, the answers to the questions that its
-        front end would ask a kernel. Where something is missing, it says so. A search or comparison
-        that runs is waited for.
+        widget's mask and without values unless ``show_values=True`` was given, and, up to 32 MiB
+        before compression, the answers to the questions that its front end would ask a kernel.
+        Where something is missing, it says so. A search or comparison that runs is waited for.
 
         Args:
             path: a file to write the page to; None: none.
@@ -76,8 +80,12 @@ class KafkaWidget(anywidget.AnyWidget):
 
         def make() -> str:
             about = self.describe()
-            front = Front(str(self._esm), str(self._css), self.get_state())
-            return file_page(front, self.foreseen_answers(), about, title or about)
+            self.is_saving = True
+            try:
+                front = Front(str(self._esm), str(self._css), self.get_state())
+                return file_page(front, self.foreseen_answers(), about, title or about)
+            finally:
+                self.is_saving = False
 
         self.wait()
         if path is None:
@@ -90,6 +98,17 @@ class KafkaWidget(anywidget.AnyWidget):
     def inputs(self) -> list[str]:
         """Return the paths of the directories that the widget reads."""
         return []
+
+    def address(self) -> dict[str, str]:
+        """Return what the widget shows, beside the selection, as names and texts of an address."""
+        return {}
+
+    def show_address(self, parts: Mapping[str, str]) -> None:
+        """Show what an address says; what it does not say has its default.
+
+        Raises:
+            TraitError, ValueError, LookupError: a text is not what its name needs.
+        """
 
     def foreseen_answers(self) -> Iterable[tuple[str, dict[str, Any], Answer]]:
         """Yield what a reader of `to_html`'s page may ask: kind and content, and the answer.

@@ -40,8 +40,14 @@ def follow_theme() -> None:
         return
     shell = get_ipython()
     if shell is not None and shell.display_formatter is not None:
+        import matplotlib as mpl
         from matplotlib.figure import Figure
 
+        backend = mpl.get_backend()
+        if "inline" in backend:  # its setup, at the first figure, would remove the formatter
+            import matplotlib.pyplot as plt
+
+            plt.switch_backend(backend)
         shell.display_formatter.formatters["text/html"].for_type(Figure, themed_html)
 
 

@@ -71,8 +71,13 @@ def open_screen(path: str, top: str) -> Workbench:
         OSError: a folder cannot be listed.
     """
     path = os.path.normpath(path)
+    problem = LogDirectoryError(path, "it is not Kafka's")
     for folder in _around(path, top):
-        logs = workbench.open_log_directory(folder)
+        try:
+            logs = workbench.open_log_directory(folder)
+        except LogDirectoryError as error:  # a folder above log directories is none itself
+            problem = error
+            continue
         place = _place_of(logs.listing, path)
         if place is None:
             continue
@@ -80,7 +85,7 @@ def open_screen(path: str, top: str) -> Workbench:
         for name, value in place.items():
             setattr(screen.explorer, name, value)
         return screen
-    raise LogDirectoryError(path, "it is not Kafka's")
+    raise problem
 
 
 def _around(path: str, top: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import Any
 import ipywidgets
 
 from widgets._widget import KafkaWidget
+from workbench.errors import PlayerError
 
 
 class Stack(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
@@ -19,6 +20,8 @@ class Stack(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def __init__(self, children: Sequence[Any], **options: Any) -> None:
         """Stack the widgets; see the class."""
+        if not isinstance(children, list | tuple):
+            raise PlayerError(f"{type(children).__name__}: expected a list of widgets to stack")
         super().__init__(tuple(children), **options)
 
     def _repr_mimebundle_(self, **options: Any) -> Any:

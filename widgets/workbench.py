@@ -1,6 +1,5 @@
 """Workbench: every view of log directories on one screen, with one selection."""
 
-import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,14 +8,16 @@ import traitlets
 
 import widgets  # its views, each imported when its tab is first opened
 import workbench
-from widgets._directory_changes import DirectoryChanges
+from widgets._conditions import AS_IT_IS
 from widgets._widget import error_text
-from widgets.decisions.conditions import AS_IT_IS
 from widgets.explorer.explorer import LogExplorer
 from widgets.explorer.file_view import find_file
+from widgets.frame.palette import Palette, query_of
 from widgets.frame.place_bar import PlaceBar
 from widgets.frame.tab_state import TabState
-from widgets.selection import NOTHING
+from widgets.live.directory_changes import DirectoryChanges
+from widgets.live.follower import is_written
+from widgets.selection import NOTHING, from_front, to_front
 from widgets.view.findings import rows_by_place
 from workbench.comparison.ahead import Replicas
 from workbench.errors import WorkbenchError
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 OVERVIEW: Final = "Overview"
 EXPLORE: Final = "Explore"
 RECORDS: Final = "Records"
+SQL: Final = "SQL"
 CLEANING: Final = "Cleaning"
 RETENTION: Final = "Retention"
 WHAT_IF: Final = "What if"
@@ -43,7 +45,7 @@ FINDINGS: Final = "Findings"
 _LEADS_TO: Final = {
     "identity": "Files", "start": EXPLORE, "sizes": DISK, "logs": CLEANING, "groups": GROUPS,
     "transactions": TRANSACTIONS, "cluster": CLUSTER, "freed": CLEANING, "expired": GROUPS,
-    "loading": EXPLORE, "days": RECORDS,
+    "loading": EXPLORE, "days": RECORDS, "replicas": REPLICAS,
 }  # fmt: skip
 """Section of the overview → the tab that shows more of its rows."""
 _SECTION_OF_STUCK: Final = {NOT_READABLE: "transactions", NOT_CONSUMED: "groups"}
@@ -52,6 +54,9 @@ _COSTLY: Final = frozenset({RECORDS, CLEANING, RETENTION})
 _ONLY_DELETED: Final = frozenset({BY_RETENTION, NOT_DELETED, "delete"})
 """What a row says about a log if Retention says why, and not Cleaning."""
 _MOST_VISITED: Final = 200  # places that the way back leads through
+_MORE_OF_A_PLACE: Final = frozenset(
+    {"query", "newest_first", "columns", "order", "isolation_level", "zone"}
+)  # traits of a view that the way back does not lead through one by one
 _TIMES: Final = {RECORDS: "brush", GROUPS: "window"}
 """Tab → the trait that is [from, to) in ms, as `PlaceBar.times`; empty: all."""
 
@@ -63,21 +68,24 @@ class NothingSelectedError(LookupError):
 class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
     """Every view as a tab, below one line with the place that all of them show.
 
-    Overview · Explore · Records · Disk · Cleaning · Retention · What if · Groups · Transactions ·
-    Replicas · Files · Cluster · Findings.
+    Overview · Explore · Records · SQL · Disk · Cleaning · Retention · What if · Groups ·
+    Transactions · Replicas · Files · Cluster · Findings.
 
     A view of the same directories is made when its tab is first opened. All follow the same
     selection (partition, segment, batch, record). The line above has the place (topic, partition,
-    segment, offset) and a range of time as fields to choose by, the way back and forward, and the
-    switch for values. Records and Groups show that time, and set it. Cleaning and Retention show
-    the selected partition, What if all of them, under the same conditions. Records searches the
-    selected partition's topic while its tab is open. Findings are those of the explorer.
+    segment, offset), a range and a zone of time as fields to choose by, the way back and forward,
+    and the switch for values; Ctrl+K finds tabs, topics, partitions, groups, offsets and keys.
+    Records and Groups show that time, and set it. Cleaning and Retention show the selected
+    partition, What if all of them, under the same conditions. Records searches the selected
+    partition's topic while its tab is open, the newest first where a log is being written. Findings
+    are those of the explorer.
 
-    While the explorer follows what a broker writes (its button, or F), the open tab does, too; the
+    While Explore or Records follows what a broker writes (the button, or F), the open tab does; the
     others read what is new when they are opened. Only what is new is read where that is possible.
 
     Directories of several brokers, distinguished by `node.id` in `meta.properties`, have the tab
-    Replicas; Groups then reads the offsets topic's replicas that are ahead.
+    Replicas, and a field in the line above for the broker whose directories are shown; by default,
+    those of all. Groups then reads the offsets topic's replicas that are ahead.
 
     Attributes:
         logs: the log directories shown.
@@ -89,7 +97,9 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
     Args:
         logs: the result of `workbench.open_log_directory`, or a path or list of paths to open; of
             one broker or of several.
-        show_values: whether to show keys, values and headers, and the metadata of commits.
+        show_values: None: keys, values and headers are shown, and are not in saved notebooks; the
+            metadata of commits, which would be, is shown with ``static=False``. True: all of them
+            are shown, and are in saved notebooks, too.
         mask: a function of "key", "value", "header" or "metadata" and the bytes; it returns the
             bytes to show.
         decode: how keys and values are shown, as in `LogDirectory.scan`.
@@ -106,7 +116,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         self,
         logs: Any,
         *,
-        show_values: bool = False,
+        show_values: bool | None = None,
         mask: Any = None,
         decode: Any = None,
         tab: str = OVERVIEW,
@@ -114,62 +124,133 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         **options: Any,
     ) -> None:
         """Open paths, or show an opened directory; see the class."""
-        if isinstance(logs, str | os.PathLike | list):
-            logs = workbench.open_log_directory(logs)
+        logs = workbench.open_log_directory(logs)
         self.logs = logs
-        self._static = static
-        self._shown = shown = {"show_values": show_values, "mask": mask}
-        self._visited: list[tuple[str, dict[str, Any], list[float]]] = []
-        self._at, self._is_moving = 0, False
-        self.explorer = LogExplorer(logs, decode=decode, rests=tab != EXPLORE, **shown)
-        self.views: dict[str, Any] = {}
-        self._links: dict[str, Any] = {}
-        self._time_links: dict[str, Any] = {}
+        self._static, self._decode = static, decode
+        self._shown = {"show_values": show_values, "mask": mask}
+        self._metadata = bool(show_values) or (show_values is None and not static)  # of commits
+        self._visited: list[dict[str, str]] = []
+        self._at, self._visits, self._is_moving = 0, 0, False
         self._conditions: dict[str, Any] = dict(AS_IT_IS)
-        self._owed: dict[str, DirectoryChanges] = {}
-        self._make: dict[str, Callable[[], Any]] = {
-            OVERVIEW: lambda: widgets.Overview(self.explorer.logs, lead=self._lead),
+        self._brokers = listings_by_broker(logs.listing)
+        self._broker = ""
+        self._make = self._makers()
+        places = [ipywidgets.VBox() for _ in self._make]
+        first = self._index_of(tab)
+        self.tabs = ipywidgets.Tab(places, titles=self.titles, selected_index=first)
+        self._palette = Palette(lambda: self.explorer.logs, self.titles)
+        self.bar = PlaceBar(
+            logs, move=self._move, open_address=self._open_address, tab=self.tab, static=False,
+            choose_broker=self._choose_broker, brokers=[*map(str, self._brokers)],
+            find=self._find, go=self._go_to_found,
+        )  # fmt: skip
+        super().__init__((self.bar, self.tabs), **options)
+        self.add_class("klw-workbench")
+        self._explore(logs)
+        self.bar.observe(self._choose, "selected")
+        self.bar.observe(self._open_by_name, "tab")
+        self.bar.observe(self._show_values, "show_values")
+        self.tabs.observe(self._open, "selected_index")
+        self._open()
+        self._visit()
+        self.tabs.observe(self._visit, "selected_index")
+        self.bar.observe(self._visit, ["times", "zone"])
+
+    def _makers(self) -> dict[str, Callable[[], Any]]:
+        """Return the name of each tab, in order → what makes its view."""
+        made: dict[str, Callable[[], Any]] = {
+            OVERVIEW: lambda: widgets.Overview(
+                self.explorer.logs, verifier=self.explorer.verifier, lead=self._lead
+            ),
             EXPLORE: lambda: self.explorer,
             RECORDS: lambda: widgets.RecordBrowser(
-                self.explorer.logs, selected=self.explorer.selected, decode=decode, **shown
+                self.explorer.logs,
+                selected=self.explorer.selected,
+                decode=self._decode,
+                newest_first=is_written(self.explorer.logs.listing),
+                **self._shown,
             ),
+            SQL: lambda: widgets.SqlBox(self.explorer.logs, **self._shown),
             DISK: lambda: widgets.DiskUsage(self.explorer.logs),
             CLEANING: lambda: self._rules_of(widgets.CleanerView),
             RETENTION: lambda: self._rules_of(widgets.RetentionView),
             WHAT_IF: self._what_if,
-            GROUPS: lambda: widgets.GroupView(self._of_one_broker(), **shown),
+            GROUPS: lambda: widgets.GroupView(
+                self._of_one_broker(),
+                **self._conditions_of_groups(),
+                just_started=False,
+                **self._shown_of_groups,
+            ),
             TRANSACTIONS: lambda: widgets.TransactionLanes(self.explorer.logs),
-            REPLICAS: lambda: widgets.ReplicaLanes(self.explorer.logs, show=self._show_in_explorer),
+            REPLICAS: lambda: widgets.ReplicaLanes(self._of_all_brokers(), show=self._show_replica),
             "Files": lambda: widgets.CheckpointTable(self.explorer.logs),
             CLUSTER: lambda: widgets.ClusterView(self.explorer.logs),
             FINDINGS: lambda: widgets.FindingView(
                 self.explorer.logs, verifier=self.explorer.verifier, show=self._show_in_explorer
             ),
+        }  # fmt: skip
+        if len(self._brokers) < 2:
+            del made[REPLICAS]
+        return made
+
+    def _explore(self, logs: workbench.LogDirectory, before: LogExplorer | None = None) -> None:
+        """Show directories: make their explorer, and no view yet."""
+        rests = self.tab != EXPLORE
+        self.explorer = LogExplorer(logs, decode=self._decode, rests=rests, **self._shown)
+        if before is not None:
+            self.explorer.show_values, self.explorer.follow = before.show_values, before.follow
+        self._shown_of_groups = {
+            "show_values": self._metadata and self.explorer.show_values,
+            "mask": self._shown["mask"],
         }
-        if len(listings_by_broker(logs.listing)) < 2:
-            del self._make[REPLICAS]
-        places = [ipywidgets.VBox() for _ in self._make]
-        first = self._index_of(tab)
-        self.tabs = ipywidgets.Tab(places, titles=self.titles, selected_index=first)
-        self.bar = PlaceBar(
-            self.explorer.logs, move=self._move, selected=self.explorer.selected, tab=self.tab,
-            show_values=show_values, static=False,
-        )  # fmt: skip
-        super().__init__((self.bar, self.tabs), **options)
-        self.add_class("klw-workbench")
-        traitlets.dlink((self.explorer, "selected"), (self.bar, "selected"))
-        self.bar.observe(self._choose, "selected")
-        traitlets.link((self.explorer, "show_values"), (self.bar, "show_values"))
-        self.bar.observe(self._open_by_name, "tab")
-        self.bar.observe(self._show_values, "show_values")
-        self.tabs.observe(self._open, "selected_index")
+        self.views: dict[str, Any] = {}
+        self._links: dict[str, Any] = {}
+        self._time_links: dict[str, Any] = {}
+        self._owed: dict[str, DirectoryChanges] = {}
+        self.bar.relist(logs)
+        self._of_explorer: list[Any] = [
+            traitlets.dlink((self.explorer, "selected"), (self.bar, "selected")),
+            traitlets.link((self.explorer, "show_values"), (self.bar, "show_values")),
+        ]
         self.explorer.observe(self._try_another, "selected")
+        self.explorer.observe(self._visit, "selected")
         self.explorer.show_by(self._follow)
+
+    @property
+    def broker(self) -> str:
+        """The id of the broker whose directories are shown, as text; empty: those of all.
+
+        Set it where the directories are those of several brokers: views are made again.
+
+        Raises:
+            LookupError: none of the directories is that broker's.
+        """
+        return self._broker
+
+    @broker.setter
+    def broker(self, node_id: str) -> None:
+        own = {str(each): listing for each, listing in self._brokers.items()}
+        if node_id and node_id not in own:
+            raise LookupError(f"no broker {node_id}; brokers: {', '.join(own)}")
+        if node_id == self._broker:
+            return
+        before, self._broker = self.explorer, node_id
+        shown = before.logs.listing.partitions.get(before.selected["partition"])
+        for each in self._of_explorer:
+            each.unlink()
+        for place in self.tabs.children:
+            place.children = ()
+        for view in {before, *self.views.values()}:
+            view.close()
+        paths = [root.path for root in (own[node_id] if node_id else self.logs.listing).roots]
+        self._explore(workbench.open_log_directory(paths, **self.logs.tier), before)
+        self.bar.broker = node_id
+        replicas = self.explorer.logs.listing.partitions.items()
+        place = None if shown is None else (shown.topic, shown.partition)
+        same = (name for name, each in replicas if (each.topic, each.partition) == place)
+        self.explorer.selected = NOTHING | {"partition": next(same, None)}
         self._open()
         self._visit()
-        self.explorer.observe(self._visit, "selected")
-        self.tabs.observe(self._visit, "selected_index")
-        self.bar.observe(self._visit, "times")
 
     @property
     def tab(self) -> str:
@@ -194,6 +275,9 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         """The names of the tabs."""
         return tuple(self._make)
 
+    def _choose_broker(self, node_id: str) -> None:
+        self.broker = node_id
+
     def _choose(self, change: Any) -> None:
         """Select what the line above names; it then shows the whole of it, or what was before."""
         try:
@@ -207,39 +291,121 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
 
     def close(self) -> None:
         """End every view, and what runs for it."""
-        for each in {self.explorer, *self.views.values(), self.bar, self.tabs}:
-            each.close()
+        if "tabs" in vars(self):  # otherwise nothing could be opened
+            for each in {self.explorer, *self.views.values(), self.bar, self.tabs}:
+                each.close()
         super().close()
 
     # Back and forward.
 
-    def _visit(self, _change: Any = None) -> None:
-        """Keep where the reader is, unless this is where the way back leads."""
-        here = self.tab, dict(self.explorer.selected), list(self.bar.times)
+    def _here(self) -> dict[str, str]:
+        """Return the address of what is shown: the tab, the place, the time, and its view's own."""
+        place = to_front(self.explorer.selected, self)
+        place["position"] = None if place["offset"] is not None else place["position"]
+        view = self.views.get(self.tab)
+        parts = {
+            "tab": self.tab,
+            "broker": self.broker,
+            **{name: "" if part is None else str(part) for name, part in place.items()},
+            **self.bar.address_of_times(),
+            **({} if view is None else view.address()),
+        }
+        return {name: text for name, text in parts.items() if text}
+
+    def _visit(self, change: Any = None) -> None:
+        """Keep where the reader is: another place for the way back, or more about this one."""
+        if self._is_moving:
+            return
+        here = self._here()
         self.bar.tab = self.tab
-        if not self._is_moving and (not self._visited or self._visited[self._at] != here):
+        is_more = change is not None and change["name"] in _MORE_OF_A_PLACE
+        if not self._visited or (self._visited[self._at] != here and not is_more):
             self._visited = [*self._visited[: self._at + 1], here][-_MOST_VISITED:]
             self._at = len(self._visited) - 1
+            self._visits += 1
+        self._tell_place(here)
+
+    def _visit_in(self, tab: str) -> Callable[[Any], None]:
+        """Return what hears of changes of a tab's view: they count while the tab is open."""
+        return lambda change: self._visit(change) if self.tab == tab else None
+
+    def _tell_place(self, here: dict[str, str]) -> None:
+        self._visited[self._at] = here
         self.bar.show_moves(back=self._at > 0, forward=self._at < len(self._visited) - 1)
+        self.bar.tell_address(here, self._visits)
 
     def _move(self, by: int) -> None:
         """Go back (-1) or forward (1) to where the reader was."""
-        at = self._at + by
-        if not 0 <= at < len(self._visited):
-            return
-        self._at, self._is_moving = at, True
-        tab, selected, times = self._visited[at]
+        if 0 <= self._at + by < len(self._visited):
+            self._go(self._visited[self._at + by], self._at + by)
+
+    def _open_address(self, parts: Mapping[str, str]) -> None:
+        """Show what an address says, which may be where the reader was before or after."""
+        near = (self._at - 1, self._at + 1)
+        at = next((n for n in near if n >= 0 and self._visited[n : n + 1] == [parts]), None)
+        if at is None:
+            at = self._at + 1
+            self._visited = [*self._visited[:at], dict(parts)]
+        self._go(parts, at)
+
+    def _go(self, parts: Mapping[str, str], at: int) -> None:
+        """Show what an address says, as the place with a number; stay here if that fails.
+
+        Raises:
+            LookupError, TraitError, ValueError: the address is wrong.
+        """
+        self._is_moving = True
         try:
-            self.explorer.selected = selected
-            self.bar.times = times
-            self.tab = tab
+            self._index_of(parts.get("tab", self.tab))
+            self.broker = parts.get("broker", "")
+            self._go_to_place(parts)
+            self.tab = parts.get("tab", self.tab)
+            if self.tab in self.views:
+                self.views[self.tab].show_address(parts)
+            self._at = at
         finally:
             self._is_moving = False
-        self._visit()
+            self.bar.tab = self.tab
+            self._tell_place(self._here())
+
+    def _find(self, text: str) -> dict[str, Any]:
+        return self._palette.find(text, self.explorer.selected["partition"])
+
+    def _go_to_found(self, kind: str, name: str, offset: str) -> None:
+        """Show what was chosen in the palette."""
+        if kind == "tab":
+            self.tab = name
+        elif kind == "topic":
+            self.bar.answer_pick("topic", name)
+        elif kind == "partition":
+            self.explorer.selected = NOTHING | {"partition": name}
+        elif kind == "offset":
+            self.explorer.selected = NOTHING | {"partition": name, "offset": int(offset)}
+            if self.tab != RECORDS:
+                self.tab = EXPLORE
+        elif kind == "group":
+            self.tab = GROUPS
+            self._show_target(Target(group=name))
+        else:
+            self.tab = RECORDS
+            self.views[RECORDS].query = query_of(kind, name)
+
+    def _go_to_place(self, parts: Mapping[str, str]) -> None:
+        names = ("partition", "segment", "offset", "position")
+        given = {name: parts.get(name) for name in names}
+        for name in names[1:]:
+            if given[name] is not None and not str(given[name]).isdecimal():
+                raise ValueError(f"{name} is {given[name]!r} in the address (expected a number)")
+        if given["position"] is not None:
+            given["position"] = int(given["position"])  # type: ignore[assignment]
+        if given["partition"] is not None:
+            self.explorer.selected = from_front(given, self)
+        self.bar.zone = parts.get("zone", "UTC")
+        self.bar.answer_times(parts.get("from", ""), parts.get("to", ""))
 
     def _show_values(self, _change: Any = None) -> None:
         """Show values, or hide them, in every view."""
-        self._shown["show_values"] = self.bar.show_values
+        self._shown_of_groups["show_values"] = self.bar.show_values
         group = self.views.pop(GROUPS, None)  # it is made again with the metadata of commits
         if group is not None:
             self._links.pop(GROUPS).unlink()
@@ -272,6 +438,8 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
             return
         self.views[name] = view
         self._share(name)
+        if view.in_address:
+            view.observe(self._visit_in(name), list(view.in_address))
         place.children = [view]
 
     def _follow(self, written: DirectoryChanges) -> None:
@@ -287,8 +455,9 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         written, view = self._owed.pop(self.tab, None), self.views.get(self.tab)
         if written is None or view is None:  # a view that is made later reads everything
             return
-        logs = self._of_one_broker() if self.tab == GROUPS else self.explorer.logs
+        of = {GROUPS: self._of_one_broker, REPLICAS: self._of_all_brokers}
         try:
+            logs = of[self.tab]() if self.tab in of else self.explorer.logs
             view.relist(logs, written)
         except FileNotFoundError:  # deleted meanwhile: the next look sees it
             self._owed[self.tab] = written
@@ -297,7 +466,10 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
 
     def _link_selection(self, name: str) -> None:
         view = self.views[name]
-        if name not in self._links and view is not self.explorer and view.has_trait("selected"):
+        is_of_others = name == REPLICAS and self.broker
+        if name in self._links or view is self.explorer or is_of_others:
+            return
+        if view.has_trait("selected"):
             self._links[name] = traitlets.link((self.explorer, "selected"), (view, "selected"))
 
     def _unlink_all_but(self, name: str) -> None:
@@ -310,8 +482,11 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         self._link_selection(name)
         if self.views[name].has_trait("conditions"):
             self.views[name].observe(self._keep_conditions, "conditions")
-        if name == RECORDS:
+        if name in {RECORDS, SQL}:
             traitlets.link((self.bar, "show_values"), (self.views[name], "show_values"))
+        if name == RECORDS:
+            self.views[name].is_led = True
+            traitlets.link((self.explorer, "follow"), (self.views[name], "follow"))
         if name in _TIMES:
             self.views[name].keeps_times = True
             times = (self.bar, "times"), (self.views[name], _TIMES[name])
@@ -325,14 +500,30 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         self.explorer.file = path if listed and place["segment"] is None else None
         self.tab = EXPLORE
 
+    def _show_replica(self, place: Mapping[str, Any], path: str) -> None:
+        """Open the explorer where a replica is, which may be another broker's than is shown."""
+        self._is_moving = True  # one step of the way back
+        try:
+            self.broker = ""
+            self._show_in_explorer(place, path)
+        finally:
+            self._is_moving = False
+        self._visit()
+
     def _lead(self, section: str, target: Target) -> None:
         """Open the view that shows more of a row of the overview."""
+        if section == "broker":
+            self.broker = target.what or ""
+            return
         topic = target.topic
         if topic is not None:
             found = (n for n, each in self.explorer.logs.items() if each.topic == topic)
             target = target._replace(partition=next(found, None))
         if section == "findings":
             self._show_finding(target)
+            return
+        if section == "tile":
+            self._show_counted(target.what or "")
             return
         if section == "stuck":
             section = _SECTION_OF_STUCK.get(target.what or "", "logs")
@@ -343,20 +534,33 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         if target.partition in self.explorer.logs:
             self.explorer.selected = NOTHING | {"partition": target.partition}
         self.tab = tab
+        self._show_target(target)
+
+    def _show_target(self, target: Target) -> None:
+        """Show in the open view what a row is about, beyond the selection."""
         view = self.views.get(self.tab)
         if target.group is not None and isinstance(view, widgets.GroupView):
             view.group = target.group
-        elif target.partition is not None and isinstance(view, widgets.TransactionLanes):
+        elif target.partition is not None and isinstance(
+            view, widgets.TransactionLanes | widgets.ReplicaLanes
+        ):
             view.partition = target.partition
         elif target.times is not None and isinstance(view, widgets.RecordBrowser):
             view.topic = ""
             self.bar.times = [*map(float, target.times)]
         elif (
             isinstance(view, widgets.DiskUsage)
-            and topic is not None
+            and target.topic is not None
             and target.partition is not None
         ):
             view.at = view.path_of(target.partition)[:-1]
+
+    def _show_counted(self, what: str) -> None:
+        """Open the view that lists what a number of the overview counts."""
+        self.tab = WHAT_IF if what == "loss" else FINDINGS
+        view = self.views.get(self.tab)
+        if isinstance(view, widgets.FindingView):
+            view.severity, view.kind, view.topic = what, "", ""
 
     def _show_finding(self, target: Target) -> None:
         """Open the explorer where a finding of the overview is."""
@@ -366,6 +570,10 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         place = {"partition": row["partition"], "segment": segment,
                  "position": row["batch_position"]}  # fmt: skip
         self._show_in_explorer(NOTHING | place, row["path"])
+
+    def _of_all_brokers(self) -> workbench.LogDirectory:
+        """Return the directories of all brokers, as they are listed now."""
+        return self.logs.listed_again() if self.broker else self.explorer.logs
 
     def _of_one_broker(self) -> workbench.LogDirectory:
         """Return the directories with the replicas of Kafka's own topics that are ahead."""
@@ -378,6 +586,10 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
             raise NothingSelectedError("Select a partition above, or in Explore.")
         selected = self.explorer.selected
         return view(self.explorer.logs[name], **self._conditions, selected=selected)
+
+    def _conditions_of_groups(self) -> dict[str, Any]:
+        given = self._conditions
+        return {"config": given["config"], "now": given["now"], "version": given["kafka"]}
 
     def _what_if(self) -> widgets.WhatIfView:
         return widgets.WhatIfView(self.explorer.logs, **self._conditions, lead=self._lead)

@@ -20,7 +20,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` imports a name
-    from workbench import spark as spark
+    from workbench import errors as errors, spark as spark
     from workbench.coordinator.group_coordinator_service import (
         GroupCoordinatorService as GroupCoordinatorService,
     )
@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` im
         CoordinatorError as CoordinatorError,
         CoordinatorFencedError as CoordinatorFencedError,
         CorruptCheckpointError as CorruptCheckpointError,
+        CorruptDataWarning as CorruptDataWarning,
         CorruptFileError as CorruptFileError,
         CorruptIndexError as CorruptIndexError,
         CorruptLogError as CorruptLogError,
@@ -82,10 +83,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` im
         retain as retain,
     )
     from workbench.loaders.partition import Partition as Partition
-    from workbench.loaders.scan.scan import (
-        CorruptDataWarning as CorruptDataWarning,
-        Scan as Scan,
-    )
+    from workbench.loaders.scan.scan import Scan as Scan
     from workbench.loaders.tables.findings import FindingList as FindingList
     from workbench.loaders.topic import Topic as Topic
     from workbench.log_directory import (
@@ -114,7 +112,7 @@ _MODULES: Final = {
     "CoordinatorError": _ERRORS,
     "CoordinatorFencedError": _ERRORS,
     "CorruptCheckpointError": _ERRORS,
-    "CorruptDataWarning": "workbench.loaders.scan.scan",
+    "CorruptDataWarning": _ERRORS,
     "CorruptFileError": _ERRORS,
     "CorruptIndexError": _ERRORS,
     "CorruptLogError": _ERRORS,
@@ -167,6 +165,7 @@ _MODULES: Final = {
     "WorkbenchError": _ERRORS,
     "compact": "workbench.loaders.changes",
     "compare_replicas": "workbench.log_directory",
+    "errors": _ERRORS,
     "find_schedule": "workbench.replication.simulation.search",
     "open_log_directory": "workbench.log_directory",
     "recover": "workbench.loaders.changes",
@@ -177,13 +176,16 @@ _MODULES: Final = {
     "verify": "workbench.log_directory",
     "what_if": "workbench.log_directory",
 }
-"""Public names and their modules, which are imported at the first use."""
+"""Public names and their modules, which are imported at the first use.
+
+`dir` offers `errors` in place of what is in it."""
 
 __all__ = list(_MODULES)
 
 
 def __dir__() -> list[str]:
-    return [*_MODULES, "__version__"]
+    offered = [name for name, module in _MODULES.items() if module != _ERRORS]
+    return [*offered, "errors", "__version__"]
 
 
 def __getattr__(name: str) -> Any:
@@ -195,9 +197,11 @@ def __getattr__(name: str) -> Any:
         except PackageNotFoundError:  # run from a checkout that was never installed
             found = "0"
     elif name not in _MODULES:
+        from workbench.loaders.guessed_names import hint_of_module
         from workbench.runtime.words import no_attribute
 
-        raise no_attribute(__name__, name, __dir__())
+        names = [*_MODULES, "__version__"]
+        raise no_attribute(__name__, name, names, hint_of_module(name, names))
     else:
         module = import_module(_MODULES[name])
         found = module if module.__name__.endswith(f".{name}") else getattr(module, name)

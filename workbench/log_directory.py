@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 from workbench.errors import LogDirectoryError
-from workbench.file_system.source import THIS_MACHINE, Files, absolute, is_uri, real
+from workbench.file_system.source import Files, absolute, is_uri, real
 from workbench.inspection.brokers import NO_ID, listings_by_broker
 from workbench.inspection.listing import (
     Listing,
     StrPath,
-    list_log_directories,
     opened_paths,
     require_logs,
 )
 from workbench.loaders.directory import ListedDirectory
+from workbench.loaders.in_hand import InHand, place_of
 from workbench.loaders.partition import Partition
-from workbench.loaders.remote import all_opened, attach_tier
+from workbench.loaders.remote import attach_tier, listed_with_tier
 from workbench.loaders.scan.plan import choose_partitions
+from workbench.loaders.topic import Topic
 from workbench.runtime.several import several
 from workbench.runtime.times import Time, ms_of
 
@@ -45,7 +46,7 @@ if TYPE_CHECKING:  # Arrow and the engine that writes are imported when they are
 
 
 def open_log_directory(
-    paths: StrPath | Iterable[StrPath],
+    paths: InHand | Iterable[InHand],
     *,
     remote: StrPath | None = None,
     remote_keys: Mapping[str, StrPath] | None = None,
@@ -55,7 +56,10 @@ def open_log_directory(
     Args:
         paths: a log directory (an entry of `log.dirs`), several of one broker, a single partition
             directory, or a single file; on this machine, or a URI such as ``s3://bucket/broker-1``
-            (also ``gs://``, ``abfs://``, ``hdfs://``).
+            (also ``gs://``, ``abfs://``, ``hdfs://``). A remote tier alone, where all brokers are
+            gone: its topics are those that its folders and manifests name. Also what was opened:
+            a `LogDirectory`, a `Topic`, a `Partition`, or a `Segment`, which stands for its
+            partition.
         remote: the folder or URL of the remote tier (KIP-405), so that remote and local segments
             read as one log.
         remote_keys: key id → file of the RSA private key (PEM), for a tier that Aiven's plugin
@@ -68,7 +72,12 @@ def open_log_directory(
         MissingDependencyError: keys are given, and cryptography is not installed.
         OSError: a directory cannot be listed.
     """
-    return _opened(paths, remote, remote_keys, THIS_MACHINE)
+    if isinstance(paths, LogDirectory) and remote is None:
+        return paths
+    place = place_of(paths)
+    if remote is None:
+        remote, remote_keys = place.tier.get("remote"), place.tier.get("remote_keys", remote_keys)
+    return _opened(place.paths, remote, remote_keys, place.fs)
 
 
 def _opened(
@@ -78,17 +87,20 @@ def _opened(
     fs: Files,
 ) -> "LogDirectory":
     """See `open_log_directory`; ``fs`` is what was opened there before."""
-    given, fs = all_opened((os.fspath(each) for each in several(paths)), fs)
-    listing = list_log_directories(given, Partition, fs=fs)
+    listing, remote = listed_with_tier(several(paths), remote, remote_keys, Partition, fs)
     for root in listing.roots:
         if not root.is_log_directory and (reason := root.nothing_here) is not None:
             raise LogDirectoryError(opened_paths(Listing((root,), {}))[0], reason)
+        if (inside := root.directories_inside) is not None:
+            raise LogDirectoryError(root.path, inside)
     together = tuple(absolute(root.path) for root in listing.roots if root.is_log_directory)
     for partition in listing.partitions.values():
         if not partition.is_alone:
             cast(Partition, partition).log_directories = together
-    attach_tier(listing, remote, remote_keys, fs)
-    return LogDirectory(listing, remote=remote, remote_keys=remote_keys)
+    logs = LogDirectory(listing, remote=remote, remote_keys=remote_keys)
+    for each in listing.partitions.values() if logs.tier else ():
+        cast(Partition, each).tier = logs.tier
+    return logs
 
 
 def later(
@@ -112,7 +124,7 @@ def later(
 
 
 def verify(
-    paths: StrPath | Iterable[StrPath],
+    paths: InHand | Iterable[InHand],
     *,
     deep: bool = True,
     info: bool = False,
@@ -134,11 +146,12 @@ def verify(
 
 
 def what_if(
-    logs: "LogDirectory | StrPath | Iterable[StrPath]",
+    logs: InHand | Iterable[InHand],
     config: Mapping[str, Any],
     *,
     now: Time | None = None,
     topics: Iterable[str] | str | None = None,
+    partitions: Iterable[int | str] | int | str | None = None,
     kafka: str | None = None,
 ) -> "WhatIf":
     """Return what a broker would delete and compact with this configuration; nothing is written.
@@ -153,23 +166,26 @@ def what_if(
             Other names have the value in `__cluster_metadata`, or Kafka's default.
         now: a time, see `Partition`, that ages are measured by; the machine's time when None.
         topics: names; only their partitions are looked at.
+        partitions: numbers, or names such as ``"orders-0"``; only these are looked at.
         kafka: the broker's version, such as "2.8"; None takes the newest that the directories show.
 
     Raises:
         ConfigError: a configuration's name or value is wrong, or the version is unknown.
         LogDirectoryError: a path does not exist, or is a file.
-        LookupError: a topic is not there.
+        LookupError: a topic or partition is not there.
 
     Kafka: LogManager.cleanupLogs, LogCleaner.CleanerThread.cleanFilthiestLog (4.2)
     """
     from workbench.loaders.explanations.what_if import what_would_be
 
-    opened = logs if isinstance(logs, LogDirectory) else open_log_directory(logs)
-    return what_would_be(opened.listing, config, ms_of(now), several(topics), kafka)
+    opened = open_log_directory(logs)
+    return what_would_be(
+        opened.listing, config, ms_of(now), several(topics), several(partitions), kafka=kafka
+    )
 
 
 def compare_replicas(
-    brokers: "Mapping[Any, LogDirectory | StrPath | Iterable[StrPath]]",
+    brokers: Mapping[Any, InHand | Iterable[InHand]],
     *,
     topics: Iterable[str] | str | None = None,
     partitions: Iterable[int | str] | int | str | None = None,
@@ -205,10 +221,17 @@ def compare_replicas(
     """
     from workbench.loaders.tables.replica_comparison import compare_listings
 
+    named: object = brokers  # a caller may give anything
+    if not isinstance(named, Mapping) or isinstance(named, ListedDirectory | Topic):
+        raise LogDirectoryError(
+            "compare_replicas",
+            f"expected a name for each broker, as {{'1': PATH, '2': PATH}} (found "
+            f"{type(brokers).__name__}); what was opened has compare(PATH)",
+        )
     listings: dict[str, Listing] = {}
     seen: dict[str, str] = {}
     for broker, given in brokers.items():
-        logs = given if isinstance(given, LogDirectory) else open_log_directory(given)
+        logs = open_log_directory(given)
         require_logs(logs.listing)
         name = str(broker)
         for root in logs.roots:
@@ -232,7 +255,7 @@ def compare_replicas(
 
 
 def serve(
-    logs: "LogDirectory | StrPath | Iterable[StrPath]",
+    logs: InHand | Iterable[InHand],
     *,
     host: str = "127.0.0.1",
     port: int = 0,
@@ -245,6 +268,7 @@ def serve(
     writable: bool = False,
     recover: bool = False,
     config: Mapping[str, Any] | None = None,
+    defaults: bool = False,
     strict: bool = False,
 ) -> "Server":
     """Return a server that any Kafka client can read the logs from; by default nothing is written.
@@ -267,6 +291,9 @@ def serve(
             of its cluster, and recovers, retains and cleans them. Work on a copy.
         recover: with ``writable``, whether directories are taken that were not stopped cleanly.
         config: with ``writable``, names of brokers and topics to values.
+        defaults: with ``writable``, whether Kafka's defaults apply where the configuration of the
+            directory's broker is unknown, such as 7 days of retention; otherwise what is not
+            configured deletes nothing.
         strict: whether a consumer that comes to a damaged batch gets the error CORRUPT_MESSAGE;
             otherwise it continues after the batch.
 
@@ -277,7 +304,7 @@ def serve(
     """
     from workbench.server.server import Server
 
-    opened = logs if isinstance(logs, LogDirectory) else open_log_directory(logs)
+    opened = open_log_directory(logs)
     if not all(is_uri(root.path) or os.path.isabs(root.path) for root in opened.roots):
         # A server outlives a chdir.
         opened = opened.listed_again([absolute(root.path) for root in opened.roots])
@@ -306,6 +333,7 @@ def serve(
         writable=writable,
         recover=recover,
         config=config,
+        defaults=defaults,
         strict=strict,
     )
 
@@ -352,7 +380,7 @@ class LogDirectory(ListedDirectory):
 
     def compare(
         self,
-        *others: "LogDirectory | StrPath | Iterable[StrPath]",
+        *others: InHand | Iterable[InHand],
         topics: Iterable[str] | str | None = None,
         partitions: Iterable[int | str] | int | str | None = None,
         deep: bool = True,
@@ -367,7 +395,7 @@ class LogDirectory(ListedDirectory):
         """
         brokers: dict[str, LogDirectory] = {}
         for given in (self, *others):
-            logs = given if isinstance(given, LogDirectory) else open_log_directory(given)
+            logs = open_log_directory(given)
             (node_id, *more) = listings_by_broker(logs.listing) or [NO_ID]
             paths = ", ".join(root.path for root in logs.roots)
             name = paths if more or node_id == NO_ID else str(node_id)
@@ -471,6 +499,8 @@ class LogDirectory(ListedDirectory):
         from workbench.foresight.dry_listing import meant_settings
         from workbench.foresight.preflight.preflight import judge_preflight
         from workbench.foresight.startup.predict import predict_startup
+        from workbench.loaders.answers.first_minutes import first_minutes
+        from workbench.runtime.times import time_or_now
 
         for root in self.roots:
             if not root.is_log_directory:
@@ -495,6 +525,13 @@ class LogDirectory(ListedDirectory):
             settings.broker,
             rate=rate,
             are_topics_given=topic_ids is not None,
+            first_minutes=first_minutes(
+                self.listing,
+                settings,
+                prediction,
+                now=time_or_now(now),
+                kafka=meant.version if kafka else None,
+            ),
         )
 
     def stuck(
@@ -513,8 +550,8 @@ class LogDirectory(ListedDirectory):
 
         Args:
             config: names of brokers and topics to values, as `what_if` takes them.
-            now: a time, that retention and groups are judged at. None: retention by the machine's
-                time, groups by the newest commit.
+            now: a time, that retention and groups are judged at. None: retention and expired
+                offsets by the machine's time, lags of groups by the newest commit.
             window_ms: the time whose commits decide whether a group makes progress.
             kafka: the broker's version; None takes the newest that the directories show.
 
@@ -535,12 +572,13 @@ class LogDirectory(ListedDirectory):
         """Return one HTML page for a ticket: what this is, what is wrong, and what to do.
 
         Preflight, findings, what fills the disk, what is stuck, groups by lag, open transactions
-        and the cluster's state, each with the command that gives it. Keys and values of records are
-        not in it, and it needs no network.
+        and the cluster's state, each with the command that gives it. Of the directories of several
+        brokers: whether their replicas agree, and what one broker does, for each. Keys and values
+        of records are not in it, and it needs no network.
 
         Args:
-            now: a time, see `Partition`, that ages are measured by; None: groups by the newest
-                commit, everything else by the machine's time.
+            now: a time, see `Partition`, that ages are measured by; None: lags of groups by the
+                newest commit, everything else by the machine's time.
             kafka: the version that is to start; None takes the newest that the directories show.
             deep: whether every CRC is checked and every record decoded.
 
@@ -551,6 +589,25 @@ class LogDirectory(ListedDirectory):
         from workbench.loaders.answers.facts import Facts
         from workbench.loaders.answers.report import report_html
 
-        predict = partial(self.preflight, now=now, kafka=kafka)
-        verify = partial(self.verify, deep=deep, kafka=kafka)
-        return report_html(Facts(self.listing, ms_of(now), kafka, predict, verify))
+        def verified(*some: LogDirectory) -> list[Any]:
+            return [each for logs in some for each in logs.verify(deep=deep, kafka=kafka)]
+
+        def facts(logs: LogDirectory, *parts: LogDirectory) -> Facts:
+            predict, verify = (
+                partial(logs.preflight, now=now, kafka=kafka),
+                partial(verified, *parts),
+            )
+            return Facts(logs.listing, ms_of(now), kafka, predict, verify, is_deep=deep)
+
+        brokers = self._by_broker()
+        own = [facts(each, each) for each in brokers] if len(brokers) > 1 else []
+        return report_html(facts(self, *brokers), own)
+
+    def _by_broker(self) -> "list[LogDirectory]":
+        """Return the directories of each broker, sorted by its id."""
+        several = listings_by_broker(self.listing).values()
+        if len(several) < 2:
+            return [self]
+        return [
+            open_log_directory([root.path for root in own.roots], **self.tier) for own in several
+        ]

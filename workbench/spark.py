@@ -15,10 +15,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 from workbench.errors import MissingDependencyError
 from workbench.java_home import ensure_java, without_vector_module
+from workbench.runtime import children
 from workbench.runtime.extras import missing
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+__all__ = [
+    "map_batches",
+    "pack_executors",
+    "prepare_environment",
+    "quiet_settings",
+    "reader_jar",
+    "register",
+    "session",
+]
 
 _SETTINGS: Final = {"spark.ui.enabled": "false", "spark.sql.session.timeZone": "UTC"}
 """Of a session, unless others are given."""
@@ -229,7 +240,7 @@ def session(
             given["spark.jars"] = ",".join(filter(None, (given.get("spark.jars"), _existing_jar())))
     for name, value in given.items():
         builder = builder.config(name, value)
-    with _quiet_java():
+    with _quiet_java(), _own_spark(), children.python_searches_as_here():
         spark = builder.getOrCreate()
     register(spark)
     return spark
@@ -264,6 +275,24 @@ def _quiet_java() -> Iterator[None]:
             os.environ["JAVA_HOME"] = home
 
 
+@contextmanager
+def _own_spark() -> Iterator[None]:
+    """Let pyspark start the Spark that came with it; by itself it looks in ``..`` first."""
+    import pyspark
+
+    package = Path(pyspark.__file__).parent
+    places = (package / "spark-distribution", package, package.parents[1])
+    found = [place for place in places if (place / "bin" / "spark-submit").is_file()]
+    if "SPARK_HOME" in os.environ or not found:
+        yield
+        return
+    os.environ["SPARK_HOME"] = str(found[0])
+    try:
+        yield
+    finally:
+        os.environ.pop("SPARK_HOME", None)
+
+
 def prepare_environment() -> None:
     """Point Spark at a usable Java and its workers at this Python; call before a session starts.
 
@@ -274,3 +303,7 @@ def prepare_environment() -> None:
     """
     ensure_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+
+
+def __dir__() -> list[str]:
+    return __all__

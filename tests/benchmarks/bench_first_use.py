@@ -1,10 +1,9 @@
 """Starts, in CPU seconds of a fresh process: imports, commands on 5 MB, first records, peers.
 
-"A fresh installation" has an empty folder of compiled kernels. Peers are what people compare with:
-the import of DuckDB, Polars and pandas, and their first row of a small Parquet file.
+Peers are what people compare with: the import of DuckDB, Polars and pandas, and their first row of
+a small Parquet file.
 """
 
-import os
 import resource
 import subprocess
 import sys
@@ -34,11 +33,11 @@ BOUNDS = {
     "--help": "importing click",
     "ls": "importing numpy and rich",
     "dump, one record": "importing pyarrow",
-    "groups": "importing pyarrow; plain twins decode",
+    "groups": "importing pyarrow",
     "explain": "loading the log in the engine",
     "predict": "loading every log, and reading as a consumer",
-    "search": "loading compiled kernels (numba alone takes 0.5 s)",
-    "verify": "loading compiled kernels, then decoding every record",
+    "search": "importing pyarrow, then decoding every record",
+    "verify": "decoding every record",
 }
 READ = "import workbench as w; w.open_log_directory(PATH).scan(limit=1).to_arrow()"
 SPARK = """
@@ -55,10 +54,10 @@ print(max(row["cpu"] for row in found.collect()))
 """
 
 
-def cpu_of(command: list[str], **environment: str) -> float:
-    """Return the CPU seconds of a process, without those of what it leaves in the background."""
+def cpu_of(command: list[str]) -> float:
+    """Return the CPU seconds of a process."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True, capture_output=True, env={**os.environ, **environment})
+    subprocess.run(command, check=True, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -68,22 +67,10 @@ def best(command: list[str]) -> str:
     return f"{min(cpu_of(command) for _ in range(ROUNDS)):.2f} s"
 
 
-def fresh(command: list[str]) -> str:
-    """Return the time in a new installation; its compiler goes on for a while in the background."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        return f"{cpu_of(command, NUMBA_CACHE_DIR=folder):.2f} s"
-
-
 def cold_worker() -> str:
-    """Return the CPU time of a Spark worker at the end of its first task, kernels not compiled."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        done = subprocess.run(
-            [*PYTHON, with_path(SPARK)],
-            env={**os.environ, "NUMBA_CACHE_DIR": folder},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+    """Return the CPU time of a Spark worker at the end of its first task."""
+    words = [*PYTHON, with_path(SPARK)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
     return f"{float(done.stdout.split()[-1]):.2f} s"
 
 
@@ -134,17 +121,11 @@ def pictures() -> list[list[str]]:
 
 def main() -> None:
     """Print the tables."""
-    cpu_of([*COMMAND, "doctor", "--warm"])
     own = ["workbench", best([*PYTHON, "import workbench"]), best([*PYTHON, with_path(READ)])]
     table("libraries, CPU", ["", "import", "first record or row"], [own, *peers()])
     rows = [[name, best([*COMMAND, *given]), BOUNDS[name]] for name, given in WARM.items()]
-    table("commands on 5 MB, warm, CPU", ["command", "CPU", "bound by"], rows)
-    first = [*COMMAND, "dump", SHOP, "-n", "1"]
-    rows = [
-        ["first decoded record of a fresh installation", fresh(first)],
-        ["first task of a cold Spark worker", cold_worker()],
-    ]
-    table("nothing compiled yet, CPU", ["", "CPU"], rows)
+    table("commands on 5 MB, CPU", ["command", "CPU", "bound by"], rows)
+    table("Spark, CPU", ["", "CPU"], [["first task of a cold worker", cold_worker()]])
     table("app on 5 MB, elapsed time", ["from the command to", ""], pictures())
 
 

@@ -20,7 +20,6 @@ from typing import Any, Final
 import workbench as wb
 from tests.benchmarks.bench_spark import cpu
 from tests.benchmarks.measure import FOLDER, table
-from workbench.kernels.warm_up import compile_kernels
 from workbench.pipelines.cluster_verify import cluster_verify
 from workbench.pipelines.compaction_savings import compaction_savings
 from workbench.pipelines.replica_diff import replica_diff
@@ -70,7 +69,6 @@ def verified(spark: Any, data: Path) -> int:
 
 def measured(records: int, cores: int) -> dict[str, tuple[float, float]]:
     """Return the seconds of time and of CPU that each job takes."""
-    compile_kernels()
     spark = wb.spark.session(cores, spark__sql__shuffle__partitions=str(2 * cores))
     spark.sparkContext.setLogLevel("ERROR")
     data, other = (generated(spark, records, codec) for codec in ("none", "lz4"))

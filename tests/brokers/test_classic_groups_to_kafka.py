@@ -34,7 +34,7 @@ from workbench.runtime.clock import ManualClock, SystemClock
 from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.scheduler import ManualScheduler
 
-VERSIONS = ("4.2.0", "2.8.2")
+VERSIONS = ("4.2.0", pytest.param("2.8.2", marks=pytest.mark.long))
 SESSION = 1_800_000  # ms: the members stay although nobody sends heartbeats
 NAMES = ("one", "two")
 GROUPS = ("stable", "emptied", "deleted")

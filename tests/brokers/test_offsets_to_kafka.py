@@ -17,7 +17,7 @@ from workbench.coordinator.runtime.era import CoordinatorEra
 from workbench.log_manager.manager import LogManager
 from workbench.runtime.error_codes import ErrorCode
 
-VERSIONS = ("4.2.0", "2.8.2")
+VERSIONS = ("4.2.0", pytest.param("2.8.2", marks=pytest.mark.long))
 RECORDS = 20
 PARTITIONS = [ClientPartition("orders", number) for number in range(2)]
 

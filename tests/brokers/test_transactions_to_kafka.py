@@ -15,7 +15,7 @@ from workbench.coordinator.transactions.stored_transactions import StoredTransac
 from workbench.files.names import TopicPartition
 from workbench.inspection.listing import list_log_directories
 
-VERSIONS = ("4.2.0", "2.8.2")
+VERSIONS = ("4.2.0", pytest.param("2.8.2", marks=pytest.mark.long))
 PARTITIONS = 3
 LOG = TopicPartition("log", 0)
 FIRST_ID = 900_000  # far from the blocks of the broker

@@ -29,6 +29,7 @@ from widgets import (
     RequestPlayer,
     RequestView,
     RetentionView,
+    SqlBox,
     Stack,
     StepPlayer,
     TransactionLanes,
@@ -66,6 +67,7 @@ ENTRIES: Final[dict[type[KafkaWidget], str]] = {
     RequestPlayer: "requests/request_player.js",
     RetentionView: "decisions/log_rules.js",
     RequestView: "requests/request_view.js",
+    SqlBox: "sql/sql_box.js",
     WhatIfView: "decisions/what_if.js",
     TransactionLanes: "coordinators/transaction_lanes.js",
 }
@@ -93,6 +95,12 @@ def made(view: View) -> View:
     """Return a view with all of its sections."""
     view.wait()
     return view
+
+
+def answered(box: SqlBox) -> SqlBox:
+    """Return a box whose query has run."""
+    box.wait()
+    return box
 
 
 def one_request() -> WatchedRequest:
@@ -196,6 +204,9 @@ MORE: Final[dict[str, Callable[[], KafkaWidget]]] = {
     "recovery": lambda: recovery(RecoveryPlayer),
     "replica-disks": lambda: ReplicaLanes([BROKERS / "broker1", BROKERS / "broker2"]),
     "requests": lambda: RequestView(requests(), selected=requests()[-3].number),
+    "sql": lambda: answered(
+        SqlBox(SHOP, query="select partition, count(*) as n from orders group by all order by 1")
+    ),
     "what-if": lambda: made(
         WhatIfView(
             SHOP,

@@ -300,3 +300,19 @@ def test_a_coordinators_steps_fit_at_any_width(
     shot(page, f"offsets-{width}-{theme}")
     page.evaluate("unmount()")
     assert page.evaluate("model.listeners") == 0
+
+
+def test_a_group_is_judged_by_a_time_that_is_typed(page: Page, show: Show) -> None:
+    view = GroupView(SHOP, "suggestions")
+    show(view)
+    conclusion = page.locator(".klw-conclusion")
+    expect(conclusion).to_contain_text("resumes in its one partition; after 2026-11-28T14:54:05Z")
+    moment = page.get_by_label("Time that ages are measured by")
+    moment.fill("2026-11-28T16:29:00Z")
+    moment.press("Enter")
+    expect(conclusion).to_contain_text("starts over")
+    expect(page.get_by_role("grid", name="Partitions")).to_contain_text("not served")
+    moment.fill("some day")
+    moment.press("Enter")
+    problem = page.get_by_role("group", name="Conditions").get_by_role("alert")
+    expect(problem).to_contain_text("some day")

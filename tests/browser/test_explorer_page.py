@@ -145,13 +145,31 @@ def test_from_batch_to_record_to_bytes_without_a_mouse(
 
 def test_hidden_values_are_not_in_the_page(page: Page, show: Show, golden: Golden) -> None:
     logs = wb.open_log_directory(golden("4.2.0-plain-java").directory("data"))
-    explorer = LogExplorer(logs, selected={"partition": "java-none-0", "position": 0})
+    chosen = {"partition": "java-none-0", "position": 0}
+    explorer = LogExplorer(logs, selected=chosen, show_values=False)
     show(explorer)
     secret = next(r.value for r in explorer.selected_records() if r.value and len(r.value) > 8)
     page.get_by_role("tab", name="Bytes").click()
     expect(page.locator(".klw-hexrow u").first).not_to_have_text("··")
     assert secret.decode() not in page.content()
     assert secret[:16].hex(" ") not in page.locator(".klw-hexbox").inner_text()
+
+
+def test_values_are_shown_at_once_and_one_button_hides_them(
+    page: Page, show: Show, golden: Golden
+) -> None:
+    logs = wb.open_log_directory(golden("4.2.0-plain-java").directory("data"))
+    explorer = LogExplorer(logs, selected={"partition": "java-none-0", "position": 0})
+    show(explorer)
+    secret = next(r.value for r in explorer.selected_records() if r.value and len(r.value) > 8)
+    records = page.get_by_role("grid", name="Records")
+    expect(records).to_contain_text(secret.decode()[:20])
+    assert secret.decode()[:20] not in str(explorer.get_state())  # what a notebook saves
+    page.get_by_role("button", name="Hide keys, values and headers").click()
+    expect(records).not_to_contain_text(secret.decode()[:20])
+    expect(records).to_contain_text(f"{len(secret)} bytes")
+    page.keyboard.press("v")
+    expect(records).to_contain_text(secret.decode()[:20])
 
 
 def test_a_damaged_batch_is_marked_with_color_shape_and_words(

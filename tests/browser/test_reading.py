@@ -45,7 +45,7 @@ def test_the_keys_have_room_in_jupyterlab(page: Page, show: Show) -> None:
     show(LogExplorer(DATA / "shop-4.3.1"))
     page.evaluate("document.getElementById('root').className = 'jp-OutputArea-output'")
     page.add_style_tag(content=LAB_LISTS)
-    page.get_by_role("button", name="Keys").click()
+    page.get_by_role("button", name="Keys (?)").click()
     sheet, name, what = (
         page.locator(each).first.bounding_box()
         for each in (".klw-keys", ".klw-keys dt", ".klw-keys dd")

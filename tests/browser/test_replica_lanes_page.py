@@ -10,7 +10,7 @@ from tests.browser.bridge import Show
 from tests.browser.pages import until
 from tests.widgets.test_replica_lanes import write_brokers
 from widgets import ReplicaLanes
-from widgets._directory_changes import DirectoryChanges
+from widgets.live.directory_changes import DirectoryChanges
 
 pytestmark = pytest.mark.browser
 

@@ -21,7 +21,6 @@ from tests.campaign.broker_load import BROKER, TOPICS, Load, Place, Read, read_w
 from tests.campaign.engine_rounds import hold_findings
 from tests.kafka_broker import Broker
 from widgets import Workbench
-from workbench.kernels.warm_up import compile_kernels
 from workbench.spark_source.options import parse_options
 from workbench.spark_source.plan.planning import DataLossWarning
 from workbench.spark_source.streaming import KafkaLogStreamReader
@@ -249,7 +248,6 @@ def read_beside_broker(folder: Path, seed: int, seconds: float = BESIDE_S) -> No
     Raises:
         BesideBrokerError: see there.
     """
-    compile_kernels()  # which takes a minute where it is done for the first time
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataLossWarning)
         warnings.simplefilter("ignore", wb.CorruptDataWarning)  # a batch that is being written

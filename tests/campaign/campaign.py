@@ -29,6 +29,7 @@ from tests.campaign.calls import CALLS, COMMANDS
 from tests.campaign.engine_rounds import ENGINE_ROUNDS
 from tests.campaign.frames import deepest
 from tests.campaign.mutations import Mutation, choose
+from tests.campaign.pairs import PAIRS
 from tests.campaign.worker_process import Fault, Kernels, WorkerProcess
 
 FOUND: Final = Path(__file__).with_name("found")
@@ -43,6 +44,7 @@ ALWAYS: Final = (
 )
 OTHERS: Final = tuple(call.name for call in (*CALLS, *COMMANDS) if call.name not in ALWAYS)
 OTHERS_EVERY: Final = 6  # one round about something else per this many of mutated directories
+PAIRS_A_ROUND: Final = 2
 CALLS_A_ROUND: Final = 14  # beside those that are always made
 PLAIN_SHARE: Final = 0.15  # of the rounds run the plain twins; what is large takes them minutes
 CHECKED_SHARE: Final = 0.3  # of the others run kernels between pages that nobody can touch
@@ -126,7 +128,8 @@ class Campaign:
         base = choose_base(self.cases, rng)
         with self._copy(base) as directory:
             mutations = tuple(choose(directory, rng))
-        calls = (*ALWAYS, *rng.sample(OTHERS, CALLS_A_ROUND))
+        pairs = [pair.name for pair in rng.sample(PAIRS, PAIRS_A_ROUND)]
+        calls = (*ALWAYS, *pairs, *rng.sample(OTHERS, CALLS_A_ROUND))
         is_small = all(mutation.kind != "bomb" for mutation in mutations)
         kernels: Kernels = "checked" if rng.random() < CHECKED_SHARE else "compiled"
         if is_small and rng.random() < PLAIN_SHARE:

@@ -154,7 +154,7 @@ def records_in(root: Path, topic: str = "orders") -> list[tuple[int, str | None,
 def _process(target: Callable[..., None], *arguments: object) -> Iterator[None]:
     """Let a function run in a process of its own until the block ends."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.engine.warm_writer"])
+    context.set_forkserver_preload(["tests.engine.killed_writer"])
     process = context.Process(target=target, args=arguments, daemon=True)
     process.start()
     try:

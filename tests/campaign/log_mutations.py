@@ -330,6 +330,32 @@ def _numbered(data: bytes, rng: Random) -> bytes:
     return b"".join(parts) + data[entries[-1].end :]
 
 
+def _hole(data: bytes, rng: Random) -> bytes:
+    """Zeros, or other bytes, over whole batches or over a page that was never written."""
+    entries = entries_of(data)
+    if not entries:
+        return data
+    one = rng.choice(entries)
+    start, end = one.start, rng.choice((one, *entries[-1:])).end
+    if rng.random() < 0.4:
+        start = rng.randrange(len(data)) & ~0xFFF
+        end = min(start + 4096, len(data))
+    elif end - start > 1 << 14:
+        end = one.end
+    filler = rng.choice((bytes(end - start), b"\xff" * (end - start), rng.randbytes(end - start)))
+    return data[:start] + filler + data[end:]
+
+
+def _edge_offset(data: bytes, rng: Random) -> bytes:
+    """The base offset of the last batch, or of any, at an edge; no CRC covers it."""
+    entries = entries_of(data)
+    if not entries:
+        return data
+    at = rng.choice((entries[-1], rng.choice(entries))).start
+    edge = rng.choice((2**63 - 1, 2**63 - 2, 2**62, -(2**63), -1, 2**31, 2**53 + 1)) % 2**64
+    return data[:at] + edge.to_bytes(8) + data[at + 8 :]
+
+
 LOG_MUTATIONS: Final[dict[str, Change]] = {
     "header field": _at_one(header_field),
     "place in the log": _at_one(places),
@@ -344,5 +370,7 @@ LOG_MUTATIONS: Final[dict[str, Change]] = {
     "recompressed": _at_one(recompressed),
     "order of batches": _order,
     "offsets moved": _numbered,
+    "hole": _hole,
+    "offset at an edge": _edge_offset,
 }
 """By name; each gives bytes that are those of a `.log` file no more, or of another."""

@@ -31,7 +31,7 @@ CUTS: Named = list(mutations.cuts())
 TOGETHER = {"names": NAMES, "fields": FIELDS[::11], "cuts": CUTS[::9]}
 """Mutations in one directory, a sample: explaining loads all partitions for each."""
 
-MAY_STOP = {"scan raise", "scan raise without CRC"}  # asked to stop at the first damage
+MAY_STOP = {"scan raise", "scan raise and rescue"}  # asked to stop at the first damage
 QUICK = [call for call in COMMANDS if " --to " not in call.name]
 
 
@@ -80,7 +80,7 @@ def _start(directory: Path) -> None:
     topics = dict.fromkeys(("bad", "t", "good"), COMPACT)
     manager = LogManager(
         [directory],
-        fs=DryFileSystem(),
+        fs=DryFileSystem(now=clock.now),
         clock=clock,
         scheduler=ManualScheduler(clock),
         topic_configs=topics,

@@ -157,15 +157,17 @@ def _decode(decoding: Decoding, schemas: Schemas, values: list[bytes | None], ab
         [[]] * len(values), pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
     )
     sample = {"value": raw, "headers": headers}
-    column = Column("value", lambda _: sample, lambda: schemas)
+    column = Column("value", lambda _: sample, lambda: schemas, lambda: [sample["value"]])
     try:
         made = decoder(decoding, column)
         columns = value_columns(
             ("value",),
             {"value": decoding},
             Masks.of(None),
-            lambda _: pa.table(sample),
-            lambda: schemas,
+            {"t"},
+            sample=lambda *_: pa.table(sample),
+            schemas=lambda: schemas,
+            values=lambda *_: [raw],
         )
         schema = columns.schema(["t"])
     except SchemaError as error:
@@ -174,7 +176,7 @@ def _decode(decoding: Decoding, schemas: Schemas, values: list[bytes | None], ab
     try:
         rows = 0
         for part in columns.parts(pa.RecordBatch.from_pydict(sample)):
-            batch, findings = columns.apply(part, schema, "t", "p")
+            batch, findings, _ = columns.apply(part, schema, "t", "p")
             batch.validate(full=True)
             rows += batch.num_rows
             for finding in findings:

@@ -25,9 +25,9 @@ from typing import Any, Final
 from tests.campaign import oracle
 from tests.campaign.calls import CALLS, COMMANDS, Call
 from tests.campaign.frames import deepest
+from tests.campaign.pairs import PAIRS
 from tests.fair_clock import Line
 from tests.memory import in_memory, start_over
-from workbench.kernels.warm_up import compile_kernels
 
 SLOWER: Final = 3 if os.environ.get("KAFKA_WORKBENCH_KERNELS") == "checked" else 1
 """How much more a call may take with checked kernels. They get copies of whole arrays, so memory
@@ -47,7 +47,12 @@ LOOK_EVERY: Final = 0.02  # seconds
 ORACLE: Final = "oracle"
 EVERY: Final = {
     call.name: call
-    for call in (*CALLS, *COMMANDS, Call(ORACLE, lambda directory, _: oracle.check(directory)))
+    for call in (
+        *CALLS,
+        *COMMANDS,
+        *PAIRS,
+        Call(ORACLE, lambda directory, _: oracle.check(directory)),
+    )
 }
 
 
@@ -185,7 +190,6 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
     mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (mapped + ADDRESSES, mapped + ADDRESSES))
-    compile_kernels()
     print(json.dumps({"ready": True}), file=out, flush=True)
     watch, clock = MemoryWatch(), Clock()
     watch.start()

@@ -8,9 +8,8 @@ import pytest
 
 from tests.cleaner.cleaning import DAY, LATER, SMALL, Cleanable, map_of
 from tests.log.logs import NOW, bases
-from workbench.cleaner.cleaner import plan_cleaning
+from workbench.cleaner.cleaner import group_segments, plan_cleaning
 from workbench.cleaner.decisions import Keeping, Reason, Verdict
-from workbench.cleaner.grouping import group_segments
 from workbench.config.log_config import LogConfig
 from workbench.errors import CleaningAbortedError
 from workbench.record.memory_records import MemoryRecords

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.cleaner.cleaning import Cleanable
-from workbench.kernels.dispatch import COMPILED
+from workbench.kernels.dispatch import is_compiled
 from workbench.layout.attributes import CODEC_NAMES, ZSTD
 from workbench.log.log import Log
 from workbench.record.codecs import compression
@@ -62,7 +62,7 @@ def test_batches_packed_in_one_go_hold_what_they_hold_one_by_one(
 def test_zstd_is_packed_in_one_go_as_it_is_one_by_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert (compiled_encoder(ZSTD) is not None) == COMPILED
+    assert (compiled_encoder(ZSTD) is not None) == is_compiled()
     at_once = fill(tmp_path / "at-once", "zstd", 5)
     at_once.clean()
     monkeypatch.setattr(retaining, "compiled_encoder", lambda _codec: None)
@@ -75,7 +75,7 @@ def test_zstd_is_packed_in_one_go_as_it_is_one_by_one(
     assert found == wanted
 
 
-@pytest.mark.skipif(not COMPILED, reason="it is compiled code that finds no room")
+@pytest.mark.skipif(not is_compiled(), reason="it is compiled code that finds no room")
 @pytest.mark.parametrize("codec", ["lz4", "zstd"])
 def test_where_there_is_no_room_a_batch_is_written_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, codec: str

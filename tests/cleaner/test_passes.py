@@ -6,7 +6,7 @@ import pytest
 
 from tests.cleaner.cleaning import DAY, LATER, Cleanable, map_of
 from tests.log.logs import NOW
-from workbench.cleaner.grouping import group_segments
+from workbench.cleaner.cleaner import group_segments
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.record.memory_records import MemoryRecords
 

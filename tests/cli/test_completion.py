@@ -68,3 +68,10 @@ def test_an_unknown_command_gets_the_nearest_name() -> None:
         "kafka-workbench: No such command 'serach'; did you mean search? "
         "(see kafka-workbench --help)\n"
     )
+
+
+def test_a_shell_completes_the_groups_of_a_directory() -> None:
+    [after] = complete("bash", ["kafka-workbench", "group", str(SHOP), "order"])
+    assert after == ["order-dashboard"]
+    [option] = complete("bash", ["kafka-workbench", "offsets", str(SHOP), "-g", "s"])
+    assert option == ["shipping-labels", "suggestions"]

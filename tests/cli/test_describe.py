@@ -76,10 +76,12 @@ def test_a_batch_is_told_byte_by_byte(directory: Path) -> None:
     told = run("describe", segment.path, "--batch", "0", "--json").json
     assert [each["name"] for each in told] == [field.name for field in fields]
     assert [each["position"] for each in told] == [field.position for field in fields]
-    hidden = run("describe", segment.path, "--batch", "0").out
-    assert "base_timestamp" in hidden
-    assert "sigma" not in hidden
-    assert "sigma" in run("describe", segment.path, "--batch", "0", "--show-values").out
+    for form in ((), ("--json",)):
+        hidden = run("describe", segment.path, "--batch", "0", "--hide-values", *form).out
+        assert "base_timestamp" in hidden
+        assert "sigma" not in hidden
+        assert b"sigma".hex() not in hidden
+        assert "sigma" in run("describe", segment.path, "--batch", "0", *form).out
     assert run("describe", segment.path, "--batch", "99999999").code == 3
 
 

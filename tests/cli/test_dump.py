@@ -44,11 +44,15 @@ RECORD_KEYS = [
     "partition",
     "offset",
     "timestamp",
-    "timestampType",
+    "time",
+    "timestamp_type",
     "key",
     "value",
     "headers",
 ]
+
+
+HEX = ("--key-format", "hex", "--value-format", "hex")
 
 
 def told(rows: list[dict[str, Any]]) -> set[tuple[str, int]]:
@@ -67,6 +71,8 @@ def as_consumed(record: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
             data = bytes.fromhex(record[name.split("_")[0]])
             digest = hashlib.sha256(data).hexdigest()
             shown[name] = len(data) if name.endswith("_len") else digest
+        elif name == "timestampType":
+            shown[name] = record["timestamp_type"]
         elif name in record:
             shown[name] = record[name]
         else:
@@ -76,9 +82,8 @@ def as_consumed(record: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
 
 def check(case: Case, label: str, isolation: Isolation) -> int:
     rows = case.consumed(isolation, label if len(case.consumed_labels) > 1 else None)
-    outcome = run(
-        "dump", case.directory(label), "--format", "jsonl", "--isolation-level", isolation
-    )
+    level = ("--isolation-level", isolation)
+    outcome = run("dump", case.directory(label), "--json", *HEX, *level, "--include-internal")
     assert outcome.code == 0
     said = outcome.err.splitlines()  # of damage nothing
     assert all(line.startswith("kafka-workbench: not searched: ") for line in said)
@@ -112,19 +117,22 @@ def test_a_record_has_these_fields_in_this_order_and_log_order(golden: Golden) -
 def test_a_record_of_magic_0_has_no_timestamp_as_a_consumer_says_it(golden: Golden) -> None:
     record = run("dump", golden("k0.8.2-formats").directory("data"), "-n", "1", "--json").lines[0]
     assert record["timestamp"] == -1
-    assert record["timestampType"] == "NoTimestampType"
+    assert record["time"] is None
+    assert record["timestamp_type"] == "NoTimestampType"
 
 
 def test_control_records_come_only_when_asked_for_and_say_what_they_are(golden: Golden) -> None:
     directory = golden("4.2.0-txn").directory("data")
-    plain = run("dump", directory, "--format", "jsonl").lines
-    with_control = run("dump", directory, "--format", "jsonl", "--control").lines
+    whole = ("dump", directory, "--format", "jsonl", "--include-internal")
+    plain = run(*whole).lines
+    with_control = run(*whole, "--control").lines
     control = [each for each in with_control if "control" in each]
     assert [each for each in with_control if "control" not in each] == plain
     assert {each["control"]["type"] for each in control} == {"COMMIT", "ABORT"}
     assert all(each["control"]["coordinatorEpoch"] >= 0 for each in control)
     assert all(list(each) == [*RECORD_KEYS, "control"] for each in control)
-    quorum = run("dump", golden("4.2.0-raft").directory(_raft(golden)), "--json", "--control").lines
+    metadata = ("dump", golden("4.2.0-raft").directory(_raft(golden)), "-t", "__cluster_metadata")
+    quorum = run(*metadata, "--json", "--control").lines
     assert {"LEADER_CHANGE"} <= {each["control"]["type"] for each in quorum if "control" in each}
 
 
@@ -136,7 +144,7 @@ def test_batches_stand_before_their_records_with_the_columns_of_the_batch_table(
     golden: Golden,
 ) -> None:
     directory = golden("4.2.0-txn").directory("data")
-    lines = run("dump", directory, "--format", "jsonl", "--batches", "--control").lines
+    lines = run("dump", directory, "--json", "--batches", "--control", "--include-internal").lines
     batches = [line for line in lines if "base_offset" in line]
     assert all(list(batch) == schema_of(BatchRow).names for batch in batches)
     table = open_log_directory(directory).inspect.batches()
@@ -150,7 +158,8 @@ def test_batches_stand_before_their_records_with_the_columns_of_the_batch_table(
         else:
             assert current["base_offset"] <= line["offset"] <= current["last_offset"]
             assert current["topic"] == line["topic"]
-    assert run("dump", directory, "--json", "--batches", "--no-records").lines == batches
+    without = run("dump", directory, "--json", "--batches", "--no-records", "--include-internal")
+    assert without.lines == batches
 
 
 def test_ranges_and_limits_choose_records(golden: Golden) -> None:
@@ -185,14 +194,29 @@ def test_several_paths_a_folder_and_a_file_can_be_dumped(golden: Golden) -> None
     assert by_file == [record for record in mine if record["partition"] == 0]
 
 
-def test_text_hides_values_until_they_are_wanted(golden: Golden) -> None:
+def test_values_are_shown_until_they_are_hidden(
+    golden: Golden, monkeypatch: pytest.MonkeyPatch
+) -> None:
     directory = golden("4.2.0-txn").directory("data")
-    hidden = run("dump", directory, "--format", "text", "-t", "txn-a")
+    of_topic = ("dump", directory, "-t", "txn-a")
+    shown = run(*of_topic, "--format", "text")
+    assert "sigma" in shown.out
+    assert "committed" in shown.out
+    assert "aborted" in shown.out
+    hidden = run(*of_topic, "--format", "text", "--hide-values")
     assert "sigma" not in hidden.out
     assert "committed" in hidden.out
-    assert "aborted" in hidden.out
-    shown = run("dump", directory, "--format", "text", "-t", "txn-a", "--show-values")
-    assert "sigma" in shown.out
+    lines = run(*of_topic, "--json", "--hide-values").lines
+    assert all(list(each["value"]) == ["size"] for each in lines)
+    monkeypatch.setenv("KAFKA_WORKBENCH_VALUES", "hidden")
+    for form in (("--format", "text"), ("--json",)):
+        assert "sigma" not in run(*of_topic, *form).out
+        assert "sigma" in run(*of_topic, *form, "--show-values").out
+    assert "-f prints %s" in run(*of_topic, "-f", "%o %s").err
+    assert run(*of_topic, "-n", "1", "-f", "%o %S").code == 0
+    monkeypatch.setenv("KAFKA_WORKBENCH_VALUES", "no")
+    assert "expected shown or hidden" in run(*of_topic).err
+    monkeypatch.delenv("KAFKA_WORKBENCH_VALUES")
     assert "\x1b" not in shown.out
     coded = run(
         "dump",
@@ -217,8 +241,8 @@ def test_internal_topics_are_decoded_in_text(golden: Golden) -> None:
 
 def test_internal_topics_are_decoded_in_json_when_asked_for(golden: Golden) -> None:
     directory = golden("4.2.0-txn").directory("data")
-    plain = run("dump", directory, "--json").lines
-    decoded = run("dump", directory, "--json", "--decode").lines
+    whole = ("dump", directory, "--json", "--include-internal")
+    plain, decoded = run(*whole).lines, run(*whole, "--decode").lines
     offsets = [each for each in decoded if each["topic"] == "__consumer_offsets"]
     assert offsets[0]["decoded"]["key"]["data"]["group"] == "txn-group-commit"
     assert offsets[0]["decoded"]["value"]["data"]["offset"] == 5
@@ -240,10 +264,13 @@ def test_a_damaged_batch_is_left_out_and_told_on_stderr(golden: Golden, tmp_path
     outcome = run("dump", copy, "--json")
     assert outcome.lines == whole[1:]
     assert outcome.code == 0
-    assert "1 damaged place left out" in outcome.err
-    assert len(outcome.err.splitlines()) == 1
+    included, damage = outcome.err.splitlines()
+    assert "included: 3 records of aborted transactions and 2 records of open" in included
+    assert "1 damaged place left out" in damage
+    asked = run("dump", copy, "--json", "--isolation-level", "read_uncommitted")
+    assert asked.err.splitlines() == [damage]  # who names the level knows what it includes
     assert run("dump", copy, "--json", "--strict").code == 2
-    assert run("dump", copy, "--json", "--no-crc").code == 0
+    assert run("dump", copy, "--json", "--rescue").code == 0
 
 
 def test_a_closed_pipe_ends_the_output_quietly(golden: Golden) -> None:
@@ -283,7 +310,16 @@ def test_huge_values_come_as_one_line_each(tmp_path: Path) -> None:
     ]
     (tmp_path / "orders-0").mkdir()
     (tmp_path / "orders-0" / f"{0:020}.log").write_bytes(batch(records))
-    lines = run("dump", tmp_path, "--json").lines
+    whole = run("dump", tmp_path, "--json").lines
+    assert [line["value"] for line in whole] == [
+        "small",
+        {"bytes": huge.hex()},
+        None,
+        "",
+        {"bytes": f"{huge.hex()}21"},
+    ]
+    assert {line["key"] for line in whole} == {'"value":""'}
+    lines = run("dump", tmp_path, "--json", *HEX).lines
     assert [line["value"] for line in lines] == [
         None if value is None else value.hex() for value in values
     ]
@@ -316,6 +352,7 @@ def test_pieces_are_what_a_short_record_is_written_as(
     shown = "--format", "text", "--control", "--show-values"
     ways: list[tuple[str, ...]] = [("--json", "--control", "--decode"), shown, (*shown, "--full")]
     ways += [(*shown, "--value-format", form) for form in ("base64", "hex")]
+    ways += [("--json", "--control", *HEX), ("--json", "--hide-values")]
     for options in ways:
         whole = run("dump", folder.parent, *options).out
         with pytest.MonkeyPatch.context() as patch:

@@ -1,13 +1,19 @@
 """`dump -f` and `dump --newest`: kcat's format string, and the last records first."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
 
 import workbench as wb
 from tests.cli.program import run
+from tests.cli.terminal import on_a_terminal
+from workbench.cli.colors import painted
 
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 
@@ -55,6 +61,14 @@ def test_the_newest_records_come_first(count: int) -> None:
         assert [each["offset"] for each in lines] == every[::-1][:count]
 
 
+def test_a_limit_lowers_the_number_of_the_newest() -> None:
+    """So ``tail DIR -n 2``, a word for the newest ten, prints two of each partition."""
+    two = run("dump", SHOP, "-t", "orders", "--newest", "2").out
+    assert run("dump", SHOP, "-t", "orders", "--newest", "10", "-n", "2").out == two
+    assert run("tail", SHOP, "-t", "orders", "-n", "2").out == two
+    assert run("dump", SHOP, "-t", "orders", "--newest", "2", "-n", "10").out == two
+
+
 def test_the_newest_of_each_partition_are_chosen_like_others() -> None:
     lines = run(
         "dump", SHOP, "-t", "payments", "--newest", "2", "--isolation-level", "read_committed"
@@ -65,3 +79,70 @@ def test_the_newest_of_each_partition_are_chosen_like_others() -> None:
         scan = logs.scan(partitions=name, isolation_level="read_committed", columns=["offset"])
         expected += scan.to_arrow()["offset"].to_pylist()[-2:][::-1]
     assert [each["offset"] for each in lines] == expected
+
+
+def test_names_in_json_have_a_color_on_a_terminal_alone() -> None:
+    arguments = ("dump", str(SHOP), "-t", "orders", "-n", "1", "--no-batches")
+    assert '\x1b[34m"order_id"\x1b[0m:' in on_a_terminal(*arguments)
+    plain = run(*arguments, "--format", "text").out
+    assert "\x1b" not in plain
+    assert '"order_id":' in plain
+
+
+ORDERS = ("-t", "orders", "-n", "1")
+ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("dump", str(SHOP), *ORDERS, "--no-batches"),
+        ("dump", str(SHOP), *ORDERS, "--json"),
+        ("search", str(SHOP), *ORDERS, "O-48212"),
+        ("search", str(SHOP), *ORDERS, "O-48212", "--json"),
+        ("offset", "orders-0", "0", str(SHOP)),
+        ("offset", "orders-0", "0", str(SHOP), "--json"),
+        ("describe", str(SHOP), "-p", "orders-0", "--segment", "0", "--batch", "0"),
+        ("sql", str(SHOP), "select 'O-48212' order_id, key from orders limit 1", "--json"),
+    ],
+    ids=lambda words: " ".join(word for word in words if word != str(SHOP)),
+)
+def test_json_has_colors_on_a_terminal_alone(arguments: tuple[str, ...]) -> None:
+    """Names and strings; the same text without the colors is what NO_COLOR and a pipe give."""
+    shown = on_a_terminal(*arguments)
+    assert '\x1b[34m"order_id"\x1b[0m:' in shown
+    assert '\x1b[32m"O-48212"\x1b[0m' in shown
+    plain = on_a_terminal(*arguments, NO_COLOR="1")
+    assert "\x1b" not in plain
+    assert plain == ESCAPE.sub("", shown)
+    assert "\x1b" not in run(*arguments).out
+
+
+def test_a_terminal_without_colors_gets_none() -> None:
+    arguments = ("dump", str(SHOP), *ORDERS, "--json")
+    assert "\x1b" not in on_a_terminal(*arguments, TERM="dumb")
+
+
+def test_numbers_and_words_have_colors_too() -> None:
+    text = '{"a": -1.5e3, "b\\"": [true, null], "c": "x 1 null"}'
+    assert ESCAPE.sub("", painted(text)) == text
+    assert "\x1b[36m-1.5e3\x1b[0m" in painted(text)
+    assert "\x1b[35mtrue\x1b[0m, \x1b[35mnull\x1b[0m" in painted(text)
+    assert '\x1b[34m"b\\""\x1b[0m:' in painted(text)
+    assert '\x1b[32m"x 1 null"\x1b[0m' in painted(text)
+
+
+@pytest.mark.parametrize("width", [40, 61, 79, 100, 120])
+def test_a_line_is_cut_at_the_width_and_never_in_a_color(width: int) -> None:
+    shown = on_a_terminal("dump", str(SHOP), "-t", "orders", "-n", "20", COLUMNS=str(width))
+    lines = shown.replace("\r\n", "\n").splitlines()[1:]  # the first is the file's path
+    assert "…" in shown
+    for line in lines:
+        assert cell_len(ESCAPE.sub("", line)) <= width
+        assert "\x1b" not in ESCAPE.sub("", line)
+        assert line.count("\x1b[0m") * 2 == line.count("\x1b")
+
+
+@given(st.text(alphabet='{}[]":,\\ a1-.enulltrfs…é\n', max_size=60))
+def test_colors_change_no_character(text: str) -> None:
+    assert ESCAPE.sub("", painted(text)) == text

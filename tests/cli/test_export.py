@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.program import run
 from tests.golden.cases import Case
+from tests.naive import Record, batch
 from workbench.errors import OutputError
 from workbench.log_directory import open_log_directory
 from workbench.log_manager.manager import LogManager
@@ -47,7 +48,7 @@ def test_csv_keeps_null_apart_from_empty(text: str, directory: Path, tmp_path: P
     target = tmp_path / "records.csv"
     options = ("--text", text, "--no-escape-formulas")
     assert run("export", directory, "--to", target, *options).code == 0
-    records = run("dump", directory, "--json").lines
+    records = run("dump", directory, "--json", "--key-format", "hex", "--value-format", "hex").lines
     content = target.read_text(encoding="utf-8")
     with target.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -183,3 +184,23 @@ def test_text_is_no_formula_in_a_spreadsheet(tmp_path: Path) -> None:
     assert run("export", tmp_path / "logs", "--to", target, *columns).code == 0
     assert target.read_text().splitlines()[1].startswith("0,")
     assert "spreadsheet" in run("export", "--help").out
+
+
+def test_a_time_has_one_form_in_text_json_csv_and_sql(tmp_path: Path) -> None:
+    (tmp_path / "orders-0").mkdir()
+    stored = [Record(0, 1_732_494_011_411, b"k", b"v"), Record(1, 300_000_000_000_000, b"k", b"v")]
+    (tmp_path / "orders-0" / f"{0:020}.log").write_bytes(batch(stored))
+    time = "2024-11-25T00:20:11.411Z"
+    text = run("dump", tmp_path, "--format", "text", "--no-batches").out.splitlines()
+    assert time in text[-2]
+    assert [
+        (each["timestamp"], each["time"]) for each in run("dump", tmp_path, "--json").lines
+    ] == [
+        (1_732_494_011_411, time),
+        (300_000_000_000_000, None),
+    ]
+    written = run("export", tmp_path, "-", "--format", "csv", "--columns", "timestamp").out
+    assert written.splitlines()[1].strip('"') == time
+    query = 'select timestamp from orders where "offset" = 0'
+    assert run("sql", tmp_path, query, "--json").json == [{"timestamp": time}]
+    assert run("sql", tmp_path, query, "--format", "csv").out.splitlines() == ["timestamp", time]

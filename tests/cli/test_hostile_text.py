@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import re
 import shutil
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import run
+from tests.cli.terminal import on_a_terminal
 from workbench.log_manager.manager import LogManager
 from workbench.runtime.words import safe
 
@@ -83,36 +83,13 @@ def test_a_terminal_gets_no_escape_sequence_but_ours(command: tuple[str, ...], l
         assert line.isprintable(), line
 
 
-def on_a_terminal(*arguments: str) -> str:
-    """Return what the program prints when a terminal reads it."""
-    reader, writer = pty.openpty()
-    program = [sys.executable, "-m", "workbench.cli.main", *arguments]
-    environment = {**os.environ, "COLUMNS": "400", "TERM": "xterm"}
-    with subprocess.Popen(
-        program, stdout=writer, stderr=subprocess.DEVNULL, env=environment
-    ) as process:
-        os.close(writer)
-        shown = b""
-        while True:
-            try:
-                data = os.read(reader, 1 << 16)
-            except OSError:  # EIO: the program closed its end
-                break
-            if not data:
-                break
-            shown += data
-        process.wait()
-    os.close(reader)
-    return shown.decode()
-
-
 def test_names_are_shown_with_escapes_and_are_exact_in_json(logs: Path) -> None:
     assert f"{ESCAPED}-0" in run("ls", logs).out
     (listed,) = run("ls", logs, "--json").json["partitions"]
     assert listed["name"] == FOLDER
     assert listed["topic"] == HOSTILE
     (first, *_) = run("dump", logs, "--format", "jsonl").lines
-    assert bytes.fromhex(first["value"]).decode() == HOSTILE
+    assert first["value"] == {"bytes": HOSTILE.encode().hex()}
 
 
 def test_safe_text_stays_as_it_is() -> None:

@@ -16,6 +16,7 @@ KEYS = {
     "segments",
     "size",
     "other_size",
+    "occupied",
     "log_start_offset",
     "log_end_offset",
     "offset_count",

@@ -1,4 +1,6 @@
+import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,6 +11,7 @@ import pytest
 
 from tests.cli.program import run
 from tests.golden.cases import Case
+from tests.waiting import wait_until
 from workbench.cli.main import COMMANDS, main
 
 Golden = Callable[[str], Case]
@@ -72,19 +75,27 @@ def test_a_log_that_is_given_as_a_path_is_told_how_it_is_chosen(
 
 
 @pytest.mark.parametrize(
-    ("words", "usage"),
+    ("words", "turned"),
     [
-        (("group", "{shop}", "billing"), "group NAME PATH"),
-        (("transaction", "{shop}", "tx-1"), "transaction ID PATH"),
-        (("offset", "{shop}", "orders-0", "12"), "offset PARTITION OFFSET PATH"),
-        (("sql", "select 1", "{shop}"), "sql PATH QUERY"),
+        (("group", "{shop}", "payment-service"), ("group", "payment-service", "{shop}")),
+        (("transaction", "{shop}", "tx-1"), ("transaction", "tx-1", "{shop}")),
+        (("offset", "{shop}", "orders-0", "12"), ("offset", "orders-0", "12", "{shop}")),
+        (("offset", "{shop}/orders-0", "12"), ("offset", "orders-0", "12", "{shop}")),
+        (("offset", "12", "{shop}/orders-0/"), ("offset", "orders-0", "12", "{shop}/orders-0")),
+        (("sql", "select 1", "{shop}"), ("sql", "{shop}", "select 1")),
+        (
+            ("search", "O-48212", "{shop}", "-t", "orders"),
+            ("search", "{shop}", "O-48212", "-t", "orders"),
+        ),
     ],
 )
-def test_a_name_after_the_path_is_told_where_it_belongs(words: tuple[str, ...], usage: str) -> None:
+def test_a_path_may_stand_before_or_after_the_names(
+    words: tuple[str, ...], turned: tuple[str, ...]
+) -> None:
     shop = str(SAMPLES / "shop-4.3.1")
     outcome = run(*(word.format(shop=shop) for word in words))
-    assert outcome.code == 3
-    assert outcome.err.endswith(f" comes last: {usage}\n")
+    assert outcome.out
+    assert outcome == run(*(word.format(shop=shop) for word in turned))
 
 
 def test_an_unknown_topic_gets_the_nearest_name(golden: Golden) -> None:
@@ -119,6 +130,54 @@ def test_debug_shows_where_an_error_came_from(tmp_path: Path) -> None:
 
 def test_a_version_is_printed() -> None:
     assert run("--version").out.startswith("kafka-workbench, version ")
+
+
+WITHOUT_NUMBA = """
+import sys
+class Nothing:
+    def find_spec(self, name, *rest):
+        assert name.split(".")[0] not in {"numba", "llvmlite"}, name
+sys.meta_path.insert(0, Nothing())
+import json
+from workbench.cli.main import main
+directory, *calls = json.loads(sys.argv[1])
+for name, *words in calls:
+    main([name, directory, *words], standalone_mode=False)
+    print("done", name, file=sys.stderr)
+import widgets, workbench
+logs = workbench.open_log_directory(directory)
+widgets.Workbench(logs)
+widgets.LogExplorer(logs)
+print("done widgets", file=sys.stderr)
+"""
+
+
+def test_no_command_and_no_widget_imports_numba(golden: Golden, tmp_path: Path) -> None:
+    """Each decodes, checks or plans with compiled code, which is a library; Spark has its own."""
+    directory = str(golden("4.2.0-txn").directory("data"))
+    calls = [
+        ["ls", "--records"],
+        ["describe"],
+        ["describe", "-p", "txn-a-0"],
+        ["dump", "-n", "1"],
+        ["search", "a"],
+        ["verify"],
+        ["groups"],
+        ["transactions"],
+        ["explain"],
+        ["predict"],
+        ["plan"],
+        ["stuck"],
+        ["sql", "select count(*) from records"],
+        ["export", "--to", str(tmp_path / "all.parquet")],
+        ["report", "-o", str(tmp_path / "report.html")],
+        ["recover", "--to", str(tmp_path / "recovered")],
+        ["compact", "--to", str(tmp_path / "compacted"), "--now", "2026-03-01T12:00:00Z"],
+    ]
+    words = [sys.executable, "-c", WITHOUT_NUMBA, json.dumps([directory, *calls])]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "done widgets" in done.stderr
 
 
 def test_listing_loads_neither_numba_nor_pandas(golden: Golden) -> None:
@@ -233,3 +292,16 @@ def test_every_command_says_its_exit_codes(command: tuple[str, ...]) -> None:
     shown = " ".join(run(*command, "--help").out.split())
     assert "Exit codes: 0 " in shown
     assert "Every command exits with 3 if " in shown
+
+
+def test_a_query_that_is_interrupted_says_so() -> None:
+    """DuckDB makes an error of its own of a KeyboardInterrupt in a function that it calls."""
+    query = "select count(*) from clicks a, clicks b where a.value < b.value"
+    program = [sys.executable, "-m", "workbench.cli.main", "sql", "shop-4.3.1", query]
+    with subprocess.Popen(program, stderr=subprocess.PIPE, text=True, cwd=SAMPLES) as running:
+        tasks = Path(f"/proc/{running.pid}/task")
+        wait_until(lambda: len(list(tasks.iterdir())) > 1)  # DuckDB's threads
+        running.send_signal(signal.SIGINT)
+        _, errors = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert errors.strip() == "interrupted"

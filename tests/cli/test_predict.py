@@ -41,6 +41,33 @@ def test_changes_give_code_1_and_are_told(data: Path) -> None:
     assert outcome.out.splitlines()[-1] == "the broker starts: 2 recovers"
 
 
+def test_a_long_list_has_what_changes_first_and_totals(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    with Managed(path).manager as manager:
+        for number in range(21):
+            manager.get_or_create_log(f"orders-{number}").append(records(3))
+    (path / CLEAN_SHUTDOWN).unlink()
+    (path / "recovery-point-offset-checkpoint").unlink()
+    cut = 0
+    for number in (3, 20):
+        with (path / f"orders-{number}" / f"{0:020d}.log").open("r+b") as file:
+            cut += file.truncate(file.seek(0, 2) - 1)
+    for name in ("predict", "recover"):
+        target = ("--to", tmp_path / "out") if name == "recover" else ()
+        short = run(name, path, *target).out
+        named = [line.split()[0] for line in short.splitlines() if line.startswith("orders-")]
+        assert set(named) == {"orders-3", "orders-20"}, name
+        assert "19 others" in short, name
+        assert "--all shows them" in short, name
+        assert str(cut) in short, name  # of two logs, whose only batch is cut
+        target = ("--to", tmp_path / "all") if name == "recover" else ()
+        whole = run(name, path, *target, "--all").out
+        named = [line.split()[0] for line in whole.splitlines() if line.startswith("orders-")]
+        assert named[:2] == ["orders-20", "orders-3"], name
+        assert len(set(named)) == 21, name
+        assert "--all shows them" not in whole, name
+
+
 def test_damage_that_goes_unnoticed_gives_code_1(data: Path) -> None:
     path = data / "orders-0" / f"{0:020d}.log"
     content = bytearray(path.read_bytes())

@@ -20,6 +20,12 @@ from workbench.log_directory import open_log_directory
 Golden = Callable[[str], Case]
 
 
+def stop_of(data: Path) -> str:
+    """Return when a broker last wrote to a directory, ms: nothing has expired then."""
+    newest = max(path.stat().st_mtime_ns for path in data.rglob("*.log"))
+    return str(newest // 1_000_000)
+
+
 @pytest.fixture(name="plain")
 def plain_(tmp_path: Path) -> Path:
     """Return a sound directory of 4.2.0 with the topics orders (2 partitions) and stock."""
@@ -27,15 +33,15 @@ def plain_(tmp_path: Path) -> Path:
 
 
 def test_every_topic_of_a_sound_directory_is_served(plain: Path) -> None:
-    outcome = run("preflight", plain)
+    outcome = run("preflight", plain, "--now", stop_of(plain))
     assert outcome.code == 0
     assert outcome.out.splitlines()[-1] == "the broker starts; topics: 2 served"
     assert "What to do" not in outcome.out
 
 
 def test_json_is_the_librarys_answer(plain: Path) -> None:
-    outcome = run("preflight", plain, "--kafka", "4.3", "--json")
-    found = open_log_directory(plain).preflight(kafka="4.3")
+    outcome = run("preflight", plain, "--now", stop_of(plain), "--kafka", "4.3", "--json")
+    found = open_log_directory(plain).preflight(kafka="4.3", now=int(stop_of(plain)))
     assert outcome.json == json.loads(json.dumps(found.as_dict()))
     assert [(row.topic, row.verdict, row.partitions) for row in found] == [
         ("orders", "served", 2), ("stock", "served", 1),
@@ -49,41 +55,42 @@ def test_another_node_and_another_cluster_are_refused(plain: Path) -> None:
         (("--node-id", "7"), "node.id 1"),
         (("--cluster-id", "x"), "cluster.id"),
     ):
-        outcome = run("preflight", plain, *options)
+        outcome = run("preflight", plain, "--now", stop_of(plain), *options)
         assert outcome.code == 2
         assert f"error: {plain}/meta.properties: {found}" in outcome.out
-        assert "1. Start with directories of one cluster and one node" in outcome.out
+        name = found.split()[0]
+        assert f"1. Take the directory with the other {name} out of log.dirs" in outcome.out
         assert "no topic is served: the broker does not start" in outcome.out.splitlines()[-1]
 
 
 def test_a_partition_on_two_disks_says_which_step_to_take(tmp_path: Path) -> None:
     data = open_field_case("two-disks", tmp_path).data
-    outcome = run("preflight", data / "d1", data / "d2")
+    outcome = run("preflight", data / "d1", data / "d2", "--now", stop_of(data))
     assert outcome.code == 2
     assert f"1. Move {data}/d2/orders-0 (log end offset 40, not in the checkpoints" in outcome.out
 
 
 def test_a_missing_partition_is_created_empty(plain: Path) -> None:
     shutil.rmtree(plain / "orders-1")
-    found = open_log_directory(plain).preflight()
-    assert (found["orders"].verdict, found["stock"].verdict) == ("empty", "served")
+    found = open_log_directory(plain).preflight(now=int(stop_of(plain)))
+    assert (found["orders"].verdict, found["stock"].verdict) == ("empty in part", "served")
     assert found["orders"].reason == "orders-1: these directories have no log of it"
     assert "created" in {each.kind for each in found.concerns}
-    assert run("preflight", plain).code == 1
+    assert run("preflight", plain, "--now", stop_of(plain)).code == 1
 
 
 def test_another_topic_id_makes_a_log_stray(plain: Path) -> None:
     shutil.copytree(plain / "stock-0", plain / "stock-9")
     path = plain / "orders-1" / "partition.metadata"
     path.write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAHkQ\n")
-    found = open_log_directory(plain).preflight()
+    found = open_log_directory(plain).preflight(now=int(stop_of(plain)))
     assert {row.topic: row.verdict for row in found} == {
-        "orders": "empty", "stock": "served in part",
+        "orders": "empty in part", "stock": "served in part",
     }  # fmt: skip
     (stray,) = (each.what for each in found.concerns if each.kind == "stray")
     assert "orders-1 (its topic id AAAAAAAAAAAAAAAAAAAHkQ is in no topic" in stray
     assert "has no partition 9" in found["stock"].reason
-    assert run("preflight", plain).code == 2
+    assert run("preflight", plain, "--now", stop_of(plain)).code == 2
 
 
 def test_recovery_is_counted_and_timed_by_the_given_rate(plain: Path) -> None:
@@ -91,7 +98,7 @@ def test_recovery_is_counted_and_timed_by_the_given_rate(plain: Path) -> None:
     (plain / "recovery-point-offset-checkpoint").unlink()
     sizes = {p: (plain / p / f"{0:020d}.log").stat().st_size
              for p in ("orders-0", "orders-1", "stock-0")}  # fmt: skip
-    found = open_log_directory(plain).preflight(rate=1000.0)
+    found = open_log_directory(plain).preflight(rate=1000.0, now=int(stop_of(plain)))
     by_topic = {row.topic: row.recovery_bytes for row in found}
     assert by_topic == {
         "orders": sizes["orders-0"] + sizes["orders-1"], "stock": sizes["stock-0"],
@@ -101,19 +108,19 @@ def test_recovery_is_counted_and_timed_by_the_given_rate(plain: Path) -> None:
     assert found.recovery.size == total
     assert found.recovery.threads == 2
     assert found.recovery.seconds == max(total / 2, metadata) / 1000
-    assert "0.0 s" not in run("preflight", plain, "--rate", "0.001").out
+    assert "0.0 s" not in run("preflight", plain, "--now", stop_of(plain), "--rate", "0.001").out
 
 
 def test_what_a_start_truncates_is_damage(plain: Path) -> None:
     (plain / CLEAN_SHUTDOWN).unlink()
     with (plain / "stock-0" / f"{0:020d}.log").open("ab") as file:
         file.write(b"\0" * 77)
-    found = open_log_directory(plain).preflight()
+    found = open_log_directory(plain).preflight(now=int(stop_of(plain)))
     row = found["stock"]
     assert (row.verdict, row.bytes_cut, row.reason) == (
         "damaged", 77, "stock-0: 77 bytes are truncated",
     )  # fmt: skip
-    assert run("preflight", plain).code == 1
+    assert run("preflight", plain, "--now", stop_of(plain)).code == 1
 
 
 def test_damage_that_no_broker_detects_is_found_by_reading(plain: Path) -> None:
@@ -121,26 +128,26 @@ def test_damage_that_no_broker_detects_is_found_by_reading(plain: Path) -> None:
     content = bytearray(path.read_bytes())
     content[-5] ^= 1
     path.write_bytes(content)
-    assert run("preflight", plain).code == 0
-    outcome = run("preflight", plain, "--deep")
+    assert run("preflight", plain, "--now", stop_of(plain)).code == 0
+    outcome = run("preflight", plain, "--now", stop_of(plain), "--deep")
     assert outcome.code == 1
     assert "damage that the broker does not detect: stock-0" in outcome.out
 
 
 def test_an_older_version_does_not_know_what_a_later_one_wrote(golden: Golden) -> None:
     path = golden("4.2.0-groups").directory("before")
-    outcome = run("preflight", path, "--kafka", "3.9")
+    outcome = run("preflight", path, "--kafka", "3.9", "--now", stop_of(path))
     assert outcome.code == 2 or "Kafka 3.9 does not write this" in outcome.out
     assert "Start Kafka 4." in outcome.out
 
 
 def test_a_directory_of_zookeeper_is_not_for_a_node_without_it(tmp_path: Path) -> None:
     data = open_base("zookeeper", tmp_path) / "data"
-    outcome = run("preflight", data, "--kafka", "4.2")
+    outcome = run("preflight", data, "--kafka", "4.2", "--now", stop_of(data))
     assert outcome.code == 2
     assert "5 not served" in outcome.out
     assert "migrate the cluster to KRaft there" in outcome.out
-    stays = open_log_directory(data).preflight(kafka="2.8")
+    stays = open_log_directory(data).preflight({"log.retention.ms": -1}, kafka="2.8")
     assert {row.verdict for row in stays} == {"served"}
     assert "topics-in-zookeeper" in {each.kind for each in stays.concerns}
 
@@ -168,7 +175,8 @@ def test_configurations_that_are_gone_or_have_another_default_are_named() -> Non
 
 def test_old_formats_are_named(golden: Golden) -> None:
     path = golden("k0.10.2-formats").directory("data")
-    kinds = {each.kind: each for each in open_log_directory(path).preflight(kafka="4.2").concerns}
+    found = open_log_directory(path).preflight(kafka="4.2", now=int(stop_of(path)))
+    kinds = {each.kind: each for each in found.concerns}
     assert "begin with magic 0 or 1" in kinds["old-format"].what
     assert "a cleaning rewrites them as magic 2" in kinds["old-format"].what
 
@@ -177,3 +185,56 @@ def test_a_partition_directory_alone_is_refused(plain: Path) -> None:
     outcome = run("preflight", plain / "orders-0")
     assert outcome.code == 3
     assert "not a log directory, which a preflight needs" in outcome.err
+
+
+def test_what_retention_deletes_after_the_start_is_not_served(plain: Path) -> None:
+    """The default of a week: a directory of last month is empty within a minute of its start."""
+    stop = int(stop_of(plain))
+    later = stop + 8 * 86_400_000
+    found = open_log_directory(plain).preflight(now=later)
+    ends = {row.name: row.log_end_offset or 0 for row in found.prediction}
+    assert {row.topic: (row.verdict, row.records_deleted) for row in found} == {
+        "orders": ("expiring", ends["orders-0"] + ends["orders-1"]),
+        "stock": ("expiring", ends["stock-0"]),
+    }
+    assert found["stock"].reason == f"stock-0: retention.ms deletes {ends['stock-0']} records"
+    (concern,) = (each for each in found.concerns if each.kind == "first-retention")
+    assert concern.severity == "warning"
+    assert "start with log.retention.ms=-1 in server.properties" in concern.action
+    assert {each.at for each in found.first_minutes.passes} == {later + 30_000}  # type: ignore[union-attr]
+    assert run("preflight", plain, "--now", str(later)).code == 1
+
+
+def test_a_setting_that_keeps_the_records_makes_a_topic_served_again(plain: Path) -> None:
+    later = str(int(stop_of(plain)) + 8 * 86_400_000)
+    kept = run("preflight", plain, "--now", later, "--set", "log.retention.ms=-1")
+    assert (kept.code, kept.out.splitlines()[-1]) == (0, "the broker starts; topics: 2 served")
+    own = run("preflight", plain, "--now", later, "--set", "stock:retention.ms=1000")
+    assert "start with log.initial.task.delay.ms=86400000" in own.out
+    assert "--entity-name stock --add-config retention.ms=-1" in own.out
+    old = run("preflight", plain, "--now", later, "--set", "stock:retention.ms=1000",
+              "--kafka", "3.6")  # fmt: skip
+    assert "log.initial.task.delay.ms" not in old.out  # which came with 3.7
+
+
+def test_the_records_that_a_start_removes_are_counted_and_can_be_saved(plain: Path) -> None:
+    (plain / CLEAN_SHUTDOWN).unlink()
+    (plain / "recovery-point-offset-checkpoint").unlink()
+    logs = open_log_directory(plain)
+    rows = logs["orders-0"].segments[0].batches.rows
+    damaged, end = rows[len(rows) // 2], int(rows[-1]["last_offset"]) + 1
+    path = plain / "orders-0" / f"{0:020d}.log"
+    content = bytearray(path.read_bytes())
+    content[int(damaged["position"] + damaged["size"]) - 1] ^= 1
+    path.write_bytes(content)
+    found = open_log_directory(plain).preflight(now=int(stop_of(plain)))
+    row, first = found.prediction["orders-0"], int(damaged["base_offset"])
+    assert (row.log_end_before, row.log_end_offset, row.offsets_lost) == (end, first, end - first)
+    readable = end - int(damaged["last_offset"]) - 1
+    assert row.records_lost == found["orders"].records_lost == readable > 0
+    assert f"offsets {first} to {end - 1} are removed" in found["orders"].reason
+    out = plain.parent / "saved.jsonl"
+    (step,) = (each for each in found.steps if "Save the records" in each)
+    options = step.split(" -t ")[1].split()
+    assert "CRC" in run("export", plain, out, "-t", *options).err
+    assert len(out.read_text().splitlines()) == readable

@@ -14,25 +14,28 @@ Golden = Callable[[str], Case]
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 
 
+HEX = ("--key-format", "hex", "--value-format", "hex")
+
+
 def records(golden: Golden) -> tuple[Any, list[dict[str, Any]]]:
     directory = golden("4.2.0-plain-java").directory("data")
-    return directory, run("dump", directory, "--json").lines
+    return directory, run("dump", directory, "--json", *HEX, "--include-internal").lines
 
 
 def test_keys_and_values_are_found_by_expression_text_and_hex(golden: Golden) -> None:
     directory, everything = records(golden)
     key = next(r["key"] for r in everything if r["key"] and bytes.fromhex(r["key"]).isascii())
     mine = [r for r in everything if r["key"] is not None and key in r["key"]]
-    by_hex = run("search", directory, "--key", key, "--hex", "--json")
+    by_hex = run("search", directory, "--key", key, "--hex", "--json", *HEX)
     assert by_hex.code == 0
     assert {r["offset"] for r in mine} == {r["offset"] for r in by_hex.lines}
     text = bytes.fromhex(key).decode()
-    by_text = run("search", directory, "--key", text, "--literal", "--json")
-    by_expression = run("search", directory, "--key", re.escape(text), "--json")
+    by_text = run("search", directory, "--key", text, "--literal", "--json", *HEX)
+    by_expression = run("search", directory, "--key", re.escape(text), "--json", *HEX)
     assert by_text.lines == by_hex.lines == by_expression.lines
-    whole = run("search", directory, "--key", f"^{re.escape(text)}$", "--json").lines
+    whole = run("search", directory, "--key", f"^{re.escape(text)}$", "--json", *HEX).lines
     assert whole == [r for r in everything if r["key"] == key]
-    upper = run("search", directory, "--key", text.upper(), "--literal", "-i", "--json").lines
+    upper = run("search", directory, "--key", text.upper(), "--literal", "-i", "--json", *HEX).lines
     assert {r["offset"] for r in whole} <= {r["offset"] for r in upper}
 
 
@@ -40,9 +43,9 @@ def test_headers_are_found_by_name_and_value(golden: Golden) -> None:
     directory, everything = records(golden)
     record = next(r for r in everything if any(v for _, v in r["headers"]))
     name, value = next((n, v) for n, v in record["headers"] if v)
-    named = run("search", directory, "--header", name, "--json").lines
+    named = run("search", directory, "--header", name, "--json", *HEX).lines
     assert named == [r for r in everything if name in [n for n, _ in r["headers"]]]
-    both = run("search", directory, "--header", f"{name}={value}", "--hex", "--json").lines
+    both = run("search", directory, "--header", f"{name}={value}", "--hex", "--json", *HEX).lines
     assert both == [
         r for r in everything if any(n == name and v and value in v for n, v in r["headers"])
     ]
@@ -62,18 +65,20 @@ def test_nothing_found_is_code_1_and_a_count_alone_can_be_had(golden: Golden) ->
     assert (nothing.code, nothing.out) == (1, "")
     counted = run("search", directory, "--value", "", "--count", "--json")
     assert counted.json["count"] == sum(r["value"] is not None for r in everything)
-    limited = run("search", directory, "--value", "", "--limit", "3", "--json")
+    limited = run("search", directory, "--value", "", "--limit", "3", "--json", *HEX)
     assert limited.lines == [r for r in everything if r["value"] is not None][:3]
 
 
-def test_text_shows_sizes_until_values_are_wanted(golden: Golden) -> None:
+def test_values_are_shown_until_they_are_hidden(golden: Golden) -> None:
     directory = golden("4.2.0-txn").directory("data")
-    hidden = run("search", directory, "-t", "txn-a", "--value", "sigma")
-    assert "txn-a-0" in hidden.out
-    assert "sigma" not in hidden.out
-    assert "records found" in hidden.err
-    shown = run("search", directory, "-t", "txn-a", "--value", "sigma", "--show-values")
+    shown = run("search", directory, "-t", "txn-a", "--value", "sigma")
+    assert "txn-a-0" in shown.out
     assert "sigma" in shown.out
+    assert "records found" in shown.err
+    for form in ((), ("--json",)):
+        hidden = run("search", directory, "--value", "sigma", "--hide-values", *form)
+        assert hidden.out
+        assert "sigma" not in hidden.out
 
 
 @pytest.mark.parametrize(
@@ -89,14 +94,14 @@ def test_the_last_argument_that_is_no_path_is_looked_for_in_keys_and_values(
     golden: Golden, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory = golden("4.2.0-txn").directory("data")
-    everything = run("dump", directory, "--json").lines
+    everything = run("dump", directory, "--json", *HEX, "--include-internal").lines
     expected = [
         record
         for record in everything
         if any(b"sigma" in bytes.fromhex(record[part] or "") for part in ("key", "value"))
     ]
     assert 0 < len(expected) < len(everything)
-    assert run("search", directory, "sigma", "--json").lines == expected
+    assert run("search", directory, "sigma", "--json", *HEX).lines == expected
     assert run("search", directory, "[[[", "--literal").code == 1
     found = run("search", directory, "sigma", "--count")
     assert found.out == f"{len(expected)}\n"
@@ -117,7 +122,7 @@ def test_where_takes_the_queries_of_the_record_browser() -> None:
         assert int(found.out) == wanted
     both = run("search", SHOP, "-t", "orders", "-w", "teapot", "--key", "^O-482", "--json")
     assert both.lines
-    assert all(bytes.fromhex(each["key"]).startswith(b"O-482") for each in both.lines)
+    assert all(each["key"].startswith("O-482") for each in both.lines)
     refused = run("search", SHOP, "--where", "key:/(/")
     assert refused.code != 0
     assert "--where: character 5: /(/ is not a regular expression" in refused.err

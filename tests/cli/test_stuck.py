@@ -6,6 +6,7 @@ import pytest
 
 import workbench as wb
 from tests.cli.program import run
+from tests.coordinator.writing import CoordinatorLog, commit
 from tests.golden.cases import Case
 from workbench.log_manager.manager import LogManager
 from workbench.runtime.clock import ManualClock
@@ -40,6 +41,35 @@ def test_a_record_of_the_future_keeps_retention_from_deleting(held: Path) -> Non
     assert "not deleted" in run("stuck", held, *options).out
 
 
+def test_a_record_of_the_future_alone_keeps_its_log(tmp_path: Path) -> None:
+    """There is no later segment: nothing of the log is deleted before that time, all the same."""
+    clock = ManualClock(0)
+    config = {"log.message.timestamp.after.max.ms": 1 << 62}
+    with LogManager([tmp_path / "data"], config, clock=clock) as manager:
+        log = manager.get_or_create_log("orders-0")
+        log.append([(1_000, b"k", b"v"), (4_070_908_800_000, b"k", b"v"), (2_000, b"k", b"v")])
+    options = ("--set", f"orders:retention.ms={HOUR}", "--now", str(10 * HOUR))
+    (row,) = run("stuck", tmp_path / "data", *options, "--json").json["stuck"]
+    assert (row["what"], row["offset"], row["time"]) == ("not deleted", 2, 4_070_908_800_000)
+    assert "kafka-delete-records.sh with the offset 3 of orders-0" in row["action"]
+    late = ("--set", f"orders:retention.ms={HOUR}", "--now", "4070908800000")
+    assert run("stuck", tmp_path / "data", *late).code == 0
+
+
+def test_one_record_of_the_future_does_not_make_a_group_fine(tmp_path: Path) -> None:
+    """Where the log ended at a commit is unknown, so no commit left nothing."""
+    now = 1_700_000_000_000
+    config = {"log.message.timestamp.after.max.ms": 1 << 62}
+    with LogManager([tmp_path / "data"], config, clock=ManualClock(now)) as manager:
+        log = manager.get_or_create_log("f-0")
+        log.append([(now + (10 * HOUR if at == 10 else 0), b"k", b"v") for at in range(100)])
+    written = CoordinatorLog(tmp_path / "data")
+    written.append(commit("g", "f", 0, 50))
+    logs = wb.open_log_directory(written.write())
+    (row,) = logs.inspect.group_lags().to_pylist()
+    assert (row["verdict"], row["lag"]) == ("unknown", 50)
+
+
 def test_nothing_is_stuck_where_retention_goes_on(held: Path) -> None:
     options = ("--set", f"orders:retention.ms={HOUR}", "--now", "4070912400001")
     outcome = run("stuck", held, *options)
@@ -54,6 +84,9 @@ def test_what_holds_read_committed_and_compaction_is_named(golden: Golden) -> No
     assert (row["topic"], row["partition"], row["holder"], row["offset"]) == (
         "__consumer_offsets", 0, "g-tx", 56,
     )  # fmt: skip
+    logs = wb.open_log_directory(path)
+    story = logs["__consumer_offsets-0"].explain_cleaning()
+    assert "the cleaner stops at offset 56, where a transaction is open" in story.conclusion
     assert found["not compacted"]["offset"] == 56
     assert row["action"] == "kafka-workbench transaction g-tx DIR says what ends it"
 
@@ -71,14 +104,14 @@ def test_groups_have_the_lag_that_the_offsets_have() -> None:
     every = logs.inspect.group_lags().to_pylist()
     lags = {(row["group"], row["topic"], row["partition"]): row for row in every}
     for row in logs.inspect.group_offsets().to_pylist():
-        if row["unserved"] is not None:
+        if row["unserved"] is not None or row["offset"] is None:
             continue
         lag = lags[row["group"], row["topic"], row["partition"]]
         assert (lag["lag"], lag["offset"]) == (row["lag"], row["offset"])
         log = logs.scan(row["topic"], partitions=[row["partition"]], offsets=(row["offset"], None))
         if row["lag"]:
             oldest = log.to_arrow().slice(0, 1).to_pylist()[0]["timestamp"]
-            newest = max(each["commit_time"] for each in lags.values())
+            newest = max(each["commit_time"] for each in lags.values() if each["commit_time"])
             assert lag["lag_ms"] == (newest - oldest).total_seconds() * 1000
 
 

@@ -21,6 +21,7 @@ KEYS = [
     "broker",
     "kafka",
     "lost",
+    "removed_at_start",
 ]
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 
@@ -39,7 +40,7 @@ def test_a_sound_directory_gives_an_empty_list_and_code_0(golden: Golden) -> Non
 
 def test_findings_are_those_of_the_library_and_errors_give_code_2() -> None:
     outcome = run("verify", SAMPLES / "damaged", "--json")
-    findings = [Finding(*list(each.values())[:-2]) for each in outcome.json]
+    findings = [Finding(*list(each.values())[:-3]) for each in outcome.json]
     assert findings == open_log_directory(str(SAMPLES / "damaged")).verify()
     assert all(list(each) == KEYS for each in outcome.json)
     assert outcome.code == 2

@@ -1,5 +1,6 @@
 """Why a group resumes where it stopped, or starts over: the rule that says so, and where."""
 
+import struct
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 import workbench
+from tests.cli.program import run
 from tests.coordinator.writing import TIME, CoordinatorLog, commit, group, group_tombstone, member
 from tests.golden.cases import Case, open_case
 from tests.naive import Record, batch
@@ -42,7 +44,9 @@ def _blocking(story: GroupExplanation) -> list[tuple[str, str]]:
 
 def test_a_group_that_resumes() -> None:
     story = workbench.open_log_directory(SHOP).explain_group("order-dashboard")
-    assert story.conclusion == "resumes in all 2 partitions"
+    assert story.conclusion.startswith(
+        "resumes in all 2 partitions; after 2026-11-28T14:54:04Z for at most 10 minutes after a "
+    )
     assert {row.verdict for row in story} == {"allows"}
     assert [row.rule for row in story.of("orders-0")] == ["offset", "expiry", "log"]
     assert [row.rule for row in story if row.where is None] == ["partition", "load", "group"]
@@ -131,6 +135,39 @@ def test_a_tombstone_within_the_time_of_a_subscribed_topic_was_no_expiry(
     assert "deleted by a client or with its topic: it expires never" in reason
 
 
+def test_an_assigned_partition_without_a_commit_starts_over(log: CoordinatorLog) -> None:
+    """A member has foo-0 to foo-2 and committed in one of them."""
+    has = struct.pack(">hih3s4i", 0, 1, 3, b"foo", 3, 0, 1, 2) + struct.pack(">i", -1)
+    log.append(group("g", protocol="range", members=[member("m", "foo", assignment=has)]))
+    log.append(commit("g", "foo", 0, 11))
+    story = _explain(log)
+    assert story.conclusion == (
+        "starts over in 2 of 3 partitions: foo-1: assigned to a member, and nothing is committed: "
+        "auto.offset.reset decides"
+    )
+    assert {str(row.where) for row in story if row.verdict == "blocks"} == {"foo-1", "foo-2"}
+    assert story.is_limited
+    folder = log.root / "foo-1"
+    folder.mkdir()
+    (folder / f"{0:020}.log").write_bytes(batch([Record(0, TIME, None, b"v")]))
+    found = run("offsets", log.root, "--json").json
+    assert [(row["partition"], row["offset"], row["log_end_offset"]) for row in found] == [
+        (0, 11, 15), (1, None, 1), (2, None, None),
+    ]  # fmt: skip
+    assert {row["reason"] for row in found[1:]} == {
+        "assigned to a member, and nothing is committed: auto.offset.reset decides"
+    }
+    outcome = run("stuck", log.root, "--json")
+    lags = [(row["partition"], row["verdict"]) for row in outcome.json["groups"]]
+    assert lags == [(0, "unknown"), (1, "starts over"), (2, "unknown")]
+    stuck = {row["partition"]: row for row in outcome.json["stuck"]}
+    assert stuck[1]["what"] == "not consumed"
+    assert (stuck[1]["offset"], stuck[1]["bytes"]) == (
+        None,
+        (folder / f"{0:020}.log").stat().st_size,
+    )
+
+
 def test_a_commit_that_went_back(log: CoordinatorLog) -> None:
     log.append(commit("g", "foo", 0, 14), commit("g", "foo", 0, 11), commit("g", "foo", 0, 12))
     (row,) = (row for row in _explain(log) if row.rule == "order")
@@ -182,3 +219,35 @@ def test_of_many_generations_of_members_little_is_kept(log: CoordinatorLog) -> N
         tracemalloc.stop()
     assert "it expires never: a member subscribes to the topic" in _blocking(story)[0][1]
     assert peak < 45 << 20
+
+
+_KEY = bytes.fromhex("0001670003666f6f00000000")  # group g, topic foo, partition 0, as MM2 writes
+_VALUE = struct.Struct(">hqqh")
+
+
+def test_a_mirrored_group_goes_on_where_the_newest_checkpoint_says(log: CoordinatorLog) -> None:
+    """MirrorMaker 2 writes into the target; a group without members has its offset committed."""
+    checkpoints = CoordinatorLog(log.root, "east.checkpoints.internal")
+    checkpoints.append((_KEY, _VALUE.pack(0, 90, 11, 0)), (_KEY, _VALUE.pack(0, 105, 13, 0)))
+    checkpoints.write()
+    log.append(commit("other", "foo", 0, 11))
+    story = _explain(log)
+    assert story.conclusion == (
+        "nothing is committed here; foo-0: MirrorMaker 2: offset 105 of cluster east is offset 13 "
+        "here, and nothing is committed here: consumers that translate their offsets go on there, "
+        "others start over, unless sync.group.offsets.enabled commits it first"
+    )
+    outcome = run("group", "g", log.root, "--json")
+    assert outcome.code == 1
+    (row,) = outcome.json["mirror_checkpoints"]
+    assert (row["source"], row["upstream_offset"], row["offset"], row["lag"]) == (
+        "east",
+        105,
+        13,
+        2,
+    )
+    assert "mirrored partition" in run("group", "g", log.root).out
+    log.append(commit("g", "foo", 0, 12))
+    (told,) = (row for row in _explain(log) if row.rule == "mirror checkpoint")
+    assert (told.verdict, told.value) == ("allows", 13)
+    assert told.reason.endswith("; the group has committed 12 here, where it goes on")

@@ -55,6 +55,7 @@ REAL = {
     "4.2.0-txn-version-0": {("txn-b-1", 52, "repeated")},
     "4.2.0-txn-version-1": {("txn-b-1", 58, "repeated")},
     "4.2.0-txn": {("txn-b-1", 47, "not written")},
+    "4.4.0-txn": {("txn-b-1", 20, "not written")},
 }
 """The marker of a coordinator whose transaction kafka-transactions.sh abort had ended before."""
 

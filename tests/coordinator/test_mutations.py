@@ -44,6 +44,7 @@ from workbench.tables.columns import json_of
 from workbench.tables.groups import (
     CommitRow,
     CommittedOffsetRow,
+    DeliveryRow,
     GroupRow,
     MemberRow,
     OffsetFateRow,
@@ -130,6 +131,7 @@ def test_changed_group_records_never_stop_a_load(
     lags = lags_of(history.commits, coordinator.logs)
     table_of(CommitRow, commit_rows(history.commits, lags))
     table_of(RebalanceRow, rebalances.finish())
+    table_of(DeliveryRow, coordinator.share_deliveries())
     fates = fates_of_offsets(listing, now=data.draw(st.sampled_from([0, 1 << 41, 1 << 62])))
     table_of(OffsetFateRow, fates)
     json.dumps([json_of(fate) for fate in fates])

@@ -2,7 +2,7 @@
 
 from workbench.record.message_schema import Field, Struct
 
-NEWEST = "4.3.1"
+NEWEST = "4.4.0"
 
 
 def text_of(struct: Struct) -> str:

@@ -18,11 +18,12 @@ from workbench.record.message_schema import Message
 
 SOURCE = Path(__file__).with_name("Schemas.java").read_text()
 COORDINATORS = (consumer_offsets, share_group_state, transaction_state)
-OLDER = {  # in Kafka 4.0 or 4.1, and gone since
+OLDER = {  # in Kafka 4.0 to 4.3, and gone since
     "ShareGroupPartitionMetadataKey",
     "ShareGroupPartitionMetadataValue",
     "StreamsGroupPartitionMetadataKey",
     "StreamsGroupPartitionMetadataValue",
+    "ZkMigrationStateRecord",
 }
 NEWER = {  # in Kafka's sources
     "ConsumerGroupMetadataValue": " tag 1 creationtimems:int64",
@@ -30,6 +31,7 @@ NEWER = {  # in Kafka's sources
 }
 NEWER_VERSIONS = {"RemoteLogSegmentMetadataRecord": 1}
 NOT_IN_LOGS = {
+    "AbortedTxn": "of files: the transaction index, layout.index_entries",
     "ControlRecordTypeSchema": "read as the two numbers that it is: record.control",
     "DefaultPrincipalData": "of forwarded requests",
     "EndTxnMarker": "read as the two numbers that it is: record.control",

@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.jupyter import SHOTS, Notebook
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.long, pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 COMPACTION, WHY = "04_step_through_a_compaction", "03_why_was_it_not_compacted"
 RETENTION = "05_retention"

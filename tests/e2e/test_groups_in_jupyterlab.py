@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.jupyter import SHOTS, Notebook
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.long, pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 GROUPS = "08_where_do_my_consumers_stand"
 VIEWS = {

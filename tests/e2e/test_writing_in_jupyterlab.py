@@ -5,7 +5,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.jupyter import SHOTS, Notebook
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.long, pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 NAME = "02_how_a_log_is_written"
 

@@ -59,7 +59,7 @@ def kill_cleaners(folder: Path, kills: int, seed: int) -> tuple[int, int]:
         seed: of when they are killed, and the first of what they do.
     """
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.engine.warm_writer"])
+    context.set_forkserver_preload(["tests.engine.killed_writer"])
     root = folder / "log"
     root.mkdir()
     rng = Random(seed)

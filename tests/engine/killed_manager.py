@@ -61,7 +61,7 @@ def kill_manager_often(folder: Path, kills: int, seed: int) -> int:
         How many records were acknowledged.
     """
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.engine.warm_writer"])
+    context.set_forkserver_preload(["tests.engine.killed_writer"])
     root = folder / "logs"
     root.mkdir()
     rng = Random(seed)

@@ -96,7 +96,7 @@ def kill_often(
         write: what a process does, with the log directory, a seed and a journal.
     """
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.engine.warm_writer"])
+    context.set_forkserver_preload(["tests.engine.killed_writer"])
     root = folder / "log"
     root.mkdir()
     rng = Random(seed)

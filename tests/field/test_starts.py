@@ -5,11 +5,13 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import run
-from tests.field.cases import open_field_case
+from tests.field.cases import FieldCase, open_field_case
+from workbench.foresight.preflight.results import Preflight
 from workbench.foresight.startup.predict import predict_startup
 from workbench.inspection.verify.verify import verify
 from workbench.log_directory import open_log_directory
 
+_AT = 1_795_885_200_000  # within hours after the brokers of these cases stopped
 _STORAGE = "org.apache.kafka.common.errors.KafkaStorageException"
 
 
@@ -94,3 +96,122 @@ def test_a_deleted_topic_is_deleted_at_the_next_start(tmp_path: Path) -> None:
     outcome = run("export", case.data / name, tmp_path / "ledger.jsonl")
     assert outcome.code == 0
     assert len((tmp_path / "ledger.jsonl").read_text().splitlines()) == case.truth["records"]
+
+
+def _disks(case: FieldCase) -> list[Path]:
+    return [case.data / "d1", case.data / "d2"]
+
+
+def _preflight(*paths: Path) -> Preflight:
+    return open_log_directory(paths).preflight(now=_AT)
+
+
+def test_an_unmounted_disk_keeps_the_broker_from_starting(tmp_path: Path) -> None:
+    disks = _disks(open_field_case("empty-mount", tmp_path))
+    outcome = run("predict", *disks)
+    assert outcome.code == 2
+    assert outcome.out.splitlines()[-1] == (
+        f"the broker does not start: {disks[1]}: no meta.properties (expected one) "
+        "(java.lang.RuntimeException)"
+    )
+    found = _preflight(*disks)
+    assert not found.prediction.starts
+    assert {row.topic: (row.verdict, row.partitions) for row in found} == {
+        "__consumer_offsets": ("not served", 2), "orders": ("not served", 4),
+        "stock": ("not served", 2),
+    }  # fmt: skip
+    (step,) = found.steps
+    assert step.startswith(
+        f"Mount the disk that belongs at {disks[1]}: it has __consumer_offsets-1, orders-1, "
+        "orders-3, stock-0. If the disk is new"
+    )
+    assert run("preflight", *disks).code == 2
+    assert run("preflight", disks[1]).code == 2  # alone, it is an empty directory
+
+
+def test_a_reformatted_disk_gets_empty_logs(tmp_path: Path) -> None:
+    case = open_field_case("reformatted-disk", tmp_path)
+    disks, ends = _disks(case), case.truth["alive"]["ends"]
+    outcome = run("predict", *disks)
+    assert outcome.code == 1
+    assert outcome.out.splitlines()[-1] == (
+        "the broker starts: 4 loads; 4 partitions are made empty"
+    )
+    found = _preflight(*disks)
+    metadata = found.prediction.metadata
+    assert metadata is not None
+    empty = ("__consumer_offsets-1", "orders-1", "orders-3", "stock-0")
+    assert metadata.created == empty
+    assert {name for name, (_, end) in ends.items() if not end} == {*empty[1:]}
+    assert {row.name: row.log_end_offset for row in found.prediction if row.log_end_offset} == {
+        name: end for name, (_, end) in ends.items() if end
+    }
+    assert {row.topic: row.verdict for row in found} == {
+        "__consumer_offsets": "empty in part", "orders": "empty in part", "stock": "empty in part",
+    }  # fmt: skip
+    assert run("preflight", *disks, "--now", str(_AT)).code == 1
+
+
+def test_a_disk_of_another_cluster_is_refused(tmp_path: Path) -> None:
+    disks = _disks(open_field_case("foreign-disk", tmp_path))
+    prediction = predict_startup(disks)
+    assert not prediction.starts
+    assert prediction.exception == "java.lang.RuntimeException"
+    assert f"{disks[1]}/meta.properties: cluster.id" in prediction.problem
+    (step,) = _preflight(*disks).steps
+    assert step.startswith("Take the directory with the other cluster.id out of log.dirs")
+
+
+def test_a_directory_that_was_moved_by_hand_is_found(tmp_path: Path) -> None:
+    case = open_field_case("hand-moved", tmp_path)
+    disks, ends = _disks(case), case.truth["alive"]["ends"]
+    found = _preflight(*disks)
+    assert {row.verdict for row in found.prediction} == {"loads"}
+    offsets = {
+        row.name: [row.log_start_offset, row.log_end_offset]
+        for row in found.prediction
+        if not row.name.startswith("__")
+    }
+    assert offsets == ends
+    assert found.prediction["orders-0"].directory == str(disks[1])
+    assert run("preflight", *disks, "--now", str(_AT)).code == 0
+
+
+def test_timestamps_in_seconds_are_deleted_by_the_first_check(tmp_path: Path) -> None:
+    case = open_field_case("seconds-unit", tmp_path)
+    found = _preflight(case.data)
+    assert found.first_minutes is not None
+    left = {"alerts-0": [0, 40], "events-0": [0, 40]}
+    assert left == case.truth["before"]
+    for each in found.first_minutes.passes:
+        left[f"{each.topic}-{each.partition}"][0] = each.log_start_offset
+    assert left == case.truth["real"]["alive"]
+    assert {row.topic: row.verdict for row in found if row.size} == {
+        "alerts": "expiring", "events": "served",
+    }  # fmt: skip
+    (warning,) = (each.what for each in found.concerns if each.kind == "first-retention")
+    assert "which seems to be in seconds: 2026-11-28T16:15:29.000Z" in warning
+    assert run("preflight", case.data, "--now", str(_AT)).code == 1
+
+
+def test_groups_with_offsets_beyond_the_end_start_over_after_the_start(tmp_path: Path) -> None:
+    found = _preflight(open_field_case("negative-lag", tmp_path).data)
+    assert found.first_minutes is not None
+    assert [each[:5] for each in found.first_minutes.restarts] == [
+        ("billing", "invoices", 0, 100, "beyond the end"),
+        ("refunds", "returns", 0, 900, "beyond the end"),
+    ]
+    (concern,) = (each for each in found.concerns if each.kind == "groups")
+    assert concern.severity == "warning"
+
+
+@pytest.mark.parametrize(("version", "known"), [("3.8", 20), ("3.7", 19)])
+def test_an_older_version_does_not_know_the_level_of_metadata(
+    version: str, known: int, tmp_path: Path
+) -> None:
+    data = open_field_case("downgrade", tmp_path).data
+    for command in ("predict", "preflight"):
+        outcome = run(command, data, "--kafka", version)
+        assert outcome.code == 2
+        last = outcome.out.splitlines()[-1]
+        assert f"is 21, which {version} does not know (expected a level from 1 to {known})" in last

@@ -18,6 +18,8 @@ from workbench.file_system.local import LOCAL, File, FileSystem
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.reading.batch_table import scan_batches
 
+NOW = 1_700_000_000_000
+
 FOLDERS = ["", "a", "b", "a/in"]
 NAMES = ["x", "y"]
 PATHS = [os.path.join(folder, name) for folder in FOLDERS for name in NAMES]
@@ -105,7 +107,7 @@ class Doer:
 def test_a_dry_file_system_shows_what_a_real_one_has(operations: list[tuple[Any, ...]]) -> None:
     with twins() as (one, other):
         before = Doer(LOCAL, one).seen()
-        dry, real = Doer(DryFileSystem(), one), Doer(LOCAL, other)
+        dry, real = Doer(DryFileSystem(now=lambda: NOW), one), Doer(LOCAL, other)
         for operation in operations:
             assert dry.do(*operation) == real.do(*operation)
             assert dry.seen() == real.seen()
@@ -115,7 +117,7 @@ def test_a_dry_file_system_shows_what_a_real_one_has(operations: list[tuple[Any,
 
 
 def test_changes_are_told_in_order_and_writes_in_a_row_as_one(tmp_path: Path) -> None:
-    fs = DryFileSystem()
+    fs = DryFileSystem(now=lambda: NOW)
     (tmp_path / "old").write_bytes(bytes(100))
     old, new = str(tmp_path / "old"), str(tmp_path / "new")
     fs.open(old).truncate(40)
@@ -140,7 +142,7 @@ def test_a_log_that_is_only_cut_is_not_copied_to_be_walked(tmp_path: Path) -> No
     batch = bytes(MemoryRecords.of((b"k", b"v"), timestamp=1))
     log = tmp_path / "0.log"
     log.write_bytes(batch * 100)
-    file = DryFileSystem().open(str(log))
+    file = DryFileSystem(now=lambda: NOW).open(str(log))
     file.truncate(40 * len(batch) + 3)
     table = scan_batches(file)
     assert (len(table), table.valid_size) == (40, 40 * len(batch))
@@ -152,7 +154,7 @@ def test_a_log_that_is_written_to_can_be_walked_too(tmp_path: Path) -> None:
     batch = bytes(MemoryRecords.of((b"k", b"v"), timestamp=1))
     log = tmp_path / "0.log"
     log.write_bytes(batch * 10)
-    file = DryFileSystem().open(str(log))
+    file = DryFileSystem(now=lambda: NOW).open(str(log))
     file.truncate(2 * len(batch))
     file.write(batch * 3, 2 * len(batch))
     assert len(scan_batches(file)) == 5
@@ -164,7 +166,7 @@ def test_a_log_that_is_written_to_can_be_walked_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [1 << 16, 40 << 20])
 def test_a_file_written_in_any_order_holds_the_bytes(tmp_path: Path, size: int) -> None:
     """Also when it is more than is kept in memory."""
-    fs = DryFileSystem()
+    fs = DryFileSystem(now=lambda: NOW)
     file = fs.create(str(tmp_path / "large"))
     expected = np.zeros(size, np.uint8)
     step = size // 16
@@ -187,17 +189,30 @@ def test_times_can_be_set_without_touching_the_disk(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"x")
     before = LOCAL.stat(str(path))
-    fs = DryFileSystem()
+    fs = DryFileSystem(now=lambda: NOW)
     assert fs.stat(str(path)) == before
     fs.set_modified(str(path), 1234)
     assert fs.stat(str(path)).modified_ms == 1234
     assert LOCAL.stat(str(path)) == before
 
 
+def test_what_is_changed_has_the_time_of_the_clock_that_is_given(tmp_path: Path) -> None:
+    """A file in memory is as old as the broker's clock says, whatever the machine's says."""
+    old = tmp_path / "old"
+    old.write_bytes(b"x" * 10)
+    fs = DryFileSystem(now=lambda: NOW)
+    fs.open(str(old)).truncate(4)
+    fs.create(str(tmp_path / "new"))
+    fs.make_directory(str(tmp_path / "in"))
+    fs.create(str(tmp_path / "in" / "new"))
+    paths = [str(tmp_path / name) for name in ("old", "new", "in/new")]
+    assert [fs.stat(path).modified_ms for path in paths] == [NOW] * 3
+
+
 def test_a_directory_in_use_can_be_looked_at(tmp_path: Path) -> None:
     path = str(tmp_path / ".lock")
     held = LOCAL.lock(path)
-    DryFileSystem().lock(path).release()
+    DryFileSystem(now=lambda: NOW).lock(path).release()
     with pytest.raises(LogDirectoryError):  # the dry lock has not released the real one
         LOCAL.lock(path)
     held.release()

@@ -17,7 +17,7 @@ from tests.engine.file_systems import FailingFileSystem
 from workbench.errors import CorruptIndexError
 from workbench.file_system.local import LOCAL
 from workbench.files.indexes import entry_file
-from workbench.files.indexes.memory_limit import KeptIndexes
+from workbench.files.indexes.entry_file import KeptIndexes
 from workbench.files.indexes.offset_index import OffsetIndex, WritableOffsetIndex
 from workbench.files.indexes.stored_columns import StoredColumns
 from workbench.files.indexes.time_index import TimeIndex, WritableTimeIndex

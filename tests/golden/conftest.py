@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.golden.archive import extract
 from tests.golden.cases import Case, open_case
 from tests.golden.served import JavaConsumers, java_consumers
 from tests.trees import changes
@@ -86,3 +87,11 @@ def consumers() -> Iterator[JavaConsumers]:
     """Return consumers in one JVM for all cases."""
     with java_consumers() as found:
         yield found
+
+
+@pytest.fixture(scope="module")
+def aiven(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A broker's directory and its tier, which Aiven's plugin wrote; see its case.json."""
+    folder = tmp_path_factory.mktemp("aiven")
+    extract(Path(__file__).parent / "remote_tiers" / "4.2.0-aiven.tar.xz", folder)
+    return folder

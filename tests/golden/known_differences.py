@@ -86,28 +86,12 @@ KNOWN_OF_CLEANING: Final = (
           "the index lost aborted transactions whose markers stay"),
 )  # fmt: skip
 
-UNCLEANABLE: Final = {
-    (
-        "2.8.2-compact-grouping",
-        "before2",
-        "*",
-    ): "one index entry for each batch, as 4.2 writes them, "
-    "do not fit: 2.8.2 wrote one for what it read at once",
-    ("2.8.2-compact-grouping", "before3", "*"): "the same",
-}
-"""Partitions, by case and directory, that an old broker cleaned and 4.2 calls uncleanable."""
-
 
 def unexplained(
     pair: Pair, found: list[Difference], known: tuple[Known, ...] = KNOWN
 ) -> list[Difference]:
     """Return the differences that no row explains."""
     return [each for each in found if not any(_explains(row, pair, each) for row in known)]
-
-
-def is_uncleanable(pair: Pair, folder: str) -> bool:
-    """Return whether 4.2 refuses to clean what the broker of a pair has cleaned."""
-    return any((pair.case, pair.label, name) in UNCLEANABLE for name in (folder, "*"))
 
 
 def _explains(row: Known, pair: Pair, difference: Difference) -> bool:

@@ -10,10 +10,10 @@ from typing import Any, Final, NamedTuple
 
 import workbench
 from tests.golden.cases import Case, Isolation
+from workbench.errors import CorruptDataWarning
 from workbench.inspection.findings import Finding
 from workbench.inspection.segment import Segment
 from workbench.layout.attributes import TIMESTAMP_TYPE_NAMES, codec_name
-from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.record.columns import HeaderColumn
 from workbench.record.reading.reader import Problem
 
@@ -58,7 +58,7 @@ class Reading:
 def read(paths: Path | Iterable[Path], isolation: Isolation = "read_uncommitted") -> Reading:
     """Scan one or more log directories with all columns that a client sees."""
     logs = workbench.open_log_directory(paths)
-    scan = logs.scan(columns=_COLUMNS, isolation_level=isolation)
+    scan = logs.scan(columns=_COLUMNS, isolation_level=isolation, include_internal=True)
     records: dict[TopicPartition, list[Row]] = defaultdict(list)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CorruptDataWarning)

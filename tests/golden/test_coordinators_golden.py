@@ -52,6 +52,8 @@ def _served_offsets(directory: Path) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for row in outcome.json:
         assert row["unserved"] is None
+        if row["offset"] is None:  # assigned, and not committed: a client is told nothing of it
+            continue
         found.setdefault(row["group"], {})[f"{row['topic']}-{row['partition']}"] = _as_told(row)
     return found
 
@@ -98,10 +100,15 @@ def test_the_groups_are_those_that_an_admin_client_was_told(name: str, golden: G
                 for group, row in rows.items()
                 if row["kind"] in {"classic", "simple", "consumer"}
             }
-            assert consumers == told["listGroups"]
+            known = {group: state for group, state in told["listGroups"].items() if state != "?"}
+            assert consumers.keys() == told["listGroups"].keys()
+            assert known.items() <= consumers.items()  # brokers before 2.6 tell no states
+            assert known or case.version.startswith("2.4")
         if "allGroups" in told:
             assert {group: _listed(row) for group, row in rows.items()} == told["allGroups"]
         for group, text in told.get("describeGroups", {}).items():
+            if (case.version[:3], label, group) == ("2.4", "before", "g-static"):
+                continue  # KAFKA-10284: a static member that came back was not written
             _assert_described(rows.get(group), text)
 
 
@@ -148,7 +155,7 @@ def _assert_described(row: dict[str, Any] | None, told: dict[str, Any] | str) ->
         assert sorted(mine_reached) == sorted(reached)
 
 
-@pytest.mark.parametrize("name", names("groups", version="4.2.0"))
+@pytest.mark.parametrize("name", names("groups", version="4."))
 def test_share_groups_are_those_that_an_admin_client_was_told(name: str, golden: Golden) -> None:
     case = golden(name)
     for label, told in _answers(case).items():
@@ -167,7 +174,7 @@ def test_share_groups_are_those_that_an_admin_client_was_told(name: str, golden:
             ]
 
 
-@pytest.mark.parametrize("name", names("groups", version="4.2.0"))
+@pytest.mark.parametrize("name", names("groups", version="4."))
 def test_share_offsets_are_those_that_an_admin_client_was_told(name: str, golden: Golden) -> None:
     case = golden(name)
     compared = 0
@@ -188,6 +195,30 @@ def test_share_offsets_are_those_that_an_admin_client_was_told(name: str, golden
                 compared += 1
             assert facts["conclusion"].startswith("delivers from its start offsets in ")
     assert compared >= 6
+
+
+_EVENTS = {"accept": "acknowledged", "release": "released", "reject": "rejected"}
+
+
+@pytest.mark.parametrize("name", names("groups", version="4."))
+def test_deliveries_are_those_that_a_share_consumer_made(name: str, golden: Golden) -> None:
+    """It printed topic, partition, offset, delivery count and acknowledgement of each record."""
+    case = golden(name)
+    told = {
+        (f"{topic}-{partition}", offset, count, _EVENTS[how])
+        for step in case.info["steps"]
+        if step["do"] in {"share consumer sh1 in s-one", "again sh1"}
+        for topic, partition, offset, count, how in step["answer"]["records"]
+    }
+    assert len(told) >= 40
+    rows = workbench.open_log_directory(case.directory("before")).inspect.deliveries("s-one")
+    found = {
+        (f"{row['topic']}-{row['partition']}", offset, row["delivery_count"], row["event"])
+        for row in rows.to_pylist()
+        if row["last_offset"] is not None
+        for offset in range(row["first_offset"], row["last_offset"] + 1)
+    }
+    assert found == told
 
 
 @pytest.mark.parametrize("name", names("offsets|transactions"))
@@ -223,7 +254,7 @@ def test_offsets_within_transactions_are_those_that_a_broker_told(
         assert found == {group: offsets for group, offsets in told.items() if offsets}
 
 
-@pytest.mark.parametrize("name", [n for n in names("txn") if not n.startswith("2.8")])
+@pytest.mark.parametrize("name", [*names("txn", version="3.9"), *names("txn", version="4.")])
 def test_transactions_are_those_that_an_admin_client_was_told(name: str, golden: Golden) -> None:
     """TC-17, TC-18, TC-19: the last record of each id; Ongoing ones with their partitions."""
     case = golden(name)
@@ -315,7 +346,10 @@ def test_the_rebalances_are_those_that_consumers_took_part_in(name: str, golden:
             if row["group"] == told["id"] and row["time"].timestamp() * 1000 <= at
         ]
         changes = [change for row in before for change in row["changes"]]
-        change = [each for each in changes if each["member_id"] == told["member"]][-1]
+        own = [each for each in changes if each["member_id"] == told["member"]]
+        if told["instance"] and case.version.startswith("2.4") and not own:
+            continue  # KAFKA-10284: a static member that came back was not written
+        change = own[-1]
         assert sorted(change["assignment"]) == sorted(answer["assignment"])
         epoch = change["epoch"]
         assert (before[-1]["generation"] if epoch is None else epoch) == told["generation"]

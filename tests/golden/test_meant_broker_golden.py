@@ -66,7 +66,7 @@ def test_retention_of_0_9_goes_by_the_times_of_files(golden: Golden) -> None:
         pair.now,
         dict(pair.broker),
         topic_configs=dict(pair.topics),
-        fs=DryFileSystem(within=[str(pair.before)]),
+        fs=DryFileSystem(within=[str(pair.before)], now=lambda: pair.now),
     )
     assert (done.broker.version, done.broker.reason) == (
         "0.9.0",

@@ -20,24 +20,23 @@ import pytest
 import workbench
 from tests.cli.program import run
 from tests.golden.cases import Case
-from workbench.errors import StateUnknownError
+from workbench.errors import CorruptDataWarning, StateUnknownError
 from workbench.inspection.bytes.fields import explain_batch
 from workbench.inspection.lookups.record_window import RecordWindow
 from workbench.inspection.partition import DiskPartition
-from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.log_directory import LogDirectory
 
 Golden = Callable[[str], Case]
 
 DIRECTORIES = (
     ("4.2.0-txn", "data"),
-    ("4.2.0-crash-produce-1", "before"),
-    ("3.9.1-compact-tombstones", "after2"),
     ("2.8.2-damage-clean", "before"),
-    ("k2.3-message-format", "before"),
-    ("k0.9-formats", "data"),
-    ("4.2.0-dirs", "before/data-a"),
-    ("4.2.0-raft", "before"),
+    pytest.param("4.2.0-crash-produce-1", "before", marks=pytest.mark.long),
+    pytest.param("3.9.1-compact-tombstones", "after2", marks=pytest.mark.long),
+    pytest.param("k2.3-message-format", "before", marks=pytest.mark.long),
+    pytest.param("k0.9-formats", "data", marks=pytest.mark.long),
+    pytest.param("4.2.0-dirs", "before/data-a", marks=pytest.mark.long),
+    pytest.param("4.2.0-raft", "before", marks=pytest.mark.long),
 )
 
 ASKS_THE_ENGINE = {"plan_cleaning", "explain_cleaning", "explain_retention"}

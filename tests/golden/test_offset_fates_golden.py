@@ -12,9 +12,9 @@ import pytest
 
 import workbench as wb
 from tests.golden.cases import Case
+from workbench.errors import CorruptDataWarning
 from workbench.loaders.offsets.runs import IN_BATCHES
 from workbench.loaders.partition import Partition
-from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.log_directory import LogDirectory
 
 Golden = Callable[[str], Case]

@@ -20,10 +20,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 import workbench as wb
 from tests.cli.program import run
-from tests.golden.archive import extract
 from tests.golden.cases import Case
-from workbench.errors import ConfigError
-from workbench.loaders.scan.scan import CorruptDataWarning
+from workbench.errors import ConfigError, CorruptDataWarning
 
 Golden = Callable[[str], Case]
 Isolation = Any
@@ -100,14 +98,6 @@ def test_nothing_is_wrong_with_a_tier_that_a_broker_left(name: str, golden: Gold
     case = golden(name)
     logs = wb.open_log_directory(case.directory("data"), remote=case.path / "tier")
     assert logs.verify() == []
-
-
-@pytest.fixture(scope="module")
-def aiven(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A broker's directory and its tier, which Aiven's plugin wrote; see its case.json."""
-    folder = tmp_path_factory.mktemp("aiven")
-    extract(Path(__file__).parent / "remote_tiers" / "4.2.0-aiven.tar.xz", folder)
-    return folder
 
 
 def open_aiven(folder: Path, data: str = "data") -> wb.LogDirectory:

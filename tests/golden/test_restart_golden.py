@@ -2,18 +2,24 @@
 
 import re
 import shutil
+import warnings
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 from random import Random
 
 import pytest
 
+from tests.cli.program import run
 from tests.golden.cases import CASES, Case
 from tests.golden.directories import differences, state_of, with_leaders
 from tests.golden.known_differences import KNOWN, unexplained
 from tests.golden.pairs import PAIRED, copy_directory, pairs_of, refusals_of, trials_of
 from tests.golden.restart import restart
-from workbench.errors import WorkbenchError
+from widgets.verification.verifier import Verifier
+from workbench.errors import CorruptDataWarning, WorkbenchError
+from workbench.inspection.partition import DiskPartition
+from workbench.log_directory import LogDirectory, open_log_directory
 
 Golden = Callable[[str], Case]
 
@@ -158,3 +164,48 @@ def test_damage_to_shared_files_has_the_same_end(
         compared += 1
     assert compared >= 10
     assert refused >= 8
+
+
+# What a start removes is said before.
+
+
+def test_verify_and_recover_say_which_readable_records_a_start_removes(
+    golden: Golden, workplace: Path
+) -> None:
+    """The broker left the log end offsets; a scan counts the records."""
+    pair = next(pairs_of(golden("4.2.0-damage-unclean")))
+    before, after = open_log_directory(pair.before), open_log_directory(pair.after)
+    aside = {path.name.partition(".")[0] for path in pair.after.glob("*-stray")}
+    kept = before.keys() - aside
+    wanted = {name: _readable_from(before, name, after[name]) for name in kept}
+    lost = {name: count for name, count in wanted.items() if count}
+    findings = before.verify()
+    sentence = findings.removal
+    assert sentence.startswith(
+        f"If a broker starts now, it removes {sum(lost.values())} records that can be read: "
+    )
+    assert "".join(sentence.split()) in "".join(run("verify", pair.before).out.split())
+    assert sentence in unescape(before.report())
+    check = Verifier(before.listing).verify_all()
+    check.wait()
+    assert check.progress()["removal"] == sentence
+    objects = run("verify", pair.before, "--json").json
+    told = {each["path"].split("/")[-2]: each["removed_at_start"] for each in objects}
+    assert {name: count for name, count in told.items() if count} == lost
+    text = sentence
+    first = min(lost)
+    end = after[first].log_end_offset
+    topic = first.removesuffix("-0")
+    assert (
+        f"kafka-workbench export {pair.before} {first}.parquet -t {topic} -p 0 --offsets {end}:"
+    ) in text
+    rows = run("recover", pair.before, "--to", workplace / "out", "--json").json["partitions"]
+    assert {row["name"]: row["records_lost"] for row in rows if row["records_lost"]} == lost
+    assert {row["log_end_before"] for row in rows if row["name"] in lost} == {64}
+
+
+def _readable_from(before: LogDirectory, name: str, after: DiskPartition) -> int:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CorruptDataWarning)
+        offsets = before.scan(partitions=name, columns=["offset"]).to_arrow()["offset"].to_pylist()
+    return sum(offset >= after.log_end_offset for offset in offsets)

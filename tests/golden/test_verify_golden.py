@@ -36,6 +36,7 @@ KILLED = {
     "zero-tail": "the topic has preallocate=true, or zeros were written behind the cut",
     "index-beyond-end": "index entries of batches that were cut off",
     "time-index-beyond-end": "index entries of batches that were cut off",
+    "transaction-index-entry": "the marker that was cut off has an entry",
 }
 SWAPPING = {"leftover-swap": "the broker was killed in the middle of replacing segments"}
 

@@ -36,6 +36,7 @@ from workbench.server.session_groups import SessionGroups
 
 PRODUCT: Final = str(Path(workbench.__file__).parent) + "/"
 SHOP: Final = Path(workbench.__file__).parents[1] / "sample_data" / "shop-4.3.1"
+NOW: Final = "2027-01-01"  # what a start or retention takes depends on the age of the sample
 
 
 class Route(NamedTuple):
@@ -144,8 +145,8 @@ def routes() -> Iterator[dict[str, Callable[[], object]]]:
             "fetch of an offset": lambda: offsets.fetch("g", ["orders-0"]),
             "fetch of a client": _fetch_by_server(stack),
             "verify": lambda: wb.verify(SHOP),
-            "predict": lambda: wb.open_log_directory(SHOP).predict_startup(),
-            "what_if": lambda: wb.what_if(SHOP, {"retention.ms": "1"}),
+            "predict": lambda: wb.open_log_directory(SHOP).predict_startup(now=NOW),
+            "what_if": lambda: wb.what_if(SHOP, {"retention.ms": "1"}, now=NOW),
         }
 
 

@@ -8,17 +8,12 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[2]
 PACKAGES: Final = ("workbench", "widgets", "pyspark_kafka_log")
 
-GENERATED: Final = ("workbench/server/protocol/messages/", "workbench/decoders/records/")
-"""Structs of Kafka's messages: their names are Kafka's, each within its message."""
-
 
 def _classes() -> dict[str, list[str]]:
     """Return the modules of every public class, by its name."""
     found = defaultdict(list)
     for package in PACKAGES:
         for path in (ROOT / package).rglob("*.py"):
-            if str(path.relative_to(ROOT)).startswith(GENERATED):
-                continue
             for node in ast.parse(path.read_text(encoding="utf-8")).body:
                 if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                     found[node.name].append(str(path.relative_to(ROOT)))

@@ -36,7 +36,8 @@ def declared() -> Iterator[Requirement]:
     extras = PROJECT["project"]["optional-dependencies"].values()
     groups = PROJECT["dependency-groups"].values()
     for requirements in (PROJECT["project"]["dependencies"], *extras, *groups):
-        for requirement in map(Requirement, requirements):
+        named = [each for each in requirements if isinstance(each, str)]  # no group in a group
+        for requirement in map(Requirement, named):
             if requirement.name != PROJECT["project"]["name"]:  # an extra that holds others
                 yield requirement
 

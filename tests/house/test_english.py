@@ -41,7 +41,11 @@ NAMES: Final = re.compile(
 
 FOLDERS: Final = ("docs", "notebooks", "sample_data", "tests", "widgets", "workbench")
 KINDS_OF_FILES: Final = {".js", ".md", ".py"}
-MADE: Final = ("workbench/server/protocol/messages/", "workbench/decoders/records/")
+MADE: Final = (
+    "workbench/server/protocol/requests.py",
+    "workbench/server/protocol/responses.py",
+    "workbench/decoders/records.py",
+)
 KINDS: Final = {tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", -1)}
 
 

@@ -15,6 +15,7 @@ import pytest
 import system_packages
 
 from workbench.cli.lab import TOUR
+from workbench.kernels.library import targets
 
 ROOT = Path(__file__).parents[2]
 
@@ -94,6 +95,7 @@ def linked_source(folder: Path) -> Path:
     source = folder / "source"
     source.mkdir()
     for name in (
+        ".ci",
         "pyproject.toml",
         "setup.py",
         "README.md",
@@ -149,19 +151,77 @@ def test_the_wheel_holds_the_code_the_types_mark_and_the_front_end(wheel: Path) 
     assert not sources & packed, "their bundles are what is needed"
     assert "widgets/bundles/explorer/explorer.js" in packed
     assert not [name for name in packed if name.startswith(("tests", "notebooks"))]
+    target = targets.target()
+    assert target is not None
+    assert wheel.name.endswith(f"-py3-none-{target.wheel}.whl")
+    assert f"workbench/kernels/library/{targets.FILE}" in packed
+
+
+def installed(wheel: Path, home: Path) -> Path:
+    """Return the Python of a new environment that has the wheel alone."""
+    venv.create(home, with_pip=False)
+    python = home / "bin" / "python"
+    install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
+    subprocess.run([*install, "--no-deps", "--no-index", str(wheel)], check=True)
+    return python
+
+
+def test_where_numba_and_compilers_are_missing_the_kernels_read(
+    wheel: Path, tmp_path: Path
+) -> None:
+    """The wheel is moved into an environment without them, and passes the tests of scans."""
+    python = installed(wheel, tmp_path / "env")
+    (packages,) = python.parents[1].glob("lib/python*/site-packages")
+    for path in sys.path:
+        for each in Path(path).iterdir() if path.endswith("site-packages") else ():
+            is_ours = each.name.startswith(("__editable__", "kafka_log_workbench"))
+            is_of_the_build = each.name.startswith(("numba", "llvmlite", "ziglang"))
+            if not is_ours and not is_of_the_build and not (packages / each.name).exists():
+                (packages / each.name).symlink_to(each)
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    for name in ("tests", "sample_data", "pyproject.toml"):
+        (checkout / name).symlink_to(ROOT / name)
+
+    def run(*words: str) -> str:
+        """Run Python, which finds no other program."""
+        ran = subprocess.run(
+            [python, *words],
+            cwd=checkout,
+            env={"HOME": str(tmp_path), "PATH": "/nowhere"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        return ran.stdout
+
+    code = (
+        "import importlib.util, workbench.kernels.dispatch as d;"
+        "print(d.__file__, d.is_compiled(), importlib.util.find_spec('numba'))"
+    )
+    assert run("-c", code).split() == [
+        str(packages / "workbench" / "kernels" / "dispatch.py"), "True", "None"
+    ]  # fmt: skip
+    words = (
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "0",
+        "-p",
+        "no:cacheprovider",
+        "tests/loaders/test_scan.py",
+    )
+    assert " passed" in run(*words)
 
 
 def test_an_installed_wheel_has_the_tour_and_its_data(wheel: Path, tmp_path: Path) -> None:
     home = tmp_path / "env"
-    venv.create(home, with_pip=False)
-    python = home / "bin" / "python"
+    python = installed(wheel, home)
     (packages,) = home.glob("lib/python*/site-packages")
     needed = [path for path in sys.path if path.endswith("site-packages")]
     (packages / "what-it-needs.pth").write_text("\n".join(needed))
-    install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
-    subprocess.run(
-        [*install, "--no-deps", "--no-index", "--ignore-installed", str(wheel)], check=True
-    )
 
     program = home / "bin" / "kafka-workbench"
     tour = json.loads(
@@ -174,13 +234,13 @@ def test_an_installed_wheel_has_the_tour_and_its_data(wheel: Path, tmp_path: Pat
     )
     assert tour["is_checkout"] is False
     assert tour["notebooks"] == "mine/notebooks"
-    installed = Path(tour["data"])
-    assert installed.is_relative_to(home)
+    data = Path(tour["data"])
+    assert data.is_relative_to(home)
     for original in (ROOT / "sample_data").rglob("*"):
         place = original.relative_to(ROOT / "sample_data")
         if original.is_file() and place.parts[0] != "make":
-            assert (installed / place).read_bytes() == original.read_bytes()
-    notebooks = {path.name for path in (installed.parent / "notebooks").iterdir()}
+            assert (data / place).read_bytes() == original.read_bytes()
+    notebooks = {path.name for path in (data.parent / "notebooks").iterdir()}
     assert notebooks == {path.name for path in (ROOT / "notebooks").glob("*.ipynb")}
 
     # JupyterLab finds its extension, with this version.

@@ -152,6 +152,18 @@ def test_brokers_are_as_their_last_change(state: ClusterFold) -> None:
     assert state.cluster.brokers == {}
 
 
+def test_a_controller_that_is_unregistered_is_gone(state: ClusterFold) -> None:
+    """Kafka 4.4: ClusterDelta.replay(UnregisterControllerRecord)."""
+    registered = {
+        "controllerId": 3, "incarnationId": "i", "zkMigrationReady": False, "endPoints": [],
+        "features": [],
+    }  # fmt: skip
+    take(state, _record("RegisterControllerRecord", **registered))
+    assert list(state.cluster.controllers) == [3]
+    take(state, _record("UnregisterControllerRecord", controllerId=3))
+    assert state.cluster.controllers == {}
+
+
 def test_eligible_leader_replicas_are_cleared_by_topic(state: ClusterFold) -> None:
     """TopicsDelta.replay(ClearElrRecord): an empty name clears those of every topic."""
     elr = {"replicas": [1], "eligibleLeaderReplicas": [1], "lastKnownElr": [2]}

@@ -12,7 +12,7 @@ from workbench.config.internal_topics import METADATA_LOG
 from workbench.inspection.cluster.history import ClusterHistory
 from workbench.inspection.cluster.loading import cluster_at, snapshot_files
 
-VERSIONS = ("3.3.2", pytest.param("3.9.1", marks=pytest.mark.long), "4.3.1")
+VERSIONS = (*(pytest.param(each, marks=pytest.mark.long) for each in ("3.3.2", "3.9.1")), "4.3.1")
 SOURCE = Path(__file__).with_name("ClusterTruth.java").read_text()
 SETTINGS = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",

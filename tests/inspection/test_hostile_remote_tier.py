@@ -16,11 +16,10 @@ import zstandard
 import workbench as wb
 from tests.golden.archive import extract
 from tests.golden.cases import Case
-from workbench.errors import CorruptFileError
+from workbench.errors import CorruptDataWarning, CorruptFileError
 from workbench.inspection.remote_tier import metadata_topic
 from workbench.inspection.remote_tier.aiven_manifest import MOST_CHUNKS, parse_manifest
 from workbench.inspection.remote_tier.tier_names import parse_file_name, parse_folder_name
-from workbench.loaders.scan.scan import CorruptDataWarning
 
 Golden = Callable[[str], Case]
 ARCHIVE = Path(__file__).parents[1] / "golden" / "remote_tiers" / "4.2.0-aiven.tar.xz"

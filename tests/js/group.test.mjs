@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { ABORTED, GroupLane, sampleLane, TOMBSTONE, totalLag } from "../../widgets/static/coordinators/group_data.js";
+import { timestamp } from "../../widgets/static/shared/format.js";
 import { timeTicks } from "../../widgets/static/charts/time_axis.js";
 
 const list = (values) => ({
@@ -90,9 +91,28 @@ test("samples have both lines and their range; the sum counts the known lags", (
 test("ticks of time are round, few, and say the date only where it changes", () => {
   const noon = Date.UTC(2026, 0, 31, 12),
     texts = (from, to, most) => timeTicks(from, to, most).map((each) => each.text);
-  assert.deepEqual(texts(noon, noon + 2500, 3), ["12:00:00", "12:00:01", "12:00:02"]);
-  assert.deepEqual(texts(noon + 1, noon + 60 * 60_000, 4), ["12:15", "12:30", "12:45", "13:00"]);
-  assert.deepEqual(texts(noon, noon + 24 * 3_600_000, 2), ["12:00", "2026-02-01", "12:00"]);
+  assert.deepEqual(texts(noon, noon + 2500, 4), ["2026-01-31 12:00:00 UTC", "12:00:01", "12:00:02"]);
+  const quarters = ["2026-01-31 12:15 UTC", "12:30", "12:45", "13:00"];
+  assert.deepEqual(texts(noon + 1, noon + 60 * 60_000, 5), quarters);
+  const halves = ["2026-01-31 12:00 UTC", "2026-02-01", "12:00"];
+  assert.deepEqual(texts(noon, noon + 24 * 3_600_000, 3), halves);
   assert.ok(timeTicks(0, noon, 10).length <= 11);
   assert.deepEqual(timeTicks(5, 5, 10), []);
+});
+
+test("ticks and times are round in the zone of the page, on both sides of a change of its clocks", () => {
+  const noon = Date.UTC(2026, 9, 24, 12),
+    texts = (zone) => {
+      globalThis.document = { documentElement: { dataset: { klwZone: zone } } };
+      const found = [timestamp(noon), timestamp(noon + 86_400_000), timeTicks(noon, noon + 9 * 3_600_000, 5)[0].text];
+      delete globalThis.document;
+      return found;
+    };
+  assert.deepEqual(texts("Europe/Berlin"), [
+    "2026-10-24T14:00:00.000+02",
+    "2026-10-25T13:00:00.000+01",
+    "2026-10-24 15:00 +02",
+  ]);
+  assert.deepEqual(texts("Asia/Kolkata")[0], "2026-10-24T17:30:00.000+05:30");
+  assert.equal(timestamp(noon), "2026-10-24T12:00:00.000Z");
 });

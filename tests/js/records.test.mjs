@@ -88,7 +88,7 @@ test("a search that found nothing goes on where there is more", () => {
 
 test("a profile in few words", () => {
   assert.equal(profileText({ none: 0, distinct: 90, low: 3, high: 1200 }), "3 – 1,200");
-  assert.equal(profileText({ none: 5, distinct: 2, top: "paid", top_count: 9 }), "2 distinct · 5 none");
-  assert.equal(profileText({ none: 0, distinct: 1, top: "paid", top_count: 9 }), "paid");
+  assert.equal(profileText({ none: 5, distinct: 2, top: [["paid", 9, null]] }), "2 distinct · 5 none");
+  assert.equal(profileText({ none: 0, distinct: 1, top: [["paid", 9, null]] }), "paid");
   assert.equal(profileText({ none: 500, distinct: 0 }), "500 none");
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { orderBy, placesIn, sortKey } from "../../widgets/static/table/row_order.js";
+import { samePrefix } from "../../widgets/static/shared/dom.js";
 import { csvOf, jsonOf, plainCell, tsvOf } from "../../widgets/static/table/row_texts.js";
 
 const sorted = (texts, isDown = false) =>
@@ -45,4 +46,14 @@ test("what a separator would split is quoted", () => {
     { n: 12, t: "12" },
     { n: "9007199254740993", t: "" },
   ]);
+});
+
+test("names that begin alike have a prefix of whole words, and each name keeps an end of its own", () => {
+  const team = "a-very-long-name.of-a-team.";
+  assert.equal(samePrefix([`${team}orders.0001.public`, `${team}others.0002.public`]), team);
+  assert.equal(samePrefix([`${team}orders-0`, `${team}orders-1`]), team);
+  assert.equal(samePrefix([`${team}orders-0`, `${team}orders-0`]), "");
+  assert.equal(samePrefix(["orders-0", "orders-1"]), "");
+  assert.equal(samePrefix([`${team}orders.0001.public`, "payments"]), "");
+  assert.equal(samePrefix([]), "");
 });

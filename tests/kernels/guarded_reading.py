@@ -21,12 +21,9 @@ from tests.kernels.twins import (
     spans_of,
 )
 from tests.naive import Record, batch, message
-from workbench.kernels import checksum
-from workbench.kernels.compaction import key_table
-from workbench.kernels.compaction.locate import locate_records
-from workbench.kernels.reading import search
+from workbench.kernels import dispatch
 from workbench.kernels.reading.outputs import CHECK_CRC, SEARCHED_FIELDS
-from workbench.kernels.writing import canonical, checks, validate, validate_records
+from workbench.kernels.writing import checks
 from workbench.layout.attributes import LZ4, SNAPPY
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.compaction import RECORD_PLACE
@@ -82,23 +79,23 @@ def read_searches(array: Bytes) -> None:
     rows, headers = np.zeros(1, BATCH_ROW), np.zeros((2, len(SEARCHED_FIELDS)), np.int64)
     columns = (np.zeros(8, np.int64), np.zeros(8, np.int64), np.zeros(8, np.int32))
     for end in (len(array), len(array) + 100):
-        search.find_batch(array, 0, end, 2**62, 2**62, rows, headers)
-        search.find_record(array, 0, end, 11, 1_600_000_000_001, rows, headers, *columns)
-        search.find_record(array, 0, end, 2**62, 0, rows, headers, *columns)
+        dispatch.find_batch(array, 0, end, 2**62, 2**62, rows, headers)
+        dispatch.find_record(array, 0, end, 11, 1_600_000_000_001, rows, headers, *columns)
+        dispatch.find_record(array, 0, end, 2**62, 0, rows, headers, *columns)
 
 
 def read_append(array: Bytes) -> None:
     """Check the bytes as an append, and what follows a header as decompressed records."""
     checked = np.zeros((8, checks.COLUMNS), np.int64)
     window = (0, 2**63 - 1, 2**63 - 1)
-    validate.check_batches(array, 0, checked, checks.CHECK_RECORDS, *window)
+    dispatch.check_batches(array, 0, checked, checks.CHECK_RECORDS, *window)
     row = np.zeros(checks.COLUMNS, np.int64)
     for start in (0, 61):
         if start <= len(array):
             row[checks.RECORD_COUNT] = 3
             for options in (0, checks.HEADS_ONLY):
-                validate_records.check_records(array, start, len(array), row, options, *window)
-            canonical.are_canonical(array, start, len(array), 3, 0)
+                dispatch.check_records(array, start, len(array), row, options, *window)
+            dispatch.are_canonical(array, start, len(array), 3, 0)
 
 
 def read_places(array: Bytes, rows: Rows) -> None:
@@ -108,9 +105,11 @@ def read_places(array: Bytes, rows: Rows) -> None:
         if rows["magic"][first] == 2:
             run = rows[first:last]
             spans = spans_of(run)
-            locate_records(array, spans, run, 0, len(run), places, 0, array, 0)
-            used, *_ = locate_records(array, spans, run, 0, len(run), places, 0, array[:0], 0)
-            key_table.put_keys(array, places, used, 0, table, 64, 1, 2, array[:0], 0, -1)
+            dispatch.locate_records(array, spans, run, 0, len(run), places, 0, array, 0)
+            used, *_ = dispatch.locate_records(
+                array, spans, run, 0, len(run), places, 0, array[:0], 0
+            )
+            dispatch.put_keys(array, places, used, 0, table, 64, 1, 2, array[:0], 0, -1)
 
 
 def read_codecs(edge: EdgeOfMemory, size: int, randomly: random.Random) -> None:
@@ -132,7 +131,7 @@ def main() -> int:
     """Read at every cut and with changed bytes; return 0."""
     edge = EdgeOfMemory()
     if "beyond" in sys.argv:  # to see that the edge is one
-        checksum.crc32c_at(edge.put(b"x").ctypes.data, 2)
+        dispatch.crc32c(np.lib.stride_tricks.as_strided(edge.put(b"x"), (2,)))
     randomly = random.Random(5)
     for data in sound_bytes():
         for cut in range(len(data) + 1):
@@ -157,8 +156,8 @@ def main() -> int:
     for place in range(200):
         read_codecs(edge, place, randomly)
     for size in range(300):
-        checksum.crc32c(edge.put(bytes(size)))
-        checksum.crc32(edge.put(bytes(size)))
+        dispatch.crc32c(edge.put(bytes(size)))
+        dispatch.crc32(edge.put(bytes(size)))
     return 0
 
 

@@ -55,6 +55,7 @@ def test_a_right_access_does_not() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_the_product_s_kernels_pass_their_tests_checked() -> None:

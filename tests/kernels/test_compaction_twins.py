@@ -14,7 +14,7 @@ from tests.kernels.twins import as_array, spans_of
 from tests.naive import Record, batch, message, record_bytes, varint
 from tests.strategies import batches, logs
 from workbench.cleaner.rebuilding import rebuilt_batch
-from workbench.kernels.compaction import key_table, locate, retain
+from workbench.kernels import dispatch
 from workbench.kernels.plain.checksum import crc32c
 from workbench.kernels.plain.compaction import key_table as plain_key_table
 from workbench.kernels.plain.compaction import locate as plain_locate
@@ -52,6 +52,12 @@ def rows_of(data: bytes) -> Any:
     return rows[: int(count)]
 
 
+def superseded(twin: Any, rows: Any, marks: Bytes, origin: int) -> list[bool]:
+    found = np.zeros(len(rows), np.bool_)
+    twin.superseded_batches(rows, marks, origin, found)
+    return found.tolist()
+
+
 def locate_both(
     data: bytes,
     rows: Any,
@@ -62,7 +68,7 @@ def locate_both(
 ) -> tuple[tuple[int, ...], Any]:
     """Locate records with both twins; return the answer and the places."""
     found = []
-    for twin in (locate, plain_locate):
+    for twin in (dispatch, plain_locate):
         places = np.zeros(room, RECORD_PLACE)
         answer = twin.locate_records(
             as_array(data).copy(), spans, rows, 0, len(rows), places, used, *marks
@@ -78,7 +84,7 @@ def test_batches_are_surveyed_alike(data: bytes) -> None:
     rows = rows_of(data)
     for end in range(len(rows) + 1):
         found = [
-            tuple(map(int, twin.survey_batches(rows[:end]))) for twin in (locate, plain_locate)
+            tuple(map(int, twin.survey_batches(rows[:end]))) for twin in (dispatch, plain_locate)
         ]
         assert found[0] == found[1]
 
@@ -137,9 +143,7 @@ def test_batches_whose_records_are_all_superseded_are_found_alike(data: bytes, s
         first = int(row["base_offset"]) - origin
         for delta in range(first, min(first + int(row["record_count"]), 4 * len(marks))):
             marks[delta // 4] |= 2 << 2 * (delta % 4)
-    found = [
-        twin.superseded_batches(rows, marks, origin).tolist() for twin in (locate, plain_locate)
-    ]
+    found = [superseded(twin, rows, marks, origin) for twin in (dispatch, plain_locate)]
     assert found[0] == found[1]
     for row, is_found in zip(rows, found[0], strict=True):
         offsets = np.arange(int(row["base_offset"]), int(row["last_offset"]) + 1) - origin
@@ -248,7 +252,7 @@ def test_keys_are_summed_alike(keys: list[bytes | None]) -> None:
     data, places = places_of_keys([key or b"" for key in keys], np.arange(len(keys)))
     places["key_size"][[key is None for key in keys]] = -1
     both = [np.zeros((2, len(keys)), np.int64) for _ in range(2)]
-    for module, sums in zip((key_table, plain_key_table), both, strict=True):
+    for module, sums in zip((dispatch, plain_key_table), both, strict=True):
         module.sum_keys(data, places, *SECRET, sums)
     assert both[0].tolist() == both[1].tolist()
     halves = [siphash(key or b"", SECRET) for key in keys]
@@ -268,7 +272,7 @@ def test_keys_are_put_and_found_alike(keys: list[bytes], slots: int, data: st.Da
     marked, origin = data.draw(st.integers(0, 40)), data.draw(st.integers(0, 20))
     end = int(offsets[len(keys) // 2]) if keys else 0
     answers = []
-    for twin in (key_table, plain_key_table):
+    for twin in (dispatch, plain_key_table):
         table, marks = np.zeros(3 * slots, np.int64), np.zeros(marked, np.uint8)
         put = twin.put_keys(
             content, places, len(keys), start, table, room, *SECRET, marks, origin, -1
@@ -302,7 +306,7 @@ def decide_both(rows: Any, places: Any, chance: np.random.Generator) -> tuple[An
     reasons = reasons_at_random(chance)
     end = int(places["offset"].max()) if len(places) else 0
     answers = []
-    for twin in (retain, plain_retain):
+    for twin in (dispatch, plain_retain):
         outcomes = given_.copy()
         chosen = np.zeros(len(places), np.uint8)
         newer = np.zeros(len(places), np.int64)
@@ -323,7 +327,7 @@ def write_both(
     source = as_array(data).copy()
     size = room if room is not None else len(data) + 61 * len(rows) + 16 * len(places)
     answers = []
-    for twin in (retain, plain_retain):
+    for twin in (dispatch, plain_retain):
         out, mine = np.full(3 + size + 8, 0xA5, np.uint8), outcomes.copy()
         answer = twin.write_batches(
             source, source, rows, places, 0, chosen, SUPERSEDED, mine, 0, len(rows),
@@ -406,7 +410,7 @@ def test_old_batches_and_odd_fields_are_for_the_builder() -> None:
 
 def test_a_batch_is_sealed_alike() -> None:
     whole = batch([Record(5, 7, b"k", b"v"), Record(6, 7, b"l", b"")])
-    for twin in (retain, plain_retain):
+    for twin in (dispatch, plain_retain):
         data = as_array(b"\xa5" + whole + b"\xa5").copy()
         data[9:13], data[18:22] = 0, 0
         twin.seal_batch(data, 1, 1 + len(whole))

@@ -22,7 +22,6 @@ from tests.naive import Record, batch, message
 from tests.strategies import logs
 from workbench.kernels import dispatch
 from workbench.kernels.plain.reading import recover as plain_recover
-from workbench.kernels.reading import recover, scan
 from workbench.layout.batch_row import BATCH_ROW
 
 Golden = Callable[[str], Case]
@@ -41,13 +40,13 @@ clock = ManualClock(1_700_000_000_000)
 for path in sys.argv[1:]:
     log = Log.open(path, had_clean_shutdown=False, clock=clock, scheduler=ManualScheduler(clock))
     log.close()
-print(json.dumps(dispatch.COMPILED))
+print(json.dumps(dispatch.is_compiled()))
 """
 
 
 def scanned(data: bytes, room: int = 200) -> Rows:
     rows = np.zeros(room, BATCH_ROW)
-    count, _, _ = scan.scan_window(as_array(data), 0, len(data), rows)
+    count, _, _ = dispatch.scan_window(as_array(data), 0, len(data), rows)
     return rows[: int(count)]
 
 
@@ -55,7 +54,7 @@ def first_invalid_both(data: bytes, rows: Rows, position: int = 0) -> int:
     """Return the first row that is not whole, the same of both twins."""
     array = as_array(data)[position:]
     within = rows[rows["position"] >= position]
-    found = [int(each.first_invalid(array, position, within)) for each in (recover, plain_recover)]
+    found = [int(each.first_invalid(array, position, within)) for each in (dispatch, plain_recover)]
     assert found[0] == found[1]
     return found[0]
 
@@ -63,7 +62,7 @@ def first_invalid_both(data: bytes, rows: Rows, position: int = 0) -> int:
 def choose_both(rows: Rows, last_entry: int, interval: int) -> list[int]:
     """Return the rows with index entries, the same of both twins."""
     found = []
-    for each in (recover, plain_recover):
+    for each in (dispatch, plain_recover):
         chosen = np.full(len(rows), -7, np.int64)
         count = int(each.choose_entries(rows, last_entry, interval, chosen))
         assert (chosen[count:] == -7).all()
@@ -171,7 +170,7 @@ def recovered_copies(case: Case, root: Path, kernels: str) -> dict[str, dict[str
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) is (kernels != "plain" and dispatch.COMPILED)
+    assert json.loads(done.stdout) is (kernels != "plain" and dispatch.is_compiled())
     return {folder.name: contents(folder) for folder in folders}
 
 

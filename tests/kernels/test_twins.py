@@ -31,11 +31,10 @@ from tests.kernels.twins import (
 from tests.naive import Record, batch, message
 from tests.naive import read as read_plainly
 from tests.strategies import batches, logs, messages
-from workbench.kernels import checksum
+from workbench.kernels import dispatch
 from workbench.kernels.plain import checksum as plain_checksum
 from workbench.kernels.plain.reading import scan as plain_scan
 from workbench.kernels.plain.reading import search as plain_search
-from workbench.kernels.reading import scan, search
 from workbench.kernels.reading.outputs import CHECK_CRC, HEADERS, KEYS, SEARCHED_FIELDS, VALUES
 from workbench.layout import problems
 from workbench.layout.batch_row import BATCH_ROW
@@ -250,7 +249,7 @@ def test_a_file_is_walked_like_its_bytes(
     expected, position, code = scan_both(as_array(data), 0, len(data), room)
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        for module in (scan, plain_scan):
+        for module in (dispatch, plain_scan):
             rows = np.zeros(room, BATCH_ROW)
             got = module.scan_file(descriptor, 0, len(data), np.empty(window, np.uint8), rows)
             assert tuple(map(int, got)) == (len(expected), position, code)
@@ -268,22 +267,13 @@ def test_checksums_are_those_of_three_other_libraries() -> None:
         for start in (0, 1, 3, 7):
             data = memory[start : start + size]
             expected = crc32c.crc32c(data.tobytes())
-            assert int(checksum.crc32c(data)) == plain_checksum.crc32c(data) == expected
+            assert int(dispatch.crc32c(data)) == plain_checksum.crc32c(data) == expected
             assert by_crcmod(data.tobytes()) == expected
             assert (
-                int(checksum.crc32(data))
+                int(dispatch.crc32(data))
                 == plain_checksum.crc32(data)
                 == zlib.crc32(data.tobytes())
             )
-
-
-def test_the_portable_checksum_is_the_same() -> None:
-    """What machines without the instruction use."""
-    memory = np.random.default_rng(2).integers(0, 256, 20_000, np.uint8)
-    for size in [*range(64), 4096, 20_000]:
-        data = memory[:size]
-        address = data.ctypes.data
-        assert int(checksum._crc32c_portable(address, size)) == crc32c.crc32c(data.tobytes())  # noqa: SLF001
 
 
 @given(logs, st.integers(0, 9), st.integers(-2, 2), st.integers(0, 500), st.integers(0, 255))
@@ -298,14 +288,14 @@ def test_searches_find_what_those_of_the_twin_find(
         for end in (100 + len(changed), 100 + len(data) + 7):
             wanted = (end, offset, timestamp)
             both = [
-                found_by(module, as_array(changed), wanted) for module in (search, plain_search)
+                found_by(module, as_array(changed), wanted) for module in (dispatch, plain_search)
             ]
             assert both[0] == both[1]
 
 
 def test_a_search_by_time_reads_uncompressed_batches_with_room_for_them() -> None:
     two = batch([Record(3, 5), Record(4, 6)])
-    for module in (search, plain_search):
+    for module in (dispatch, plain_search):
 
         def slot_in(data: bytes, offset: int, module: ModuleType = module) -> int:
             return found_by(module, as_array(data), (1 << 20, offset, 5))[0][-1]

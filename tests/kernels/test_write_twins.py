@@ -16,18 +16,18 @@ from tests.kernels.real_files import real_files
 from tests.kernels.twins import as_array
 from tests.naive import Record, batch, message, record_bytes
 from tests.strategies import batches, logs
+from workbench.kernels import dispatch
 from workbench.kernels.plain.writing import canonical as plain_canonical
 from workbench.kernels.plain.writing import encode as plain_encode
 from workbench.kernels.plain.writing import validate as plain_validate
 from workbench.kernels.plain.writing import validate_records as plain_validate_records
 from workbench.kernels.reading.outputs import HEADERS, KEYS, VALUES
-from workbench.kernels.writing import canonical, checks, encode, validate, validate_records
+from workbench.kernels.writing import checks
 from workbench.layout import problems
 from workbench.record.columns import RecordColumns
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.reading.batch_records import ALL_COLUMNS, columns_of
-from workbench.record.writing.builder import RecordsBuilder
-from workbench.record.writing.column_encoding import encode_columns, kernel_inputs
+from workbench.record.writing.builder import RecordsBuilder, encode_columns, kernel_inputs
 
 Golden = Callable[[str], Case]
 Rows = npt.NDArray[np.int64]
@@ -50,7 +50,7 @@ THREE = [
 def check_both(data: bytes, rules: tuple[int, int, int, int], room: int = 16) -> tuple[Rows, int]:
     """Check with both twins; return the rows and the code."""
     found = []
-    for twin in (validate, plain_validate):
+    for twin in (dispatch, plain_validate):
         rows = np.full((room, checks.COLUMNS), 77, np.int64)
         count, position, code = twin.check_batches(as_array(data).copy(), 0, rows, *rules)
         found.append((rows, int(count), int(position), int(code)))
@@ -63,7 +63,7 @@ def check_both(data: bytes, rules: tuple[int, int, int, int], room: int = 16) ->
 def check_records_both(data: bytes, row: Rows, rules: tuple[int, int, int, int]) -> Rows:
     """Check decompressed records with both twins; return the row."""
     found = []
-    for twin in (validate_records, plain_validate_records):
+    for twin in (dispatch, plain_validate_records):
         filled = row.copy()
         twin.check_records(as_array(data).copy(), 0, len(data), filled, *rules)
         found.append(filled)
@@ -143,11 +143,12 @@ def encode_both(
     """Encode with both twins; return the bytes."""
     inputs, _ = kernel_inputs(columns)
     sizes = [
-        int(twin.measure_records(inputs, picks, *bases, options)) for twin in (encode, plain_encode)
+        int(twin.measure_records(inputs, picks, *bases, options))
+        for twin in (dispatch, plain_encode)
     ]
     assert sizes[0] == sizes[1]
     found = []
-    for twin in (encode, plain_encode):
+    for twin in (dispatch, plain_encode):
         out = np.full(3 + sizes[0], 0xA5, np.uint8)
         if sizes[0]:
             assert twin.encode_records(inputs, picks, *bases, options, out[:-1].copy(), 3) == -1
@@ -181,7 +182,7 @@ def canonical_both(records: bytes, count: int, base_timestamp: int) -> bool:
     data = as_array(b"\xa5" + records + b"\xa5").copy()
     found = [
         bool(twin.are_canonical(data, 1, 1 + len(records), count, base_timestamp))
-        for twin in (canonical, plain_canonical)
+        for twin in (dispatch, plain_canonical)
     ]
     assert found[0] == found[1]
     return found[0]

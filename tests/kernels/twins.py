@@ -11,10 +11,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from workbench.kernels import dispatch
 from workbench.kernels.plain.reading import decode as plain_decode
 from workbench.kernels.plain.reading import messages as plain_messages
 from workbench.kernels.plain.reading import scan as plain_scan
-from workbench.kernels.reading import decode, messages, scan
 from workbench.kernels.reading.outputs import (
     HEADER_COUNT,
     HEADER_KEY_BYTES,
@@ -126,7 +126,7 @@ def scan_both(data: Bytes, position: int, file_end: int, room: int = 64) -> tupl
     """Return (rows, position, code) of `scan_window`, the same of both."""
     outcomes = []
     found: Rows = np.zeros(0, BATCH_ROW)
-    for module in (scan, plain_scan):
+    for module in (dispatch, plain_scan):
         memory = np.full(room + 1, 0, BATCH_ROW)
         memory.view(np.uint8)[:] = CANARY
         rows = memory[:room]
@@ -153,7 +153,7 @@ def decode_both(
     count = int(rows["record_count"][first:last].clip(0, size).sum())
     if old:
         count = int((sizes // SMALLEST_ENTRY + 1).sum())
-    compiled = messages.decode_messages if old else decode.decode_records
+    compiled = dispatch.decode_messages if old else dispatch.decode_records
     by_hand = plain_messages.decode_messages if old else plain_decode.decode_records
     outcomes = []
     for kernel in (compiled, by_hand):
@@ -173,10 +173,10 @@ def check_both(data: Bytes, position: int, rows: Rows) -> list[bool]:
     """Return which batches have a valid CRC, the same in both twins."""
     answers = []
     module: ModuleType
-    for module in (decode, plain_decode):
+    for module in (dispatch, plain_decode):
         matches = np.zeros(len(rows), np.bool_)
         module.check_crcs(data, position, rows, matches)
-        (messages if module is decode else plain_messages).check_message_crcs(
+        (dispatch if module is dispatch else plain_messages).check_message_crcs(
             data, position, rows, matches
         )
         answers.append(matches.tolist())

@@ -56,6 +56,21 @@ def test_every_file_of_a_broker_has_a_reason() -> None:
     assert all(row["why"] for row in rows)
 
 
+def test_an_index_beside_the_swap_of_its_log_is_kept(tmp_path: Path) -> None:
+    """A broker of 4.1.1 completed the swap, and kept the index."""
+    data = tmp_path / "damaged"
+    shutil.copytree(DAMAGED, data)
+    log = min((data / "healthy-0").glob("*.log"))
+    log.rename(f"{log}.swap")
+    rows = wb.open_log_directory(data).inspect.files().to_pylist()
+    index = {row["name"]: row["by_hand"] for row in rows if row["folder"] == "healthy-0"}
+    assert index[f"{log.stem}.index"] == "no"
+    log.with_suffix(".log.swap").unlink()
+    rows = wb.open_log_directory(data).inspect.files().to_pylist()
+    index = {row["name"]: row["by_hand"] for row in rows if row["folder"] == "healthy-0"}
+    assert index[f"{log.stem}.index"] == "yes"
+
+
 def test_the_command_names_what_may_go_first() -> None:
     shown = run("ls", DAMAGED, "--files").out.splitlines()
     assert [line.split()[0] for line in shown[1:4]] == ["yes", "yes", "look"]

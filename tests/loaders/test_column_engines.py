@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import duckdb
 import pandas as pd
@@ -14,9 +14,10 @@ import pytest
 import workbench
 from tests.golden.cases import Case
 from tests.naive import Record, batch
+from workbench.errors import CorruptDataWarning
 from workbench.loaders.scan.column_engines import data_frame
-from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.loaders.schemas import SCAN_FIELDS
+from workbench.values.formats.json import JsonDecoder
 
 LOG = "00000000000000000000.log"
 LARGE = 2**53 + 1  # the first whole number that a float cannot hold
@@ -77,6 +78,42 @@ def test_polars_has_structs_for_json(logs: workbench.LogDirectory) -> None:
         "value": pl.Struct({"n": pl.Int64, "s": pl.String}),
     }
     assert frame["value"].struct.field("n").max() == LARGE + 2
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_a_lazy_frame_of_polars_reads_what_a_query_needs(
+    logs: workbench.LogDirectory, engine: Literal["in-memory", "streaming"]
+) -> None:
+    scan = logs.scan(decode={"value": "json"}, topics="orders")
+    whole, lazy = scan.to_polars(), scan.to_polars(lazy=True)
+    assert isinstance(lazy, pl.LazyFrame)
+    assert lazy.collect(engine=engine).equals(whole)
+    assert lazy.select(pl.len()).collect(engine=engine).item() == whole.height > 4
+    is_large = pl.col("value").struct.field("n") > LARGE
+    found = lazy.filter(is_large).select("offset", "key").collect(engine=engine)
+    assert found.equals(whole.filter(is_large).select("offset", "key"))
+    assert lazy.head(3).collect(engine=engine).equals(whole.head(3))
+    assert 0 < found.height < whole.height
+    plain = logs.scan(topics="orders").to_polars(lazy=True)
+    assert plain.select("key").collect(engine=engine).equals(whole.select("key"))
+
+
+def test_a_lazy_frame_decodes_no_column_that_a_query_leaves_out(
+    logs: workbench.LogDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lazy = logs.scan(decode={"value": "json"}, topics="orders").to_polars(lazy=True)
+    decoded: list[int] = []
+    decode = JsonDecoder.decode_spans
+
+    def counted(decoder: JsonDecoder, *given: Any) -> Any:
+        decoded.append(1)
+        return decode(decoder, *given)
+
+    monkeypatch.setattr(JsonDecoder, "decode_spans", counted)
+    lazy.select("offset", "key").collect()
+    assert not decoded
+    lazy.select("value").collect()
+    assert decoded
 
 
 def test_a_view_of_duckdb_reads_anew_with_every_query(logs: workbench.LogDirectory) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import workbench as wb
 from tests.cli.program import run
-from workbench.loaders.scan.scan import CorruptDataWarning
+from workbench.errors import CorruptDataWarning
 
 DAMAGED = Path(__file__).parents[2] / "sample_data" / "damaged"
 
@@ -43,7 +43,8 @@ def test_verify_says_what_is_lost_and_how_much_is_readable() -> None:
     shown = run("verify", DAMAGED, "-p", "flipped-byte-0")
     assert shown.code == 2
     assert (
-        "Lost: offsets 24 to 26, 3 records. A consumer fails there until it seeks to 27."
+        "Lost: offsets 24 to 26, 3 records. A consumer fails there until it seeks to 27. "
+        "--rescue still reads 3 records."
     ) in shown.out
     assert "69 of 72 records of this log are readable" in shown.out
     text = run("verify", DAMAGED, "-p", "huge-length-0").out
@@ -60,6 +61,7 @@ def test_verify_gives_programs_the_same() -> None:
         "records": 3,
         "next_offset": 27,
         "stops": True,
+        "rescuable": 3,
     }
     findings = run("verify", DAMAGED, "-p", "torn-tail-0", "--json").json
     assert {each["kind"] for each in findings} >= {"torn-tail"}

@@ -83,6 +83,7 @@ def test_the_command_says_what_the_call_says() -> None:
     logs = wb.open_log_directory(SAMPLES / "shop-4.3.1")
     answer = logs["payments-0"].fate(4738)
     told = run("offset", "payments-0", "4738", SAMPLES / "shop-4.3.1", "--json").json
+    assert told.pop("record")["offset"] == 4738
     assert told == answer.as_dict()
     assert (told["fate"], told["read_committed"]["outcome"]) == ("open", "waits")
     assert told["read_committed"]["next_offset"] == 4738
@@ -103,7 +104,9 @@ def test_the_command_takes_a_time_for_the_first_offset_at_or_after_it() -> None:
     wanted = next(row["offset"] for row in rows if row["timestamp"] >= day)
     for time in ("2024-11-28", "2024-11-28T00:00", "2024-11-28T00:00:00Z"):
         told = run("offset", "orders-0", time, shop, "--json")
-        assert (told.code, told.json) == (0, logs["orders-0"].fate(wanted).as_dict())
+        fate = told.json
+        assert fate.pop("record")["offset"] == wanted
+        assert (told.code, fate) == (0, logs["orders-0"].fate(wanted).as_dict())
         assert f"offset {wanted:,} is the first at or after 2024-11-28T00:00" in told.err
     late = run("offset", "orders-0", "2025-01-01", shop)
     assert (late.code, late.out) == (1, "")

@@ -1,5 +1,6 @@
 """What a partition says becomes of it is what brokers and the engine do."""
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,7 @@ from workbench.errors import ConfigError, LogDirectoryError
 from workbench.inspection.partition import DiskPartition
 from workbench.loaders.explanations.cleaning_plan import CleaningPlan
 from workbench.loaders.schemas import schema_of
+from workbench.record.memory_records import MemoryRecords
 from workbench.tables.cleaning import BatchDecisionRow, PlannedKeyRow, ReasonRow, RecordDecisionRow
 from workbench.tables.foresight import RuleRow
 
@@ -197,6 +199,21 @@ def test_what_is_given_counts_more(customers: Any) -> None:
         customers.explain_cleaning({"min.cleanable.ratio": 0.5})
 
 
+def test_equally_dirty_logs_share_their_place(tmp_path: Path) -> None:
+    """A broker takes them in the order of its map; 4.3.1 and 3.6.2 took eight in two orders."""
+    for name in ("a-0", "b-0", "c-0"):
+        shutil.copytree(SHOP / "customers-0", tmp_path / name)
+    given = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": 0.1}
+    logs = workbench.open_log_directory(tmp_path)
+    tied = "2 others are equally dirty, and any of them may be cleaned before it"
+    for name in ("a-0", "c-0"):
+        told = logs[name].explain_cleaning(given, now=NOW)
+        assert told.conclusion == f"the log is cleaned first of 3 logs: {tied}"
+        assert (told["order"].value, told["order"].threshold) == (1, 3)
+    orders = logs.inspect.cleaning(config=given, now=NOW)["order"].to_pylist()
+    assert orders == [1, 1, 1]
+
+
 def test_lags_hold_a_log_back_and_make_it_due(customers: Any) -> None:
     lag = {"min.compaction.lag.ms": 100 * DAY, "min.cleanable.dirty.ratio": 0.1}
     newest = 1_732_900_000_000
@@ -278,6 +295,21 @@ def test_a_timestamp_in_the_future_holds_a_log_and_what_is_behind_it() -> None:
     told = payments.explain_retention({"retention.ms": 1}, now=NOW)
     assert " days) in the future, not above retention.ms = 1;" in told.conclusion
     assert {row.verdict for row in told if row.rule == "retention.ms"} == {"kept", "not asked"}
+
+
+@pytest.mark.parametrize("now", ["2021-01-01", "2040-01-01"])
+def test_a_log_that_is_cut_at_a_start_is_as_old_as_that_start(tmp_path: Path, now: str) -> None:
+    """Without timestamps a segment is as old as its file, which recovery changes at that time."""
+    batch = bytes(MemoryRecords.of((b"k", b"v"), timestamp=-1))
+    log = tmp_path / "t-0" / f"{0:020}.log"
+    log.parent.mkdir()
+    log.write_bytes(batch + batch[:20])
+    os.utime(log, (1_600_000_000,) * 2)  # 2020
+    told = workbench.open_log_directory(tmp_path)["t-0"].explain_retention(
+        {"retention.ms": DAY}, now=now
+    )
+    assert "is 0 ms old, not above retention.ms" in told.conclusion
+    assert f"({now}T00:00:00.000Z)" in told.conclusion
 
 
 def test_an_explanation_is_text_html_json_and_a_table(customers: Any) -> None:

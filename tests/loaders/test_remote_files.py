@@ -20,13 +20,12 @@ from tests.s3_server import S3Server, s3_server
 from tests.waiting import wait_until
 from widgets import LogExplorer
 from workbench.cli.main import main
-from workbench.errors import LogDirectoryError
+from workbench.errors import CorruptDataWarning, LogDirectoryError
 from workbench.file_system.read_cache import LARGE, CachedFiles
 from workbench.file_system.source import FileSource
 from workbench.inspection.listing import Listing, list_log_directories
 from workbench.loaders.remote import opened
 from workbench.loaders.scan.plan import IsolationLevel
-from workbench.loaders.scan.scan import CorruptDataWarning
 
 _NOW = "--now=1800000000000"
 _GROUP = ["-t", "__consumer_offsets"]

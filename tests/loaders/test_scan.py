@@ -18,8 +18,9 @@ import pytest
 import workbench
 from tests.golden.cases import Case
 from tests.naive import Record, batch, message
+from workbench.errors import CorruptDataWarning
 from workbench.loaders.scan import rows
-from workbench.loaders.scan.scan import CorruptDataWarning, Scan
+from workbench.loaders.scan.scan import Scan
 from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
 from workbench.log_directory import LogDirectory
 from workbench.tables.records import RecordBatchRow
@@ -131,7 +132,8 @@ def test_every_option_gives_what_filtering_everything_gives(
     """However much of the files is skipped by names, indexes and headers."""
     randomly = random.Random(name + isolation)
     logs = workbench.open_log_directory(golden(name).directory(label))
-    everything = rows_of(logs.scan(isolation_level=isolation, columns=ALL).to_arrow())
+    every = logs.scan(isolation_level=isolation, columns=ALL, include_internal=True)
+    everything = rows_of(every.to_arrow())
     times = [r["timestamp"] for r in everything if r["timestamp"] is not None]
     offsets = [r["offset"] for r in everything]
     for _ in range(25):
@@ -242,7 +244,7 @@ def test_damage_is_left_out_warned_of_and_listed(tmp_path: Path) -> None:
     first = batch([Record(0)])
     logs = damaged(tmp_path, first, batch([Record(1)], crc=7), batch([Record(2)]))
     scan = logs.scan()
-    with pytest.warns(CorruptDataWarning, match="1 damaged batches"):
+    with pytest.warns(CorruptDataWarning, match="^1 damaged place left out; the first: "):
         table = scan.to_arrow()
     assert table["offset"].to_pylist() == [0, 2]
     (finding,) = scan.findings
@@ -289,9 +291,10 @@ def test_damage_may_stop_a_scan_instead(tmp_path: Path) -> None:
             read(logs.scan(on_corrupt="raise"))
 
 
-def test_crcs_need_not_be_checked(tmp_path: Path) -> None:
-    logs = damaged(tmp_path, batch([Record(0)], crc=7))
-    assert logs.scan(check_crc=False).to_arrow()["offset"].to_pylist() == [0]
+def test_a_batch_with_an_invalid_crc_is_rescued(tmp_path: Path) -> None:
+    scan = damaged(tmp_path, batch([Record(0)], crc=7)).scan(rescue=True)
+    with pytest.warns(workbench.CorruptDataWarning, match="rescued 1 of the 1 records"):
+        assert scan.to_arrow()["offset"].to_pylist() == [0]
 
 
 def test_a_torn_segment_is_damage_only_when_another_follows(tmp_path: Path) -> None:

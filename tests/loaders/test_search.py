@@ -11,8 +11,7 @@ import pytest
 import workbench
 from tests.golden.cases import Case
 from tests.naive import Record, batch
-from workbench.loaders.search.pieces import pieces_by_time
-from workbench.loaders.search.search import Search
+from workbench.loaders.search.search import Search, pieces_by_time
 from workbench.loaders.search.sort_keys import KEY, MOST_KEPT, SIZE, SortKey
 from workbench.loaders.search.time_histogram import MOST_BINS, TimeHistogram
 from workbench.log_directory import LogDirectory

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.program import run
 from tests.golden.cases import Case
-from workbench.loaders.scan.scan import CorruptDataWarning
+from workbench.errors import CorruptDataWarning
 from workbench.log_directory import open_log_directory
 
 Golden = Callable[[str], Case]

@@ -1,9 +1,14 @@
 """SQL over log directories: topics and tables of inspection; nothing else is read or written."""
 
+import csv
+import io
 import json
 import random
+import shutil
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,9 +16,12 @@ import pytest
 
 import workbench as wb
 from tests.cli.program import run
-from tests.naive import read
-from workbench.errors import QueryError
-from workbench.loaders.sql import MEMORY, TABLES
+from tests.cli.terminal import on_a_terminal
+from tests.golden.cases import Case
+from tests.naive import Record, batch, read
+from workbench.errors import QueryError, SchemaError
+from workbench.loaders.sql.masks import NOTHING_SHOWN, SHOWN
+from workbench.loaders.sql.run import MEMORY, TABLES
 
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 
@@ -45,6 +53,134 @@ def test_decoded_values_have_their_fields_as_columns(logs: wb.LogDirectory) -> N
         "select sum(value.total_cents) from orders", decode={"value": "json"}
     ).fetchall()
     assert total == sum(order["total_cents"] for order in orders())  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select sum(value.total_cents) from orders",
+        "select sum(o.value.total_cents) from orders as o",
+        "select sum(value['total_cents']) from orders",
+        "select sum((value).total_cents) from orders",
+        "select sum(orders.value.total_cents) from orders",
+        "with o as (select * from orders) select sum(value.total_cents) from o",
+    ],
+)
+def test_fields_of_json_need_no_option(logs: wb.LogDirectory, query: str) -> None:
+    [(total,)] = logs.sql(query).fetchall()
+    assert total == sum(order["total_cents"] for order in orders())  # type: ignore[misc]
+    assert next(iter(run("sql", SHOP, query).lines[0].values())) == total
+
+
+def test_fields_of_values_with_a_schema_need_no_option() -> None:
+    registry = SHOP.with_name("registry-4.3.1")
+    logs = wb.open_log_directory(registry)
+    query = 'select value.id, value.text from orders order by "offset"'
+    with pytest.warns(wb.CorruptDataWarning, match="does not begin with the id of a schema"):
+        rows = logs.sql(query).fetchall()
+    # What sample_data/README.md says was written there.
+    assert rows[:3] == [(1, "tea"), (2, "grün"), (1 << 40, "later")]
+    assert set(rows[3:]) == {(None, None)}
+
+
+def test_one_topic_has_fields_beside_the_bytes_of_another(logs: wb.LogDirectory) -> None:
+    """Only topics whose fields are named are decoded."""
+    query = """
+        select count(*), count(decode(p.value)) from orders o, payments p
+        where o.value.order_id = 'O-48212' and p.partition = 0 and p."offset" < 10
+    """
+    expected = logs.sql(
+        'select count(*) from payments where partition = 0 and "offset" < 10'
+    ).fetchall()[0]
+    assert logs.sql(query).fetchall() == [expected * 2]
+
+
+def test_a_header_is_found_by_its_name(tmp_path: Path) -> None:
+    headers = (
+        ((b"user", b"ann"), (b"user", b"bob")),
+        ((b"it's", None), (b"other", b"\xff")),
+        (),
+    )
+    folder = tmp_path / "logs" / "t-0"
+    folder.mkdir(parents=True)
+    records = [Record(at, 5, b"abc"[at : at + 1], b"v", each) for at, each in enumerate(headers)]
+    (folder / f"{0:020}.log").write_bytes(batch(records))
+    logs = wb.open_log_directory(tmp_path / "logs")
+    # The last header of a name, as Headers.lastHeader of Kafka's clients.
+    found = logs.sql("select headers['user'], \"headers\" [ 'other' ] from t")
+    assert found.columns == ["user", "other"]
+    assert found.fetchall() == [(b"bob", None), (None, b"\xff"), (None, None)]
+    query = """select 'é' e, decode(key) k from t as x
+        where x.headers['user'] = 'bob' or len(x.headers) = 0 or x.headers['it''s'] = 'a'"""
+    assert logs.sql(query).fetchall() == [("é", "a"), ("é", "c")]
+    assert logs.sql("select headers[1].key k from t").fetchall() == [("user",), ("it's",), (None,)]
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("select order_id from orders", "unknown column order_id; it is a field of value: "),
+        ("select o.order_id from orders o", "write value.order_id"),
+        ("select vlaue from orders", "unknown column vlaue; did you mean value?"),
+        ("select o.partitoin from orders o", "unknown column partitoin; did you mean partition?"),
+        ("select nosuch from orders", "schema is value.NAME; columns: topic, partition, offset"),
+        ("select record_cuont from batches", "did you mean record_count?"),
+        ("select zzz from quotas", "unknown column zzz; columns: "),
+        ("select value.order_idd from orders", "no field order_idd; did you mean value.order_id?"),
+        ("select value.ship_to.citty from orders", "did you mean value.ship_to.city?"),
+        ("select value.x from __consumer_offsets", "no fields are known of the values of __"),
+        ("select headers.user from orders", "write headers['user']"),
+        ("select decode(value), value.order_id from orders", "decode(value)->>'$.order_id'"),
+        ("select value.a.b from (select decode(value) value from orders)", "decode(value)->>'$.a'"),
+    ],
+)  # fmt: skip
+def test_what_a_query_names_wrongly_gets_a_hint_of_ours(
+    logs: wb.LogDirectory, query: str, words: str
+) -> None:
+    with pytest.raises(QueryError) as raised:
+        logs.sql(query)
+    assert words in str(raised.value)
+    assert "FROM clause" not in str(raised.value)
+    assert words in run("sql", SHOP, query).err
+
+
+def test_a_result_has_the_verbs_of_every_other(logs: wb.LogDirectory) -> None:
+    query = "select partition, count(*) n, min(timestamp) since from orders group by all order by 1"
+    found = logs.sql(query)
+    rows = found.to_pylist()
+    assert [(row["partition"], row["n"]) for row in rows] == logs_of_orders()
+    assert found.to_arrow().to_pylist() == rows
+    assert found.to_polars().to_dicts() == rows
+    frame = found.to_pandas()
+    assert frame.to_dict("records") == rows
+    assert str(frame.dtypes["n"]) == "int64"
+    assert found.df().columns.tolist() == ["partition", "n", "since"]  # a relation of DuckDB
+    assert len(found) == 3
+    html = found._repr_html_()
+    assert '<td class="number">2,083</td>' in html
+    assert "2024-11-" in html
+    many = logs.sql("select key, value from orders")._repr_html_()
+    assert "the first 40 rows" in many
+    assert many.count("<tr>") == 41
+
+
+def test_auto_that_is_asked_for_is_text_everywhere(tmp_path: Path) -> None:
+    asked = ("--key-format", "auto", "--value-format", "auto")
+    query = "select key, value from __consumer_offsets limit 1"
+    [row] = run("sql", SHOP, query, *asked).lines
+    assert json.loads(row["key"])["type"] == "OffsetCommit"
+    file = tmp_path / "x.parquet"
+    assert run("export", SHOP, file, "-t", "orders", "-n", "3", *asked).code == 0
+    texts = pq.read_table(file)["value"].to_pylist()
+    assert [json.loads(text)["order_id"] for text in texts] == [
+        order["order_id"] for order in orders()[:3]
+    ]
+    assert run("export", SHOP, tmp_path / "y.parquet", "-t", "orders", "-n", "3").code == 0
+    assert isinstance(pq.read_table(tmp_path / "y.parquet")["value"][0].as_py(), bytes)
+    table = tmp_path / "x.csv"
+    assert run("export", SHOP, table, "-t", "__consumer_offsets", "-n", "1", *asked).code == 0
+    [exported] = csv.DictReader(io.StringIO(table.read_text()))
+    assert json.loads(exported["key"])["type"] == "OffsetCommit"
 
 
 @pytest.fixture(scope="module")
@@ -242,10 +378,11 @@ def test_bytes_that_are_no_text_end_a_command_in_one_line() -> None:
 def test_the_command_prints_and_writes_every_format(tmp_path: Path) -> None:
     query = "select partition, count(*) n from orders group by all order by all"
     rows = logs_of_orders()
-    printed = run("sql", SHOP, query).out.split()
+    assert run("sql", SHOP, query).lines == [{"partition": at, "n": n} for at, n in rows]
+    printed = run("sql", SHOP, query, "--format", "table").out.split()
     assert printed == ["partition", "n", "0", "1,588", "1", "2,083", "2", "1,529"]
-    csv = run("sql", SHOP, query, "--format", "csv")
-    assert csv.out.splitlines() == ["partition,n", *(f"{at},{n}" for at, n in rows)]
+    rows_of_csv = run("sql", SHOP, query, "--format", "csv")
+    assert rows_of_csv.out.splitlines() == ["partition,n", *(f"{at},{n}" for at, n in rows)]
     objects = [{"partition": at, "n": n} for at, n in rows]
     assert run("sql", SHOP, query, "--format", "json").json == objects
     assert run("sql", SHOP, query, "--format", "jsonl").lines == objects
@@ -266,7 +403,97 @@ def logs_of_orders() -> list[tuple[int, int]]:
 def test_masked_values_stay_masked(tmp_path: Path) -> None:
     (tmp_path / "rules").write_text("orders value drop\n")
     done = run("sql", SHOP, "select count(value) n from orders", "--mask", tmp_path / "rules")
-    assert done.out.split() == ["n", "0"]
+    assert done.lines == [{"n": 0}]
+
+
+def test_every_table_is_known_to_masks() -> None:
+    assert sorted([*SHOWN, *NOTHING_SHOWN, "keys"]) == sorted(TABLES)
+
+
+@pytest.mark.parametrize(
+    ("rule", "table"),
+    [
+        ("orders key hash", "keys"),
+        ("* key hash", "groups"),
+        ("__consumer_offsets value drop", "commits"),
+        ("__consumer_* key drop", "inspect.group_offsets"),
+        ("__transaction_state key first 2", "transactions"),
+        ("__cluster_metadata value drop", "configs"),
+    ],
+)
+def test_a_table_that_a_mask_does_not_cover_is_refused(
+    logs: wb.LogDirectory, rule: str, table: str
+) -> None:
+    name = table.removeprefix("inspect.")
+    with pytest.raises(SchemaError, match=f"the table {name} would show what this rule hides"):
+        logs.sql(f"from {table}", mask=rule)
+    assert logs.sql("from segments", mask=rule).fetchall()
+    other = "orders value drop" if name != "keys" else "customers headers drop"
+    assert logs.sql(f"from {table}", mask=other).fetchall()
+
+
+def test_metadata_of_commits_are_hidden_by_any_mask_as_in_widgets(tmp_path: Path) -> None:
+    copied = tmp_path / "logs"
+    shutil.copytree(SHOP, copied)
+    key = b"\0\1" + b"\0\5group" + b"\0\6orders" + bytes(4)
+    value = b"\0\3" + bytes(8) + b"\xff" * 4 + b"\0\3ada" + bytes(8)
+    with wb.LogManager([str(copied)]) as manager:
+        manager.get_or_create_log("__consumer_offsets-0").append([(key, value)])
+    logs = wb.open_log_directory(copied)
+    for table in ("commits", "group_offsets"):
+        query = f"select metadata from {table} where \"group\" = 'group'"  # noqa: S608 - ours
+        assert logs.sql(query).fetchall() == [("ada",)]
+        assert logs.sql(query, mask="orders key drop").fetchall() == [("masked",)]
+        assert logs.sql(query, mask="* metadata first 1").fetchall() == [("a",)]
+
+
+def test_names_that_differ_in_case_alone_are_refused_together(tmp_path: Path) -> None:
+    """DuckDB would read one of them twice."""
+    with wb.LogManager([str(tmp_path / "logs")]) as manager:
+        for topic, count in (("orders", 1), ("ORDERS", 3), ("Batches", 2), ("_batches", 4)):
+            manager.get_or_create_log(topic, 0).append([(b"k", b"v")] * count)
+    logs = wb.open_log_directory(tmp_path / "logs")
+
+    def counted(query: str) -> int:
+        return int(logs.sql(f"select count(*) from {query}").fetchall()[0][0])  # noqa: S608 - ours
+
+    assert counted("orders") == 1
+    assert counted('"ORDERS"') == 3
+    assert counted("orders a, orders b") == 1
+    assert counted('"ORDERS" a, Segments b, segments c') == 3 * 4 * 4
+    assert counted('"Batches", inspect.batches') == 2 * 4
+    assert counted("_batches, inspect.batches") == 4 * 4
+    assert counted("_batches, batches") == 4 * 4
+    for query in (
+        'orders, "ORDERS"', '"ORDERS_latest", orders_latest', '"Batches", batches',
+        '(select * from "ORDERS"), (select * from orders)',
+    ):  # fmt: skip
+        with pytest.raises(QueryError, match="are one name to DuckDB"):
+            counted(query)
+
+
+def test_csv_runs_nothing_in_a_spreadsheet_and_steers_no_terminal(tmp_path: Path) -> None:
+    hostile = ["=cmd|' /C calc'!A0", "+1+1", "-2.5", "@SUM(A1)", "\x1b]0;owned\x07", "plain"]
+    with wb.LogManager([str(tmp_path / "logs")]) as manager:
+        manager.get_or_create_log("t", 0).append([(None, text.encode()) for text in hostile])
+    query: list[str | Path] = [
+        "sql",
+        tmp_path / "logs",
+        'select decode(value), "offset" from t order by 2',
+        "--format",
+        "csv",
+    ]
+    rows = list(csv.reader(io.StringIO(run(*query).out)))
+    escaped = ["'" + text if text[0] in "=+@" else text for text in hostile]
+    assert [row[0] for row in rows[1:]] == escaped
+    assert [row[1] for row in rows[1:]] == [*"012345"]
+    plain = list(csv.reader(io.StringIO(run(*query, "--no-escape-formulas").out)))
+    assert [row[0] for row in plain[1:]] == hostile
+    assert run(*query, "-o", tmp_path / "out.csv").code == 0
+    assert list(csv.reader(io.StringIO((tmp_path / "out.csv").read_text()))) == rows
+    shown = on_a_terminal(*map(str, query))
+    assert "\x1b]" not in shown
+    assert r"\x1b]0;owned\x07" in shown
 
 
 def test_values_are_bytes_as_text_or_hex_in_json(tmp_path: Path) -> None:
@@ -300,3 +527,56 @@ def test_an_interval_reads_as_duckdb_prints_it(interval: str) -> None:
     query = f"select i, i::varchar as words from ({inner})"  # noqa: S608
     [row] = run("sql", SHOP, query, "--json").json
     assert row["i"] == row["words"]
+
+
+_OF_TRANSACTIONS = """select topic, partition, "offset", committed from records
+where topic like 'txn-%'"""
+
+
+def _places(rows: list[dict[str, Any]]) -> set[tuple[str, int, int]]:
+    return {(row["topic"], row["partition"], row["offset"]) for row in rows}
+
+
+@pytest.mark.parametrize("level", ["read_uncommitted", "read_committed"])
+def test_a_query_has_the_records_that_a_consumer_of_the_level_read(
+    level: Any, golden: Callable[[str], Case]
+) -> None:
+    case = golden("4.4.0-txn")
+    directory = case.directory("data")
+    outcome = run("sql", directory, _OF_TRANSACTIONS, "--isolation-level", level)
+    assert _places(outcome.lines) == _places(case.consumed(level))
+
+
+def test_the_column_committed_is_true_of_what_read_committed_reads(
+    golden: Callable[[str], Case],
+) -> None:
+    case = golden("4.4.0-txn")
+    outcome = run("sql", case.directory("data"), _OF_TRANSACTIONS)
+    both, committed = _places(case.consumed()), _places(case.consumed("read_committed"))
+    assert len(committed) < len(both)
+    assert _places(outcome.lines) == both
+    assert _places([row for row in outcome.lines if row["committed"]]) == committed
+    assert "of aborted transactions" in outcome.err
+
+
+def test_times_beyond_what_duckdb_holds_are_infinity(tmp_path: Path) -> None:
+    """One such record must not make every query of its topic fail; the broker takes any time."""
+    folder = tmp_path / "logs" / "t-0"
+    folder.mkdir(parents=True)
+    stamps = (5, 300_000_000_000_000, 2**62, 9_223_372_036_854_774, -(2**60))
+    stored = b"".join(batch([Record(at, t, b"k", b"v")]) for at, t in enumerate(stamps))
+    (folder / f"{0:020}.log").write_bytes(stored)
+    shown = ["1970-01-01T00:00:00.005Z", 300_000_000_000_000, "infinity", 9_223_372_036_854_774]
+    query = 'select timestamp from t order by "offset"'
+    done = run("sql", tmp_path / "logs", query)
+    assert [row["timestamp"] for row in done.lines] == [*shown, "-infinity"]
+    done = run("sql", tmp_path / "logs", "select max(max_timestamp) m from batches")
+    assert done.lines == [{"m": "infinity"}]
+    logs = wb.open_log_directory(tmp_path / "logs")
+    rows = logs.sql(query).to_pylist()
+    assert [row["timestamp"] for row in rows[1:]] == [*shown[1:], "-infinity"]
+    assert str(rows[0]["timestamp"]) == "1970-01-01 00:00:00.005000+00:00"
+    counted = logs.sql("select count(*) from t where timestamp > '2020-01-01'").fetchall()
+    assert counted == [(3,)]
+    text = logs.scan("t").to_duckdb("r").sql("select max(timestamp)::varchar from r").fetchall()
+    assert text == [("infinity",)]

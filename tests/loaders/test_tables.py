@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -127,6 +128,47 @@ def test_index_tables_have_the_relative_offset_that_is_stored(logs: LogDirectory
         assert table["relative_offset"].to_pylist() == stored
         assert pc.subtract(table["offset"], table["segment"]).to_pylist() == stored
         assert any(table["segment"].to_pylist())
+
+
+@pytest.mark.parametrize("sample", ["shop-4.3.1", "era-0.10.2.2", "damaged"])
+def test_each_entry_of_an_index_has_its_batch(sample: str) -> None:
+    """Counted in pandas, batch by batch."""
+    inspect = workbench.open_log_directory(SAMPLES / sample).inspect
+    place = ["topic", "partition", "segment"]
+    batches = dict(list(inspect.batches().to_pandas().groupby(place)))
+    none = inspect.batches().to_pandas().head(0)
+    found = 0
+    for where, entries in inspect.offset_index().to_pandas().groupby(place):
+        mine = batches.get(where, none)
+        before = 0
+        for entry in entries.itertuples():
+            assert entry.bytes_before == entry.position - before
+            here = mine[mine.position == entry.position]
+            base = None if here.empty else optional(here.base_offset.iloc[0])
+            assert optional(entry.batch_base_offset) == base
+            between = mine[(mine.position >= before) & (mine.position < entry.position)]
+            both = {before, entry.position} <= set(mine.position)
+            in_order = both and entry.position >= before
+            assert optional(entry.batches_before) == (len(between) if in_order else None)
+            is_counted = in_order and between.record_count.notna().all()
+            records = int(between.record_count.sum()) if is_counted else None
+            assert optional(entry.records_before) == records
+            found += is_counted
+            before = entry.position
+    for where, entries in inspect.time_index().to_pandas().groupby(place):
+        mine = batches.get(where, none)
+        for entry in entries.itertuples():
+            later = mine[mine.last_offset >= entry.offset].head(1)
+            position = None if later.empty else int(later.position.iloc[0])
+            assert optional(entry.batch_position) == position
+            base = None if later.empty else optional(later.base_offset.iloc[0])
+            assert optional(entry.batch_base_offset) == base
+    assert found > 5 or sample != "shop-4.3.1"
+
+
+def optional(value: Any) -> int | None:
+    """Return a cell of pandas as the integer that it stands for."""
+    return None if pd.isna(value) else int(value)
 
 
 def test_the_findings_are_those_of_verify() -> None:

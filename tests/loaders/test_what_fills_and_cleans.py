@@ -255,7 +255,7 @@ def test_what_is_cleaned_deleted_and_stuck_is_judged_in_one_loading(tmp_path: Pa
     shutil.copytree(SHOP, copy)
     logs = workbench.open_log_directory(copy)
     stuck = {(row.topic, row.partition, row.what) for row in stuck_rows(logs.listing)}
-    facts = Facts(logs.listing, None, None, logs.preflight, logs.verify)
+    facts = Facts(logs.listing, None, None, logs.preflight, logs.verify, is_deep=True)
     assert {row.partition for row in facts.logs} == {*logs}
     assert facts.lags
     assert facts.opened
@@ -272,7 +272,7 @@ def test_the_judging_of_logs_ends_where_it_is_told_to() -> None:
         if len(told) == 3:
             raise InterruptedError
 
-    facts = Facts(logs.listing, None, None, logs.preflight, logs.verify, stop)
+    facts = Facts(logs.listing, None, None, logs.preflight, logs.verify, stop, is_deep=True)
     with pytest.raises(InterruptedError):
         _ = facts.logs
     assert len(told) == 3

@@ -71,11 +71,9 @@ WORKS = {
     "logs.inspect": r"<Inspect: \d\d tables, .*>",
     "logs.inspect.configs().num_rows > 0": "True",
     "logs.inspect.acls().num_rows": "0",
-    "logs.predict_startup()": "<StartupPrediction the broker starts; partitions: .*>",
+    "logs.predict_startup()": "<StartupPrediction the broker starts: .*>",
     "logs.preflight()": "<Preflight the broker starts; topics: .*>",
-    "[name for name in dir(wb) if name.startswith('Log')]": (
-        r"\['LogDirectory', 'LogDirectoryError', 'LogManager'\]"
-    ),
+    "[name for name in dir(wb) if name.startswith('Log')]": r"\['LogDirectory', 'LogManager'\]",
     "pa.table(logs['orders-0'].explain_retention()).num_rows > 0": "True",
     "logs.verify().to_arrow().num_rows": "0",
     "pa.table(logs['orders-0']).num_rows": "1588",
@@ -104,6 +102,10 @@ REFUSED = {
     'logs.what_if({"retention.ms": "7x"})': "retention.ms: '7x' is not",
     'logs.what_if({"log.retention.hours": "30m"})': "30m is not a whole number of hours",
     "wb.open": "did you mean open_log_directory",
+    "wb.read": r"did you mean open_log_directory\(…\).scan",
+    "wb.explain": r"did you mean open_log_directory\(…\).explain_cleaning",
+    "wb.predict": r"did you mean open_log_directory\(…\).predict_startup",
+    'logs.scan(value_format="json")': 'did you mean decode={"value": …}',
     "wb.scanario": "did you mean scenarios",
     'wb.recover("sample_data/shop-4.3.1")': "either to=OUT or in_place=True",
 }
@@ -239,6 +241,13 @@ GUESSED: dict[str, str] = {
     "logs.scan().write_parquet": "to_parquet",
     "logs.groups": "inspect.groups",
     "logs.group": "explain_group",
+    "logs.explain": "explain_cleaning",
+    "logs.lag": "inspect.group_lags",
+    "logs.latest": "scan(latest=True)",
+    'logs["customers"].latest': "scan(latest=True)",
+    "logs.predict": "predict_startup",
+    "logs.size": "inspect.disk_usage",
+    "logs.batches": "inspect.batches",
     "logs.query": "sql",
     "logs.toppics": "topics",
 }
@@ -251,3 +260,10 @@ def test_a_name_that_is_elsewhere_is_told(logs: wb.LogDirectory, guess: str) -> 
     with pytest.raises(AttributeError, match=f"{re.escape(hint)}$"):
         typed(guess, logs)
     assert typed(f"{found}.{GUESSED[guess]}", logs) is not None
+
+
+def test_a_directory_can_be_closed(logs: wb.LogDirectory) -> None:
+    with wb.open_log_directory(SHOP) as opened:
+        assert opened["orders-0"][5]["key"] == logs["orders-0"][5]["key"]
+    opened.close()
+    assert len(opened) == len(logs)  # nothing was held open

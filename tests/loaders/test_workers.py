@@ -20,12 +20,12 @@ import workbench
 from tests.corrupt import edit, flip, zero
 from tests.golden.cases import Case
 from tests.naive import Record, batch
-from workbench.errors import CorruptRecordError
+from workbench.errors import CorruptDataWarning, CorruptRecordError
 from workbench.file_system.source import FileSource
 from workbench.inspection.findings import Finding
 from workbench.layout.attributes import ZSTD
 from workbench.loaders.exports.parquet_file import write_parquet
-from workbench.loaders.scan.scan import CorruptDataWarning, Scan
+from workbench.loaders.scan.scan import Scan
 from workbench.record.buffers import thread_pool
 from workbench.record.codecs import libraries
 from workbench.runtime import workers

@@ -1,7 +1,7 @@
 """The rules of each version change where Kafka's sources change; unknown versions are refused.
 
 Right values were read in Kafka's repository at the tags named: the last before and the first after
-each change.
+each change. Those of a start from 3.0 on are what brokers did (`tests/startup/outcomes`).
 """
 
 from itertools import pairwise
@@ -10,6 +10,7 @@ import pytest
 
 from workbench.config.broker_rules import (
     BrokerRules,
+    FailedDirectoryRule,
     IndexCheck,
     SnapshotRule,
     StrayRule,
@@ -57,14 +58,35 @@ CHANGES = [
     ("retains_by_file_time", "0.10.0.1", True, "0.10.1.1", False),
     ("rolls_by_creation", "0.10.0.1", True, "0.10.1.1", False),
     ("keeps_above_high_watermark", "0.10.2.2", False, "0.11.0.2", True),
+    ("has_remote_tier", "3.5.2", False, "3.6.2", True),
     ("topics_from", "2.8.2", TopicsFrom.ZOOKEEPER, "3.0.2", TopicsFrom.EITHER),
     ("topics_from", "3.9.1", TopicsFrom.EITHER, "4.0.0", TopicsFrom.METADATA_LOG),
     ("strays", "2.8.2", StrayRule.KEPT, "3.0.2", StrayRule.DELETED),
-    ("strays", "3.5.2", StrayRule.DELETED, "3.6.2", StrayRule.RENAMED_AFTER_START),
-    ("strays", "3.6.2", StrayRule.RENAMED_AFTER_START, "3.7.1", StrayRule.RENAMED_AT_LOAD),
+    ("strays", "3.6.2", StrayRule.DELETED, "3.7.1", StrayRule.RENAMED_AT_LOAD),
+    ("knows_stray_names", "3.3.2", False, "3.6.2", True),
+    (
+        "failed_directory",
+        "3.0.2",
+        FailedDirectoryRule.ENDS_IN_A_LOG,
+        "3.3.2",
+        FailedDirectoryRule.MAKES_LOGS_AGAIN,
+    ),
+    (
+        "failed_directory",
+        "3.6.2",
+        FailedDirectoryRule.MAKES_LOGS_AGAIN,
+        "3.7.2",
+        FailedDirectoryRule.KEEPS_PLACES,
+    ),
+    ("checks_topic_id_version", "3.6.2", True, "3.7.2", False),
+    ("reads_snapshots_at_start", "3.3.2", False, "3.6.2", True),
+    ("checks_quorum_state_version", "3.6.2", False, "3.7.2", True),
+    ("skips_unreadable_properties", "3.6.2", False, "3.7.2", True),
     ("clears_quorum_state", "3.7.1", True, "3.8.0", False),
     ("has_directory_ids", "3.6.2", False, "3.7.1", True),
     ("epoch_in_clean_shutdown", "3.6.2", False, "3.7.1", True),
+    ("stores_cluster_id", "2.3.1", False, "2.4.1", True),
+    ("indexes_each_batch", "3.8.1", False, "3.9.1", True),
     ("least_segment_bytes", "3.9.1", 14, "4.0.0", 1 << 20),
 ]
 
@@ -106,9 +128,9 @@ def test_a_series_is_as_its_last_release() -> None:
     assert number_of("0.9.0.1") < number_of("0.9")
 
 
-@pytest.mark.parametrize("asked", ["4.4", "0.8.1", "0.7", "2", "2.8.2.1", "two", "", "2.x", "-1.0"])
+@pytest.mark.parametrize("asked", ["4.5", "0.8.1", "0.7", "2", "2.8.2.1", "two", "", "2.x", "-1.0"])
 def test_an_unknown_version_is_refused_with_the_known_ones(asked: str) -> None:
-    with pytest.raises(ConfigError, match=r"not a known version.* 0\.8\.2, .* 4\.3$"):
+    with pytest.raises(ConfigError, match=r"not a known version.* 0\.8\.2, .* 4\.4$"):
         BrokerRules.of(asked)
 
 

@@ -20,10 +20,13 @@ DAMAGE = ["damage-clean", "damage-unclean", "damage-unclean-recent"]
 _COMMON = "org.apache.kafka.common"
 
 
+@pytest.mark.parametrize("version", ["2.8.2", "3.9.1", "4.2.0"])
 @pytest.mark.parametrize("kind", DAMAGE)
-def test_offsets_and_consumers_are_those_of_a_real_broker(golden: Golden, kind: str) -> None:
-    case = golden(f"4.2.0-{kind}")
-    prediction = predict_startup([case.directory("before")])
+def test_offsets_and_consumers_are_those_of_a_real_broker(
+    golden: Golden, kind: str, version: str
+) -> None:
+    case = golden(f"{version}-{kind}")
+    prediction = predict_startup([case.directory("before")], kafka=version)
     assert prediction.starts
     for topic, outcome in case.info["headline"]["outcome"].items():
         row = prediction[f"{topic}-0"]
@@ -143,13 +146,15 @@ def test_one_directory_that_fails_does_not_stop_a_broker_with_two(tmp_path: Path
         with Managed(tmp_path / name, cluster_id="shop").manager as manager:
             manager.get_or_create_log(f"orders-{'ab'.index(name)}").append(records(1))
     (tmp_path / "a" / "orders-0" / "leader-epoch-checkpoint").write_text("garbage")
-    prediction = predict_startup([tmp_path / "a", tmp_path / "b"])
+    prediction = predict_startup([tmp_path / "b", tmp_path / "a"])
     assert prediction.starts
-    assert [directory.verdict for directory in prediction.directories] == ["offline", "online"]
+    assert [directory.verdict for directory in prediction.directories] == ["online", "offline"]
     assert prediction["orders-0"].verdict == "offline"
     assert prediction["orders-0"].exception == f"{_COMMON}.errors.KafkaStorageException"
     assert prediction["orders-1"].verdict == "loads"
     assert not predict_startup([tmp_path / "a"]).starts
+    first = predict_startup([tmp_path / "a", tmp_path / "b"])  # where the metadata log belongs
+    assert first.problem.startswith("the log directory of the metadata log has failed")
 
 
 def test_logs_marked_or_unknown_are_told_as_such(tmp_path: Path) -> None:
@@ -162,7 +167,8 @@ def test_logs_marked_or_unknown_are_told_as_such(tmp_path: Path) -> None:
     verdicts = {row.name.split("-")[0]: row.verdict for row in predict_startup([tmp_path])}
     assert verdicts == {"gone": "deleted", "aside": "stray", "orders": "stray"}
     rows = predict_startup([tmp_path], kafka="2.8", consumers=False)
-    assert {row.verdict for row in rows} == {"deleted", "stray", "loads"}
+    assert {row.verdict for row in rows} == {"deleted", "refuses", "loads"}
+    assert "does not know the suffix -stray" in rows.problem
     assert all(row.consumers == () for row in rows)
 
 

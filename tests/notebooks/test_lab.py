@@ -106,7 +106,7 @@ def test_settings_go_before_the_users_and_do_not_replace_them(runtime: Path) -> 
 
 def test_jupyterlab_is_this_environments_own(tmp_path: Path) -> None:
     command = lab_command(tmp_path, browser=False, options=["--port=0"])
-    assert command[:3] == [sys.executable, "-m", "jupyterlab"]
+    assert command[:4] == [sys.executable, "-P", "-m", "jupyterlab"]
     assert f"--LabApp.default_url=/doc/tree/{TOUR}" in command
     assert "--no-browser" in command
     assert command[-1] == "--port=0"

@@ -62,7 +62,7 @@ def test_a_notebook_is_committed_with_pictures_and_nothing_of_a_machine(name: st
     assert [output for output in kept if "image/png" in output.get("data", {})]
     text = re.sub(r'"image/png": ".*?"', "", json.dumps(kept))
     assert not re.search(r"/(?:home|root|tmp|Users|work)/", text)
-    assert len(json.dumps(notebook)) < 600_000
+    assert len(json.dumps(notebook)) < 700_000
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -138,7 +138,7 @@ ON_ANY_DIRECTORY = {
     "01_open_a_log_directory": ("What is where", "What is damaged"),
     "03_why_was_it_not_compacted": ("All logs at a glance", "The usual reasons"),
     "05_retention": ("By time", "The details of the rules"),
-    "08_where_do_my_consumers_stand": ("Where do my consumers stand?", "Next"),
+    "08_where_do_my_consumers_stand": ("All groups", "Next"),
     "10_a_request_from_socket_to_segment": ("A request by hand", "Next"),
     "11_what_fills_the_disk": (
         "The whole disk at once",
@@ -147,7 +147,8 @@ ON_ANY_DIRECTORY = {
     "12_is_my_data_damaged": ("Check it", "Next"),
     "13_transactions_in_lanes": ("The lanes", "A producer dies"),
 }
-ON_FEWER = {"10_a_request_from_socket_to_segment"}  # its sample is served from the same formats
+FIRST = "01_open_a_log_directory"  # on every era; the others on the oldest, where most is missing
+ON_FEWER = {FIRST, "10_a_request_from_socket_to_segment"}  # served from the same formats
 WITHOUT_WHAT_IT_NEEDS = {("13_transactions_in_lanes", "era-0.8.2.2")}  # before transactions
 
 
@@ -156,9 +157,16 @@ WITHOUT_WHAT_IT_NEEDS = {("13_transactions_in_lanes", "era-0.8.2.2")}  # before 
 @pytest.mark.parametrize(
     ("name", "data"),
     [
-        *(pytest.param("01_open_a_log_directory", era, marks=pytest.mark.long) for era in ERAS),
-        *((name, data) for name in ON_ANY_DIRECTORY for data in ("era-0.8.2.2", "")),
-        *((name, "era-3.9.1") for name in ON_ANY_DIRECTORY if name not in ON_FEWER),
+        *((name, "era-0.8.2.2") for name in ON_ANY_DIRECTORY),
+        (FIRST, ""),
+        (FIRST, "era-3.9.1"),
+        *(pytest.param(FIRST, era, marks=pytest.mark.long) for era in ERAS),
+        *(
+            pytest.param(name, data, marks=pytest.mark.long)
+            for data, left_out in (("", {FIRST}), ("era-3.9.1", ON_FEWER))
+            for name in ON_ANY_DIRECTORY
+            if name not in left_out
+        ),
     ],
 )
 def test_a_notebook_runs_on_any_directory(

@@ -4,6 +4,7 @@ Among them are those that tools of operators make at their start: Kafbat UI, Red
 kafka_exporter. Broker and server have the same directory.
 """
 
+import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -89,7 +90,9 @@ def sides(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sides]:
     lines = (broker.folder / "server.properties").read_text().splitlines()
     config = dict(line.split("=", 1) for line in lines)
     del config["log.dirs"]
-    with broker, workbench.serve(copy, writable=True, config=config) as server:
+    # The file has all that this broker was given; the rest are defaults of both.
+    served = workbench.serve(copy, writable=True, config=config, defaults=True)
+    with broker, served as server:
         yield Sides(broker.bootstrap, server.bootstrap_servers)
 
 
@@ -107,13 +110,19 @@ def fill(where: str) -> None:
     consumer.close()
 
 
+def _difference(ours: str, theirs: str) -> str:
+    """Return both answers from a little before their first difference on."""
+    at = max(0, len(os.path.commonprefix([ours, theirs])) - 200)  # noqa: RUF071 - of texts
+    return f"{ours[at : at + 1000]}\n(the broker: {theirs[at : at + 1000]})"
+
+
 def compared(sides: Sides, answers: Callable[[str], Mapping[str, str]]) -> dict[str, Outcome]:
     """Ask both; a call has passed if their answers are equal."""
     theirs, ours = (answers(where) for where in sides)
     return {
         name: Outcome(
             "passed" if theirs[name] == ours[name] else "failed",
-            f"{ours[name][:1000]}\n(the broker: {theirs[name][:1000]})",
+            _difference(ours[name], theirs[name]),
         )
         for name in theirs
     }

@@ -21,7 +21,6 @@ from tests.peers.served import Outcome, assert_as_expected, writable_server
 _NO_AUTHORIZER = "the server has no authorizer; the tests' broker has one"
 REFUSED: Final = {
     "test_create_describe_delete_acls": _NO_AUTHORIZER,
-    "test_describe_metadata_quorum": "a new directory has no metadata log, so no quorum",
     "test_kafka_consumer_offsets_for_time_old": "skips itself: it asks what 0.10.0 cannot answer",
 }
 """Test → why it does not pass."""

@@ -22,7 +22,11 @@ from pyiceberg.io.pyarrow import PyArrowFileIO
 from tests.naive import Record, batch
 
 DAY: Final = 86_400_000  # ms
-IDS: Final = {"orders": "AAAAAAAAAAAAAAAAAAAAAQ", "people": "AAAAAAAAAAAAAAAAAAAAAg"}
+IDS: Final = {
+    "orders": "AAAAAAAAAAAAAAAAAAAAAQ",
+    "people": "AAAAAAAAAAAAAAAAAAAAAg",
+    "zones": "AAAAAAAAAAAAAAAAAAAAAw",
+}
 
 AGAIN: Final = "BBBBBBBBBBBBBBBBBBBBBA"
 """The id of a topic that was deleted and made again."""
@@ -91,12 +95,14 @@ class Place:
 
     Attributes:
         arguments: of `to_table`.
+        table_name: the last part of its name.
         rows: returns what another reader finds there.
     """
 
     def __init__(self, form: str, folder: Path) -> None:
         self.form = form
         self.folder = folder
+        self.table_name = "t"
         self.arguments: dict[str, Any] = {"to": str(folder / "t"), "table_format": form}
         if form == "iceberg":
             folder.mkdir()
@@ -110,16 +116,23 @@ class Place:
     def table(self) -> pa.Table:
         """Return the whole table, by the format's own reader."""
         if self.form == "parquet":
-            there = self.folder / "t"
+            there = self.folder / self.table_name
             return dataset(str(there), partitioning="hive", exclude_invalid_files=True).to_table()
         if self.form == "delta":
-            return Delta(str(self.folder / "t")).to_pyarrow_table()
-        return load_catalog(None, **self.options).load_table("lake.t").scan().to_arrow()
+            return Delta(str(self.folder / self.table_name)).to_pyarrow_table()
+        return (
+            load_catalog(None, **self.options)
+            .load_table(f"lake.{self.table_name}")
+            .scan()
+            .to_arrow()
+        )
 
     def rows(self, columns: tuple[str, ...] = COLUMNS) -> list[Row]:
         """Return columns of all rows, sorted."""
         if self.form == "parquet":
-            return rows_of(self.folder / "t", ", ".join(f'"{name}"' for name in columns))
+            return rows_of(
+                self.folder / self.table_name, ", ".join(f'"{name}"' for name in columns)
+            )
         found = self.table().select(list(columns)).to_pylist()
         return sorted(tuple(row.values()) for row in found)
 

@@ -22,8 +22,7 @@ from tests.pipelines.planted import (
     orders,
     rows_of,
 )
-from workbench.errors import LogDirectoryError, OutputError, SchemaError
-from workbench.loaders.scan.scan import CorruptDataWarning
+from workbench.errors import CorruptDataWarning, LogDirectoryError, OutputError
 from workbench.pipelines import to_table
 from workbench.pipelines.lake.parquet_table import ParquetTable
 from workbench.pipelines.lake.table import LoadedUpTo
@@ -31,7 +30,7 @@ from workbench.tables.lake import LoadedRow
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 SHOP = SAMPLES / "shop-4.3.1"
-COUNTED = LoadedRow._fields[2:-3]
+COUNTED = LoadedRow._fields[2:-4]
 """The columns of a row that add up to ``log_end_offset``."""
 
 
@@ -301,16 +300,17 @@ def test_values_are_decoded_and_masked_and_new_fields_become_columns(
     )
 
 
-def test_a_type_that_a_table_does_not_hold_is_refused_with_its_place(
-    disk: Disk, tmp_path: Path
-) -> None:
+def test_what_the_type_of_a_table_does_not_hold_is_rescued(disk: Disk, tmp_path: Path) -> None:
     options: dict[str, Any] = {"topics": "orders", "decode": "json"}
     load(disk.path, tmp_path / "t", **options)
-    disk.append("orders-0", [Record(20, 1, b"k", b'{"number": "twenty"}')])
-    table = rows_of(tmp_path / "t")
-    with pytest.raises(SchemaError, match=r"number is string in these records and int64 in"):
-        load(disk.path, tmp_path / "t", **options)
-    assert rows_of(tmp_path / "t") == table
+    disk.append("orders-0", [Record(20, 1, b"k", b'{"number": "twenty", "late": 1}')])
+    told: list[str] = []
+    rows = load(disk.path, tmp_path / "t", **options, tell=told.append)
+    assert (rows["orders-0"]["records"], rows["orders-0"]["rescued"]) == (1, 1)
+    found = rows_of(tmp_path / "t", '"offset", number, late, _rescued')
+    assert found[-1] == (20, None, 1, '{"value.number": "twenty"}')
+    assert told[-1].startswith("1 key or value null or incomplete; the first: ")
+    assert "field number is text (expected int64)" in told[-1]
 
 
 def test_a_table_in_a_directory_that_is_read_is_refused(disk: Disk) -> None:

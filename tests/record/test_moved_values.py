@@ -10,8 +10,8 @@ from tests.kernels.twins import ALL, guarded_outputs, spans_of
 from tests.naive import Record, batch
 from tests.record.reading import read, records_of
 from workbench.file_system.source import FileSource
+from workbench.kernels import dispatch
 from workbench.kernels.plain.reading import decode as plain_decode
-from workbench.kernels.reading import decode, scan
 from workbench.kernels.reading.outputs import CHECK_CRC, VALUE_BYTES
 from workbench.layout import problems
 from workbench.layout.batch_row import BATCH_ROW
@@ -35,13 +35,13 @@ def large_records(first: int, count: int, most: int = 3000) -> list[Record]:
     ]
 
 
-@pytest.mark.parametrize("module", [decode, plain_decode])
+@pytest.mark.parametrize("module", [dispatch, plain_decode])
 def test_values_move_within_the_bytes_that_are_decoded(module: ModuleType) -> None:
     records = large_records(0, 90)
     whole = b"".join(batch(records[at : at + 9]) for at in range(0, 90, 9))
     data = np.frombuffer(whole, np.uint8).copy()
     rows = np.zeros(64, BATCH_ROW)
-    count, _, _ = scan.scan_window(data, 0, len(data), rows)
+    count, _, _ = dispatch.scan_window(data, 0, len(data), rows)
     rows = rows[:count]
     outputs = guarded_outputs(len(records), len(data), ALL).outputs._replace(value_data=data)
     result = module.decode_records(data, spans_of(rows), rows, 0, count, ALL | CHECK_CRC, outputs)

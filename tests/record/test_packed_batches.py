@@ -9,12 +9,14 @@ import pytest
 from tests.naive import Record, batch
 from tests.record.reading import Outcome, read
 from workbench.file_system.source import FileSource
-from workbench.kernels.dispatch import COMPILED
+from workbench.kernels.dispatch import is_compiled
 from workbench.layout.attributes import GZIP, LZ4, NONE, SNAPPY, ZSTD
 from workbench.layout.batch_header import BATCH_HEADER_SIZE
 from workbench.record.reading import reader
 
-pytestmark = pytest.mark.skipif(not COMPILED, reason="it is compiled code that decodes in one go")
+pytestmark = pytest.mark.skipif(
+    not is_compiled(), reason="it is compiled code that decodes in one go"
+)
 
 
 def some_batch(rng: random.Random, base_offset: int, codec: int) -> bytes:

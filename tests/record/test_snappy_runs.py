@@ -5,13 +5,13 @@ import cramjam
 import numpy as np
 import pytest
 
-from workbench.kernels.dispatch import COMPILED
+from workbench.kernels.dispatch import is_compiled
 from workbench.layout.attributes import SNAPPY
 from workbench.record.codecs import xerial_snappy
 from workbench.record.codecs.compression import Limits, decompress_usual
 from workbench.record.reading.arena import Arena, DecompressionError
 
-pytestmark = pytest.mark.skipif(not COMPILED, reason="the kernel runs where numba compiles it")
+pytestmark = pytest.mark.skipif(not is_compiled(), reason="the kernel runs where it is compiled")
 GUARD = 0xEE
 LIMIT = 1 << 16
 

@@ -23,9 +23,9 @@ READERS: dict[str, Callable[[str], object]] = {
     "FileSystem.create": LOCAL.create,
     "FileSystem.read": LOCAL.read,
     "FileSystem.lock": LOCAL.lock,
-    "DryFileSystem.open": lambda path: DryFileSystem().open(path).read_bytes(0, 1),
-    "DryFileSystem.create": lambda path: DryFileSystem().create(path).read_bytes(0, 1),
-    "DryFileSystem.read": lambda path: DryFileSystem().read(path),
+    "DryFileSystem.open": lambda path: DryFileSystem(now=lambda: 0).open(path).read_bytes(0, 1),
+    "DryFileSystem.create": lambda path: DryFileSystem(now=lambda: 0).create(path).read_bytes(0, 1),
+    "DryFileSystem.read": lambda path: DryFileSystem(now=lambda: 0).read(path),
 }
 
 

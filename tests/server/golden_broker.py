@@ -12,29 +12,39 @@ from tests.kafka_broker import Broker
 from tests.server.asking import Asker
 from tests.server.conftest import ARCHIVES
 from workbench.config.internal_topics import INTERNAL_TOPICS, METADATA_LOG
+from workbench.coordinator.groups.classic.group import ClassicGroup
+from workbench.coordinator.groups.classic.records import group_metadata_record
+from workbench.coordinator.groups.groups import ModernGroup
+from workbench.coordinator.groups.stored_groups import StoredGroups
+from workbench.coordinator.runtime.records import CoordinatorRecord, encode_record
+from workbench.decoders.consumer_offsets import TYPES
 from workbench.files import text
 from workbench.inspection.cluster.loading import read_stored_cluster
 from workbench.inspection.listing import list_log_directories
+from workbench.record.memory_records import MemoryRecords
 from workbench.runtime.clock import SystemClock
 from workbench.server.broker.metadata_log import MetadataLog, MetadataRecord
 from workbench.server.protocol.api_keys import METADATA
 
 VERSION: Final = "4.2.0"
 STOPPED: Final = "stopped"
-NEVER: Final = str(1 << 40)
-SETTINGS: Final = {  # nothing is created, cleaned, expired or aborted
+MEMBER: Final = 5  # the type of a record: what a member's client says
+LONGEST: Final = (1 << 31) - 1  # ms, of a session
+SETTINGS: Final = {  # nothing is created, cleaned, expired or aborted, and no session ends
     "auto.create.topics.enable": "false",
-    "group.consumer.max.session.timeout.ms": str((1 << 31) - 1),
-    "group.consumer.session.timeout.ms": str((1 << 31) - 1),
+    "group.consumer.max.session.timeout.ms": str(LONGEST),
+    "group.consumer.session.timeout.ms": str(LONGEST),
+    "group.share.max.session.timeout.ms": str(LONGEST),
+    "group.share.session.timeout.ms": str(LONGEST),
     "log.cleaner.enable": "false",
     "log.index.size.max.bytes": "65536",
     "log.retention.ms": "-1",
     "offsets.retention.minutes": str(1 << 30),
     "offsets.topic.num.partitions": "2",
-    "producer.id.expiration.ms": str((1 << 31) - 1),
-    "transaction.abort.timed.out.transaction.cleanup.interval.ms": str((1 << 31) - 1),
+    "producer.id.expiration.ms": str(LONGEST),
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": str(LONGEST),
     "transaction.state.log.num.partitions": "2",
-    "transactional.id.expiration.ms": str((1 << 31) - 1),
+    "transactional.id.expiration.ms": str(LONGEST),
 }
 OF_ITSELF: Final = {  # what `Broker` sets
     "advertised.listeners", "broker.id", "controller.listener.names", "controller.quorum.voters",
@@ -44,7 +54,8 @@ OF_ITSELF: Final = {  # what `Broker` sets
     "transaction.state.log.min.isr", "transaction.state.log.replication.factor",
 }  # fmt: skip
 OF_FILE: Final = {  # what the broker's file sets, with the names that topics have for it
-    *SETTINGS, *OF_ITSELF, "retention.ms", "segment.index.bytes", "consumer.session.timeout.ms"
+    *SETTINGS, *OF_ITSELF, "retention.ms", "segment.index.bytes", "consumer.session.timeout.ms",
+    "share.session.timeout.ms",
 }  # fmt: skip
 EMPTIED: Final = "txn-control-only"  # whose first segment has no record left
 CASES: Final = {  # archive → its directory, and the topics that are taken from it
@@ -68,6 +79,7 @@ def golden_broker(folder: Path) -> Iterator[tuple[Broker, Path]]:
     with broker:
         pass
     names = _transplant(broker.data, folder)
+    _let_no_session_end(broker.data)
     _tell_the_controller(broker.data, names)
     shutil.copytree(broker.data, folder / STOPPED)
     with broker:
@@ -117,6 +129,44 @@ def _transplant(data: Path, folder: Path) -> list[str]:
                 shutil.copytree(partition, data / partition.name)
                 found.append(partition.name)
     return found
+
+
+def _let_no_session_end(data: Path) -> None:
+    """Append the members of classic sessions again, with sessions that never end.
+
+    A broker and a server each count 45 s from their start, and nobody sends heartbeats.
+    """
+    listing = list_log_directories(data)
+    for load in StoredGroups(listing).loads:
+        records = [each for group in load.groups.values() for each in _lasting(group)]
+        partition = listing.partitions[load.partition.name]
+        assert partition.leader_epochs is not None
+        assert partition.leader_epochs.latest is not None
+        batch = MemoryRecords.of(
+            *records,
+            timestamp=max(group.record_timestamp or 0 for group in load.groups.values()),
+            base_offset=partition.log_end_offset,
+            partition_leader_epoch=partition.leader_epochs.latest.epoch,
+        )
+        with Path(partition.segments[-1].path).open("ab") as log:
+            log.write(bytes(batch))
+
+
+def _lasting(group: ClassicGroup | ModernGroup) -> Iterator[CoordinatorRecord]:
+    """Yield the records of a group's members that speak the classic protocol."""
+    if isinstance(group, ClassicGroup):
+        for member in group.members.values():
+            member.session_timeout_ms = LONGEST
+        if group.members:
+            assignments = {name: each.assignment for name, each in group.members.items()}
+            yield group_metadata_record(group, assignments)
+        return
+    for name, modern in group.members.items():
+        fields = modern.metadata or {}
+        if classic := fields.get("classicMemberMetadata"):
+            fields = {**fields, "classicMemberMetadata": {**classic, "sessionTimeoutMs": LONGEST}}
+            key = {"groupId": group.group_id, "memberId": name}
+            yield encode_record(TYPES[MEMBER], MEMBER, key, fields)
 
 
 def _configs_of(topic: str) -> dict[str, str]:

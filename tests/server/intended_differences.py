@@ -94,12 +94,8 @@ def _unify_log_dir(result: Values) -> None:
 
 
 def _unify_configs(configs: Iterable[Values]) -> None:
-    """Leave out what comes from the broker's own file, which is not in the directory.
-
-    Nothing of stored data can be changed, so all is read-only.
-    """
+    """Leave out what comes from the broker's own file, which is not in the directory."""
     for each in configs:
-        each["readOnly"] = None
         if each["name"] in OF_FILE:
             each |= {"value": None, "configSource": None, "isDefault": None, "synonyms": None}
 

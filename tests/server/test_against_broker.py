@@ -25,8 +25,6 @@ from tests.server.random_requests import (
     SOFTWARE,
     Log,
     Sides,
-    groups,
-    list_groups,
 )
 from tests.waiting import wait_until
 from workbench.config.internal_topics import METADATA_TOPIC
@@ -49,7 +47,6 @@ from workbench.server.server import Server
 SEED: Final = int(os.environ.get("SEED", "1"))
 REQUESTS: Final = int(os.environ.get("REQUESTS", "1000"))
 NAMES_UNTIL: Final = 12  # version of Fetch
-FIRST: Final = (groups, list_groups)  # before a broker misses the members' heartbeats, after 45 s
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +118,7 @@ def test_both_answer_the_same(sides: Sides, seed: int) -> None:
     chance = random.Random(seed)
     found = []
     kinds = chance.choices(list(KINDS), list(KINDS.values()), k=REQUESTS)
-    for make in sorted(kinds, key=lambda kind: kind not in FIRST):
+    for make in kinds:
         api, version, values = make(sides, chance)
         theirs = unify(api, values, sides.broker.ask(api, version, values))
         ours = unify(api, values, sides.server.ask(api, version, values))

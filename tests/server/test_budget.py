@@ -4,11 +4,13 @@ Each attack is valid and decodable. The memory is that of the server's process.
 """
 
 import os
+import re
 import select
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -387,6 +389,31 @@ def test_a_name_of_32_kb_is_refused_with_a_text_that_fits(tmp_path: Path) -> Non
             assert len(answer["errorMessage"]) <= 2000
 
 
+def test_a_request_makes_10_000_partitions_at_most(tmp_path: Path) -> None:
+    """As a broker of 4.2.0 answers, in code and text."""
+    several: list[dict[str, Any]] = [
+        {"name": name, "numPartitions": 5_001, "replicationFactor": 1, "assignments": [],
+         "configs": []}
+        for name in ("a", "b")
+    ]  # fmt: skip
+    placed: dict[str, Any] = {
+        "name": "c", "numPartitions": -1, "replicationFactor": -1, "configs": [],
+        "assignments": [{"partitionIndex": at, "brokerIds": [1]} for at in range(10_001)],
+    }  # fmt: skip
+    many = {**several[0], "numPartitions": 1_000_000}
+    with (
+        workbench.serve(tmp_path, writable=True) as server,
+        Asker(server.bootstrap_servers) as asker,
+    ):
+        for topics in ([many], several, [placed]):
+            asked = {"topics": topics, "timeoutMs": 1000, "validateOnly": False}
+            for answer in asker.ask(CREATE_TOPICS, 7, asked)["topics"]:
+                assert answer["errorCode"] == ErrorCode.POLICY_VIOLATION
+                assert answer["errorMessage"] == (
+                    "Excessively large number of partitions per request."
+                )
+
+
 def configure(asker: Asker, topic: str) -> int:
     configs = [{"name": "retention.ms", "configOperation": 0, "value": "1000000000000"}]
     asked = {"resources": [{"resourceType": 2, "resourceName": topic, "configs": configs}]}
@@ -475,13 +502,45 @@ def test_a_full_disk_in_the_last_log_directory_halts_the_server(tmp_path: Path) 
     builder = RecordsBuilder()
     builder.append(1_700_000_000_000, b"key", os.urandom(500_000))
     batch = builder.build().buffer.tobytes()
-    with ServedProcess(folder, "--writable", *FEW, prefix="ulimit -f 4096") as running:
-        with Asker(running.where) as asker:
+    with ServedProcess(folder, "--writable", *FEW, prefix="ulimit -f 24576") as running:
+        with Asker(
+            running.where
+        ) as asker:  # 12 MiB in units of sh: the metadata log's indexes begin with 10
             create(asker, "t", 1)
             with suppress(AssertionError):  # the connection ends, perhaps before the answer
-                for _ in range(20):
+                for _ in range(40):
                     produce(asker, "t", batch)
         assert running.process.wait(HANGS_AFTER_S) == 3
         said = running.errors.read_text()
-    assert "no other log directory is left" in said
+    assert said.count("no other log directory is left") == 1
     assert "File too large" in said
+
+
+def test_why_a_server_halts_is_said_once(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    builder = RecordsBuilder()
+    builder.append(1_700_000_000_000, b"key", os.urandom(500_000))
+    sent = builder.build().buffer.tobytes()
+    command = [sys.executable, "-m", "workbench.cli.main", "serve", "--writable", *FEW]
+    words = [*command, str(tmp_path / "logs")]
+    limited = ["/bin/sh", "-c", 'ulimit -f 24576 && exec "$@"', "sh", *words]
+    with subprocess.Popen(limited, stderr=subprocess.STDOUT, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        lines = iter(process.stdout.readline, b"")
+        found = next(filter(None, (re.search(rb"at (127.0.0.1:\d+), w", line) for line in lines)))
+        with Asker(found[1].decode()) as asker:
+            create(asker, "t", 1)
+            with suppress(AssertionError, OSError):
+                for _ in range(40):
+                    produce(asker, "t", sent)
+        rest = process.communicate(timeout=HANGS_AFTER_S)[0]
+    assert process.returncode == 3
+    assert rest.count(b"no other log directory is left") == 1
+
+
+def test_a_directory_that_cannot_be_formatted_is_named(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "workbench.cli.main", "serve", "--writable", str(tmp_path)]
+    limited = ["/bin/sh", "-c", 'ulimit -f 4096 && exec "$@"', "sh", *command]
+    done = subprocess.run(limited, capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert f"{tmp_path}: cannot be formatted: [Errno 27] File too large" in done.stderr

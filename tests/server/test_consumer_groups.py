@@ -26,8 +26,8 @@ from tests.server.conftest import SHOP
 from tests.server.heartbeats import JOIN, OWN, TOPICS, Member
 from tests.server.tools import Tools
 from tests.waiting import HANGS_AFTER_S, wait_until
-from workbench.coordinator.groups.consumer import regexes
 from workbench.coordinator.groups.consumer.xxh3 import xxh3_64
+from workbench.coordinator.transactions.serving import id_pattern
 from workbench.decoders.consumer_offsets import decode_key, decode_value
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server import session_groups
@@ -275,12 +275,12 @@ def test_groups_in_memory_and_expressions_are_bounded(
         workbench.serve(_empty(tmp_path), writable=True, config=CONFIG) as server,
         Asker(server.bootstrap_servers) as asker,
     ):
-        monkeypatch.setattr(regexes, "_MOST_WORK", 100_000)
+        monkeypatch.setattr(id_pattern, "_MOST_WORK", 100)
         asker.ask(CREATE_TOPICS, 7, {"topics": [made], "timeoutMs": 10_000})
         find_coordinator(asker, 0, "g")
         answer = Member(asker).heartbeat("r", slow)
         assert answer["errorCode"] == ErrorCode.INVALID_REGULAR_EXPRESSION
-        assert "characters" in answer["errorMessage"]
+        assert "steps to match" in answer["errorMessage"]
 
 
 def test_a_silent_member_is_removed_when_its_session_ends(tmp_path: Path) -> None:

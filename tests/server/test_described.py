@@ -140,8 +140,9 @@ def test_transactions_are_listed_by_filters(
 def test_filters_that_mean_nothing_are_told(asker: Asker) -> None:
     found = asker.ask(LIST_TRANSACTIONS, 2, {"stateFilters": ["Nonsense"]})
     assert found["unknownStateFilters"] == ["Nonsense"]
-    found = asker.ask(LIST_TRANSACTIONS, 2, {"transactionalIdPattern": "("})
-    assert found["errorCode"] == ErrorCode.INVALID_REGULAR_EXPRESSION
+    for pattern in ("(", "(" * 300 + ")" * 300):
+        found = asker.ask(LIST_TRANSACTIONS, 2, {"transactionalIdPattern": pattern})
+        assert found["errorCode"] == ErrorCode.INVALID_REGULAR_EXPRESSION
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4, 100])

@@ -25,6 +25,7 @@ from tests.server.consumers import consuming, poll_until
 from tests.server.hostile import Attack, Frames, frame
 from tests.trees import changes
 from tests.waiting import HANGS_AFTER_S, wait_until
+from workbench.record import varint
 from workbench.server.events import Event, RequestDone
 from workbench.server.limits import ServerLimits
 from workbench.server.protocol.api_keys import API_KEYS, API_VERSIONS, FETCH, METADATA
@@ -177,6 +178,22 @@ def test_arrays_that_claim_too_many_elements_end_the_connection(server: Server) 
         with connect(server) as client:
             client.sendall(frame(METADATA.key, 1, body))
             assert receive(client) is None
+
+
+def test_tagged_fields_without_end_end_the_connection(server: Server) -> None:
+    many, few = 300_000, 200
+    for count, is_answered in ((many, False), (few, True)):
+        tags = varint.encode_unsigned(count)
+        tags += b"".join(varint.encode_unsigned(tag + 10) + b"\0" for tag in range(count))
+        body = METADATA.request.encode({"topics": None}, 9)
+        assert body[-1:] == b"\0"  # no tagged fields
+        for request in (
+            frame(METADATA.key, 9, body[:-1] + tags, is_flexible=True),
+            frame(METADATA.key, 9, tags + body, is_flexible=False),
+        ):
+            with connect(server) as client:
+                client.sendall(request)
+                assert (receive(client) is not None) is is_answered
 
 
 def test_a_slow_client_is_left_and_others_are_served(server: Server) -> None:

@@ -1,6 +1,8 @@
 """mypy sees of requests and responses what Kafka's JSON files say, in each handler."""
 
 import importlib.util
+import subprocess
+import sys
 import typing
 from pathlib import Path
 from typing import Any
@@ -33,10 +35,17 @@ def maker() -> Any:
 
 def test_the_classes_are_those_of_the_json_files() -> None:
     """`make messages` writes them."""
-    made = maker()
-    folders = (made.REQUESTS, made.RECORDS)
-    found = {path: path.read_text() for folder in folders for path in folder.glob("*.py")}
-    assert found == made.modules()
+    ruff = Path(sys.executable).with_name("ruff")
+    for path, text in maker().modules().items():
+        formatted = subprocess.run(
+            [ruff, "format", "-"],
+            input=text,
+            cwd=PROJECT,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert path.read_text() == formatted.stdout
 
 
 @pytest.mark.parametrize(("api", "handler"), HANDLERS, ids=lambda each: getattr(each, "name", ""))
@@ -45,6 +54,9 @@ def test_a_handler_takes_its_request_and_returns_its_response(api: Any, handler:
         return
     hints = typing.get_type_hints(handler)
     asked = next(hint for name, hint in hints.items() if name in {"request", "_request"})
-    for hint, name in ((asked, f"{api.name}Request"), (hints["return"], f"{api.name}Response")):
+    for hint, name in (
+        (asked, f"{api.name}RequestData"),
+        (hints["return"], f"{api.name}ResponseData"),
+    ):
         assert name in {each.__name__ for each in typing.get_args(hint) or (hint,)}
     assert len(HANDLERS) > 50

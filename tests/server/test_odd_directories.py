@@ -14,12 +14,11 @@ from tests.server.asking import Asker
 from tests.server.conftest import SHOP
 from tests.server.consumers import consuming, poll_until
 from tests.trees import snapshot
-from workbench.errors import ServerError
+from workbench.errors import CorruptDataWarning, ServerError
 from workbench.file_system.source import THIS_MACHINE, RemoteEntry, with_mount
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.remote_tier.aiven_files import BytesFile
-from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.events import Event
 from workbench.server.logs.log_read import StorageUnavailableError

@@ -29,12 +29,11 @@ _JAVA: Final = " ".join(SHORT_LIVED)
 
 
 @contextmanager
-def standalone_cluster(folder: Path, kernels: Path) -> Iterator[str]:
+def standalone_cluster(folder: Path) -> Iterator[str]:
     """Start a master and two workers of a core each; yield the master's URL.
 
     Args:
         folder: for what they write.
-        kernels: the folder of compiled code that all executors use, as if it were on a worker.
     """
     venv.create(folder / "python", with_pip=False)
     no_folder = folder / "no folder"
@@ -45,7 +44,6 @@ def standalone_cluster(folder: Path, kernels: Path) -> Iterator[str]:
         "PATH": f"{folder}/python/bin{os.pathsep}{os.defpath}",
         "HOME": f"{no_folder}/home",
         "TMPDIR": str(temporary),
-        "NUMBA_CACHE_DIR": str(kernels),
         "SPARK_HOME": str(SPARK),
         "JAVA_HOME": str(ensure_java()),
         "SPARK_DAEMON_JAVA_OPTS": _JAVA,

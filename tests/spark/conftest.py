@@ -24,6 +24,8 @@ def spark() -> Iterator[Any]:
         spark__master="local[2,4]",  # a task may fail three times
         spark__jars=jars,
         spark__sql__shuffle__partitions="2",
+        # a client of another test that looks for a server which is gone may meet a port of Spark's
+        spark__python__unix__domain__socket__enabled="true",
     )
     session.sparkContext.setLogLevel("ERROR")
     yield session

@@ -14,6 +14,7 @@ import pytest
 
 import workbench as wb
 from tests.golden.cases import CASES, Case, asked_again, open_case
+from tests.lying_headers import lying_logs
 from tests.naive import Record, batch, marker
 from tests.spark import connector
 from tests.spark.tasks import ORDER, Load, rows
@@ -433,3 +434,44 @@ def test_scala_reads_through_the_same_jar(spark: Any, logs: Path) -> None:
     frame = java.read().format("kafka-log").option("subscribe", "java-none").load(str(logs))
     assert frame.count() == wb.open_log_directory(logs).scan(topics="java-none").count()
     assert json.loads(frame.schema().json())["fields"][0]["name"] == "key"
+
+
+def _place(error: BaseException) -> tuple[str, int]:
+    """Return the file and the byte that an error names."""
+    found = re.search(r"([\w.]+-0/\d{20}\.log)\W+at byte (\d+)", str(error))
+    assert found, error
+    return found[1], int(found[2])
+
+
+def test_headers_that_lie_give_the_rows_of_python_or_its_error(spark: Any, tmp_path: Path) -> None:
+    """A lie that Python's reader takes is taken in Java; where it stops, Java stops.
+
+    Of two batches that contradict each other, Python names the one that it leaves out; a task in
+    Java, which does not look back, names the second.
+    """
+    sound, damaged = tmp_path / "sound", {}
+    for name, content in lying_logs():
+        folder = tmp_path / name / f"{name}-0"
+        folder.mkdir(parents=True)
+        (folder / f"{0:020d}.log").write_bytes(content)
+        try:
+            Load(folder, **EVERYTHING).table()
+        except wb.WorkbenchError as error:
+            if name.endswith("plain") and asked(folder)["reason"] is None:
+                damaged[folder] = error
+        else:
+            shutil.copytree(folder, sound / folder.name)
+    for level in ("read_uncommitted", "read_committed"):
+        frame = load(spark, sound, kafka__isolation__level=level, **EVERYTHING)
+        expected = Load(sound, kafka__isolation__level=level, **EVERYTHING).table()
+        require_same(frame.toArrow(), expected, *(n for n in frame.columns if n not in ORDER))
+    assert len(damaged) > 20
+    for folder, python in damaged.items():
+        with pytest.raises(Exception, match=folder.name) as raised:
+            load(spark, folder).collect()
+        (file, byte), found = _place(python), _place(raised.value)
+        if "below those after it" in str(python):
+            assert "an offset that is not in order: 10" in str(raised.value)
+            assert found[1] > byte
+        else:
+            assert found == (file, byte)

@@ -21,7 +21,7 @@ class Load:
 
     def __init__(self, path: object, **options: object) -> None:
         given = {name.replace("__", "."): str(value) for name, value in options.items()}
-        given = {"includeInternal": "true", **given}  # as a scan
+        given = {"includeInternal": "true", **given}  # as `scan(include_internal=True)`
         source = KafkaLogSource({"path": str(path), **given})
         self.schema = arrow_schema(source.schema().fieldNames())
         self._reader = source.reader(source.schema())

@@ -18,7 +18,6 @@ import pytest
 import workbench as wb
 from tests.spark.cluster import driver_environment, standalone_cluster
 from tests.spark.jobs import answers
-from workbench.kernels.cache_folder import user_cache
 
 pytestmark = [
     pytest.mark.slow,
@@ -67,7 +66,7 @@ class Cluster(NamedTuple):
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     folder = tmp_path_factory.mktemp("driver")
     cluster_folder = tmp_path_factory.mktemp("cluster")
-    with standalone_cluster(cluster_folder, user_cache()) as url:
+    with standalone_cluster(cluster_folder) as url:
         made = Cluster(url, folder)
         made.run("kafka-workbench spark pack", {})
         yield made
@@ -111,7 +110,7 @@ def test_doctor_says_what_executors_have_and_lack(cluster: Cluster) -> None:
         f"spark.jars={jar}",
         "--json",
     )
-    sound = ["Python", "workbench", "numpy", "pyarrow", "numba", "compiled code", "reader in Java"]
+    sound = ["Python", "workbench", "numpy", "pyarrow", "compiled code", "reader in Java"]
     found = statuses(printed)
     assert len(found) == 2
     assert list(found.values()) == [dict.fromkeys([*sound, "directory"], "ok")] * 2
@@ -122,7 +121,6 @@ def test_doctor_says_what_executors_have_and_lack(cluster: Cluster) -> None:
     assert len(found) == 2
     for checks in found.values():
         assert checks.pop("Python") == "ok"
-        assert checks.pop("numba") == "warning"
         assert checks.pop("reader in Java") == "absent"
         assert checks == dict.fromkeys(["workbench", "numpy", "pyarrow"], "error")
     for each in json.loads(printed):
@@ -174,7 +172,7 @@ def test_a_session_of_spark_connect_learns_the_format_and_runs_jobs(
         "records": counts,
         "mapped": counts,
         "segments": logs.inspect.segments().num_rows,
-        "executors have": [["workbench", "numpy", "pyarrow", "numba", len(logs)]],
+        "executors have": [["workbench", "numpy", "pyarrow", len(logs)]],
         "profiled": total,
         "rescued": total,
         "kept or dropped": sum(

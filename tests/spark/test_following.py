@@ -3,7 +3,7 @@
 import shutil
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,9 @@ import pytest
 
 import workbench as wb
 from tests.cleaner.cleaning import Cleanable
+from tests.golden.cases import Case
 from tests.spark.tasks import Load
-from workbench.errors import LogDirectoryError
+from workbench.errors import CorruptDataWarning, LogDirectoryError
 from workbench.spark_source.options import parse_options
 from workbench.spark_source.plan.planning import DataLossWarning
 from workbench.spark_source.streaming import KafkaLogStreamReader
@@ -100,6 +101,19 @@ def strictness(request: pytest.FixtureRequest) -> Iterator[str]:
     """Let no warning be given either: nothing is lost."""
     with warnings.catch_warnings(action="error", category=DataLossWarning):
         yield str(request.param)
+
+
+@pytest.mark.parametrize("split", SPLITS[:2])
+def test_an_old_batch_behind_newer_ones_ends_the_log_as_in_a_broker(
+    golden: Callable[[str], Case], split: dict[str, object]
+) -> None:
+    """Offsets 52 to 55 come again behind 63: a broker's log ends at 56."""
+    data = golden("2.8.2-damage-clean").directory("before")
+    options = {"kafka.isolation.level": "read_committed", "onCorrupt": "skip", **split}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CorruptDataWarning)
+        table = Load(data, subscribe="dmg-tail-old-batch", **options).table()
+    assert offsets(table) == list(range(56))
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -45,6 +45,9 @@ pytestmark = pytest.mark.spark  # it imports pyspark, as the source does
         ({"path": "x", "kafka.auto.offset.reset": "latest"}, "set startingOffsets"),
         ({"path": "x", "kafka.key.deserializer": "X"}, "set decode"),
         ({"path": "x", "kafka.enable.auto.commit": "true"}, "is not supported"),
+        ({"path": "x", "topic": "orders"}, "unknown option 'topic' of kafka-log; did you mean sub"),
+        ({"path": "x", "isolation_level": "x"}, "did you mean kafka.isolation.level"),
+        ({"path": "x", "decode": "[1]"}, "not a JSON object"),
     ],
 )
 def test_an_option_without_meaning_is_refused(options: dict[str, str], words: str) -> None:
@@ -138,3 +141,8 @@ def test_damage_is_left_out_where_loss_of_data_is_no_failure() -> None:
     assert parse_options({"path": "x"}).on_corrupt == "fail"
     assert parse_options({"path": "x", "failOnDataLoss": "false"}).on_corrupt == "skip"
     assert parse_options({"path": "x", "onCorrupt": "rows"}).columns[-1] == "damage"
+
+
+@pytest.mark.parametrize("text", ["json", ' {"value": "json"} '])
+def test_a_decoding_alone_is_that_of_values(text: str) -> None:
+    assert parse_options({"path": "x", "decode": text}).decode == {"value": "json"}

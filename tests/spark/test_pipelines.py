@@ -14,8 +14,7 @@ from tests.corrupt import edit, flip
 from tests.golden.cases import Case
 from workbench.cleaner.decisions import Reason
 from workbench.comparison.records import Effort
-from workbench.errors import OutputError
-from workbench.loaders.scan.scan import CorruptDataWarning
+from workbench.errors import CorruptDataWarning, OutputError
 from workbench.pipelines import compaction_savings as savings
 from workbench.pipelines import rescue_to_parquet as rescue
 from workbench.pipelines.cluster_verify import cluster_verify

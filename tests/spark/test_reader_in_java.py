@@ -19,6 +19,7 @@ SOURCE = "tests/spark/test_source.py"
 STREAMING = "tests/spark/test_streaming.py"
 TESTS = (
     "tests/spark/reader_in_java.py",
+    "tests/spark/test_every_road.py",
     SOURCE,
     f"{STREAMING}::test_a_stream_goes_on_where_its_checkpoint_ends",
     f"{STREAMING}::test_a_query_ends_where_its_topic_was_made_again_unless_it_is_told_to_go_on",

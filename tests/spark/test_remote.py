@@ -39,7 +39,9 @@ def test_tasks_read_from_s3_what_a_scan_reads_from_a_folder(
     bucket: str, logs: Path, level: Any
 ) -> None:
     table = Load(bucket, kafka__isolation__level=level, maxPartitionBytes=2000).table()
-    expected = wb.open_log_directory(logs).scan(isolation_level=level).to_arrow()
+    expected = (
+        wb.open_log_directory(logs).scan(isolation_level=level, include_internal=True).to_arrow()
+    )
     assert rows(table, "key", "value") == rows(expected, "key", "value")
     assert table.num_rows
 

@@ -30,7 +30,8 @@ def aiven(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def scanned(logs: wb.LogDirectory, **options: Any) -> pa.Table:
-    found = logs.scan(columns=["topic", "partition", "offset", *COLUMNS], **options).to_arrow()
+    columns = ["topic", "partition", "offset", *COLUMNS]
+    found = logs.scan(columns=columns, include_internal=True, **options).to_arrow()
     return found.cast(found.schema.set(5, pa.field("timestamp", pa.timestamp("us", tz="UTC"))))
 
 

@@ -65,7 +65,8 @@ def test_the_columns_are_those_of_sparks_kafka_source(spark: Any, logs: Path) ->
 def test_read_committed_leaves_out_what_a_scan_leaves_out(spark: Any, transactions: Path) -> None:
     given = spark.read.format("kafka-log").option("includeInternal", "true")
     reader = given.option("kafka.isolation.level", "read_committed")
-    scan = wb.open_log_directory(transactions).scan(isolation_level="read_committed")
+    logs = wb.open_log_directory(transactions)
+    scan = logs.scan(isolation_level="read_committed", include_internal=True)
     assert reader.load(str(transactions)).count() == scan.count()
     everything = spark.read.format("kafka-log").option("includeInternal", "true")
     assert everything.load(str(transactions)).count() > scan.count()
@@ -144,6 +145,30 @@ def test_a_task_that_dies_is_tried_again_and_gives_each_record_once(
     found = kept.mapInArrow(die_once, kept.schema).toArrow()
     assert os.path.exists(died)
     assert rows(found) == rows(wb.open_log_directory(logs).scan().to_arrow())
+
+
+def test_a_task_does_not_import_numba(spark: Any, logs: Path) -> None:
+    path = str(logs)
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import sys
+
+        import pyarrow as pa
+
+        from workbench.kernels.dispatch import is_compiled
+        from workbench.spark_source.source import KafkaLogSource
+
+        assert is_compiled()
+        source = KafkaLogSource({"path": path})
+        reader = source.reader(source.schema())
+        count = sum(batch.num_rows for task in reader.partitions() for batch in reader.read(task))
+        for _ in batches:
+            found = sorted({"numba", "llvmlite"} & set(sys.modules))
+            yield pa.RecordBatch.from_pydict({"count": [count], "imported": [found]})
+
+    one = spark.range(1, numPartitions=1)
+    (row,) = one.mapInArrow(read, "count bigint, imported array<string>").toArrow().to_pylist()
+    assert row == {"count": wb.open_log_directory(logs).scan().count(), "imported": []}
 
 
 def test_every_golden_case_gives_the_rows_of_a_scan(

@@ -33,6 +33,7 @@ class Copy:
         self.path = folder / "copy"
         self.checkpoint = folder / "checkpoint"
         self.appended = 0
+        self.value = b"v%d"
         self.logs.mkdir()
 
     def append(self, count: int) -> None:
@@ -41,7 +42,8 @@ class Copy:
         with wb.LogManager([self.logs]) as manager:
             for number in numbers:
                 log = manager.get_or_create_log("orders", number % 2)
-                log.append([(1_700_000_000_000 + number, b"k%d" % number, b"v%d" % number)])
+                value = self.value % number
+                log.append([(1_700_000_000_000 + number, b"k%d" % number, value)])
         self.appended += count
 
     def run(self, **options: object) -> None:
@@ -66,7 +68,7 @@ class Copy:
         """Open the copy, which must have each record once and nothing else."""
         logs = wb.open_log_directory(self.path)
         found = logs.scan(columns=["key", "value", "timestamp"]).to_arrow().to_pylist()
-        wanted = Counter((b"k%d" % number, b"v%d" % number) for number in range(self.appended))
+        wanted = Counter((b"k%d" % at, self.value % at) for at in range(self.appended))
         assert Counter((row["key"], row["value"]) for row in found) == wanted
         for row in found:
             assert row["timestamp"].timestamp() * 1000 == 1_700_000_000_000 + int(row["key"][1:])
@@ -98,6 +100,22 @@ def test_epochs_are_appended_to_the_segments_that_are_there(copy: Copy) -> None:
         assert partition.log_end_offset == partition.scan().count() > 0
     assert set(logs.inspect.batches()["codec"].to_pylist()) == {"lz4"}
     assert Epoch.read(str(copy.epoch_file)) is not None
+
+
+@pytest.mark.parametrize(("size", "batches"), [(256, 250), (5_000_000, 5)])
+def test_a_micro_batch_has_many_batches_of_a_partition_or_large_ones(
+    spark: Any, tmp_path: Path, size: int, batches: int
+) -> None:
+    made = Copy(spark, tmp_path)
+    made.value = b"%020000d"
+    options = {"kafka.batch.size": size, "kafka.compression.type": "none", "numPartitions": 1}
+    for count in 200, 50:
+        made.append(count)
+        made.run(**options)
+    logs = made.opened()
+    assert logs["copied-0"].log_end_offset == 250
+    found = logs.inspect.batches().num_rows
+    assert found == batches if size == 256 else found < batches
 
 
 @pytest.mark.broker

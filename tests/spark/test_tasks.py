@@ -12,13 +12,18 @@ import pytest
 import workbench as wb
 from tests.field.cases import open_field_case
 from tests.golden.cases import CASES, Case
+from tests.naive import Record, batch
 from tests.spark.simulated_bucket import PAGE, PREFIX, Bucket
 from tests.spark.tasks import Load, rows
-from workbench.errors import CorruptRecordError, LogDirectoryError, OffsetOutOfRangeError
+from workbench.errors import (
+    CorruptDataWarning,
+    CorruptRecordError,
+    LogDirectoryError,
+    OffsetOutOfRangeError,
+)
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.transactions import read_transactions
-from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.loaders.scan.splits import size_of
 from workbench.spark_source.options import parse_options
 from workbench.spark_source.plan.planning import DataLossWarning, Plan
@@ -182,7 +187,8 @@ def test_small_tasks_give_the_rows_of_a_scan(golden: Callable[[str], Case], name
         with warnings.catch_warnings(action="ignore", category=CorruptDataWarning):
             options = {"kafka.isolation.level": level, "onCorrupt": "skip"}
             found = Load(data, maxPartitionBytes="2k", **options).table()
-            expected = wb.open_log_directory(data).scan(isolation_level=level).to_arrow()
+            logs = wb.open_log_directory(data)
+            expected = logs.scan(isolation_level=level, include_internal=True).to_arrow()
         assert rows(found, "key", "value") == rows(expected, "key", "value")
 
 
@@ -197,7 +203,8 @@ def test_tasks_find_the_markers_that_decide_their_own_batches(
         data = case.directory(label)
         found = Load(data, kafka__isolation__level="read_committed", maxPartitionBytes=size)
         logs = wb.open_log_directory(data)
-        expected = logs.scan(isolation_level="read_committed").to_arrow()
+        scan = logs.scan(isolation_level="read_committed", include_internal=True)
+        expected = scan.to_arrow()
         assert rows(found.table(), "key", "value") == rows(expected, "key", "value")
         for partition in logs.listing.partitions.values():
             stable = read_transactions(partition).last_stable_offset
@@ -225,6 +232,34 @@ def test_offsets_choose_segments_by_their_names() -> None:
     }  # fmt: skip
     assert len(tasks) >= 8
     assert bucket.asked["open"] == 0
+
+
+@pytest.mark.parametrize(
+    ("segments", "size", "wanted"),
+    [
+        (2000, 432, {None: 63, 4: 63, 64: 65, 100: 100, 500: 500}),
+        (1, 1 << 20, {None: 1, 8: 8, 64: 64}),
+        (2, 256 << 20, {None: 4, 4: 4, 8: 8, 64: 64}),
+    ],
+)
+def test_about_as_many_tasks_as_asked_for(
+    segments: int, size: int, wanted: dict[int | None, int]
+) -> None:
+    bucket = Bucket(partitions=1, segments=segments, size=size)
+    for least, count in wanted.items():
+        options = {} if least is None else {"minPartitions": str(least)}
+        plan = Plan(parse_options({"path": PREFIX, **options}), fs=bucket.fs)
+        assert len(plan.batch_tasks()) == count
+
+
+def test_times_beyond_64_bits_of_microseconds_are_null(tmp_path: Path) -> None:
+    times = [-(2**63), -(2**63) + 1, -1, 2**63 - 1, 7]
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    records = [Record(at, time, None, b"v") for at, time in enumerate(times)]
+    (folder / f"{0:020d}.log").write_bytes(b"".join(batch([each]) for each in records))
+    found = Load(tmp_path).table().sort_by("offset")["timestamp"].cast(pa.int64())
+    assert found.to_pylist() == [None, None, None, None, 7000]
 
 
 def _by_all_records(partition: DiskPartition, time: int) -> int | None:

@@ -10,7 +10,7 @@ import pytest
 import workbench as wb
 from tests.naive import Record, batch
 from tests.values.avro_values import written
-from workbench.loaders.scan.scan import CorruptDataWarning
+from workbench.errors import CorruptDataWarning
 from workbench.spark_source.kinds import as_spark, spark_kind
 
 pytestmark = pytest.mark.spark
@@ -79,7 +79,7 @@ def test_avro_and_masks_in_spark_are_those_of_a_scan(spark: Any, logs: Path) -> 
 @pytest.mark.parametrize(
     ("decode", "problem"),
     [
-        ("avro", "not a JSON object"),
+        ("[1]", "not a JSON object"),
         ('{"headers": "utf8"}', "decode names headers"),
         ('{"value": "avra"}', "unknown decoding"),
     ],

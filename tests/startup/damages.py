@@ -46,6 +46,8 @@ def open_base(base: str, into: Path) -> Path:
     - "dynamic": 4.2.0, kraft.version 1, snapshots at 0, 180 and 383.
     - "zookeeper": 2.8.2, a directory with `meta.properties` of version 0.
     - "3.7", "3.9": brokers of these versions, topics orders (2 partitions) and stock.
+    - "3.0", "3.3", "3.6", "4.4": the same on two log.dirs, d1 and d2, as "disks"; the files of
+      ZooKeeper, which 3.0 has, are in the folder beside them.
     """
     if base in {"plain", "disks"}:
         case = open_field_case({"plain": "lost-and-found", "disks": "two-disks"}[base], into)
@@ -55,7 +57,7 @@ def open_base(base: str, into: Path) -> Path:
             return found.parent
         shutil.rmtree(found / "d2" / "orders-0")
         return found
-    if base in {"3.7", "3.9"}:
+    if base[0].isdecimal():
         extract(Path(__file__).parent / "bases" / f"{base}.tar.xz", into)
         return into
     name, label = {
@@ -401,4 +403,87 @@ DAMAGES.update(
     (f"{base}-{name}", DAMAGES[name]._replace(base=base))
     for base in ("3.7", "3.9")
     for name in _OF_OLDER
+)
+
+_META_1: Final = f"d1/{METADATA}"
+_ID: Final = "d2/stock-0/partition.metadata"
+
+
+def _swap(*patterns: str) -> Change:
+    """Exchange the contents of two files."""
+
+    def change(root: Path) -> None:
+        one, other = (next(root.glob(pattern)) for pattern in patterns)
+        first, second = one.read_bytes(), other.read_bytes()
+        one.write_bytes(second)
+        other.write_bytes(first)
+
+    return change
+
+
+def _write_first(pattern: str, text: str) -> Change:
+    return lambda root: _made(min(root.glob(pattern)), text.encode())
+
+
+_OF_TWO_DISKS: Final[dict[str, Change]] = {
+    "sound": _nothing,
+    # partition.metadata
+    "id-empty": _write(_ID, ""),
+    "id-short": _edit(_ID, r"topic_id: \S+", "topic_id: abc"),
+    "id-garbage": _write(_ID, "garbage"),
+    "id-version-1": _edit(_ID, "version: 0", "version: 1"),
+    "id-removed": _remove(_ID),
+    "id-other": _edit(_ID, r"topic_id: \S+", f"topic_id: {OTHER_ID}"),
+    "ids-swapped": _swap(_ID, "d?/orders-0/partition.metadata"),
+    # folders
+    "partition-unknown": _copy("d2/stock-0", "d2/stock-7"),
+    "partition-emptied": _remove("d2/stock-0/*"),
+    "topic-unknown-emptied": lambda root: (root / "d2/void-0").mkdir(),
+    "topic-invalid-emptied": lambda root: (root / "d2/a b-0").mkdir(),
+    "partition-arabic": _copy("d2/stock-0", "d2/stock-\u0667"),
+    "stray-folder": _copy("d2/stock-0", f"d2/ghost-0.{1:032x}-stray"),
+    "epochs-garbage": _write("d2/stock-0/leader-epoch-checkpoint", "garbage"),
+    # the files of a log directory: d1 has the metadata log
+    **{
+        f"{disk}-{name}": _write(f"{disk}/{file}", text)
+        for disk in ("d1", "d2")
+        for name, file, text in (
+            ("recovery-points-garbage", "recovery-point-offset-checkpoint", "garbage"),
+            ("start-offsets-version-1", "log-start-offset-checkpoint", "1\n0\n"),
+            ("high-watermarks-blank", "replication-offset-checkpoint", "\n"),
+        )
+    },
+    "d1-id-garbage": _write_first("d1/orders-*/partition.metadata", "garbage"),
+    "d2-properties-version-7": _edit("d2/meta.properties", "version=[01]", "version=7"),
+    "d2-node-other": _edit("d2/meta.properties", r"(node|broker)\.id=1", r"\1.id=2"),
+    "d2-cluster-other": _edit("d2/meta.properties", r"cluster\.id=\S+", f"cluster.id={OTHER_ID}"),
+    "node-other": _all(
+        *(_edit(f"{d}/meta.properties", r"(node|broker)\.id=1", r"\1.id=2") for d in ("d1", "d2"))
+    ),
+    "d2-emptied": _all(_remove("d2"), lambda root: (root / "d2").mkdir()),
+}
+_OF_METADATA: Final[dict[str, Change]] = {
+    "metadata-folder-removed": _remove(_META_1),
+    "metadata-emptied": _write(f"{_META_1}/{0:020d}.log", ""),
+    "state-version-90": _edit(f"{_META_1}/quorum-state", r'"data_version":\d', '"data_version":90'),
+    "snapshot-garbage": _write(f"{_META_1}/{5:020d}-{1:010d}.checkpoint", "garbage"),
+    "snapshot-empty": _write(f"{_META_1}/{5:020d}-{1:010d}.checkpoint", ""),
+}
+_OF_DIRECTORY_IDS: Final[dict[str, Change]] = {
+    "d2-directory-id-other": _edit(
+        "d2/meta.properties", r"directory\.id=\S+", f"directory.id={NEW_ID}"
+    ),
+    "d2-directory-id-removed": _edit("d2/meta.properties", r"directory\.id=\S+", ""),
+}
+DAMAGES.update(
+    (f"{base}-{name}", _disks(change)._replace(base=base))
+    for base, changes in {
+        "3.0": _OF_TWO_DISKS,
+        "3.3": _OF_TWO_DISKS | _OF_METADATA,
+        "3.6": _OF_TWO_DISKS | _OF_METADATA,
+        "disks": _OF_TWO_DISKS | _OF_DIRECTORY_IDS,
+        "4.4": _OF_TWO_DISKS | _OF_METADATA | _OF_DIRECTORY_IDS,
+    }.items()
+    for name, change in changes.items()
+    if f"{base}-{name}" not in DAMAGES
 )

@@ -1,27 +1,30 @@
 """Let real brokers start on the damaged directories, and write down what they did.
 
     python -m tests.startup.make 4.2.0 [DAMAGE ...]
-    python -m tests.startup.make base 3.7.2
+    python -m tests.startup.make base 3.6.2 d1 d2
 
 Without names, the damages whose base the version can read, as far as they are not done yet. Needs
-java and mvn, as `kafka_broker`. `base` makes the small sound directory of a version. The outcomes
-are added to `outcomes/VERSION.json`: whether the broker started, the exception that ended it, and
-the folders that it left.
+java and mvn, as `kafka_broker`. `base` makes the small sound directories of a version. The outcomes
+are added to `outcomes/VERSION.json`: whether the broker started, the exception that ended it,
+the folders that it left, and the log end offsets that a client was told.
 """
 
 import json
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.errors import KafkaError
+
 from tests.golden.archive import pack
-from tests.kafka_broker import Broker, java_command, run_java
+from tests.kafka_broker import KRAFT_SINCE, Broker, parse_version
 from tests.startup.damages import DAMAGES, METADATA, Damage, open_base
 
 BASES_FOLDER: Final = Path(__file__).parent / "bases"
@@ -30,14 +33,21 @@ SECONDS: Final = 120  # by then a broker that waits for a controller has ended
 WAITS_MS: Final = 20_000  # for a controller
 SETTLED: Final = 2.0  # seconds in which a started broker makes the folders of its partitions
 BASES: Final = {
+    "4.4": ("4.4",),
     "4": ("plain", "disks", "raft", "dynamic", "zookeeper", "3.7", "3.9"),
     "3.9": ("3.9", "3.7"),
     "3.7": ("3.7",),
+    "3.6": ("3.6",),
+    "3.3": ("3.3",),
+    "3.0": ("3.0",),
 }
-STARTED: Final = re.compile(rb"Kafka Server started")
+ASKED: Final = ("4.4", "3.6", "3.3", "3.0", "disks")
+"""Bases of whose logs a client asks the ends."""
+STARTED: Final = re.compile(rb"Kafka Server started|started \(kafka\.server\.Kafka")
+TOLD: Final = 10.0  # seconds in which a started broker elects leaders
 FATAL: Final = re.compile(
     r"(?:Exiting Kafka due to fatal exception|Fatal error during .* startup|"
-    r"Encountered fatal fault: .*|Error while starting.*|because all log dirs.*)"
+    r"Encountered fatal fault: .*|Error while starting.*)"
 )
 THROWN: Final = re.compile(r"^(?:Caused by: )?([a-z][\w.]*\.[A-Z][\w$]*)(?:: (.*))?$", re.MULTILINE)
 
@@ -55,6 +65,8 @@ class Trial(Broker):
         properties = self.folder / "server.properties"
         settings = self._default_settings() | self.settings
         properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+        if parse_version(self.version) < KRAFT_SINCE:
+            self._start_zookeeper()
         self._process = self._launch("kafka.Kafka", properties, self.heap)
         deadline = time.monotonic() + SECONDS
         while time.monotonic() < deadline:
@@ -74,6 +86,10 @@ def outcome_of(version: str, damage: Damage, folder: Path) -> dict[str, Any]:
     ports = {"node.id": str(damage.node_id)}
     directories = [root / name for name in damage.log_dirs]
     trial = Trial(version, folder / "broker", ports)
+    if parse_version(version) < KRAFT_SINCE:
+        (root / "zookeeper").rename(trial.folder / "zookeeper")
+        ports = {"broker.id": str(damage.node_id)}
+        trial.settings = ports
     controller = f"127.0.0.1:{trial._second_port}"  # noqa: SLF001
     is_dynamic = damage.base == "dynamic"
     trial.settings |= {
@@ -84,6 +100,8 @@ def outcome_of(version: str, damage: Damage, folder: Path) -> dict[str, Any]:
     if is_dynamic:
         trial.settings["controller.quorum.bootstrap.servers"] = controller
     how = trial.try_to_start()
+    ends = log_ends(trial.bootstrap) if how == "started" and damage.base in ASKED else None
+    how = how if trial.is_running else "ended"  # since 3.7 it ends once it has started
     trial._end(signal.SIGKILL)  # noqa: SLF001
     text = trial.log.read_text(errors="replace").replace(str(root), "")
     found: dict[str, Any] = {"how": how}
@@ -98,6 +116,8 @@ def outcome_of(version: str, damage: Damage, folder: Path) -> dict[str, Any]:
         for name in damage.log_dirs
         if (root / name).is_dir()
     }
+    if ends is not None and how == "started":
+        found["ends"] = ends
     metadata = root / damage.log_dirs[0] / METADATA
     if metadata.exists():
         found["snapshots"] = sorted(path.name for path in metadata.glob("*.checkpoint*"))
@@ -106,6 +126,9 @@ def outcome_of(version: str, damage: Damage, folder: Path) -> dict[str, Any]:
 
 def _thrown(text: str) -> tuple[str, str]:
     """Return class and message of the exception that ended the broker; else the last error."""
+    halts = re.search(r".*because (?:all log dirs|the metadata log dir).*", text)
+    if halts is not None:  # the process exits, whatever else is thrown meanwhile
+        return "", halts[0][:300]
     at = FATAL.search(text)
     first = THROWN.search(text, at.end() if at else 0)
     if first is None:
@@ -118,29 +141,54 @@ def _thrown(text: str) -> tuple[str, str]:
     return first[1], message
 
 
-def make_base(version: str) -> None:
-    """Write `bases/MAJOR.MINOR.tar.xz`: topics orders (2 partitions) and stock, a clean stop."""
+def log_ends(bootstrap: str) -> dict[str, int | None]:
+    """Return the log end offset of each partition; None for one without a leader."""
+    admin = KafkaAdminClient(bootstrap_servers=bootstrap)
+    deadline = time.monotonic() + TOLD
+    while True:
+        leaders = {
+            TopicPartition(topic["name"], each["partition_index"]): each["leader_id"]
+            for topic in admin.describe_topics()
+            for each in topic["partitions"]
+        }
+        if all(leader >= 0 for leader in leaders.values()) or time.monotonic() > deadline:
+            break
+        time.sleep(0.5)
+    admin.close()
+    consumer = KafkaConsumer(bootstrap_servers=bootstrap)
+    found: dict[str, int | None] = {}
+    for partition, leader in sorted(leaders.items()):
+        end = None
+        if leader >= 0:
+            try:
+                end = consumer.end_offsets([partition], timeout_ms=5_000)[partition]
+            except KafkaError:
+                end = None
+        found[f"{partition.topic}-{partition.partition}"] = end
+    consumer.close()
+    return found
+
+
+def make_base(version: str, log_dirs: list[str]) -> None:
+    """Write `bases/MAJOR.MINOR.tar.xz`: topics orders and stock of 2 partitions, a clean stop."""
     with tempfile.TemporaryDirectory() as folder:
-        with Broker(version, Path(folder)) as broker:
-            for topic, count in (("orders", 2), ("stock", 1)):
-                done = run_java(
-                    version, "org.apache.kafka.tools.TopicCommand", "--create", "--topic", topic,
-                    "--partitions", str(count), "--bootstrap-server", broker.bootstrap,
-                )  # fmt: skip
-                assert not done.returncode, done.stderr
-                sent = subprocess.run(
-                    java_command(
-                        version, "org.apache.kafka.tools.ConsoleProducer"
-                        if version >= "4" else "kafka.tools.ConsoleProducer",
-                        "--topic", topic, "--bootstrap-server", broker.bootstrap,
-                    ),
-                    input="".join(f"{topic} {n}\n" for n in range(10)), text=True, check=True,
-                    capture_output=True,
-                )  # fmt: skip
-                assert not sent.returncode
-        whole = broker.folder / "whole"
-        whole.mkdir()
-        broker.data.rename(whole / "data")
+        whole = Path(folder) / "whole"
+        settings = {"log.dirs": ",".join(str(whole / name) for name in log_dirs)}
+        with Broker(version, Path(folder) / "broker", settings) as broker:
+            admin = KafkaAdminClient(bootstrap_servers=broker.bootstrap)
+            admin.create_topics(
+                {
+                    topic: {"num_partitions": 2, "replication_factor": 1}
+                    for topic in ("orders", "stock")
+                }
+            )
+            admin.close()
+            producer = KafkaProducer(bootstrap_servers=broker.bootstrap)
+            for topic, number, count in product(("orders", "stock"), (0, 1), range(10)):
+                producer.send(topic, f"{topic} {count}".encode(), partition=number).get(10)
+            producer.close()
+        if (broker.folder / "zookeeper").exists():
+            (broker.folder / "zookeeper").rename(whole / "zookeeper")
         BASES_FOLDER.mkdir(exist_ok=True)
         pack(whole, BASES_FOLDER / f"{version[:3]}.tar.xz")
 
@@ -166,6 +214,6 @@ def main(version: str, names: list[str]) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "base":
-        make_base(sys.argv[2])
+        make_base(sys.argv[2], sys.argv[3:])
     else:
         main(sys.argv[1], sys.argv[2:])

@@ -2,17 +2,23 @@
 
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import Annotated, Any, Final, NamedTuple
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 
+import workbench as wb
 import workbench.tables
 from tests.cli.program import run
-from workbench.loaders.schemas import TIMESTAMP, schema_of
+from workbench.loaders.scan.column_engines import data_frame
+from workbench.loaders.schemas import SCAN_FIELDS, TIMESTAMP, schema_of
 from workbench.loaders.tables.rows import table_of
 from workbench.tables.columns import Bytes, Int16, Time, Topic, columns_of, is_row_class, json_of
+
+SHOP: Final = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 
 
 class Part(NamedTuple):
@@ -111,3 +117,53 @@ def test_help_lists_the_fields() -> None:
     text = run("offsets", "--help").out
     assert "Fields with --json:" in text
     assert "high_watermark" in text.partition("Fields with --json:")[2]
+
+
+MEANINGS: Final = {
+    "before": "a value of the cluster, or an offset",
+    "broker": "an id, or a name",
+    "checkpoint": "an offset, or a file",
+    "difference": "bytes, or a word",
+    "leader": "a broker, or a member",
+    "offsets": "how many committed offsets, or how many of a log",
+    "partitions": "how many, or which",
+    "reason": "of each of millions of records it is a category",
+    "replicas": "which, or how many",
+    "threshold": "a number, or a configuration with its unit",
+    "value": "of a configuration, of a quota, or of a record",
+}
+"""Names that stand for different things in different tables; all others have one type."""
+
+
+def test_columns_of_one_name_have_one_type_in_all_tables() -> None:
+    types: dict[str, set[pa.DataType]] = {}
+    for row_class in declared():
+        for field in schema_of(row_class):
+            types.setdefault(field.name, set()).add(field.type)
+    assert {name for name, found in types.items() if len(found) > 1} == set(MEANINGS)
+
+
+def test_pandas_has_one_type_for_a_type_of_arrow_in_scans_and_in_tables() -> None:
+    """Tables of `inspect` have them by the schema's metadata, which `to_pandas` reads."""
+    of_scan = data_frame(table_of(Whole, ROWS)).dtypes
+    of_table = table_of(Whole, ROWS).to_pandas().dtypes
+    for name in ("topic", "count", "time", "is_open"):
+        assert of_table[name] == of_scan[name], name
+    assert of_table["topic"] == pd.StringDtype("pyarrow")
+    assert table_of(Whole, ROWS).to_pandas()["key"].str.len().notna().any()
+    assert str(of_table["time"]) == "datetime64[ms, UTC]"
+
+
+def test_a_table_of_inspect_has_the_types_of_a_scan() -> None:
+    logs = wb.open_log_directory(SHOP)
+    scanned = logs.scan(topics="orders", limit=5, columns=list(SCAN_FIELDS)).to_pandas().dtypes
+    tables = [logs.inspect.segments(), logs.inspect.findings(), logs.inspect.group_offsets()]
+    shared = 0
+    for table in tables:
+        types = table.to_pandas().dtypes
+        for name in types.index.intersection(scanned.index):
+            # Where a table may have null, an integer is Int64; a scan's column has none.
+            assert str(types[name]).lower() == str(scanned[name]).lower(), name
+            shared += 1
+        assert "object" not in {str(each) for each in types}
+    assert shared >= 6

@@ -38,7 +38,9 @@ def decode(
         len(values), pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
     )
     sample = {"value": raw, "headers": headers}
-    column = Column("value", lambda _: sample, lambda: schemas or Schemas())
+    column = Column(
+        "value", lambda _: sample, lambda: schemas or Schemas(), lambda: [sample["value"]]
+    )
     return decoder(how, column).decode(raw, {"headers": headers})
 
 

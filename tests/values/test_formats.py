@@ -40,7 +40,7 @@ UNIT = 'syntax = "proto3"; package parts; message Unit { string name = 1; int32 
 
 def made(how: AnyDecoding, values: list[bytes | None]) -> ColumnDecoder:
     raw = pa.array(values, pa.large_binary())
-    return decoder(how, Column("value", lambda _: {"value": raw}, Schemas))
+    return decoder(how, Column("value", lambda _: {"value": raw}, Schemas, lambda: [raw]))
 
 
 def decode(how: AnyDecoding, values: list[bytes | None]) -> Decoded:
@@ -87,12 +87,21 @@ def test_what_is_no_message_is_refused(argument: Any, problem: str) -> None:
         made(Decoding("protobuf", argument), [])
 
 
+EMPTY = "syntax = 'proto3'; message A { int32 a = 1; }"
+
+
 @pytest.mark.parametrize(
     ("text", "imports", "problem"),
     [
         ("message {", {}, "not compiled"),
         ('import "gone.proto"; message A {}', {}, "not compiled"),
-        ("syntax = 'proto3'; message A { A a = 1; }", {"../../out.proto": ""}, "leads out"),
+        (EMPTY, {"../../out.proto": ""}, "not the name of a schema"),
+        (EMPTY, {"/etc/out.proto": ""}, "not the name of a schema"),
+        (EMPTY, {"a//out.proto": ""}, "not the name of a schema"),
+        (EMPTY, {"./out.proto": ""}, "not the name of a schema"),
+        (EMPTY, {"a\\out.proto": ""}, "not the name of a schema"),
+        (EMPTY, {"C:/out.proto": ""}, "not the name of a schema"),
+        (EMPTY, {"grpc_tools/__init__.py": "raise SystemExit"}, "not the name of a schema"),
     ],
 )
 def test_what_does_not_compile_is_refused(text: str, imports: Any, problem: str) -> None:
@@ -151,8 +160,10 @@ def test_json_that_arrow_reads_is_read_by_arrow() -> None:
     kind = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "boolean"}}}
     values: list[bytes | None] = [b'{"a":"x","b":true}', b'{"a":1}', b"nope", None]
     found = decode(Decoding("json_schema", kind), values)
-    assert found.values.to_pylist() == [{"a": "x", "b": True}, None, None, None]
-    assert [(problem.row, problem.count) for problem in found.problems] == [(1, 2)]
+    assert found.values.to_pylist() == [{"a": "x", "b": True}, {"a": "1", "b": None}, None, None]
+    assert [(problem.row, problem.count, problem.found) for problem in found.problems] == [
+        (2, 1, "not a JSON object")
+    ]
 
 
 JSON = st.recursive(
@@ -187,12 +198,12 @@ def test_messagepack_has_the_type_of_its_first_values() -> None:
         pa.struct([("a", pa.int64()), ("t", pa.int64()), ("3", pa.binary())])
     ).to_pylist() == [
         {"a": 1, "t": 5 * 10**9 + 6, "3": b"x"}, {"a": None, "t": None, "3": None},
-        None, None, None, None, None,
+        None, None, {"a": None, "t": None, "3": None}, None, None,
     ]  # fmt: skip
     assert sum(problem.count for problem in found.problems) == 4
     assert str(made("msgpack", values[:3]).kind).startswith("struct<a: int64, t: timestamp[ns]")
-    with pytest.raises(SchemaError, match="no single type"):
-        made("msgpack", [pack(1), pack({"a": 1})])
+    assert made("msgpack", [pack(1), pack({"a": 1})]).kind == pa.string()
+    assert decode("msgpack", [pack(1), pack({"a": 1})]).values.to_pylist() == ["1", '{"a": 1}']
 
 
 @examples(60)

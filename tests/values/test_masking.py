@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import hmac
 from base64 import b64encode
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 import workbench
+from tests.cli.program import run
 from tests.naive import Record, batch
-from workbench.errors import SchemaError
-from workbench.loaders.scan.scan import CorruptDataWarning
+from workbench.errors import CorruptDataWarning, SchemaError
 from workbench.values.masking import Mask, Masks
 
 LOG = "00000000000000000000.log"
@@ -67,10 +68,9 @@ def test_rules_are_applied_before_values_leave_the_scan(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", ["drop", "hash", "first 3"])
 @pytest.mark.parametrize("decode", [None, "json", "utf8", "hex"])
 def test_nothing_masked_leaves_by_any_way_out(tmp_path: Path, how: str, decode: str | None) -> None:
-    """A rule about a field drops what is not decoded so far."""
     logs = logs_of(tmp_path)
     paths = ["key", "headers"]
-    paths += ["value.email", "value.lines"] if decode == "json" else ["value.email"]
+    paths += ["value.email", "value.lines"] if decode == "json" else ["value"]
     rules = [f"orders {path} {how}" for path in paths]
     scan = logs.scan(decode={"value": decode} if decode else None, mask=rules)
     out = tmp_path / "out.parquet"
@@ -88,6 +88,52 @@ def test_nothing_masked_leaves_by_any_way_out(tmp_path: Path, how: str, decode: 
         for secret in (ADDRESS, "Ada Lane"):
             assert secret not in text
             assert secret.encode().hex() not in text
+
+
+@pytest.mark.parametrize("decode", [None, "utf8", "hex"])
+def test_a_rule_about_a_field_of_what_has_none_is_refused(
+    tmp_path: Path, decode: str | None
+) -> None:
+    """It would hide all of it, and not say so."""
+    logs = logs_of(tmp_path)
+    how: Any = {"value": decode} if decode else None
+    with pytest.raises(SchemaError, match=r"values are (bytes|text), which has no fields .*format"):
+        logs.scan(decode=how, mask="orders value.email hash").to_arrow()
+    with pytest.raises(SchemaError, match=r"keys are bytes, .*--key-format json"):
+        logs.scan(mask="orders key.id hash").to_arrow()
+    both = logs.scan("orders", decode=how, mask=["orders value drop", "* value.email hash"])
+    assert both.to_arrow()["value"].null_count == 3
+    assert logs.scan("public", mask="orders value.email hash").to_arrow()["value"].null_count == 0
+
+
+@pytest.mark.parametrize("rule", ["ordres value drop", "order?? value drop", "ordre* value drop"])
+@pytest.mark.parametrize("door", ["scan", "sql", "inspect", "export", "sql_command", "table"])
+def test_a_rule_about_no_topic_is_refused(tmp_path: Path, rule: str, door: str) -> None:
+    """It would hide nothing."""
+    logs = logs_of(tmp_path)
+    rules = tmp_path / "rules"
+    rules.write_text(f"public key drop\n{rule}\n")
+    path = str(tmp_path / "logs")
+    if door in {"export", "sql_command", "table"}:
+        words = {
+            "export": ("export", path, str(tmp_path / "out.csv"), "-t", "orders"),
+            "sql_command": ("sql", path, "select * from orders"),
+            "table": ("to-table", path, "--to", str(tmp_path / "table"), "-t", "orders"),
+        }[door]
+        outcome = run(*words, "--mask", rules)
+        assert outcome.code == 3
+        found = outcome.err
+    else:
+        asked: dict[str, Callable[[], object]] = {
+            "scan": lambda: logs.scan("orders", mask=rules),
+            "sql": lambda: logs.sql("from orders", mask=rules),
+            "inspect": lambda: logs.sql("from segments", mask=rules),
+        }
+        with pytest.raises(SchemaError) as raised:
+            asked[door]()
+        found = str(raised.value)
+    assert f"unknown topic {rule.removesuffix(' value drop')}; did you mean orders?" in found
+    assert not list(tmp_path.glob("out.csv")) + list(tmp_path.glob("table"))
 
 
 def test_topics_with_and_without_rules_have_one_type(tmp_path: Path) -> None:
@@ -147,7 +193,7 @@ masks = Masks.of(["orders value.email hash", "orders value.lines.to drop", "orde
                   "orders value.card first 4", "orders headers.user drop"])
 table = logs.scan(topics="orders", decode={{"value": "json"}}, mask=masks).to_arrow()
 display(table["value"].to_pylist())
-display(logs.scan(topics="orders", mask=masks).to_arrow().to_pylist())
+display(logs.scan(topics="orders", columns=["key", "headers"], mask=masks).to_arrow().to_pylist())
 explorer = LogExplorer(logs, show_values=True, mask=masks)
 display(explorer)
 print(explorer.answer_records("orders-0", "0", 0, 3))

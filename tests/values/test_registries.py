@@ -14,7 +14,8 @@ import pytest
 
 import workbench
 from tests.values.registry_shop import AT, write_registry_shop
-from workbench.loaders.scan.scan import CorruptDataWarning
+from workbench.errors import CorruptDataWarning
+from workbench.loaders.scan.scan import stored_in
 from workbench.values.column import Column
 from workbench.values.registry import Decoding, decoder
 from workbench.values.schemas.schemas import Schemas, schemas_of_records
@@ -60,7 +61,7 @@ def test_avro_is_read_with_the_schemas_of_the_log_itself(shop: workbench.LogDire
 
 def test_protobuf_is_read_with_its_message_indexes(shop: workbench.LogDirectory) -> None:
     scan = shop.scan(topics="payments", decode={"value": "protobuf"})
-    with pytest.warns(CorruptDataWarning, match="1 damaged"):
+    with pytest.warns(CorruptDataWarning, match="1 key or value null"):
         values = scan.to_arrow()["value"].to_pylist()
     assert values[3] is None
     (finding,) = scan.findings
@@ -100,7 +101,7 @@ def test_schemas_of_a_folder_and_given_ones_read_the_same(
     shop: workbench.LogDirectory, tmp_path: Path
 ) -> None:
     stored = shop.scan(topics="orders", decode={"value": "avro"})
-    schemas: Schemas = stored._schemas()  # noqa: SLF001
+    schemas: Schemas = stored_in(shop.listing)
     for number, schema in schemas.by_id.items():
         ending = {"AVRO": "avsc", "JSON": "json", "PROTOBUF": "proto"}[schema.type]
         (tmp_path / f"{number}-a.{ending}").write_text(schema.text)
@@ -149,7 +150,9 @@ def test_references_are_followed_and_circles_end() -> None:
     headers = pa.array(
         [[]] * 3, pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
     )
-    column = Column("value", lambda _: {"value": raw, "headers": headers}, lambda: schemas)
+    column = Column(
+        "value", lambda _: {"value": raw, "headers": headers}, lambda: schemas, lambda: [raw]
+    )
     found = decoder("registry", column).decode(raw, {})
     assert found.values.to_pylist() == [{"line": {"n": 5}}, None, None]
     assert ["circle" in p.found or "gone" in p.found for p in found.problems] == [True, True]

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import os
 import re
 import subprocess
 import sys
@@ -55,17 +56,18 @@ def test_a_notebook_gets_both_and_keeps_the_png() -> None:
     code = """
 from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance()
-from IPython.core.pylabtools import select_figure_formats
-select_figure_formats(shell, {"png"})
 from widgets.charts import follow_theme
-follow_theme()
-from matplotlib.figure import Figure
-figure = Figure()
+follow_theme()  # first, as in a notebook; the first figure sets up the backend
+from matplotlib import pyplot
+figure = pyplot.figure()
 figure.add_subplot().plot([1, 2])
 data, _ = shell.display_formatter.format(figure)
 print(sorted(data))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    kernel = {**os.environ, "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=kernel
+    )
     assert done.stdout.splitlines()[-1] == "['image/png', 'text/html', 'text/plain']"
 
 

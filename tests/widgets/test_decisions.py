@@ -11,11 +11,15 @@ from tests.cleaner.cleaning import DAY
 from tests.widgets.cleanable import CONFIG, NOW, prices
 from tests.widgets.test_overview import row_of
 from widgets import CleanerView, RetentionView, Workbench
+from widgets.decisions.cleaner_rows import _against
 from widgets.workbench import CLEANING, OVERVIEW, RETENTION
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 SHOP = SAMPLES / "shop-4.3.1"
 LATE = 1_795_700_000_000  # ms; 4.9 days after the newest record of payments-0
+
+LATER = 1_795_883_340_000
+"""2026-11-28T16:29Z: after the sample was made."""
 
 
 def asked(view: Any, *config: str, kafka: str = "", now: str = "") -> str:
@@ -177,3 +181,25 @@ def test_linked_views_follow_each_other() -> None:
     assert other.partition.name == "orders-1"
     assert asked(one, "retention.ms=1d") == ""
     assert shown(other, "_decision")["freed"] == shown(other, "_decision")["size"]
+
+
+def test_a_log_that_is_never_cleaned_says_so_before_its_plan() -> None:
+    logs = wb.open_log_directory(SHOP)
+    view = CleanerView(logs["payments-1"], now=LATER)
+    view.wait()
+    assert shown(view, "_plan")["lead"] == (
+        "This log is never cleaned: its cleanup.policy does not contain compact. If it were "
+        "compacted: "
+    )
+    cleaned = CleanerView(logs["customers-0"], now=LATER)
+    cleaned.wait()
+    assert shown(cleaned, "_plan")["lead"] == ""
+
+
+def test_a_value_that_just_misses_its_threshold_differs_from_it() -> None:
+    hour, week = 3_600_000, 7 * DAY
+    assert _against("retention.ms", week + hour, week) == "7 days and 1 h"
+    assert _against("retention.ms", week - hour, week) == "1 h less"
+    assert _against("retention.ms", week, week) == "7 days"
+    assert _against("retention.ms", 2 * week, week) == "14 days"
+    assert _against("log start offset", 5, None) == "5"

@@ -302,7 +302,6 @@ def test_a_wrong_crc_is_marked_as_soon_as_the_segment_is_opened(golden: Golden) 
 @pytest.mark.parametrize(
     ("topic", "stop"),
     [
-        ("dmg-length-0", "bad size"),
         ("dmg-tail-zeros", "zeros"),
         ("dmg-cut-last-17", "unfinished batch"),
     ],
@@ -316,6 +315,22 @@ def test_the_end_of_a_damaged_file_is_named(golden: Golden, topic: str, stop: st
         )
         stops.add(explorer.get_state("_segment")["_segment"]["stop"])
     assert stop in stops
+
+
+def test_what_follows_a_batch_with_a_bad_size_is_in_the_map(golden: Golden) -> None:
+    logs = wb.open_log_directory(golden("4.2.0-damage-unclean").directory("before"))
+    holes = []
+    for segment in logs["dmg-length-0-0"].segments:
+        explorer = LogExplorer(
+            logs, selected={"partition": "dmg-length-0-0", "segment": segment.base_offset}
+        )
+        shown = explorer.get_state("_segment")["_segment"]
+        rows = segment.batches.rows
+        assert (shown["rows"], shown["stop"]) == (rows["record_count"].sum(), "end")
+        assert shown["valid_size"] == segment.size
+        ends = rows["position"] + rows["size"]
+        holes += [segment.base_offset] * int((rows["position"][1:] > ends[:-1]).sum())
+    assert holes == [32]
 
 
 def test_garbage_after_zeros_is_not_called_preallocated(golden: Golden, tmp_path: Path) -> None:

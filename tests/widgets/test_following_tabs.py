@@ -107,6 +107,17 @@ def test_records_that_were_appended_are_found(broker: Broker) -> None:
     assert view.result["count"] == 94 - base
 
 
+def test_records_begin_with_the_newest_and_one_switch_follows_for_all(broker: Broker) -> None:
+    view = broker.open("Records")
+    assert (view.newest_first, view.follow, view.follower) == (True, True, None)
+    assert "sort" not in view.address()  # as it begins here
+    view.follow = False
+    assert not broker.screen.explorer.follow
+    view.follow = True
+    broker.look()
+    assert view.get_state("_live")["_live"]["since"]
+
+
 def test_a_search_that_runs_goes_on_and_one_that_was_stopped_stays(broker: Broker) -> None:
     view = broker.open("Records")
     view.topic = "orders"

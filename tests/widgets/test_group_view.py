@@ -194,7 +194,7 @@ def test_metadata_stays_in_the_kernel_unless_values_are_shown(tmp_path: Path) ->
 def test_rows_say_the_state(eventful: Path) -> None:
     rows = story(GroupView(eventful, "dash"))["rows"]
     assert [(row["name"], row["cells"][1:5]) for row in rows] == [
-        ("orders-0", ["2", "40", "38", "fine"]),
+        ("orders-0", ["2", "40", "38", "in the log"]),
         ("orders-0", ["30", "40", "10", "pending"]),
     ]
 

@@ -49,7 +49,7 @@ def test_a_partition_or_a_file_is_selected_in_its_log_directory(
     assert screen.explorer.selected["partition"] == partition
     assert screen.explorer.selected["segment"] == segment
     assert screen.explorer.file == (str(SHOP / name) if is_file else None)
-    assert not screen.explorer.show_values
+    assert screen.explorer.show_values
     screen.close()
 
 

@@ -85,10 +85,11 @@ def test_the_tab_of_an_address_opens(screen: Workbench) -> None:
 
 
 def test_values_are_shown_in_every_view_or_in_none() -> None:
-    screen = Workbench(SHOP)
+    screen = Workbench(SHOP, show_values=False)
     screen.tab = EXPLORE
     screen.bar.answer_pick("partition", "orders-0")
-    hidden = str(screen.explorer.get_state("_segment"))
+    place = "orders-0", "0", 0, 5
+    hidden = str(screen.explorer.answer_records(*place))
     screen.tab = RECORDS
     screen.tab = GROUPS
     group = screen.views[GROUPS]
@@ -97,12 +98,12 @@ def test_values_are_shown_in_every_view_or_in_none() -> None:
     assert screen.views[RECORDS].show_values
     assert screen.views[GROUPS] is not group
     assert screen.views[GROUPS].lens.show_values
-    shown = str(screen.explorer.get_state("_segment"))
+    shown = str(screen.explorer.answer_records(*place))
     assert "customer" in shown
     assert "customer" not in hidden
     screen.views[RECORDS].show_values = False
     assert not screen.bar.show_values
-    assert str(screen.explorer.get_state("_segment")) == hidden
+    assert str(screen.explorer.answer_records(*place)) == hidden
 
 
 def test_the_fate_of_an_offset_is_that_of_its_partition() -> None:
@@ -165,3 +166,57 @@ def test_a_day_of_the_overview_leads_to_its_records() -> None:
     assert screen.tab == RECORDS
     assert screen.bar.times == [1_732_579_200_000.0, 1_732_665_600_000.0]
     assert (screen.views[RECORDS].topic, screen.views[RECORDS].brush) == ("", screen.bar.times)
+
+
+def test_an_address_says_what_is_shown_and_shows_it_again() -> None:
+    screen = Workbench(SHOP)
+    screen.tab = RECORDS
+    records = screen.views[RECORDS]
+    records.topic = "orders"
+    records.query, records.order, records.newest_first = "Lisbon", "offset", True
+    records.columns = ["offset", '$["a,b"]', "value"]
+    first = screen.bar.get_state("_address")["_address"]
+    assert first["parts"] == {
+        "tab": "Records", "partition": "orders-0", "segment": "0", "topic": "orders",
+        "query": "Lisbon", "sort": "-offset", "columns": 'offset,$["a,b"],value',
+    }  # fmt: skip
+    screen.tab = GROUPS
+    screen.views[GROUPS].group = "suggestions"
+    config = "retention.ms=1, orders:cleanup.policy=compact,delete"
+    screen.views[GROUPS].answer_conditions([config], "", "2026-01-01")
+    there = screen.bar.get_state("_address")["_address"]
+    assert there["number"] > first["number"]
+    assert there["parts"]["group"] == "suggestions"
+    assert there["parts"]["at"] == "2026-01-01T00:00:00.000Z"
+    assert there["parts"]["config"] == config
+    screen.bar.answer_open({"tab": RECORDS, "topic": "clicks", "partition": "clicks-0"})
+    assert (records.query, records.topic, records.columns[0]) == ("", "clicks", "partition")
+    for parts in (first["parts"], there["parts"]):
+        screen.bar.answer_open(parts)
+        assert screen.bar.get_state("_address")["_address"]["parts"] == parts
+    other = Workbench(SHOP)
+    other.bar.answer_open(first["parts"])
+    assert other.views[RECORDS].query == "Lisbon"
+    assert other.bar.get_state("_address")["_address"]["parts"] == first["parts"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"tab": "Nowhere"}, "no tab Nowhere"),
+        ({"partition": "nowhere-0"}, "unknown partition 'nowhere-0'"),
+        ({"partition": "orders-0", "offset": "x"}, "offset is 'x' in the address"),
+        ({"from": "noon"}, "'noon' is not a time"),
+        ({"tab": "Records", "topic": "nowhere"}, "unknown topic 'nowhere'"),
+        ({"tab": "Groups", "group": "nowhere"}, "no record of group 'nowhere'"),
+    ],
+)
+def test_an_address_that_is_wrong_is_refused_and_what_is_shown_is_told(
+    parts: dict[str, str], message: str
+) -> None:
+    screen = Workbench(SHOP)
+    screen.bar.receive(None, {"kind": "open", "id": 1, "parts": parts}, [])
+    assert message in screen.bar.get_state("_error")["_error"]
+    told = screen.bar.get_state("_address")["_address"]["parts"]
+    assert told["tab"] == screen.tab
+    assert told.get("partition") == screen.explorer.selected["partition"]

@@ -123,7 +123,7 @@ def everything_sent(browser: RecordBrowser) -> str:
 
 
 def test_hidden_values_do_not_leave_the_kernel(logs: wb.LogDirectory) -> None:
-    browser = RecordBrowser(logs)
+    browser = RecordBrowser(logs, show_values=False)
     ended(browser)
     record = ask(browser, "record", partition="orders-0", offset="5")
     assert record["buffers"] == [b"", b""]
@@ -132,7 +132,8 @@ def test_hidden_values_do_not_leave_the_kernel(logs: wb.LogDirectory) -> None:
         assert "key-5" not in text
         assert "trace" not in text
     browser.show_values = True
-    assert browser.result["rows"][0][4] == ['{"id": 0, "secret": "tea"}', "text"]
+    asked = ask(browser, "rows", run=browser.result["run"], start=0, stop=1)
+    assert asked["rows"][0][4] == ['{"id": 0, "secret": "tea"}', "text"]
 
 
 def test_a_mask_is_applied_before_anything_is_shown(logs: wb.LogDirectory) -> None:
@@ -352,7 +353,7 @@ def test_an_export_that_is_stopped_leaves_nothing(logs: wb.LogDirectory, tmp_pat
 
 
 def test_a_word_is_completed_with_paths_only_where_values_are_shown(logs: wb.LogDirectory) -> None:
-    browser = RecordBrowser(logs, topic="orders")
+    browser = RecordBrowser(logs, topic="orders", show_values=False)
     ended(browser)
     assert ask(browser, "complete", text="$.se", at=4)["completions"] == []
     browser.show_values = True
@@ -400,7 +401,9 @@ def test_records_are_those_that_a_consumer_of_the_isolation_level_gets(
     logs = wb.open_log_directory(golden("4.2.0-txn").directory("data"))
     browser = RecordBrowser(logs, topic="", isolation_level=level)
     browser.wait(60)
-    assert browser.result["found"] == logs.scan(isolation_level=level).count()
+    scan = logs.scan(isolation_level=level, include_internal=True)
+    assert browser.result["found"] == scan.count()
+    assert "include_internal=True" in browser.code["python"]
     assert (f'isolation_level="{level}"' in browser.code["python"]) == (level == "read_committed")
 
 
@@ -434,18 +437,20 @@ def test_fields_are_columns_of_what_is_shown(logs: wb.LogDirectory) -> None:
     assert ask(browser, "fields")["paths"] == ["$.id", "$.secret"]
     profile = ask(browser, "profile", run=browser.result["run"])
     assert profile["of"] == 200
-    assert profile["columns"]["$.id"] == {"none": 0, "distinct": 100, "low": 0, "high": 99}
-    secret = {"none": 0, "distinct": 1, "top": "tea", "top_count": 200}
+    numbers = profile["columns"]["$.id"]
+    assert (numbers["distinct"], numbers["low"], numbers["high"]) == (100, 0, 99)
+    assert sum(numbers["bins"]) == 200
+    secret = {"none": 0, "distinct": 1, "top": [["tea", 200, '$.secret="tea"']]}
     assert profile["columns"]["$.secret"] == secret
     assert profile["columns"]["key$.none"] == {"none": 200, "distinct": 0}
 
 
 def test_what_is_hidden_is_in_no_column_and_no_profile(logs: wb.LogDirectory) -> None:
-    browser = RecordBrowser(logs, topic="orders", columns=FIELDS)
+    browser = RecordBrowser(logs, topic="orders", columns=FIELDS, show_values=False)
     browser.wait(30)
     assert {cell[0] for row in browser.result["rows"] for cell in row[7].values()} == {"hidden"}
     assert ask(browser, "fields")["paths"] == []
-    assert set(ask(browser, "profile", run=browser.result["run"])["columns"]) == {"time"}
+    assert set(ask(browser, "profile", run=browser.result["run"])["columns"]) == set()
 
 
 @pytest.mark.parametrize("rule", ["value drop", "value hash", "value.secret hash", "value first 4"])
@@ -488,7 +493,7 @@ def test_decoded_values_have_columns() -> None:
 
 def test_a_column_that_is_none_is_refused(logs: wb.LogDirectory) -> None:
     browser = RecordBrowser(logs, topic="orders")
-    with pytest.raises(traitlets.TraitError, match=r"no column 'valu' \(expected time, "):
+    with pytest.raises(traitlets.TraitError, match=r"no column 'valu' \(expected partition, "):
         browser.columns = ["valu"]
     browser.columns = ["$.a", "$.a"]
     assert browser.columns == ["$.a"]
@@ -540,13 +545,15 @@ def test_records_are_sorted_by_any_column(logs: wb.LogDirectory) -> None:
     assert ended(browser)["count"] == 200
     browser.order = "partition"
     assert {row[0] for row in ended(browser)["rows"]} == {"orders-0"}
-    with pytest.raises(traitlets.TraitError, match=r"no column 'price' \(expected time, partition"):
+    with pytest.raises(
+        traitlets.TraitError, match=r"no column 'price' \(expected partition, offset"
+    ):
         browser.order = "price"
 
 
 def test_hidden_values_are_not_sorted_by(logs: wb.LogDirectory) -> None:
     with pytest.raises(traitlets.TraitError, match="sorted by value only while values are shown"):
-        RecordBrowser(logs, order="value")
+        RecordBrowser(logs, order="value", show_values=False)
     browser = RecordBrowser(logs, topic="orders", order="$.id", show_values=True)
     ended(browser)
     browser.show_values = False
@@ -554,3 +561,22 @@ def test_hidden_values_are_not_sorted_by(logs: wb.LogDirectory) -> None:
     assert [row[1] for row in ended(browser)["rows"]][:4] == ["0", "0", "1", "1"]
     masked = RecordBrowser(logs, mask=lambda _n, _b: b"{}", show_values=True, order="$.secret")
     assert [row[1] for row in ended(masked)["rows"]][:3] == ["0", "1", "2"]
+
+
+def test_values_are_read_as_people_read_them(tmp_path: Path) -> None:
+    """By the rule of the command line: text, JSON, the schemas of `_schemas`, hex for the rest."""
+    folder = tmp_path / "orders-0"
+    folder.mkdir()
+    stored = [b"plain text", b'{"a": 1}', "Grüße".encode(), b"\x00\xff", b"a\x7fb", b"\x1b[1mbold"]
+    records = [Record(at, START, b"k", each) for at, each in enumerate(stored)]
+    (folder / LOG).write_bytes(batch(records))
+    browser = RecordBrowser(tmp_path)
+    ended(browser)
+    rows = ask(browser, "rows", run=browser.result["run"], start=0, stop=9)["rows"]
+    texts = ["plain text", '{"a": 1}', "Grüße", "0x00ff", "0x617f62", "\x1b[1mbold"]
+    assert [row[4][0] for row in rows] == texts
+    shop = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
+    own = RecordBrowser(shop, topic="__consumer_offsets")
+    ended(own)
+    first = ask(own, "rows", run=own.result["run"], start=0, stop=1)["rows"][0]
+    assert first[3][0].startswith('{"')

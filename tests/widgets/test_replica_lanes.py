@@ -9,7 +9,7 @@ import pytest
 import workbench as wb
 from tests.comparison.replicas import run, write_replica
 from widgets import ReplicaLanes, _background
-from widgets._directory_changes import DirectoryChanges
+from widgets.live.directory_changes import DirectoryChanges
 from widgets.replication import comparing
 from widgets.replication.comparing import Comparing
 from workbench.inspection.brokers import listings_by_broker

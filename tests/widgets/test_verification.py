@@ -10,7 +10,7 @@ import workbench as wb
 from tests.golden.cases import Case
 from widgets import LogExplorer, _background
 from widgets.verification import check as checking
-from widgets.verification.check import Verification
+from widgets.verification.check import Verification, WholeCheck
 from widgets.verification.finding_store import MOST_FINDINGS, FindingStore
 from workbench.inspection.findings import Finding
 
@@ -49,20 +49,21 @@ def test_what_was_found_before_a_cancellation_stays(monkeypatch: pytest.MonkeyPa
     explorer = LogExplorer(DAMAGED)
     logs = explorer.logs
     seen: list[str] = []
+    book = FindingStore()
 
     def tell(check: Verification) -> None:
         seen.append(check.status)
-        if len(check.book.verified) == 12:
+        if len(book.verified) == 12:
             check.cancel()
 
-    check = Verification(logs.listing, tell)
+    check = Verification(logs.listing, tell, WholeCheck(book))
     monkeypatch.setattr(_background, "TOLD_EVERY", 0.0)
     check.start()
     check.wait()
     assert check.status == seen[-1] == "canceled"
-    assert 12 <= len(check.book.verified) < len(logs.listing.partitions)
-    assert check.book.rows
-    assert check.progress()["checked"] == len(check.book.verified)
+    assert 12 <= len(book.verified) < len(logs.listing.partitions)
+    assert book.rows
+    assert check.progress()["checked"] == len(book.verified)
 
 
 def test_a_second_check_is_the_one_that_runs_and_cancel_is_a_message() -> None:

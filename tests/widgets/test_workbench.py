@@ -127,6 +127,43 @@ def test_disks_of_several_brokers_have_a_tab_of_replicas() -> None:
     assert screen.views["Files"].findings == []
 
 
+def test_one_of_several_brokers_is_picked_and_is_on_the_way_back() -> None:
+    brokers = [SAMPLES / "two-brokers" / f"broker{number}" for number in (1, 2)]
+    screen = Workbench(brokers)
+    screen.explorer.selected = {"partition": str(brokers[1] / "ledger-0")}
+    screen.bar.show_values = False
+    screen.bar.answer_pick("broker", "broker 2")
+    assert (screen.broker, screen.bar.broker) == ("2", "2")
+    assert [root.path for root in screen.explorer.logs.roots] == [str(brokers[1])]
+    assert screen.explorer.selected["partition"] == "ledger-0"  # the same replica
+    assert screen.explorer.show_values is screen.bar.show_values is False
+    alone = Workbench(brokers[1])
+    for name in screen.titles:
+        screen.tab = name
+        if name not in {OVERVIEW, "Replicas"}:
+            alone.tab = name
+            view, other = screen.views.get(name), alone.views.get(name)
+            for each in filter(None, (view, other)):
+                if hasattr(each, "wait"):
+                    each.wait()
+            assert (view and view.describe()) == (other and other.describe()), name
+    screen.tab = "Replicas"
+    screen.views["Replicas"].wait()
+    screen.views["Replicas"].answer_show("1", offset="1")  # a replica that is not shown
+    assert screen.broker == ""
+    assert screen.explorer.selected["offset"] == 1
+    assert screen.explorer.selected["partition"] in screen.explorer.logs
+    screen.bar.answer_move(-1)
+    assert (screen.broker, screen.tab) == ("2", "Replicas")
+    screen.bar.answer_open({"tab": EXPLORE, "broker": "1"})
+    assert (screen.broker, screen.tab) == ("1", EXPLORE)
+    screen.bar.answer_pick("broker", "all")
+    assert screen.broker == ""
+    with pytest.raises(LookupError, match="no broker 7"):
+        screen.bar.answer_pick("broker", "7")
+    assert Workbench(SHOP).bar.get_state("_brokers")["_brokers"] == []
+
+
 def test_a_saved_notebook_shows_the_explorers_picture() -> None:
     data = Workbench(SHOP)._repr_mimebundle_()
     assert data["image/png"].startswith(b"\x89PNG")

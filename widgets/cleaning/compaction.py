@@ -75,11 +75,15 @@ class CompactionPlayer(Player):
         **options: Any,
     ) -> None:
         """Let the engine clean the log; see the class."""
-        place = self.partition = find_partition(partition)
+        place = self.partition = find_partition(
+            partition, type(self).__name__, is_compacted=True, config=config
+        )
         super().__init__(_title=f"Clean {place.name}", **options)
         times = round_times(now, passes)
         with open_dry(directories_of(place), config, times[0], kafka, place.fs) as dry:
             log = load_one(dry, place)
+            if not dry.is_compacted(log.topic_partition):
+                self._title = f"If it were compacted: clean {place.name}"
             self.rehearsal = rehearse_cleaning(
                 log,
                 dry.cleaner_offsets.get(log.topic_partition),

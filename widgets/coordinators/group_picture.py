@@ -104,7 +104,7 @@ def _table(page: Sheet, rows: list[dict[str, Any]], top: float) -> None:
     for name, x, side in _COLUMNS:
         page.text(x, top, name, color=DIM, ha=side)
     for number, row in enumerate(rows, 1):
-        is_fine = row["state"] in {"fine", "pending", "unknown"}
+        is_fine = row["state"] in {"in the log", "pending", "unknown"}
         for (name, x, side), cell in zip(_COLUMNS, row["cells"], strict=True):
             bad = name == "State" and not is_fine
             page.text(x, top + _ROW * number, cell[-40:], color=DAMAGE if bad else INK, ha=side,

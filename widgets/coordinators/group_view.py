@@ -1,6 +1,6 @@
 """GroupView: where a consumer group stands, and how it got there."""
 
-import os
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow.compute as pc
@@ -8,8 +8,7 @@ import traitlets
 
 import workbench
 from widgets._assets import script, style
-from widgets._directory_changes import DirectoryChanges
-from widgets._widget import KafkaWidget
+from widgets._conditions import Conditioned, conditions
 from widgets.coordinators.group_lines import (
     NO_LOG,
     CommitLine,
@@ -19,6 +18,7 @@ from widgets.coordinators.group_lines import (
     latest_timestamp,
 )
 from widgets.coordinators.group_rows import partition_rows, rebalance_rows, summary, why_rows
+from widgets.live.directory_changes import DirectoryChanges
 from widgets.queries import group_query
 from widgets.selection import NOTHING, from_front, to_front
 from widgets.view.records import Lens, Mask
@@ -27,11 +27,13 @@ from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.groups.rebalance_history import RebalanceHistory
 from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.runtime.era import era_of
+from workbench.foresight.dry_listing import meant_settings
 from workbench.loaders.explanations.coordinator_explanation import GroupExplanation, explained
+from workbench.loaders.explanations.offset_fates import retention_ms_of
 from workbench.loaders.tables import coordinator_rows
 from workbench.loaders.tables.rows import table_of
 from workbench.runtime.steps import Step
-from workbench.runtime.times import time_text
+from workbench.runtime.times import Time, time_or_now, time_text
 from workbench.tables.groups import CommitRow, CommittedOffsetRow, GroupRow, RebalanceRow
 
 MOST_LANES = 40
@@ -40,7 +42,7 @@ MOST_LANES = 40
 NO_GROUPS = "no partition of __consumer_offsets in these directories names a group"
 
 
-class GroupView(KafkaWidget):
+class GroupView(Conditioned):
     """Show where a group stands in each partition, and how it got there.
 
     Each partition has a lane over time: the committed offset, the log end offset, and the lag
@@ -54,15 +56,18 @@ class GroupView(KafkaWidget):
             "selected"))`` both follow each other.
         window: the time shown, [from, to) in epoch ms; empty: all.
         keeps_times: whether the window is kept when another group is shown.
-        query: Python code that gives what is shown. Read-only.
+        conditions, query: see `Conditioned`; of configurations, `offsets.retention.minutes` counts.
         offsets, commits, rebalances: the group's rows of `inspect.group_offsets`, `commits` and
             `rebalances`.
         explanation: each rule's verdict; see `LogDirectory.explain_group`.
 
     Args:
-        logs: the result of `workbench.open_log_directory`, or a path to open.
+        logs: the result of `workbench.open_log_directory`, or what it opens.
         group: by default the one with the most commits in force, by name.
-        now: epoch ms; what has expired then is not served. None: expiry removes nothing.
+        now: a time; what has expired then is not served. None: expiry removes nothing, as in a
+            broker that has just started, or `just_started` says otherwise.
+        just_started: whether nothing has expired where no time is given; otherwise, the machine's
+            time is taken.
         retention_ms: `offsets.retention.minutes` in ms; None: the default of the version.
         version: the version of the loading broker, such as "2.8"; None: as the directories say.
         show_values: whether to show the commits' metadata, which is the consumers' own text.
@@ -71,18 +76,20 @@ class GroupView(KafkaWidget):
     Raises:
         LogDirectoryError: the path is not a log directory.
         LookupError: the directories do not name the group.
-        ValueError: the version is not a version.
+        ConfigError: a configuration is wrong, or the version is unknown.
 
     Kafka: ConsumerGroupCommand.describeGroups, OffsetMetadataManager (4.2)
     """
 
     _esm = script("coordinators/group_view.js")
-    _css = style("decisions/log_rules.css", "coordinators/coordinators.css")
+    _css = style(
+        "decisions/log_rules.css", "decisions/conditions.css", "coordinators/coordinators.css"
+    )
 
     keeps_times = False
+    in_address = ("conditions", "group")
     group = traitlets.Unicode().tag(sync=True)
     selected: Any = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
-    query = traitlets.Unicode(read_only=True).tag(sync=True)
     window = traitlets.List(traitlets.Float()).tag(sync=True)
     _groups: Any = traitlets.List().tag(sync=True)
     _story: Any = traitlets.Dict().tag(sync=True)
@@ -93,7 +100,9 @@ class GroupView(KafkaWidget):
         logs: Any,
         group: str | None = None,
         *,
-        now: int | None = None,
+        config: Mapping[str, Any] | None = None,
+        now: Time | None = None,
+        just_started: bool = True,
         retention_ms: int | None = None,
         version: str | None = None,
         show_values: bool = False,
@@ -101,27 +110,62 @@ class GroupView(KafkaWidget):
         **options: Any,
     ) -> None:
         """Open a path, or take an opened directory; see the class."""
-        if isinstance(logs, str | os.PathLike):
-            logs = workbench.open_log_directory(logs)
+        logs = workbench.open_log_directory(logs)
         self.logs = logs
-        self.now = now
         self.lens = Lens(show_values=show_values or mask is not None, mask=mask)
-        self._era = None if version is None else era_of(version)
-        self._retention_ms = retention_ms
-        options_given = {"version": version, "now": now, "retention_ms": retention_ms}
-        self._given = {name: each for name, each in options_given.items() if each is not None}
+        self._just_started = just_started
+        self._own_retention_ms = retention_ms
+        given = conditions(config, now, version)
+        self._take(given)
         self._ends: dict[str, EndLine] = {}
         self.lines: dict[str, CommitLine] = {}
         self._load(logs, None)
         window = options.pop("window", [])
         super().__init__(**options)
         self._groups = self.groups
+        self._tell(given)
+        self._decided = self.conditions = given
         wanted = self._first() if group is None else group
         if wanted:
             self.group = wanted
         else:
             self._read("")
         self.window = window
+
+    def decide(self, given: Mapping[str, Any]) -> None:
+        """Show what a broker serves under these conditions."""
+        self._take(given)
+        self._load(self.logs, None)
+        self._tell(given)
+        self._read(self.group)
+        if self.window:
+            self._zoom()
+
+    def _take(self, given: Mapping[str, Any]) -> None:
+        """Take over conditions, before anything is loaded under them."""
+        now, version = given["now"], given["kafka"]
+        era = None if version is None else era_of(version)
+        retention_ms = retention_ms_of(given["config"])
+        is_open = now is None and self._just_started
+        self.now = None if is_open else time_or_now(now)
+        self._era = era
+        self._retention_ms = self._own_retention_ms if retention_ms is None else retention_ms
+        options = {"version": version, "now": self.now, "retention_ms": self._retention_ms}
+        self._given = {name: each for name, each in options.items() if each is not None}
+
+    def _tell(self, given: Mapping[str, Any]) -> None:
+        """Send what can be typed, and what time holds."""
+        meant, settings = meant_settings(self.logs.listing, given["config"], given["kafka"])
+        with self.hold_sync():
+            self.tell_conditions(meant, settings)
+            told = "As in a broker that has just started: no offset has expired yet."
+            if self.now is not None:
+                moment = time_text(self.now, "seconds")
+                told = (
+                    f"As of {moment}, once a broker has checked offsets: at most 10 minutes after "
+                    "its start."
+                )
+            self._about_conditions = {**self._about_conditions, "stored": told}
 
     def _load(self, logs: workbench.LogDirectory, earlier: StoredGroups | None) -> None:
         """Load the groups; partitions that did not change since are not read again."""
@@ -166,6 +210,15 @@ class GroupView(KafkaWidget):
     def _first(self) -> str:
         counts = self._all_offsets["group"].to_pylist()
         return max(self.groups, key=lambda name: (counts.count(name), name), default="")
+
+    def address(self) -> dict[str, str]:
+        """Return the conditions, and the group."""
+        return {**super().address(), "group": self.group}
+
+    def show_address(self, parts: Mapping[str, str]) -> None:
+        """Show a group under conditions; without one, the group stays."""
+        super().show_address(parts)
+        self.group = parts.get("group", self.group)
 
     @traitlets.validate("group")
     def _known(self, proposal: Any) -> str:

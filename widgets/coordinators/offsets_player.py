@@ -1,6 +1,5 @@
 """OffsetsPlayer: how a coordinator commits, loads and expires offsets, step by step."""
 
-import os
 from collections.abc import Iterable
 from typing import Any, Self
 
@@ -76,7 +75,7 @@ class OffsetsPlayer(Player):
         """Return a player of the load that a broker does when it becomes the coordinator.
 
         Args:
-            logs: the result of `workbench.open_log_directory`, or a path to open.
+            logs: the result of `workbench.open_log_directory`, or what it opens.
             group: load only the partition that holds this group; None: all of
                 `__consumer_offsets`.
             version: the version of the loading broker, such as "2.8"; None: as the directories say.
@@ -86,8 +85,7 @@ class OffsetsPlayer(Player):
             LogDirectoryError: the path is not a log directory.
             ValueError: the version is not a version.
         """
-        if isinstance(logs, str | os.PathLike):
-            logs = workbench.open_log_directory(logs)
+        logs = workbench.open_log_directory(logs)
         era = None if version is None else era_of(version)
         steps: list[Step] = []
         StoredGroups(logs.listing, era=era).observe(steps.append, group)

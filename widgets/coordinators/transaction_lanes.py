@@ -1,6 +1,5 @@
 """TransactionLanes: which transactions a log holds, how they ended, and what is open."""
 
-import os
 from collections.abc import Collection
 from typing import Any
 
@@ -8,10 +7,10 @@ import traitlets
 
 import workbench
 from widgets._assets import script, style
-from widgets._directory_changes import DirectoryChanges
 from widgets._widget import KafkaWidget
 from widgets.coordinators.group_rows import UNKNOWN
 from widgets.coordinators.transaction_bars import ABORTED, OPEN, PartitionBars, bars_of
+from widgets.live.directory_changes import DirectoryChanges
 from widgets.queries import transaction_query
 from widgets.selection import NOTHING, from_front, to_front
 from workbench.loaders.scan.plan import choose_partitions
@@ -39,7 +38,7 @@ class TransactionLanes(KafkaWidget):
             `inspect.open_producers`.
 
     Args:
-        logs: the result of `workbench.open_log_directory`, or a path to open.
+        logs: the result of `workbench.open_log_directory`, or what it opens.
         topics, partitions: which partitions, as in `LogDirectory.scan`; None: all. The batch
             headers of each are walked.
 
@@ -64,8 +63,7 @@ class TransactionLanes(KafkaWidget):
         self, logs: Any, topics: Any = None, partitions: Any = None, **options: Any
     ) -> None:
         """Open a path, or take an opened directory; see the class."""
-        if isinstance(logs, str | os.PathLike):
-            logs = workbench.open_log_directory(logs)
+        logs = workbench.open_log_directory(logs)
         self.logs = logs
         self._scope = (topics, partitions)
         self.partitions: dict[str, PartitionBars] = {}

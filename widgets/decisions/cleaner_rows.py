@@ -127,7 +127,7 @@ def rule_rows(explanation: Explanation) -> list[list[str | None]]:
         [
             row.rule,
             row.verdict,
-            _value(row.rule, row.value),
+            _against(row.rule, row.value, row.threshold),
             _value(row.rule, row.threshold),
             row.reason + (f"; due at {time_text(row.due)}" if row.due is not None else ""),
             row.kafka,
@@ -151,6 +151,15 @@ def _value(rule: str, value: Any) -> str:
     if isinstance(value, int) and rule.endswith(".ms"):
         return duration_text(value) if value < 1 << 53 else "none"
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _against(rule: str, value: Any, threshold: Any) -> str:
+    """Return a value so that it differs from a threshold that it only just misses."""
+    text = _value(rule, value)
+    if value == threshold or text != _value(rule, threshold):
+        return text
+    by = duration_text(abs(value - threshold))
+    return f"{text} and {by}" if value > threshold else f"{by} less"
 
 
 def marker_rows(found: LogToClean, last_clean_offset: int | None) -> list[list[str]]:

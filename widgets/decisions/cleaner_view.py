@@ -25,6 +25,11 @@ from workbench.runtime.job import Job
 WAITS: Final = {"state": "waits"}
 
 
+_NEVER: Final = (
+    "This log is never cleaned: its cleanup.policy does not contain compact. If it were compacted: "
+)
+
+
 class _Planning(Job):
     """Plan the cleaning of a log in a thread."""
 
@@ -70,8 +75,10 @@ class CleanerView(LogRules):
 
     _plan: Any = traitlets.Dict(WAITS).tag(sync=True)
     _call = "explain_cleaning"
+    _is_of_compacted = True
     plan: CleaningPlan | None = None
     _planning: _Planning | None = None
+    _is_compacted = False
 
     def judge(self, dry: DryLogs, explainer: Explainer, now: int) -> Judged:
         """Apply the cleaner's rules to the partition."""
@@ -80,7 +87,7 @@ class CleanerView(LogRules):
         checkpoint = dry.cleaner_offsets.get(log.topic_partition)
         found: LogToClean = log_to_clean(log, checkpoint, now)
         threshold = log.config.min_cleanable_dirty_ratio
-        is_compacted = dry.is_compacted(log.topic_partition)
+        is_compacted = self._is_compacted = dry.is_compacted(log.topic_partition)
         explanation = explainer.cleaning(partition)
         self.to_clean = found
         self.states: list[SegmentState] = segment_states(partition, found)
@@ -120,6 +127,7 @@ class CleanerView(LogRules):
         self.plan = plan
         self._plan = {
             "state": "done",
+            "lead": "" if self._is_compacted else _NEVER,
             "summary": plan.summary,
             "rounds": plan.round_texts(),
             "size": plan.size,

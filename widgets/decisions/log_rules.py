@@ -7,20 +7,20 @@ import traitlets
 
 import workbench
 from widgets._assets import script, style
-from widgets._directory_changes import DirectoryChanges
-from widgets.decisions.conditions import Conditioned, arguments, call_on, conditions
+from widgets._conditions import Conditioned, arguments, call_on, conditions
+from widgets.live.directory_changes import DirectoryChanges
 from widgets.players._player import Place, directories_of, find_partition
 from widgets.selection import NOTHING, from_front, to_front
 from workbench.config.settings import Settings
 from workbench.errors import WorkbenchError
-from workbench.foresight.dry_listing import open_dry, time_or_now
+from workbench.foresight.dry_listing import open_dry
 from workbench.foresight.dry_logs import DryLogs
 from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.listing import Listing
 from workbench.loaders.explanations.explain_partition import Explainer
 from workbench.loaders.explanations.explanation import Explanation
 from workbench.loaders.partition import Config, Partition
-from workbench.runtime.times import time_text
+from workbench.runtime.times import time_or_now, time_text
 
 MOST_PICKED: Final = 20_000
 """Logs that the picker lists."""
@@ -56,6 +56,7 @@ class LogRules(Conditioned):
     _decision: Any = traitlets.Dict().tag(sync=True)
     _logs: Any = traitlets.List().tag(sync=True)
     explanation: Explanation
+    _is_of_compacted = False
     _call: str  # the method of a partition that gives the explanation
 
     def __init__(
@@ -68,7 +69,9 @@ class LogRules(Conditioned):
         **options: Any,
     ) -> None:
         """Apply the rules to the partition; see the class."""
-        self.partition = find_partition(partition)
+        self.partition = find_partition(
+            partition, type(self).__name__, is_compacted=self._is_of_compacted, config=config
+        )
         self._listing = listing = self.partition.listing
         super().__init__(**options)
         self._logs = [self.partition.name] if listing is None else _names_beside(listing)
@@ -144,7 +147,7 @@ class LogRules(Conditioned):
         self._logs = _names_beside(logs.listing)
         key = next((key for key, each in logs.items() if each.path == self.partition.path), None)
         if key is not None and key in written.changed:
-            self.partition = find_partition(logs[key])
+            self.partition = logs[key]
             self.under(self.conditions)
 
     def answer_pick(self, name: str) -> tuple[dict[str, Any], list[bytes]]:

@@ -1,6 +1,5 @@
 """WhatIfView: what a broker of a version and a configuration would do with all of it."""
 
-import os
 import shlex
 from collections.abc import Iterable, Mapping
 from functools import cached_property, partial
@@ -11,11 +10,11 @@ import traitlets
 import workbench
 from widgets._assets import script, style
 from widgets._background import are_quickly_read
-from widgets._directory_changes import DirectoryChanges
+from widgets._conditions import Conditioned, arguments, call_on, conditions
 from widgets._sections import Lead, Making, Sectioned, require_one_broker
-from widgets.decisions.conditions import Conditioned, arguments, call_on, conditions
+from widgets.live.directory_changes import DirectoryChanges
 from widgets.view.text import title_of
-from workbench.foresight.dry_listing import meant_settings, time_or_now
+from workbench.foresight.dry_listing import meant_settings
 from workbench.inspection.listing import opened_paths
 from workbench.loaders.answers.condition_sections import OF_WHAT_IF, loading
 from workbench.loaders.answers.facts import Facts
@@ -23,7 +22,7 @@ from workbench.loaders.answers.report_page import Section, Tile
 from workbench.loaders.answers.sections import SECTIONS, tiles
 from workbench.loaders.explanations.what_if import WhatIf, what_would_be
 from workbench.loaders.partition import Config
-from workbench.runtime.times import Time, time_text
+from workbench.runtime.times import Time, time_or_now, time_text
 from workbench.runtime.words import plural
 
 ORDER: Final = ("freed", "expired", "start", "loading")
@@ -42,13 +41,20 @@ class _Answers:
         given = self._given
         predict = partial(self._logs.preflight, given["config"], now=self.now, kafka=given["kafka"],
                           progress=self._making.check)  # fmt: skip
-        return Facts(self._logs.listing, self.now, given["kafka"], predict, self._logs.verify)
+        return Facts(
+            self._logs.listing, self.now, given["kafka"], predict, self._logs.verify, is_deep=True
+        )
 
     @cached_property
     def what_if(self) -> WhatIf:
         given = self._given
         return what_would_be(
-            self._logs.listing, given["config"], self.now, None, given["kafka"], self._making.check
+            self._logs.listing,
+            given["config"],
+            self.now,
+            None,
+            kafka=given["kafka"],
+            progress=self._making.check,
         )
 
 
@@ -64,7 +70,7 @@ class WhatIfView(Conditioned, Sectioned):
         logs: the log directories.
 
     Args:
-        logs: the result of `workbench.open_log_directory`, or a path to open.
+        logs: the result of `workbench.open_log_directory`, or what it opens.
         config, now, kafka: see `workbench.what_if`.
         lead: called with the name of a section and a row's target, to show more of it.
 
@@ -90,8 +96,7 @@ class WhatIfView(Conditioned, Sectioned):
         **options: Any,
     ) -> None:
         """Open a path, or show an opened directory; see the class."""
-        if isinstance(logs, str | os.PathLike):
-            logs = workbench.open_log_directory(logs)
+        logs = workbench.open_log_directory(logs)
         self.logs: workbench.LogDirectory = logs
         super().__init__(lead=lead, **options)
         self.under(conditions(config, now, kafka))
@@ -140,7 +145,7 @@ class WhatIfView(Conditioned, Sectioned):
             parts += ["--set", f"{setting}={value}"]
         for option in ("now", "kafka"):
             parts += [] if given[option] is None else [f"--{option}", str(given[option])]
-        return " ".join(map(shlex.quote, parts))
+        return shlex.join(parts)
 
     def relist(self, logs: workbench.LogDirectory, _written: DirectoryChanges) -> None:
         """Decide again with the directories as they are listed now."""

@@ -9,7 +9,6 @@ import traitlets
 import workbench
 from widgets._assets import script, style
 from widgets._background import are_quickly_read
-from widgets._directory_changes import DirectoryChanges
 from widgets._file import Answer
 from widgets._widget import KafkaWidget
 from widgets.disk.checkpoint_rows import (
@@ -18,6 +17,7 @@ from widgets.disk.checkpoint_rows import (
     partition_rows,
     summary,
 )
+from widgets.live.directory_changes import DirectoryChanges
 from widgets.queries import checkpoint_query
 from widgets.selection import NOTHING, from_front, to_front
 from widgets.view.text import title_of
@@ -51,7 +51,7 @@ class CheckpointTable(KafkaWidget):
         logs: the log directories shown.
 
     Args:
-        logs: the result of `workbench.open_log_directory`, or a path to open.
+        logs: the result of `workbench.open_log_directory`, or what it opens.
         check: whether to compare the files with the logs at once; None leaves it to their size.
 
     Raises:
@@ -71,8 +71,7 @@ class CheckpointTable(KafkaWidget):
 
     def __init__(self, logs: Any, *, check: bool | None = None, **options: Any) -> None:
         """Open a path, or show an opened directory; see the class."""
-        if isinstance(logs, str | os.PathLike):
-            logs = workbench.open_log_directory(logs)
+        logs = workbench.open_log_directory(logs)
         self.logs = logs
         self.findings: list[Finding] | None = None
         super().__init__(**options)

@@ -8,7 +8,6 @@ import traitlets
 
 import workbench
 from widgets._assets import script, style
-from widgets._directory_changes import DirectoryChanges
 from widgets._file import Answer
 from widgets._widget import KafkaWidget
 from widgets.disk.cluster_moments import (
@@ -18,6 +17,7 @@ from widgets.disk.cluster_moments import (
     moments_of,
     table_rows,
 )
+from widgets.live.directory_changes import DirectoryChanges
 from widgets.queries import cluster_query
 from widgets.selection import NOTHING, from_front, to_front
 from workbench.config.internal_topics import METADATA_LOG
@@ -43,7 +43,7 @@ class ClusterView(KafkaWidget):
         logs: the log directories shown.
 
     Args:
-        logs: the result of `workbench.open_log_directory`, or a path to open.
+        logs: the result of `workbench.open_log_directory`, or what it opens.
 
     Raises:
         LogDirectoryError: the path is not a log directory.
@@ -64,8 +64,7 @@ class ClusterView(KafkaWidget):
 
     def __init__(self, logs: Any, **options: Any) -> None:
         """Open a path, or show an opened directory; see the class."""
-        if isinstance(logs, str | os.PathLike):
-            logs = workbench.open_log_directory(logs)
+        logs = workbench.open_log_directory(logs)
         self.logs = logs
         self._partition = require_metadata_log(logs.listing)
         self.moments: list[ClusterMoment] = []

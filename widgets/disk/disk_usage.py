@@ -1,6 +1,5 @@
 """DiskUsage: what fills the disk, from directories down to keys and values."""
 
-import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -8,7 +7,6 @@ import traitlets
 
 import workbench
 from widgets._assets import script, style
-from widgets._directory_changes import DirectoryChanges
 from widgets._file import Answer
 from widgets._widget import KafkaWidget
 from widgets.disk.usage_nodes import (
@@ -24,6 +22,7 @@ from widgets.disk.usage_nodes import (
     partition_paths,
     segment_nodes,
 )
+from widgets.live.directory_changes import DirectoryChanges
 from widgets.queries import usage_query
 from widgets.selection import NOTHING, from_front, segment_with_base, to_front
 from widgets.view.text import title_of
@@ -50,7 +49,7 @@ class DiskUsage(KafkaWidget):
         logs: the log directories shown.
 
     Args:
-        logs: the result of `workbench.open_log_directory`, or a path to open.
+        logs: the result of `workbench.open_log_directory`, or what it opens.
 
     Raises:
         LogDirectoryError: the path is not a log directory.
@@ -70,8 +69,7 @@ class DiskUsage(KafkaWidget):
 
     def __init__(self, logs: Any, *, at: Sequence[str] = (), **options: Any) -> None:
         """Open a path, or show an opened directory; see the class."""
-        if isinstance(logs, str | os.PathLike):
-            logs = workbench.open_log_directory(logs)
+        logs = workbench.open_log_directory(logs)
         self.logs = logs
         self._parts = LogFileParts()  # of the open segment
         chosen = options.pop("selected", None)

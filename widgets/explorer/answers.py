@@ -7,34 +7,38 @@ import numpy as np
 
 import workbench
 from widgets._file import PAGE_ROWS, Answer
-from widgets._widget import MOST_BYTES, KafkaWidget
+from widgets._values import ShowsValues
+from widgets._widget import MOST_BYTES
 from widgets.explorer.file_view import FileView, list_files
 from widgets.explorer.segment_view import SegmentView
 from widgets.view.bytes import byte_window
 from widgets.view.packing import pack
-from widgets.view.records import OPEN, Lens
+from widgets.view.records import OPEN
 from widgets.view.text import offset_or_time
 
 PAGE_BYTES = 4096
 """Bytes that the front end asks for at once; `static/bytes/byte_pages.js` has the same number."""
 
 
-class ExplorerAnswers(KafkaWidget):
+class ExplorerAnswers(ShowsValues):
     """The part of `LogExplorer` that answers messages; each ``answer_`` method is one kind.
 
     Attributes:
         logs: the log directories shown.
-        lens: how much of keys, values and headers is shown.
         shown: the selected segment as read; None without one.
     """
 
     logs: workbench.LogDirectory
-    lens: Lens
     shown: SegmentView | None
     selected: Any
     file: Any
     _file_view: FileView | None
     _place: tuple[str | None, int | None]
+
+    def columns_of(self, partition: str, view: SegmentView) -> dict[str, Any]:
+        """Return what the state has of a segment, and whether values are shown."""
+        shown = {"shows_values": self.show_values}
+        return view.columns(partition, self.saved_lens) | shown
 
     def answer_records(self, partition: str, segment: str, start: int, stop: int) -> Answer:
         """Return rows [start, stop) of the record list, at most 1000."""

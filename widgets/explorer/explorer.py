@@ -4,7 +4,6 @@ The kernel reads the selection and sends columns of numbers; the page requests r
 The front end draws by itself, so panning and zooming work while the kernel is busy.
 """
 
-import os
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -21,12 +20,13 @@ from widgets.selection import NOTHING, complete, from_front, segment_with_base, 
 from widgets.verification.verifier import Verifier
 from widgets.view.findings import rows_by_place
 from widgets.view.meanings import Meanings
-from widgets.view.records import Lens, Mask
+from widgets.view.records import Mask
 from widgets.view.segments import strip_columns
 from widgets.view.text import title_of
 from widgets.view.tree import MOST_LOOKED_INTO, tree_nodes
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import DiskPartition
+from workbench.inspection.segment import Segment
 from workbench.runtime.words import plural, size_text
 
 if TYPE_CHECKING:
@@ -53,11 +53,13 @@ class LogExplorer(Following):
         rests: whether the selected segment is not read yet, because the widget is not visible.
 
     Args:
-        logs: the result of `workbench.open_log_directory`, or a path to open.
-        show_values: see the attribute.
+        logs: the result of `workbench.open_log_directory`, or what it opens.
+        show_values: None: values are shown, and are not in saved notebooks nor in pages of
+            `to_html`; True: they are there, too.
         mask: a function of "key", "value" or "header" and the bytes; it returns the bytes to show.
-        decode: how key and value are shown, as in `LogDirectory.scan`. Kafka's own topics are
-            decoded anyway. With a mask, nothing is.
+        decode: how key and value are shown, as in `LogDirectory.scan`; by default as people read
+            them, see `workbench.values.readable`. Kafka's own topics are decoded anyway. With a
+            mask, nothing is.
         verifier: what verifies the directories, if several widgets show its findings.
         rests: see the attribute.
 
@@ -75,7 +77,6 @@ class LogExplorer(Following):
     view = traitlets.List(traitlets.Float()).tag(sync=True)
     color_by = traitlets.Enum(("codec", "producer", "epoch"), "codec").tag(sync=True)
     query = traitlets.Dict(read_only=True).tag(sync=True)
-    show_values = traitlets.Bool(default_value=False).tag(sync=True)
     _directory = traitlets.Dict().tag(sync=True)
     _strip: Any = traitlets.Dict(allow_none=True).tag(sync=True)
     _segment: Any = traitlets.Dict(allow_none=True).tag(sync=True)
@@ -85,17 +86,15 @@ class LogExplorer(Following):
         self,
         logs: Any,
         *,
-        show_values: bool = False,
+        show_values: bool | None = None,
         mask: Mask | None = None,
         decode: "Mapping[str, AnyDecoding] | None" = None,
         verifier: Verifier | None = None,
         **options: Any,
     ) -> None:
         """Open a path, or show an opened directory; see the class."""
-        if isinstance(logs, str | os.PathLike):
-            logs = workbench.open_log_directory(logs)
+        given, logs = logs, workbench.open_log_directory(logs)
         self.logs = logs
-        self.lens = Lens(show_values=show_values, mask=mask)
         self._meanings = Meanings(logs.listing, decode)
         self._place: tuple[str | None, int | None] = (None, None)
         self.shown: SegmentView | None = None
@@ -105,8 +104,10 @@ class LogExplorer(Following):
             _warn_of_old_spelling()
             options.setdefault("color_by", options.pop("colour_by"))
         wanted, file = options.pop("selected", None), options.pop("file", None)
+        if wanted is None and isinstance(given, Segment) and logs:
+            wanted = {"partition": next(iter(logs)), "segment": given.base_offset}
         follow = options.pop("follow", False)
-        super().__init__(show_values=show_values, **options)
+        super().__init__(show_values=show_values, mask=mask, **options)
         self.follow_verifier(verifier or Verifier(self.logs.listing))
         self.send_tree()
         self.selected = wanted if wanted is not None else self._first_choice()
@@ -173,7 +174,6 @@ class LogExplorer(Following):
     @traitlets.observe("show_values")
     def _look_again(self, _change: Any) -> None:
         """Read the segment with values, or without."""
-        self.lens = Lens(show_values=self.show_values, mask=self.lens.mask)
         self._picture = None
         if self.shown is not None:
             self._read_segment(*self._place)
@@ -239,7 +239,7 @@ class LogExplorer(Following):
             try:
                 if segment is not None:
                     view = SegmentView(partition, segment, self._meanings)
-                    self.shown, sent = view, view.columns(name, self.lens)
+                    self.shown, sent = view, self.columns_of(name, view)
             except OSError as error:  # a broker deleted it since it was listed, for one
                 self.show_error(error)
         self._segment = sent
@@ -357,7 +357,7 @@ class LogExplorer(Following):
         topics = {each.topic for each in partitions}
         summary = f"{plural(len(topics), 'topic')} · {plural(len(listing.partitions), 'partition')}"
         if len(listing.partitions) <= MOST_LOOKED_INTO:
-            summary += f" · {size_text(sum(each.size for each in partitions))}"
+            summary += f" · {size_text(listing.occupied)} on the disk"
         paths = [str(root.path) for root in listing.roots]
         self._directory = {
             **title_of(paths),

@@ -1,21 +1,17 @@
 """The part of `LogExplorer` that follows live directories: what changed is read and marked."""
 
-import asyncio
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeout
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import numpy as np
 import traitlets
 
-from widgets._directory_changes import DirectoryChanges
-from widgets._widget import error_text
 from widgets.explorer.answers import ExplorerAnswers
-from widgets.explorer.follower import Changes, Follower
 from widgets.explorer.segment_view import SegmentView
+from widgets.live.directory_changes import DirectoryChanges
+from widgets.live.follower import Changes
+from widgets.live.follows_directories import FollowsDirectories
 from widgets.selection import segment_with_base
 from widgets.verification.verifier import ShowsFindings
 from widgets.view.meanings import Meanings
@@ -33,21 +29,12 @@ MOST_MARKED: Final = 1000
 """New partitions and segments that are marked."""
 
 
-class Following(ExplorerAnswers, ShowsFindings):
-    """Follows what a broker writes, as long as `follow` is true.
+class Following(FollowsDirectories, ExplorerAnswers, ShowsFindings):
+    """Shows new batches, segments and partitions as they appear, as long as `follow` is true."""
 
-    Attributes:
-        follow: whether new batches, segments and partitions are shown as they appear on the disk.
-        follower: what looks at the directories; None if they were never followed.
-    """
-
-    follow = traitlets.Bool(default_value=False).tag(sync=True)
     _fresh: Any = traitlets.Dict().tag(sync=True)
 
-    follower: Follower | None = None
     _meanings: Meanings
-    _loop: asyncio.AbstractEventLoop | None = None
-    _since = ""
     _sent_at = 0.0
     _is_owed = False
 
@@ -57,24 +44,16 @@ class Following(ExplorerAnswers, ShowsFindings):
         self._shown_by: list[Callable[[DirectoryChanges], None]] = []
         super().__init__(**options)
 
-    @traitlets.observe("follow")
-    def _begin_or_end(self, _change: Any) -> None:
-        if self.follower is not None:
-            self.follower.stop()
-            self.follower = None
-        if not self.follow:
-            return
-        try:
-            self._loop = asyncio.get_running_loop()
-        except RuntimeError:
-            self._loop = None
-        try:
-            self.start_following()
-        except ValueError:
-            self.follow = False
-            raise
-        self._new_from, self._since = {}, datetime.now(UTC).strftime("%H:%M:%S")
+    def begin_following(self) -> None:
+        """Mark what is new from now on, and go to the segment that is written."""
+        self._new_from = {}
         self._show_fresh()
+        name = self._place[0]
+        if name is None or self.rests or self.selected["position"] is not None:
+            return
+        segments = self.logs.listing.partitions[name].segments_of_log
+        if segments and segments[-1].base_offset != self._place[1]:
+            self.selected = {"partition": name, "segment": segments[-1].base_offset}
 
     def show_by(self, show: Callable[[DirectoryChanges], None]) -> None:
         """Call a function with what was written, once `logs` are the directories as they are then.
@@ -83,53 +62,16 @@ class Following(ExplorerAnswers, ShowsFindings):
         """
         self._shown_by.append(show)
 
-    def start_following(self) -> None:
-        """Look at the directories as they are listed now, and no more as they were before."""
-        if self.follower is not None:
-            self.follower.stop()
-        self.follower = Follower(self.logs.listing, self._tell, lambda: self._place[0])
-        self.follower.start()
+    def looked_at_first(self) -> str | None:
+        """Return the partition that is shown."""
+        return self._place[0]
 
-    def look(self) -> bool:
-        """Look now, without waiting for the timer; return whether anything changed.
-
-        Raises:
-            ValueError: `follow` is not set.
-        """
-        if self.follower is None:
-            raise ValueError("set follow first")
-        changes = self.follower.look()
-        self._take(changes)
-        return bool(changes)
-
-    def _tell(self, changes: Changes) -> bool:
-        """Take changes in the thread of the kernel, where messages of the front end are taken."""
-        follower, loop = self.follower, self._loop
-        if loop is None or not loop.is_running():
-            return self._take(changes)
-        done: Future[bool] = Future()
-        loop.call_soon_threadsafe(lambda: done.set_result(self._take(changes)))
-        while True:
-            try:
-                return done.result(1.0)
-            except FutureTimeout:
-                if follower is not self.follower:
-                    return False
-
-    def _take(self, changes: Changes) -> bool:
-        """Show changes; return whether something is left to be sent later."""
-        self._guarded(lambda: self._show_changes(changes))
+    def is_owed(self) -> bool:
+        """Return whether a large segment is still to be sent."""
         return self._is_owed
 
-    def _guarded(self, act: Callable[[], None]) -> None:
-        try:
-            act()
-        except FileNotFoundError:
-            return  # deleted between the look and now: the next look sees it
-        except Exception as error:  # noqa: BLE001 - a timer has no caller to raise to
-            self.last_error, self._error = error, f"following: {error_text(error)}"
-
-    def _show_changes(self, changes: Changes) -> None:
+    def show_changes(self, changes: Changes) -> None:
+        """Show what a look saw."""
         listing = changes.listing
         if changes:
             again = changes.has_other_tier
@@ -237,13 +179,7 @@ class Following(ExplorerAnswers, ShowsFindings):
         self._is_owed = not at_once and time.monotonic() - self._sent_at < pause
         if not self._is_owed:
             self._sent_at = time.monotonic()
-            self._segment = self.shown.columns(name, self.lens)
-
-    def close(self) -> None:
-        """End the widget, and stop following."""
-        if self.follower is not None:
-            self.follower.stop()
-        super().close()
+            self._segment = self.columns_of(name, self.shown)
 
     rests: bool
     _strip: Any

@@ -1,6 +1,5 @@
 """Overview: what log directories are, what is wrong, what fills the disk, and where to go next."""
 
-import os
 import shlex
 from collections.abc import Iterable
 from functools import partial
@@ -11,11 +10,12 @@ import traitlets
 import workbench
 from widgets._assets import script, style
 from widgets._background import are_quickly_read
-from widgets._directory_changes import DirectoryChanges
 from widgets._file import Answer
-from widgets._sections import Lead, Making, Sectioned, require_one_broker
+from widgets._sections import Lead, Making, Sectioned
 from widgets.disk.usage_nodes import directory_nodes
+from widgets.live.directory_changes import DirectoryChanges
 from widgets.queries import HEAD, opening
+from widgets.verification.verifier import Verifier
 from widgets.view.text import title_of
 from workbench.comparison.ahead import Replicas
 from workbench.inspection.brokers import listings_by_broker
@@ -23,19 +23,19 @@ from workbench.inspection.listing import Listing, opened_paths
 from workbench.loaders.answers.days import WrittenDays
 from workbench.loaders.answers.facts import Facts
 from workbench.loaders.answers.report_page import Section, Target, Tile
-from workbench.loaders.answers.sections import SECTIONS, tiles
-from workbench.loaders.tables.inspect import chosen_findings
+from workbench.loaders.answers.sections import OF_ONE_BROKER, SECTIONS, tiles
 from workbench.runtime.words import plural
 
-ORDER: Final = ("sizes", "groups", "transactions", "cluster", "identity", "start", "days", "logs",
-                "stuck", "findings")  # fmt: skip
+ORDER: Final = (
+    "replicas", "sizes", "groups", "transactions", "cluster", "identity", "start", "days", "logs",
+    "stuck", "findings",
+)  # fmt: skip
 """The sections in the order in which they are made: the quick ones first."""
 
-_OF_CONTENTS: Final = frozenset({"identity", "start", "days", "logs", "stuck", "findings"})
+_OF_CONTENTS: Final = frozenset(
+    {"replicas", "identity", "start", "days", "logs", "stuck", "findings"}
+)
 """Those that read the headers of all logs."""
-
-_OF_ONE_BROKER: Final = frozenset({"identity", "start", "logs", "stuck"})
-"""Those that start a broker dry; a start is of one."""
 
 
 class Overview(Sectioned):
@@ -45,12 +45,16 @@ class Overview(Sectioned):
     headers of all logs wait for a button if there is much to read. A row leads to the view that
     shows more of it, where there is one.
 
+    Of directories of several brokers, it first says whether their replicas agree; what one broker
+    does is answered where its directories are shown alone.
+
     Attributes:
         query: Python code that writes the same as a page. Read-only.
         logs: the log directories shown.
 
     Args:
-        logs: the result of `workbench.open_log_directory`, or a path to open.
+        logs: the result of `workbench.open_log_directory`, or what it opens.
+        verifier: what verifies the directories, if several widgets show its findings.
         lead: called with the name of a section and a row's target, to show more of it.
 
     Raises:
@@ -65,16 +69,25 @@ class Overview(Sectioned):
     _directory: Any = traitlets.Dict().tag(sync=True)
     _usage: Any = traitlets.Dict().tag(sync=True)
     _days: Any = traitlets.Dict().tag(sync=True)
+    _ids: Any = traitlets.List().tag(sync=True)
     _is_old = traitlets.Bool(default_value=False).tag(sync=True)
     order = ORDER
 
-    def __init__(self, logs: Any, *, lead: Lead | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        logs: Any,
+        *,
+        verifier: Verifier | None = None,
+        lead: Lead | None = None,
+        **options: Any,
+    ) -> None:
         """Open a path, or show an opened directory; see the class."""
-        if isinstance(logs, str | os.PathLike):
-            logs = workbench.open_log_directory(logs)
+        logs = workbench.open_log_directory(logs)
         self.logs: workbench.LogDirectory = logs
         super().__init__(lead=lead, **options)
+        self.verifier = verifier or Verifier(self.logs.listing)
         self._begin()
+        self.verifier.show_by(self._show_verified)
 
     def _begin(self) -> None:
         """Show what names and sizes say, and make the sections again."""
@@ -97,16 +110,19 @@ class Overview(Sectioned):
                 "query", f'{code}html = logs.report()\nopen("report.html", "w").write(html)'
             )
         asks = frozenset() if is_quick else _OF_CONTENTS
-        self.begin({name: "asks" if name in asks else "waits" for name in SECTIONS})
+        brokers = listings_by_broker(listing)
+        self._ids = [*map(str, brokers)] if len(brokers) > 1 else []
+        left_out = OF_ONE_BROKER if self._ids else {"replicas"}
+        states = {name: "asks" if name in asks else "waits" for name in SECTIONS}
+        self.begin(states | dict.fromkeys(left_out, "left out"))
 
     def prepare(self, making: Making) -> None:
         """Ask for nothing yet, and what is asked for end when it is canceled."""
-        listing = self.logs.listing
         predict = partial(self.logs.preflight, progress=making.check)
-        verify = partial(
-            chosen_findings, listing, None, None, deep=True, info=False, advance=making.check
+        verify = partial(self.verifier.findings, making.check)
+        self._facts = Facts(
+            self._ahead().listing, None, None, predict, verify, making.check, is_deep=True
         )
-        self._facts = Facts(self._ahead().listing, None, None, predict, verify, making.check)
 
     def _ahead(self) -> workbench.LogDirectory:
         """Return the directories, of several brokers those of the replicas that are ahead."""
@@ -117,14 +133,31 @@ class Overview(Sectioned):
 
     def section(self, name: str) -> tuple[Section, Iterable[Tile]]:
         """Make a section of the report."""
-        if name in _OF_ONE_BROKER:
-            require_one_broker(self.logs.listing)
-        where = " ".join(map(shlex.quote, opened_paths(self.logs.listing)))
+        where = shlex.join(opened_paths(self.logs.listing))
         if name == "days":
             self._days = _sent_days(self._facts.written)
         return SECTIONS[name](self._facts, where), tiles(name, self._facts)
 
     # What the front end asks for.
+
+    def answer_tile(self, section: str, tile: int) -> Answer:
+        """Show the rows that a number counts.
+
+        Raises:
+            LookupError: there is no such number.
+        """
+        found = self._tiles.get(section, [])
+        if not 0 <= tile < len(found):
+            raise LookupError(f"no number {tile} of {section}")
+        if self._lead is not None:
+            self._lead("tile", Target(what=found[tile]["leads"]))
+        return {}, []
+
+    def answer_broker(self, node_id: str) -> Answer:
+        """Show the directories of one broker alone."""
+        if self._lead is not None:
+            self._lead("broker", Target(what=node_id))
+        return {}, []
 
     def answer_topic(self, topic: str) -> Answer:
         """Show more of what a topic takes of the disk."""
@@ -140,7 +173,17 @@ class Overview(Sectioned):
     def refresh(self) -> None:
         """List the log directories again, because a broker may have written since."""
         self.logs = self.logs.listed_again()
+        self.verifier.relist(self.logs.listing)
         self._begin()
+
+    def _show_verified(self, _check: object = None) -> None:
+        """Show what was found since, where everything was verified again."""
+        found, making = self.verifier.found, self._making
+        is_shown = self._sections["findings"]["state"] == "done"
+        if found is None or making is None or not making.is_over or not is_shown:
+            return
+        if found is not self._facts.findings:
+            self._start(["findings"])
 
     def relist(self, logs: workbench.LogDirectory, _written: DirectoryChanges) -> None:
         """Take over the directories as they are listed now; sections are made again if asked."""

@@ -10,12 +10,18 @@ import workbench
 from widgets._assets import style
 from widgets._widget import KafkaWidget
 from workbench.errors import LogDirectoryError, PlayerError
-from workbench.loaders.partition import Partition
+from workbench.foresight.dry_listing import open_dry
+from workbench.loaders.explanations.explain_partition import is_compacted as is_compacted_log
+from workbench.loaders.in_hand import InHand
+from workbench.loaders.partition import Config, Partition
+from workbench.loaders.topic import Topic
 from workbench.runtime.steps import Step
 from workbench.runtime.words import plural
 
-Place = Partition | str | os.PathLike[str]
-"""A partition: as `workbench.open_log_directory` lists it, or the path of its directory."""
+Place = InHand
+"""A partition, a segment of it, its path; or a topic or directory that has one such partition."""
+
+_NAMED: Final = 12  # partitions that a message names
 
 
 POSTERS: Final = {
@@ -105,20 +111,47 @@ class Player(KafkaWidget):
         return name if self.step is None else f"{name}\n{self.at + 1}. {self.step}"
 
 
-def find_partition(place: Place) -> Partition:
-    """Return the partition itself, or the partition at a path.
+def find_partition(
+    place: Place, shown_by: str, *, is_compacted: bool = False, config: Config = None
+) -> Partition:
+    """Return the partition that a place is, or the only one in it.
+
+    Args:
+        place: what a caller has in hand.
+        shown_by: the name of the widget, for the message.
+        is_compacted: whether the widget is about compacted logs.
+        config: the configuration that says which those are; see `Partition`.
 
     Raises:
-        LogDirectoryError: the path is not a partition directory.
+        LogDirectoryError: it is not a single partition; the message names those that are here.
     """
     if isinstance(place, Partition):
         return place
-    path = os.fspath(place)
-    opened = workbench.open_log_directory(path if "://" in path else os.path.abspath(path))
-    (root,) = opened.roots
-    if root.is_log_directory or opened[root.partitions[0].name].only is not None:
-        raise LogDirectoryError(root.path, "not a partition directory")
-    return opened[root.partitions[0].name]
+    if isinstance(place, Topic):
+        found, where = place.partitions, place.name
+    else:
+        opened = workbench.open_log_directory(place)
+        found, where = [opened[name] for name in opened], opened.roots[0].path
+        if any(each.only is not None for each in found):
+            raise LogDirectoryError(where, "not a partition directory (found a file)")
+    served = [each for each in found if each.kind == "log"]
+    chosen = found if len(found) == 1 else served
+    verb = "here"
+    if is_compacted and len(served) > 1:
+        compacted = _compacted(served, config)
+        chosen, verb = (compacted, "compacted here") if compacted else (served, "here")
+    if len(chosen) != 1:
+        chosen = sorted(chosen, key=lambda each: each.topic.startswith("__"))  # one's own first
+        names = [each.name for each in chosen[:_NAMED]]
+        named = ", ".join(names) + (", …" if len(chosen) > _NAMED else "")
+        raise LogDirectoryError(where, f"{shown_by} shows one partition; {verb}: {named or 'none'}")
+    return chosen[0]
+
+
+def _compacted(partitions: Sequence[Partition], config: Config) -> list[Partition]:
+    first = partitions[0]
+    with open_dry(directories_of(first), config, 0, None, first.fs) as dry:
+        return [each for each in partitions if is_compacted_log(dry, each)]
 
 
 def directories_of(partition: Partition) -> tuple[str, ...]:

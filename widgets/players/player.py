@@ -6,7 +6,7 @@ segment's bytes with the bytes the step touched, the reason, and the steps so fa
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from widgets._assets import script
 from widgets.players._player import Place, Player, find_partition, poster_of, steps_in
@@ -29,7 +29,9 @@ from workbench.foresight.rehearse.log import (
     rehearse_recovery,
 )
 from workbench.inspection.segment import Segment
+from workbench.loaders.directory import ListedDirectory
 from workbench.loaders.partition import Partition
+from workbench.loaders.topic import Topic
 from workbench.runtime.steps import Step
 from workbench.runtime.times import time_text
 from workbench.runtime.words import plural
@@ -158,7 +160,7 @@ class LookupPlayer(StepPlayer):
         **options: Any,
     ) -> None:
         """Let the engine look up the offset or time; see the class."""
-        self.partition = find_partition(partition)
+        self.partition = find_partition(partition, type(self).__name__)
         self._config = config
         self.rehearsal = self._rehearse(offset, timestamp)
         super().__init__(
@@ -228,7 +230,7 @@ class RecoveryPlayer(StepPlayer):
         **options: Any,
     ) -> None:
         """Let the engine recover the partition; see the class."""
-        found = find_partition(partition)
+        found = find_partition(partition, type(self).__name__)
         self.rehearsal = rehearse_recovery(
             found.path, recovery_point=recovery_point, config=config, fs=found.fs
         )
@@ -266,11 +268,11 @@ def _recovery_result(rehearsal: Rehearsal) -> str:
 def _scenes(segments: Segments) -> tuple[Scene, ...]:
     """Read the segments, ascending."""
     found: Iterable[Segment | SegmentPicture]
-    if isinstance(segments, Partition | str | os.PathLike):
-        path = segments.path if isinstance(segments, Partition) else segments
-        found = find_partition(path).segments  # reread: it may have grown since it was opened
+    if isinstance(segments, ListedDirectory | Topic | Partition | Segment | str | os.PathLike):
+        partition = find_partition(segments, "StepPlayer")
+        found = partition.listed_again().segments  # it may have grown since it was opened
     elif isinstance(segments, Mapping):
-        found = segments.values()
+        found = cast(Mapping[int, SegmentPicture], segments).values()
     else:
         found = segments or ()
     return tuple(sorted((scene_of(each) for each in found), key=lambda scene: scene.base_offset))

@@ -5,7 +5,6 @@ that a mask lets through. So a column has nothing that a cell of the whole value
 """
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -22,7 +21,7 @@ from workbench.loaders.queries.json_path import (
     values_at,
 )
 
-PLAIN_COLUMNS: Final = ("time", "partition", "offset", "key", "value", "headers", "size")
+PLAIN_COLUMNS: Final = ("partition", "offset", "time", "key", "value", "headers", "size")
 """The columns of the list that are not fields, in their first order."""
 
 MOST_COLUMNS: Final = 60
@@ -98,7 +97,7 @@ def fields_of(columns: Iterable[str]) -> dict[str, RecordField]:
 
 
 def plain_value(name: str, record: ReadRecord, lens: Lens) -> Any:
-    """Return what a record has in one of `PLAIN_COLUMNS`, for `profile_of`; None for nothing."""
+    """Return what a record has in one of `PLAIN_COLUMNS`, for a profile; None for nothing."""
     if name == "time":
         return record.time
     if name in {"partition", "offset", "size"}:
@@ -110,31 +109,8 @@ def plain_value(name: str, record: ReadRecord, lens: Lens) -> Any:
 
 
 def field_value(values: list[Any]) -> Any:
-    """Return what a record has in a field, for `profile_of`; None for nothing."""
+    """Return what a record has in a field, for a profile; None for nothing."""
     return values[0] if len(values) == 1 else values or None
-
-
-def profile_of(values: Iterable[Any]) -> dict[str, Any]:
-    """Return what a column has: one value per record, None for none.
-
-    Returns:
-        ``none``: how many have no value; ``distinct``: how many values there are; ``low`` and
-        ``high`` of numbers; ``top`` and ``top_count`` of other values: the most frequent one.
-    """
-    counts: Counter[Any] = Counter()
-    none = 0
-    for value in values:
-        if value is None:
-            none += 1
-        else:
-            counts[value if isinstance(value, int | float | str) else field_text(value)] += 1
-    profile: dict[str, Any] = {"none": none, "distinct": len(counts)}
-    if not counts:
-        return profile
-    if all(isinstance(each, int | float) and not isinstance(each, bool) for each in counts):
-        return profile | {"low": min(counts), "high": max(counts)}
-    top, count = max(counts.items(), key=lambda each: each[1])
-    return profile | {"top": field_text(top)[:MOST_OF_FIELD], "top_count": count}
 
 
 def field_text(value: Any) -> str:

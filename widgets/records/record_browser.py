@@ -4,6 +4,7 @@ A thread searches and the page asks how far it is. What is shown is read again, 
 """
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, get_args
 
@@ -11,12 +12,15 @@ import traitlets
 
 import workbench
 from widgets._assets import script, style
-from widgets._directory_changes import DirectoryChanges
 from widgets._file import PAGE_ROWS
-from widgets._widget import KafkaWidget
+from widgets._values import ShowsValues
+from widgets.live.directory_changes import DirectoryChanges
+from widgets.live.follower import Changes, is_written
+from widgets.live.follows_directories import FollowsDirectories
 from widgets.queries import opening
 from widgets.records.column_order import check_order, is_of_values, sort_key
 from widgets.records.field_columns import MOST_COLUMNS, PLAIN_COLUMNS, field_of
+from widgets.records.profiles import ValueCount, is_hidden
 from widgets.records.record_code import record_code
 from widgets.records.shown_search import PATIENCE, ShownSearch, read_record
 from widgets.selection import NOTHING, from_front, to_front
@@ -32,6 +36,7 @@ from workbench.loaders.scan.plan import IsolationLevel
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.search.search import Search
 from workbench.loaders.search.time_histogram import Bins
+from workbench.log_directory import later
 from workbench.runtime.words import plural
 from workbench.values.masking import Masks
 
@@ -49,7 +54,16 @@ MOST_OPENED_IN_FILE: Final = 500
 """Rows, and records in full, that a page of `to_html` can show."""
 
 
-class RecordBrowser(KafkaWidget):
+_EVERY_TOPIC: Final = "*"
+_USUAL: Final = {
+    "query": "", "sort": "time", "columns": ",".join(PLAIN_COLUMNS), "level": "read_uncommitted",
+}  # fmt: skip
+"""What an address does not name."""
+
+_NEXT_COLUMN: Final = re.compile(r',(?=(?:[^"]*"[^"]*")*[^"]*$)')  # a comma that is not quoted
+
+
+class RecordBrowser(FollowsDirectories, ShowsValues):
     """Search the records of all topics, of one, or of one partition.
 
     Attributes:
@@ -63,7 +77,9 @@ class RecordBrowser(KafkaWidget):
             partition, then offset; "key" by the first 64 bytes of the key; "value", "headers" and
             fields by what is shown of them, numbers before texts, so only while values are shown.
             Records without a value come last. For all but time and place the search is run again.
-        newest_first: whether the order is turned round: the latest, highest or largest first.
+        newest_first: whether the order is turned round: the latest, highest or largest first. By
+            default if `follow` is given; in `Workbench`, if a log was written in the last minute.
+        follow: whether what a broker writes is listed as it appears on the disk.
         columns: what is shown of each record, in this order: "time", "partition", "offset", "key",
             "value", "headers", "size", and fields of JSON or of decoded values: ``$.customer.id``,
             ``key$.id``.
@@ -81,10 +97,13 @@ class RecordBrowser(KafkaWidget):
         export: the last export, see `Export`.
 
     Args:
-        logs: the result of `workbench.open_log_directory`, or a path to open.
+        logs: the result of `workbench.open_log_directory`, or what it opens.
+        show_values: None: values are shown, and are not in saved notebooks nor in pages of
+            `to_html`; True: they are there, too.
         mask: a function of "key", "value" or "header" and the bytes; it returns the bytes to show.
             A query searches what is stored, not what is shown.
-        decode: how key and value are shown, as in `LogDirectory.scan`.
+        decode: how key and value are shown, as in `LogDirectory.scan`; by default as people read
+            them, see `workbench.values.readable`.
 
     Raises:
         LogDirectoryError: the path is not a log directory.
@@ -97,6 +116,10 @@ class RecordBrowser(KafkaWidget):
     _css = style("records/records.css")
 
     keeps_times = False
+    in_address = (
+        "topic", "partition", "query", "newest_first", "columns", "order", "isolation_level",
+    )  # fmt: skip
+    shown: ShownSearch | None = None
     query = traitlets.Unicode().tag(sync=True)
     topic = traitlets.Unicode().tag(sync=True)
     partition = traitlets.Unicode().tag(sync=True)
@@ -106,9 +129,9 @@ class RecordBrowser(KafkaWidget):
     column_widths = traitlets.Dict().tag(sync=True)
     isolation_level = traitlets.Enum(get_args(IsolationLevel), "read_uncommitted").tag(sync=True)
     newest_first = traitlets.Bool(default_value=False).tag(sync=True)
-    show_values = traitlets.Bool(default_value=False).tag(sync=True)
     selected = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
     code = traitlets.Dict(read_only=True).tag(sync=True)
+    _live: Any = traitlets.Dict().tag(sync=True)
     _choices: Any = traitlets.Dict().tag(sync=True)
     _forms: Any = traitlets.List([[*form] for form in FORMS]).tag(sync=True)
     _result: Any = traitlets.Dict().tag(sync=True)
@@ -117,21 +140,20 @@ class RecordBrowser(KafkaWidget):
         self,
         logs: Any,
         *,
+        show_values: bool | None = None,
         mask: Mask | None = None,
         decode: "Mapping[str, AnyDecoding] | None" = None,
         **options: Any,
     ) -> None:
         """Open a path, or search an opened directory; see the class."""
-        if isinstance(logs, str | os.PathLike):
-            logs = workbench.open_log_directory(logs)
+        logs = workbench.open_log_directory(logs)
         self.logs = logs
         self._meanings = Meanings(logs.listing, decode)
-        self._mask = mask
-        self.shown: ShownSearch | None = None
         self.export: Export | None = None
         self._run = 0
         self._seen: tuple[tuple[str, str, str] | None, Bins | None] = None, None
         self._problem = ""
+        self._count: ValueCount | None = None
         self._owed = DirectoryChanges()
         self._is_ready = False
         selected = options.get("selected", NOTHING)["partition"]
@@ -139,21 +161,25 @@ class RecordBrowser(KafkaWidget):
             options["topic"] = self._topic_of(options["partition"])
         elif "topic" not in options:
             options["topic"] = self._topic_of(selected) if selected else self._first_topic()
-        super().__init__(**options)
+        follow = options.pop("follow", False)
+        is_down = options.setdefault("newest_first", follow)
+        self._usual = _USUAL | {"sort": "-time" if is_down else "time"}
+        super().__init__(show_values=show_values, mask=mask, **options)
+        self._live = {"is_written": is_written(logs.listing), "since": ""}
         self._is_ready = True
         self._list()
         self._restart()
+        self.follow = follow
 
     @property
     def search(self) -> Search | None:
         """The search that is shown; None if there are no partitions."""
         return None if self.shown is None else self.shown.search
 
-    @property
-    def lens(self) -> Lens:
-        """How much of keys, values and headers is shown."""
+    def lens_for(self, show_values: bool) -> Lens:  # noqa: FBT001 - what it is for
+        """Return the lens that shows values, or hides them."""
         hint = "Hidden: the eye button shows keys, values and headers."
-        return Lens(show_values=self.show_values, mask=self._mask, most=MOST_IN_CELL, hint=hint)
+        return Lens(show_values=show_values, mask=self.mask, most=MOST_IN_CELL, hint=hint)
 
     # What is searched.
 
@@ -222,11 +248,11 @@ class RecordBrowser(KafkaWidget):
         chosen = {"isolation_level": self.isolation_level, **self._place()}
         return Scan(self.logs.listing, where=where, workers=1, **chosen, **options)
 
-    def _place(self) -> dict[str, str]:
-        """Return the options of a scan that say where to search; empty: everywhere."""
+    def _place(self) -> dict[str, Any]:
+        """Return the options of a scan that say where to search; by default everywhere."""
         if self.partition:
             return {"partitions": self.partition}
-        return {"topics": self.topic} if self.topic else {}
+        return {"topics": self.topic} if self.topic else {"include_internal": True}
 
     def _time_option(self) -> dict[str, tuple[int, int]]:
         times = self._times()
@@ -236,6 +262,52 @@ class RecordBrowser(KafkaWidget):
         if len(self.brush) != 2 or not self.brush[0] < self.brush[1]:
             return None
         return int(self.brush[0]), int(self.brush[1])
+
+    # Its address.
+
+    def address(self) -> dict[str, str]:
+        """Return what is searched for and where, the order, and the columns."""
+        order, level = self.order, self.isolation_level
+        parts = {
+            "topic": self.topic or _EVERY_TOPIC,
+            "in": self.partition,
+            "query": self.query,
+            "sort": f"-{order}" if self.newest_first else order,
+            "columns": ",".join(self.columns),
+            "level": level,
+        }
+        return {name: text for name, text in parts.items() if text != self._usual.get(name)}
+
+    def show_address(self, parts: Mapping[str, str]) -> None:
+        """Search for what an address says; without a topic, where the search is now."""
+        texts = {**self._usual, **parts}
+        topic = texts.get("topic", self.topic or _EVERY_TOPIC)
+        wanted = {
+            "topic": "" if topic == _EVERY_TOPIC else topic,
+            "partition": texts.get("in", ""),
+            "query": texts["query"],
+            "newest_first": texts["sort"].startswith("-"),
+            "columns": _NEXT_COLUMN.split(texts["columns"]),
+            "order": texts["sort"].removeprefix("-"),
+            "isolation_level": texts["level"],
+        }
+        before = {name: getattr(self, name) for name in wanted}
+        if wanted == before:
+            return
+        self._is_ready = False
+        try:
+            with self.hold_sync():
+                for name, value in wanted.items():
+                    self.set_trait(name, value)
+        except traitlets.TraitError:
+            for name, value in before.items():
+                self.set_trait(name, value)
+            raise
+        finally:
+            self._is_ready = True
+        with self.hold_sync():
+            self._list()
+            self._restart()
 
     # The search.
 
@@ -325,6 +397,22 @@ class RecordBrowser(KafkaWidget):
             self._seen = place, None
         self._show()
 
+    def begin_following(self) -> None:
+        """Say since when records are followed."""
+        self._live = {"is_written": True, "since": self._since}
+
+    def show_changes(self, changes: Changes) -> None:
+        """Take over what a look saw."""
+        if changes:
+            again = changes.has_other_tier
+            self.relist(
+                later(self.logs, changes.listing, is_tier_read_again=again), changes.written
+            )
+
+    def looked_at_first(self) -> str | None:
+        """Return the partition that is searched, if it is one."""
+        return self.partition or None
+
     def relist(self, logs: workbench.LogDirectory, written: DirectoryChanges) -> None:
         """Take over the directories as they are listed now, and search what is new in them.
 
@@ -364,6 +452,8 @@ class RecordBrowser(KafkaWidget):
         if owed.rewritten & self._searched_names() or len(ends) < len(search.reached):
             self._restart()
             return
+        if self.shown is not None:
+            self.shown.is_extended = True
         search.extend(self._scan(self._where(), offsets=ends))
         search.wait(seconds=PATIENCE)
         self._show()
@@ -403,8 +493,9 @@ class RecordBrowser(KafkaWidget):
         if shown.search.status == "done" and self._owed.changed:
             self._search_on()  # which shows it
             return
-        state = shown.state(self.lens, self.columns)
-        self._result = state | {"run": self._run, "problem": self._problem or state["problem"]}
+        state = shown.state(self.saved_lens, self.columns)
+        told = {"run": self._run, "shows_values": self.show_values}
+        self._result = state | told | {"problem": self._problem or state["problem"]}
 
     def _list(self) -> None:
         """Send the topics and partitions that can be chosen."""
@@ -447,19 +538,41 @@ class RecordBrowser(KafkaWidget):
         return {"completions": [[*each] for each in completions(text, at, self._field_paths())]}, []
 
     def _field_paths(self) -> list[str]:
-        if self.shown is None or not self.show_values:
-            return []
-        return self.shown.paths(self.lens)
+        lens = self.lens
+        return self.shown.paths(lens) if self.shown is not None and lens.show_values else []
 
     def answer_fields(self) -> Answer:
         """Return the paths of the fields that can be columns."""
         return {"paths": self._field_paths()}, []
 
     def answer_profile(self, run: int) -> Answer:
-        """Return what is in the columns of the first listed records; see `ShownSearch.profile`."""
+        """Return what is in the columns of some listed records; see `ShownSearch.profile`."""
         if run != self._run or self.shown is None:
             return {"of": 0, "columns": {}}, []
         return self.shown.profile(self.columns, self.lens), []
+
+    def answer_count_by(self, run: int, column: str, *, again: bool) -> Answer:
+        """Count the listed records by a column for a while; ``again``: go on with that.
+
+        Raises:
+            ValueError: values are hidden.
+            QueryError: it is not a column.
+        """
+        if run != self._run or self.shown is None:
+            return {"is_over": True, "counted": 0, "rows": []}, []
+        check_order(column)
+        if is_hidden(column, self.lens):
+            raise ValueError("records are counted by what they hold only while values are shown")
+        if not again or self._count is None:
+            self._count = self.shown.count_by(column, self.lens)
+        self._count.advance(PATIENCE)
+        return self._count.state(), []
+
+    def answer_differences(self, run: int) -> Answer:
+        """Return what differs inside and outside of the brush; see `ShownSearch.differences`."""
+        if run != self._run or self.shown is None or self._times() is None:
+            return {"inside": 0, "outside": 0, "found": []}, []
+        return self.shown.differences(self.lens), []
 
     def answer_cancel(self, run: int) -> Answer:
         """Stop the search."""
@@ -497,13 +610,13 @@ class RecordBrowser(KafkaWidget):
         """Begin to write the listed records to a file."""
         if self.export is not None and self.export.status == "running":
             raise ValueError("another file is being written")
-        if self._mask is not None and not isinstance(self._mask, Masks):
+        if self.mask is not None and not isinstance(self.mask, Masks):
             raise ValueError(
                 "the mask is a function, which a file cannot be written with: give rules of a mask,"
                 " as in logs.scan(mask=…)"
             )
         wanted = os.path.expanduser(path.strip())
-        scan = self._scan(self._where(), mask=self._mask, **self._time_option())
+        scan = self._scan(self._where(), mask=self.mask, **self._time_option())
         self.export = Export(scan, wanted, format)
         self.export.start()
         self.export.wait(PATIENCE)

@@ -7,15 +7,20 @@ import numpy as np
 import numpy.typing as npt
 
 from widgets.records.field_columns import (
-    PLAIN_COLUMNS,
     document_of,
     field_cell,
     field_paths,
-    field_value,
     fields_of,
-    plain_value,
-    profile_of,
     values_of,
+)
+from widgets.records.profiles import (
+    ValueCount,
+    differences,
+    documents_for,
+    is_hidden,
+    is_searched,
+    profile_of,
+    values_in,
 )
 from widgets.view.meanings import Meanings
 from widgets.view.packing import pack
@@ -40,10 +45,12 @@ MOST_PATHS: Final = 500
 """Paths into JSON that a query can be completed with."""
 
 MOST_PROFILED: Final = 500
-"""Listed records from which the profile of a column is made."""
+"""Listed records, evenly chosen, from which the profile of a column is made."""
 
 ROWS_AT_ONCE: Final = 50
 """Records may be large: no more of them are in memory together."""
+
+_WHOLE: Final = frozenset({"value", "time"})  # columns without a profile: each row has its own
 
 Numbers = npt.NDArray[np.int64]
 
@@ -55,6 +62,7 @@ class ShownSearch:
         search: the search.
         meanings: decodes keys and values.
         whole: the records of the same place over time, as far as any search has looked at them.
+        is_extended: whether what was written since it was done was searched, too.
         order, descending, times: how the matches are listed; change them at any time, as far as
             `can_sort_by` allows.
     """
@@ -72,6 +80,7 @@ class ShownSearch:
         self.meanings, self.whole = meanings, whole
         self.order, self.descending = order, descending
         self.times: tuple[int, int] | None = None
+        self.is_extended = False
         self._paths: tuple[tuple[int, bool], list[str]] | None = None
         self.search = Search(scan, newest_first=descending and order == "time", sort_key=sort_key)
         self.search.start()
@@ -124,24 +133,58 @@ class ShownSearch:
                 yield start + int(place), record
 
     def profile(self, columns: Sequence[str], lens: Lens) -> dict[str, Any]:
-        """Return what the columns of the first `MOST_PROFILED` listed records have.
+        """Return what the columns of `MOST_PROFILED` listed records have, evenly chosen.
 
         Returns:
             ``of``: how many records; ``columns``: name → see `profile_of`; hidden ones are absent.
         """
-        hidden = () if lens.show_values else ("key", "value", "headers")
-        fields = fields_of(columns) if lens.show_values else {}
-        plain = [name for name in columns if name in PLAIN_COLUMNS and name not in hidden]
-        values: dict[str, list[Any]] = {name: [] for name in (*plain, *fields)}
-        count = 0
-        for _place, record in self._read(self.listed()[:MOST_PROFILED], lens):
-            count += 1
-            for name in plain:
-                values[name].append(plain_value(name, record, lens))
-            document = document_of(record, lens) if fields else {}
-            for name, field in fields.items():
-                values[name].append(field_value(values_of(field, document)))
-        return {"of": count, "columns": {name: profile_of(each) for name, each in values.items()}}
+        records = self._sample(self.listed(), lens)
+        shown = [name for name in columns if not is_hidden(name, lens) and name not in _WHOLE]
+        documents = documents_for(shown, records, lens)
+        return {
+            "of": len(records),
+            "columns": {
+                name: profile_of(
+                    name,
+                    values_in(name, records, documents, lens),
+                    is_searched=is_searched(name, records, lens),
+                )
+                for name in shown
+            },
+        }
+
+    def _sample(self, numbers: Numbers, lens: Lens) -> list[ReadRecord]:
+        """Return at most `MOST_PROFILED` matches, evenly chosen, as far as they can be read."""
+        count = min(len(numbers), MOST_PROFILED)
+        places = np.linspace(0, len(numbers) - 1, count).astype(np.int64)
+        return [record for _place, record in self._read(numbers[places], lens)]
+
+    def count_by(self, column: str, lens: Lens) -> ValueCount:
+        """Return the count of the listed records by what they have in a column, not begun."""
+        numbers = np.sort(self.listed())  # as they were found: each batch is read once
+        records = (record for _place, record in self._read(numbers, lens))
+        return ValueCount(column, records, lens)
+
+    def differences(self, lens: Lens) -> dict[str, Any]:
+        """Return what differs between records of the brushed time and those of other times.
+
+        Returns:
+            ``inside`` and ``outside``: how many records were compared, evenly chosen; ``found``:
+            see `profiles.differences`.
+        """
+        every = self.search.matches.arranged()
+        inside = self.search.matches.arranged(times=self.times)
+        samples = [self._sample(some, lens) for some in (inside, np.setdiff1d(every, inside))]
+        names = ["partition", "key", "size"]
+        if lens.show_values:
+            documents = [document_of(each, lens) for some in samples for each in some[:HEAD_ROWS]]
+            names += field_paths(documents, MOST_PATHS)
+        shown = [name for name in names if not is_hidden(name, lens)]
+        return {
+            "inside": len(samples[0]),
+            "outside": len(samples[1]),
+            "found": differences(shown, samples[0], samples[1], lens),
+        }
 
     def records(self, start: int, stop: int) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield listed records [start, stop) with all their columns, and their places."""
@@ -175,6 +218,7 @@ class ShownSearch:
             "problem": "" if search.error is None else str(search.error),
             "query": search.scan.where.text,
             "count": len(listed),
+            "is_extended": self.is_extended,
             "found": search.matches.count,
             "listed": search.matches.listed,
             "records_read": search.records_read,

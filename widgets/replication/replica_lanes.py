@@ -10,9 +10,9 @@ import traitlets
 import workbench
 from widgets._assets import script, style
 from widgets._background import are_quickly_read
-from widgets._directory_changes import DirectoryChanges
 from widgets._file import Answer
 from widgets._widget import KafkaWidget
+from widgets.live.directory_changes import DirectoryChanges
 from widgets.replication.comparing import MOST_PARTITIONS, Comparing, Differing
 from widgets.replication.lane_state import axis_of, default_leader, lanes_of
 from widgets.selection import NOTHING, from_front, to_front

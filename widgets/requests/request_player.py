@@ -94,7 +94,7 @@ class RequestPlayer(Player):
         story = tell_request(request, partition)
         scenes: tuple[Scene, ...] = ()
         if story.path is not None:
-            scenes = story_scenes(find_partition(story.path), story.steps)
+            scenes = story_scenes(find_partition(story.path, type(self).__name__), story.steps)
         self.request, self.story, self.scenes = request, story, scenes
         self.touches = story_touches(story.steps, scenes)
         self.steps = tuple(each.step for each in story.steps)

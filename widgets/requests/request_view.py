@@ -11,6 +11,7 @@ from widgets._assets import script, style
 from widgets._widget import KafkaWidget
 from widgets.requests.request_player import RequestPlayer
 from widgets.requests.request_rows import request_name, request_rows
+from workbench.errors import PlayerError
 from workbench.runtime.words import plural
 from workbench.server.server import Server
 from workbench.server.watching.watch import RequestWatch, WatchedRequest
@@ -46,17 +47,22 @@ class RequestView(KafkaWidget):
     _total = traitlets.Int(0).tag(sync=True)
     _where = traitlets.Unicode().tag(sync=True)
 
+    _forget: Callable[[], None] | None = None
+
     def __init__(
         self, server: Server | RequestWatch, *, show_values: bool = False, **options: Any
     ) -> None:
         """Show the requests of a server; see the class."""
+        given: object = server  # a caller may give anything
+        if not isinstance(given, Server | RequestWatch):
+            name = type(given).__name__
+            raise PlayerError(f"{name}: expected what workbench.serve returned, or its watch()")
         self._watch = server.watch() if isinstance(server, Server) else server
         self._show_values = show_values
         self._timer: threading.Timer | None = None
         self._lock = threading.Lock()
         self._timer_lock = threading.Lock()
         self.requests: list[WatchedRequest] = []
-        self._forget: Callable[[], None] = lambda: None
         wanted = options.pop("selected", 0)
         super().__init__(**options)
         if isinstance(server, Server):
@@ -107,7 +113,8 @@ class RequestView(KafkaWidget):
 
     def close(self) -> None:
         """Follow the server no longer."""
-        self._forget()
+        if self._forget is not None:
+            self._forget()
         super().close()
 
     def inputs(self) -> list[str]:

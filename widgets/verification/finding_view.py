@@ -1,6 +1,5 @@
 """FindingView: every finding of log directories, by severity, kind and topic."""
 
-import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -29,7 +28,7 @@ class FindingView(ShowsFindings):
         logs: the log directories shown.
 
     Args:
-        logs: the result of `workbench.open_log_directory`, or a path to open.
+        logs: the result of `workbench.open_log_directory`, or what it opens.
         verifier: what verifies the directories, if several widgets show its findings.
         show: called with a selection and a path, to show where a finding is.
 
@@ -58,8 +57,7 @@ class FindingView(ShowsFindings):
         **options: Any,
     ) -> None:
         """Open a path, or show an opened directory; see the class."""
-        if isinstance(logs, str | os.PathLike):
-            logs = workbench.open_log_directory(logs)
+        logs = workbench.open_log_directory(logs)
         self.logs = logs
         self._show = show
         super().__init__(**options)

@@ -9,7 +9,7 @@ import traitlets
 import workbench
 from widgets._file import Answer
 from widgets._widget import KafkaWidget
-from widgets.verification.check import Verification
+from widgets.verification.check import Verification, WholeCheck
 from widgets.verification.finding_store import FindingStore
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
@@ -27,6 +27,7 @@ class Verifier:
     def __init__(self, listing: Listing) -> None:
         self.listing = listing
         self.book = FindingStore()
+        self._whole = WholeCheck(self.book)
         self.running: Verification | None = None
         self._shown_by: list[Callable[[Verification | None], None]] = []
 
@@ -58,11 +59,27 @@ class Verifier:
         """Verify everything in a thread; the check that runs already, if one does."""
         if self.running is not None and self.is_running:
             return self.running
-        self.book.begin()
-        self.running = check = Verification(self.listing, self._tell, self.book)
+        self.running = check = Verification(self.listing, self._tell, self._whole)
         check.start()
         self._tell(check)
         return check
+
+    @property
+    def found(self) -> list[Finding] | None:
+        """What the last whole check found; None: none is complete for this listing."""
+        return self._whole.found
+
+    def findings(self, advance: Callable[[int], None]) -> list[Finding]:
+        """Return what is wrong in everything; it is checked in this thread unless it is known.
+
+        Args:
+            advance: called with the bytes that were checked; what it raises ends the check.
+        """
+        if self._whole.found is not None:
+            return self._whole.found
+        found = self._whole.run(self.listing.listed_again(), advance, again=False)
+        self._tell(self.running)
+        return found
 
     def cancel(self) -> None:
         """End the check of all partitions; keep what was found."""
@@ -77,6 +94,7 @@ class Verifier:
             changed: names of the partitions that may have changed; None: any.
         """
         self.listing = listing
+        self._whole.found = None
         self.book.mark_changed(
             listing.partitions, self.book.verified if changed is None else changed
         )

@@ -11,6 +11,7 @@ import numpy as np
 from workbench.inspection.findings import KINDS, Finding
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
+from workbench.loaders.offsets.damage import loss_text, losses_by_place, losses_of_damaged
 
 
 def finding_rows(
@@ -26,10 +27,13 @@ def finding_rows(
     """
     segments = (*partition.segments, *partition.remote_segments)
     by_file = {file.name: segment for segment in segments for file in segment.files.values()}
+    mine = list(findings)
+    lost = losses_by_place(losses_of_damaged([partition], mine))
     rows = []
-    for finding in findings:
+    for finding in mine:
         name = os.path.basename(finding.path)
         segment = by_file.get(name)
+        loss = lost.get((finding.path, finding.position))
         rows.append(
             _row(finding)
             | {
@@ -37,13 +41,14 @@ def finding_rows(
                 "topic": partition.topic,
                 "segment": None if segment is None else str(segment.base_offset),
                 "batch_position": _batch_position(segment, name, finding.position),
+                "lost": "" if loss is None else loss_text(loss),
             }
         )
     return rows
 
 
 def _row(finding: Finding) -> dict[str, Any]:
-    """Return what a row says; partition, topic, segment and batch are None."""
+    """Return what a row says; partition, topic, segment and batch are None, nothing is lost."""
     return {
         "partition": None,
         "topic": None,
@@ -59,6 +64,7 @@ def _row(finding: Finding) -> dict[str, Any]:
         "found": str(finding.found),
         "expected": str(finding.expected),
         "broker": finding.broker,
+        "lost": "",
     }
 
 

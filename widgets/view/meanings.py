@@ -1,6 +1,7 @@
-"""What keys and values mean: of Kafka's own topics, and of those that a decoding is given for."""
+"""What keys and values mean: of Kafka's own topics, by a schema they name, by a given decoding."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -8,10 +9,12 @@ import pyarrow as pa
 from workbench.decoders.registry import decoder_for
 from workbench.errors import SchemaError
 from workbench.inspection.listing import Listing
-from workbench.loaders.scan.scan import Scan
+from workbench.loaders.scan.scan import Scan, stored_in
 from workbench.loaders.schemas import SCAN_FIELDS
 from workbench.values.column import ColumnDecoder
 from workbench.values.printing import plain_value
+from workbench.values.readable import Readable
+from workbench.values.schemas.schemas import Schemas
 
 if TYPE_CHECKING:
     from workbench.values.registry import AnyDecoding
@@ -28,7 +31,8 @@ class Meanings:
 
     Args:
         listing: the log directories.
-        decode: how to decode "key" and "value", as in `LogDirectory.scan`.
+        decode: how to decode "key" and "value", as in `LogDirectory.scan`; None: those that begin
+            with the id of a schema of `_schemas`, by that schema.
 
     Raises:
         SchemaError: another column is to be decoded.
@@ -46,6 +50,7 @@ class Meanings:
     def relist(self, listing: Listing) -> None:
         """Take the directories as they are now; what decodes a topic remains."""
         self._listing = listing
+        vars(self).pop("_schemas", None)
         for topic in self.problems:
             self._decoders.pop(topic, None)
         self.problems = {}
@@ -69,8 +74,24 @@ class Meanings:
                 for key, value in zip(keys, values, strict=True)
             ]
         found: list[Meaning] = [{} for _ in keys]
-        if not self._decode or not keys:
-            return found
+        if not self._decode:
+            rule = Readable(topic, lambda: self._schemas)
+            for meaning, key, value in zip(found, keys, values, strict=True):
+                for name, data in (("key", key), ("value", value)):
+                    if (meant := rule.by_schema(data)) is not data:
+                        meaning[name] = meant
+        elif keys:
+            self._decode_given(topic, keys, values, headers, found)
+        return found
+
+    def _decode_given(
+        self,
+        topic: str,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        headers: Sequence[Sequence[tuple[bytes, bytes | None]]],
+        found: list[Meaning],
+    ) -> None:
         others = {"headers": _headers(headers)}
         for name, decoder in self._of_topic(topic).items():
             stored = keys if name == "key" else values
@@ -78,7 +99,10 @@ class Meanings:
             for at, value in enumerate(decoder.decode(column, others).values):
                 if value.is_valid:
                     found[at][name] = plain_value(value)
-        return found
+
+    @cached_property
+    def _schemas(self) -> Schemas:
+        return stored_in(self._listing)
 
     def _of_topic(self, topic: str) -> Mapping[str, ColumnDecoder]:
         """Return the decoders of a topic; none if the decoding cannot be used for it."""

@@ -13,6 +13,7 @@ from widgets.view.meanings import Meanings
 from widgets.view.records import NOTHING_MEANT, Lens
 from workbench.decoders.decoder import printable
 from workbench.runtime.times import time_text
+from workbench.values.readable import is_text
 
 ROW_COLUMNS: Final = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
 MOST_IN_CELL: Final = 600
@@ -161,8 +162,7 @@ def _part(name: str, data: bytes | None, decoded: dict[str, Any], lens: Lens) ->
         if len(shown) <= MOST_IN_PANE or error.start < MOST_IN_PANE - 4:
             return part | {"form": "bytes"}
         text = shown[: error.start].decode("utf-8")
-    is_text = not any(ord(each) < 32 and each not in "\t\n\r" for each in text)
-    return part | ({"form": "text", "text": text} if is_text else {"form": "bytes"})
+    return part | ({"form": "text", "text": text} if is_text(text) else {"form": "bytes"})
 
 
 def pretty_json(data: bytes) -> str | None:

@@ -1,7 +1,7 @@
 """Records as cells of the record list: what may be seen of keys, values and headers.
 
-Values are private. By default a cell shows whether there is a value and its length; the bytes
-themselves never leave the kernel, so they are not in saved notebooks either.
+Values are private. Where they are hidden, a cell shows whether there is a value and its length; the
+bytes themselves do not leave the kernel. `ShowsValues` says where they are hidden.
 """
 
 import json
@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from workbench.decoders.decoder import printable
+from workbench.values.readable import as_line, is_failure, is_text
 
 MOST_SHOWN = 160
 """Characters of a value in a cell; the rest is omitted and the cell says so."""
@@ -97,15 +98,20 @@ def readable(value: bytes, most: int = MOST_SHOWN) -> Cell:
         if len(value) <= most * 4 or error.start < most * 4 - 4:
             return hexadecimal
         text = value[: error.start].decode("utf-8")
-    if any(ord(character) < 32 and character not in "\t\n\r" for character in text):
+    if not is_text(text):
         return hexadecimal
     return [_cut(text, most), "text"]
 
 
 def meant(meaning: Any, most: int = MOST_SHOWN) -> Cell:
-    """Return the cell of a decoded key or value: text as it is, otherwise JSON in one line."""
+    """Return the cell of a decoded key or value: text as it is, otherwise JSON in one line.
+
+    What could not be decoded has its bytes and the reason.
+    """
     if meaning is None:
         return ["null", "null"]
+    if is_failure(meaning):
+        return [_cut(as_line(meaning), most), "text"]
     text = (
         meaning
         if isinstance(meaning, str)

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from widgets.view.packing import pack
-from workbench.inspection.lookups.record_counts import count_records
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable
+from workbench.loaders.offsets.record_counts import count_records
 from workbench.runtime.times import time_text
 from workbench.runtime.words import plural, size_text
 

@@ -1,5 +1,6 @@
-"""Titles of directories, and offsets or times as people type them."""
+"""Titles of directories, offsets or times as people type them, and texts as a query takes them."""
 
+import json
 import os
 from collections.abc import Sequence
 
@@ -28,3 +29,8 @@ def offset_or_time(text: str) -> tuple[int | None, int | None]:
         raise ValueError(
             f"{text!r} is neither an offset nor a time like 2026-01-31 12:00"
         ) from None
+
+
+def quoted(text: str) -> str:
+    """Return a text as a query has it, whatever signs it has."""
+    return json.dumps(text, ensure_ascii=False)

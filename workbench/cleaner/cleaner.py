@@ -6,27 +6,80 @@ Both may run beside appends; only one thread at a time may clean a log.
 Kafka: Cleaner (4.2)
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.decisions import Decisions, DecisionsBuilder
 from workbench.cleaner.filtering import Filter
 from workbench.cleaner.group_cleaning import GroupCleaner
-from workbench.cleaner.grouping import group_segments, steps_of_groups
 from workbench.cleaner.map_building import MapBuilder
 from workbench.cleaner.offset_map import OffsetMap
 from workbench.cleaner.rules import RoundRules
 from workbench.cleaner.statistics import CleanerStats, step_of_log
 from workbench.cleaner.transactions import CleanedTransactions
 from workbench.errors import CleaningAbortedError, OffsetOverflowError
+from workbench.files.indexes.entry_run import MAX_RELATIVE_OFFSET
 from workbench.log.damage import raise_as_corrupt
 from workbench.log.log import Log
 from workbench.log.segments.log_segments import total_size
-from workbench.runtime.steps import wants_details
+from workbench.log.segments.segment import LogSegment
+from workbench.runtime.steps import Step, wants_details
 from workbench.runtime.workers import ObjectPool, useful, worker_count
+
+
+def group_segments(
+    segments: Sequence[LogSegment], most_bytes: int, most_index_bytes: int, upper_bound: int
+) -> list[list[LogSegment]]:
+    """Return the segments in groups, each of which fits into one segment.
+
+    Args:
+        segments: ascending.
+        most_bytes: limit for the batches of a group.
+        most_index_bytes: limit for its offset index, and for its time index.
+        upper_bound: first offset that the round does not clean.
+
+    Kafka: Cleaner.groupSegmentsBySize (4.2)
+    """
+    starts: list[int] = []  # of the groups, in the list of segments
+    room = (0, 0, 0)
+    for number, segment in enumerate(segments):
+        sizes = _sizes(segment)
+        following = segments[number + 1] if number + 1 < len(segments) else None
+        last_offset = (upper_bound if following is None else following.base_offset) - 1
+        is_fitting = (
+            bool(starts)
+            and all(size <= left for size, left in zip(sizes, room, strict=True))
+            and (
+                segment.size == 0
+                or last_offset - segments[starts[-1]].base_offset <= MAX_RELATIVE_OFFSET
+            )
+        )
+        if not is_fitting:
+            starts.append(number)
+            room = (most_bytes, most_index_bytes, most_index_bytes)
+        room = (room[0] - sizes[0], room[1] - sizes[1], room[2] - sizes[2])
+    return [list(segments[start:end]) for start, end in pairwise([*starts, len(segments)])]
+
+
+def steps_of_groups(groups: Sequence[Sequence[LogSegment]]) -> Iterator[Step]:
+    """Yield which segments are cleaned into one, for an observer."""
+    for group in groups:
+        bases = [segment.base_offset for segment in group]
+        size = sum(segment.size for segment in group)
+        together = "the segment is cleaned by itself"
+        if len(group) > 1:
+            together = f"{len(group)} segments of {size} bytes together fit into one"
+        numbers = {"base_offsets": bases, "bytes": size}
+        yield Step("segments grouped", group[0].log.path, together, numbers)
+
+
+def _sizes(segment: LogSegment) -> tuple[int, int, int]:
+    return segment.size, segment.offset_index.size_in_bytes, segment.time_index.size_in_bytes
+
 
 Check = Callable[[], None]
 Throttle = Callable[[int], None]
@@ -150,7 +203,7 @@ def _clean(
         )
     stats = CleanerStats(start_ms=log.context.clock.now())
     observer = log.context.observer
-    guard = log.context.guard("clean") if writes else nullcontext()
+    guard = log.context.guard("clean", changes_nothing=True) if writes else nullcontext()
     with guard, raise_as_corrupt(log.directory, "cleaned"):
         segments, size = log.local.segments, config.buffer_size
         if offset_map is None:  # of as many keys as there are offsets

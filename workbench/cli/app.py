@@ -20,7 +20,7 @@ def run_app(
     paths: Sequence[str],
     *,
     tier: Mapping[str, Any] = MappingProxyType({}),
-    show_values: bool = False,
+    show_values: bool = True,
     browser: bool = True,
     host: str = "localhost",
     port: int = 0,

@@ -1,20 +1,28 @@
 """Options and steps shared by the commands that change a log directory, or a copy of it."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
-from workbench.cli.output import note
+from workbench.cli.command import numbers_of
+from workbench.cli.output import note, print_table, say
 from workbench.cli.progress import progress
 from workbench.file_system.source import Files
+from workbench.files.names import TopicPartition
 from workbench.foresight.copies.copying import SkippedFile
+from workbench.foresight.startup.prediction import PartitionStart
+from workbench.inspection.listing import Listing
 from workbench.loaders import changes
+from workbench.loaders.scan.plan import chosen_names
 from workbench.log_manager.loading import LoadProgress, Progress
+from workbench.runtime.words import plural
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+_SHORT: Final = 20  # rows of a list that is shown whole
 
 
 def takes_target(function: Function) -> Function:
@@ -24,6 +32,7 @@ def takes_target(function: Function) -> Function:
     )(function)
     return click.option(
         "--to",
+        "-o",
         "target",
         metavar="OUT",
         type=click.Path(),
@@ -43,10 +52,23 @@ def chosen_target(path: str, target: str | None, *, in_place: bool) -> str:
     return changes.chosen_target(path, target)
 
 
+def named_logs(
+    listing: Listing, topics: tuple[str, ...], partitions: tuple[str, ...]
+) -> frozenset[TopicPartition] | None:
+    """Return the logs that --topic and --partition name; None: all.
+
+    Raises:
+        LookupError: a topic or partition is not there.
+    """
+    return chosen_names(listing, topics or None, numbers_of(partitions) or None)
+
+
 @contextmanager
-def copied(path: str, fs: Files, where: str) -> Iterator[list[SkippedFile]]:
+def copied(
+    path: str, fs: Files, where: str, only: Collection[TopicPartition] | None = None
+) -> Iterator[list[SkippedFile]]:
     """Do what `changes.copied` does, and name on stderr what was left out."""
-    with changes.copied(path, fs, where) as left_out:
+    with changes.copied(path, fs, where, only) as left_out:
         for each in left_out:
             note(str(each))
         yield left_out
@@ -74,3 +96,52 @@ def loading(title: str, total: int) -> Iterator[Progress]:
             meter.advance(1)
 
         yield advance
+
+
+def shows_all(what: str) -> Callable[[Function], Function]:
+    """Return the option ``--all``, for a command that shows what changes first.
+
+    Args:
+        what: the rows that a long list leaves out without it.
+    """
+    return click.option("--all", "show_all", is_flag=True, help=f"Also show {what}.")
+
+
+def first_to_see(rows: Sequence[PartitionStart], *, show_all: bool) -> list[PartitionStart]:
+    """Return what changes first, then the others: all of them, or none if the list is long."""
+    others = [row for row in rows if row.keeps_all]
+    changed = [row for row in rows if not row.keeps_all]
+    return [*changed, *others] if show_all or len(rows) <= _SHORT else changed
+
+
+def tell_left(count: int, what: str) -> None:
+    """Say how many rows a list leaves out."""
+    if count:
+        say(f"{count:,} others {what}; --all shows them")
+
+
+def print_starts(
+    shown: Sequence[PartitionStart], every: Sequence[PartitionStart], left_out: str
+) -> None:
+    """Print what a start makes of logs, predicted or done: a row per partition, and their sum.
+
+    Args:
+        shown: the rows of the table.
+        every: the rows that the sum is of.
+        left_out: what those that are not shown do.
+    """
+    print_table(
+        ["partition", "verdict", "log start", "log end now", "after", "records lost", "bytes cut",
+         "recovered from"],
+        [
+            [row.name, row.verdict, row.log_start_offset, row.log_end_before, row.log_end_offset,
+             row.records_lost, row.bytes_cut, row.recovered_from]
+            for row in shown
+        ],
+        footer=[
+            f"all {plural(len(every), 'partition')}", *[None] * 4,
+            sum(row.records_lost or 0 for row in every), sum(row.bytes_cut for row in every), None,
+        ],
+        spare=["recovered from", "log start"],
+    )  # fmt: skip
+    tell_left(len(every) - len(shown), left_out)

@@ -4,21 +4,18 @@ import importlib
 import importlib.metadata
 import os
 import platform
-import shutil
-import subprocess
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from workbench.runtime import children
 from workbench.runtime.extras import EXTRAS, install_command
 
 Status = Literal["ok", "absent", "warning", "error"]
 
 _OLDEST_PYTHON: Final = (3, 11)
-_SLOW_START_S: Final = 5.0  # loading kept machine code takes below 2 s, compiling above 20 s
 _BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _INSTALL: Final = "pip install --upgrade kafka-log-workbench"
 
@@ -128,46 +125,34 @@ def _sample_log() -> bytes:
 
 
 def _kernels() -> DoctorCheck:
-    """Read a batch, and see how long the first one takes."""
+    """Read a batch, and say what reads it."""
     import tempfile
 
     from workbench.file_system.source import FileSource
-    from workbench.kernels import background
-    from workbench.kernels.cache_folder import kernel_folder
+    from workbench.kernels.dispatch import KERNELS
+    from workbench.kernels.library.opening import Kernels, opened
     from workbench.record.reading.reader import RecordReader
 
-    numba = _version("numba")
-    if is_ready := background.is_ready():
-        background.do_not_wait()
-    start = time.monotonic()
     with tempfile.NamedTemporaryFile(delete=False) as file:
         file.write(_sample_log())
     try:
         with warnings.catch_warnings(), FileSource(file.name) as source:
-            warnings.simplefilter("ignore", RuntimeWarning)  # a missing numba is reported below
+            warnings.simplefilter("ignore", RuntimeWarning)  # a missing library is reported below
             chunks = list(RecordReader(source))
+            library = opened()
     except Exception as error:  # noqa: BLE001 - whatever is wrong with it is what is asked
-        return DoctorCheck("compiled code", "error", f"numba {numba}: {error}", _INSTALL)
+        return DoctorCheck("compiled code", "error", str(error), _INSTALL)
     finally:
         os.unlink(file.name)
-    seconds = time.monotonic() - start
     if [len(chunk.columns) for chunk in chunks] != [1]:
         return DoctorCheck("compiled code", "error", "a valid batch cannot be read", _INSTALL)
-    if numba is None:
-        advice = f"{_INSTALL} (numba does not support Intel Macs, where reading is always slow)"
-        return DoctorCheck("compiled code", "warning", "no numba: about 100 times slower", advice)
-    if os.environ.get("KAFKA_WORKBENCH_KERNELS") == "plain":
+    if KERNELS == "plain":
         advice = "unset KAFKA_WORKBENCH_KERNELS"
         return DoctorCheck("compiled code", "warning", "plain Python was requested: slow", advice)
-    found = f"numba {numba}, first batch after {seconds:.1f} s, kept in {kernel_folder()}"
-    if not is_ready:
-        found = f"numba {numba}, compiling in the background to {kernel_folder()}"
-        advice = "until then reading is slower; kafka-workbench doctor --warm waits for it"
-        return DoctorCheck("compiled code", "ok", found, advice)
-    if seconds > _SLOW_START_S:
-        advice = "compiled just now; if the next run is as slow, that folder is not writable"
-        return DoctorCheck("compiled code", "warning", found, advice)
-    return DoctorCheck("compiled code", "ok", found)
+    if not isinstance(library, Kernels):
+        advice = f"{_INSTALL} (there is none for musl and Intel Macs, where reading is always slow)"
+        return DoctorCheck("compiled code", "warning", f"about 100 times slower: {library}", advice)
+    return DoctorCheck("compiled code", "ok", f"for {library.name}")
 
 
 def _crc() -> DoctorCheck:
@@ -239,7 +224,7 @@ def _java() -> DoctorCheck:
 
 
 def _browser() -> DoctorCheck:
-    path = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    path = next(filter(None, map(children.executable, _BROWSERS)), None)
     if path is None:
         advice = "only the browser tests need it; make system installs it"
         return DoctorCheck("Chromium", "absent", "not found", advice)
@@ -249,8 +234,8 @@ def _browser() -> DoctorCheck:
 def _first_line(command: list[str]) -> str:
     """Return the first line that a program prints, or the error if it cannot run."""
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
-    except (OSError, subprocess.SubprocessError) as error:
+        answer = children.run(command, limit_s=30)
+    except OSError as error:
         return str(error)
-    lines = (answer.stdout or answer.stderr).strip().splitlines()
+    lines = (answer.stdout or answer.stderr).decode("utf-8", "replace").strip().splitlines()
     return lines[0] if lines else f"{command[0]} prints nothing"

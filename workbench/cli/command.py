@@ -1,15 +1,16 @@
 """What the commands share: the options that choose data, and what these options mean."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
 from workbench.cli.output import note
+from workbench.cli.words import path_last
 from workbench.errors import WorkbenchError
 from workbench.inspection.listing import Listing, require_logs
 from workbench.inspection.partition import DiskPartition
@@ -19,17 +20,20 @@ from workbench.loaders.scan.plan import (
     LOWEST,
     IsolationLevel,
     SegmentRead,
+    are_named,
     choose_partitions,
     offset_range,
     offsets_of,
     plan_partition,
+    without_internal,
 )
 from workbench.log_directory import LogDirectory, open_log_directory
 from workbench.runtime.times import given_ms
-from workbench.runtime.words import safe
+from workbench.runtime.words import did_you_mean, safe
 from workbench.tables.columns import columns_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Row = TypeVar("Row")
 
 
 _EPILOG: Final = (
@@ -55,6 +59,17 @@ class Command(click.Command):
         self.params.append(
             click.Option(["--debug"], is_flag=True, expose_value=False, help=help_text)
         )
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; a path may stand before or after the names beside it."""
+        rest = super().parse_args(ctx, args)
+        places = [each.name for each in self.params if isinstance(each, click.Argument)]
+        if "paths" in places and len(places) > 1 and not ctx.resilient_parsing:
+            *names, paths = (ctx.params[each] for each in places)
+            given = path_last([*names, *paths])
+            placed = [*given[: len(names)], tuple(given[len(names) :])]
+            ctx.params.update(zip(places, placed, strict=True))
+        return rest
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, and the fields of what they print."""
@@ -90,8 +105,17 @@ def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> Non
     context.meta[f"{__name__}.{parameter.name}"] = value
 
 
-_PATHS: Final = click.argument(
-    "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path()
+def _paths_or_tier(
+    ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the paths; none are needed where --remote names a tier, which is read alone then."""
+    if not value and not ctx.meta.get(f"{__name__}.remote"):
+        raise click.MissingParameter(ctx=ctx, param=param)
+    return value
+
+
+PATHS: Final = click.argument(
+    "paths", metavar="PATH...", nargs=-1, type=click.Path(), callback=_paths_or_tier
 )
 
 
@@ -108,12 +132,30 @@ def _complete_partitions(
     return _complete(ctx, incomplete, lambda partition: partition.name)
 
 
+def complete_groups(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the groups of the paths that stand before; paths, if there are none."""
+    given = [ctx.params.get("name"), *(ctx.params.get("paths") or ()), *ctx.args]
+    paths = [each for each in given if each and os.path.exists(each)]
+    if not paths and isinstance(param, click.Argument):
+        return param.type.shell_complete(ctx, param, incomplete)
+    with suppress(WorkbenchError, OSError):
+        names = open_log_directory(paths).inspect.groups()["group"].unique().to_pylist()
+        return [
+            CompletionItem(name)
+            for name in sorted(names)
+            if name.startswith(incomplete) and safe(name) == name
+        ]
+    return []
+
+
 def _complete(
     ctx: click.Context, incomplete: str, name_of: Callable[[DiskPartition], str]
 ) -> list[CompletionItem]:
     with suppress(WorkbenchError, OSError):  # completion is silent where there is nothing
         paths = ctx.params.get("paths") or ctx.args  # in args if the last option lacks its value
-        listing = open_log_directory(filter(os.path.exists, paths)).listing
+        listing = open_log_directory([each for each in paths if os.path.exists(each)]).listing
         names = {name_of(partition) for partition in listing.partitions.values()}
         return [
             CompletionItem(name)
@@ -132,6 +174,53 @@ _PARTITIONS: Final = click.option(
     help="Only this partition, as 0 or orders-0; repeatable.",
     shell_complete=_complete_partitions,
 )  # fmt: skip
+
+
+def _times_of(what: str) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """Return --since and --until."""
+    return (
+        click.option(
+            "--since", metavar="TIME", callback=read_time,
+            help=f"Only {what} at or after this time: ISO 8601, ms, -1h, yesterday.",
+        ),
+        click.option(
+            "--until", metavar="TIME", callback=read_time, help=f"Only {what} before this time."
+        ),
+    )  # fmt: skip
+
+
+def chooses_times(what: str) -> Callable[[Function], Function]:
+    """Return what adds --since and --until, for `rows_between`.
+
+    Args:
+        what: is chosen by its time, as the help says it.
+    """
+
+    def add(function: Function) -> Function:
+        for option in reversed(_times_of(what)):
+            function = option(function)
+        return function
+
+    return add
+
+
+def rows_between(
+    rows: Iterable[Row], since: int | None, until: int | None, time_of: Callable[[Row], int | None]
+) -> list[Row]:
+    """Return the rows with a time from ``since`` up to, but not including, ``until``.
+
+    Without both, every row; otherwise none of those without a time.
+    """
+    return [row for row in rows if is_between(time_of(row), since, until)]
+
+
+def is_between(time: int | None, since: int | None, until: int | None) -> bool:
+    """Return whether --since and --until choose what has a time in ms, or none."""
+    if time is None:
+        return since is None and until is None
+    return (since is None or time >= since) and (until is None or time < until)
+
+
 _READING: Final = (
     click.option(
         "--offsets",
@@ -140,13 +229,7 @@ _READING: Final = (
         help="Only offsets from A up to, but not including, B; either can be omitted. -5: is the "
         "last 5.",
     ),
-    click.option(
-        "--since", metavar="TIME", callback=read_time,
-        help="Only records at or after this time: ISO 8601, ms, -1h, yesterday.",
-    ),
-    click.option(
-        "--until", metavar="TIME", callback=read_time, help="Only records before this time."
-    ),
+    *_times_of("records"),
     click.option(
         "--isolation-level",
         type=click.Choice(["read_uncommitted", "read_committed"]),
@@ -160,11 +243,12 @@ _READING: Final = (
         "--everything", is_flag=True,
         help="Also read what is still on the disk and no consumer gets: records below the log "
         "start offset, .deleted, .cleaned and .swap files, -delete, -stray and -future folders, "
-        "batches with an invalid CRC.",
+        "and what --rescue reads.",
     ),
     click.option(
-        "--no-crc", "check_crc", is_flag=True, default=True, flag_value=False,
-        help="Include batches with an invalid CRC.",
+        "--rescue", is_flag=True,
+        help="Also read the records of batches with an invalid CRC, and those beside a record "
+        "whose lengths are wrong. Each may have changed bytes.",
     ),
 )  # fmt: skip
 
@@ -216,7 +300,83 @@ def chosen_tier() -> dict[str, Any]:
 
 def chooses_partitions(function: Function) -> Function:
     """Add PATH, --topic and --partition."""
-    return _PATHS(_TOPICS(_PARTITIONS(function)))
+    return PATHS(_TOPICS(_PARTITIONS(function)))
+
+
+def chooses_rows(function: Function) -> Function:
+    """Add --topic and --partition, for `chosen_rows`."""
+    return _TOPICS(_PARTITIONS(function))
+
+
+def chooses_topics(function: Function) -> Function:
+    """Add --topic, where a row is about a topic as a whole."""
+    return _TOPICS(function)
+
+
+def chooses_numbers(function: Function) -> Function:
+    """Add --partition, where the topic is one that is named anyway."""
+    return _PARTITIONS(function)
+
+
+class RowOfPartition(Protocol):
+    """A row about one partition."""
+
+    @property
+    def topic(self) -> str:
+        """The topic."""
+
+    @property
+    def partition(self) -> int:
+        """The number of the partition."""
+
+
+def _own(row: Any) -> tuple[RowOfPartition, ...]:
+    return (row,)
+
+
+def chosen_rows(
+    rows: Iterable[Row],
+    listing: Listing,
+    topics: tuple[str, ...],
+    partitions: tuple[str, ...] = (),
+    of: Callable[[Row], Iterable[RowOfPartition]] = _own,
+) -> list[Row]:
+    """Return the rows about what --topic and --partition name.
+
+    Args:
+        rows: all rows.
+        listing: what was opened; names that it knows are allowed, even without a row.
+        topics, partitions: the options.
+        of: the partitions that a row is about; a row is chosen by one of them. A row that is about
+            a topic as a whole has the topic with any number.
+
+    Raises:
+        LookupError: neither a row nor a directory has such a name; the message has the nearest.
+    """
+    every = [(row, [*of(row)]) for row in rows]
+    there = [*listing.partitions.values(), *(each for _, places in every for each in places)]
+    known = {
+        "topic": {each.topic for each in there},
+        "partition": {name for each in there for name in _partition_names(each)},
+    }
+    for what, names in (("topic", topics), ("partition", partitions)):
+        for name in names:
+            if name not in known[what]:
+                near = did_you_mean(name, sorted(known[what]))
+                raise LookupError(f"unknown {what} {name}{near}")
+
+    def is_chosen(each: RowOfPartition) -> bool:
+        return (not topics or each.topic in topics) and (
+            not partitions or not {*partitions}.isdisjoint(_partition_names(each))
+        )
+
+    if not topics and not partitions:
+        return [row for row, _ in every]
+    return [row for row, places in every if any(map(is_chosen, places))]
+
+
+def _partition_names(row: RowOfPartition) -> tuple[str, str]:
+    return str(row.partition), f"{row.topic}-{row.partition}"
 
 
 def chooses_records(function: Function) -> Function:
@@ -224,6 +384,13 @@ def chooses_records(function: Function) -> Function:
     for option in reversed(_READING):
         function = option(function)
     return chooses_partitions(reads_remote_tier(function))
+
+
+includes_internal: Final = click.option(
+    "--include-internal", is_flag=True,
+    help="Also read Kafka's own topics, such as __consumer_offsets, which are otherwise read only "
+    "if -t or -p names them, or nothing else is there.",
+)  # fmt: skip
 
 
 def name_and_value(text: str) -> tuple[str, str]:
@@ -266,7 +433,7 @@ class Selection:
         offsets: (first, end), None where open.
         times: [first, end) in ms; (LOWEST, HIGHEST) includes records without a timestamp.
         limit: the most records; None: all.
-        check_crc: whether batches with an invalid CRC are left out.
+        rescue: whether to read what damaged batches still give.
         listing: everything that was opened, chosen or not.
         everything: whether what is out of use is read, too.
         meant: the partitions that are chosen if it is.
@@ -277,7 +444,7 @@ class Selection:
     times: tuple[int, int] = (LOWEST, HIGHEST)
     isolation_level: IsolationLevel = "read_uncommitted"
     limit: int | None = None
-    check_crc: bool = True
+    rescue: bool = False
     listing: Listing = field(default_factory=lambda: Listing((), {}))
     everything: bool = False
     meant: tuple[DiskPartition, ...] = ()
@@ -300,12 +467,15 @@ class Selection:
         return left_out(self.listing, self.partitions, self.meant, everything=self.everything)
 
 
-def open_logs(paths: tuple[str, ...], *, may_be_empty: bool = False) -> LogDirectory:
+def open_logs(
+    paths: tuple[str, ...], *, may_be_empty: bool = False, of_a_start: bool = False
+) -> LogDirectory:
     """Open what the arguments name, with the remote tier that the command's options name.
 
     Args:
         paths: the arguments.
         may_be_empty: whether nothing there has to look like Kafka's.
+        of_a_start: whether a start is asked about: a directory may be empty.
 
     Raises:
         ConfigError: a file holds no RSA private key.
@@ -314,7 +484,7 @@ def open_logs(paths: tuple[str, ...], *, may_be_empty: bool = False) -> LogDirec
     """
     logs = open_log_directory(paths, **chosen_tier())
     if not may_be_empty:
-        require_logs(logs.listing)
+        require_logs(logs.listing, of_a_start=of_a_start)
     return logs
 
 
@@ -330,8 +500,14 @@ def pick_partitions(
     Raises:
         LookupError: a topic or partition is not there; the message names the nearest.
     """
-    numbers = [int(each) if each.isdecimal() else each for each in partitions]
-    return choose_partitions(listing, topics or None, numbers or None, everything=everything)
+    return choose_partitions(
+        listing, topics or None, numbers_of(partitions) or None, everything=everything
+    )
+
+
+def numbers_of(partitions: tuple[str, ...]) -> list[int | str]:
+    """Return what --partition names: numbers, and names such as orders-0."""
+    return [int(each) if each.isdecimal() else each for each in partitions]
 
 
 def _tell_of_deleted(partition: DiskPartition, first: int | None) -> None:
@@ -355,10 +531,13 @@ def select_records(
     until: int | None,
     isolation_level: IsolationLevel,
     limit: int | None,
-    check_crc: bool,
+    rescue: bool,
     everything: bool,
+    include_internal: bool = False,
 ) -> Selection:
     """Return what the options of `chooses_records` mean.
+
+    Kafka's own topics are left out as `Scan` does, unless ``include_internal`` is set.
 
     Raises:
         LogDirectoryError: a path does not exist.
@@ -368,6 +547,8 @@ def select_records(
     logs = open_logs(paths)
     meant = pick_partitions(logs.listing, topics, partitions, everything=True)
     chosen = meant if everything else pick_partitions(logs.listing, topics, partitions)
+    if not (everything or include_internal or are_named(topics or None, numbers_of(partitions))):
+        chosen = without_internal(chosen) or chosen
     for partition in chosen:
         if partition.only is not None and not partition.segments:
             raise click.UsageError(
@@ -380,7 +561,7 @@ def select_records(
         (LOWEST if since is None else since, HIGHEST if until is None else until),
         isolation_level,
         limit,
-        check_crc and not everything,
+        rescue or everything,
         logs.listing,
         everything,
         tuple(meant),

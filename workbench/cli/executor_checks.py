@@ -16,13 +16,7 @@ _PACK: Final = (
     "kafka-workbench spark pack executors.tar.gz, then --conf spark.archives="
     "executors.tar.gz#executors --conf spark.executorEnv.PYTHONPATH=executors"
 )
-_WARM: Final = (
-    "the first tasks read slowly, while it is compiled; to keep it for later applications: "
-    "--conf spark.executorEnv.NUMBA_CACHE_DIR=FOLDER, a folder that the executors can write to"
-)
 _SHARE: Final = "give executors the directory by the path of the driver: a shared disk, or a URI"
-_SLOWER: Final = frozenset({"numba"})
-"""Packages without which everything works, more slowly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +96,17 @@ def _checks(found: "Executor", path: str | None) -> Iterator[ExecutorCheck]:
     yield check("Python", "ok", f"{found.python}, {found.executable}")
     own = _own_version()
     for name, problem in found.problems.items():
-        yield check(name, "warning" if name in _SLOWER else "error", problem, _PACK)
+        yield check(name, "error", problem, _PACK)
     for name, version in found.versions.items():
         if name == "workbench" and version != own:
             yield check(name, "error", f"{version}, and {own} on the driver", _PACK)
         else:
             yield check(name, "ok", version)
-    if found.kernels is not None and found.is_warm:
-        yield check("compiled code", "ok", f"kept in {found.kernels}")
-    elif found.kernels is not None:
-        yield check("compiled code", "warning", f"not there yet, in {found.kernels}", _WARM)
+    if found.kernels:
+        yield check("compiled code", "ok", f"for {found.kernels}")
+    elif found.no_kernels:
+        what = f"about 100 times slower: {found.no_kernels}"
+        yield check("compiled code", "warning", what, _PACK)
     if found.has_jar:
         yield check("reader in Java", "ok", "kafka-log.jar")
     else:

@@ -11,7 +11,6 @@ import hashlib
 import importlib.metadata
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Final, NamedTuple
 from workbench.errors import LogDirectoryError, MissingDependencyError
 from workbench.file_system.outputs import new_file
 from workbench.file_system.source import absolute, is_uri
+from workbench.runtime import children
 from workbench.runtime.extras import require
 
 TOUR: Final = "01_open_a_log_directory.ipynb"
@@ -84,10 +84,7 @@ def run_lab(
     print(f"The notebooks are copies in {work}", file=sys.stderr)  # noqa: T201
     environment = lab_environment(os.environ, directory)
     command = lab_command(work, browser=browser, options=options)
-    if os.name == "posix":
-        sys.stdout.flush()
-        os.execve(sys.executable, command, environment)  # noqa: S606 - no shell is wanted
-    return subprocess.run(command, env=environment, check=False).returncode
+    return children.become(command, environment)
 
 
 def check_there(path: str) -> None:
@@ -207,15 +204,13 @@ def lab_command(folder: Path, *, browser: bool, options: Sequence[str] = ()) -> 
 
     ``python -m jupyterlab`` is this environment's; a ``jupyter-lab`` on the path may be another's.
     """
-    command = [
-        sys.executable,
-        "-m",
+    command = children.python(
         "jupyterlab",
         f"--ServerApp.root_dir={folder}",
         f"--LabApp.default_url=/doc/tree/{TOUR}",
         f"--ServerApp.contents_manager_class={_SAVED}.NotebookFiles",
         f"--Exporter.preprocessors={_SAVED}.PicturesForWidgets",
-    ]
+    )
     if not browser:
         command.append("--no-browser")
     if hasattr(os, "geteuid") and os.geteuid() == 0:  # in a container there is often no other user

@@ -1,25 +1,6 @@
 """`kafka-workbench`: inspect Kafka's log directories from the command line, without a broker.
 
-Data goes to stdout, everything else to stderr. Exit codes of every command:
-
-    0    done; `verify`: nothing wrong; `search`: found
-    1    `verify`: warnings; `search`, `offset`: nothing found; `doctor`: something is slow or
-         missing;
-         `compare-replicas`: a replica lags, or another warning;
-         `predict`: a log is changed, or damage is not detected; `preflight`: a warning;
-         `stuck`: something is; `explain`, `plan`, `what-if`: a log cannot be loaded, or cleaning
-         it fails; `spark`: replicas differ, damage was left out; `cluster`: metadata is damaged or
-         missing;
-         `groups`, `group`, `offsets`, `transactions`, `transaction`: a record could not be read
-         or is in a wrong partition; no such group or transaction; a transaction hangs
-    2    `verify`: errors; `doctor`: the installation does not work; --strict: data was left out;
-         `compare-replicas`: replicas diverge, or data are damaged or lost;
-         `predict`: the broker does not start, or not with all directories; `preflight`: a topic is
-         not served
-    3    not done: an argument is invalid, a path, topic or file cannot be read, or nothing there
-         looks like Kafka's
-    130  interrupted
-    141  the reader of the output stopped reading it
+Data goes to stdout, everything else to stderr. `_EPILOG` lists the exit codes of every command.
 
 No command writes to or locks what it reads; `recover`, `retention` and `compact` change a copy, or
 the directory itself with `--in-place`.
@@ -27,17 +8,20 @@ the directory itself with `--in-place`.
 
 import importlib
 import os
+import signal
 import sys
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any, Final, TextIO
 
 import click
 
 from workbench.cli.output import note, say
-from workbench.runtime.words import did_you_mean, safe
+from workbench.cli.words import advice_for, meant
+from workbench.runtime.words import safe
 
 PROGRAM: Final = "kafka-workbench"
 
@@ -104,13 +88,6 @@ SECTIONS: Final = {
 COMMANDS: Final = {name: module for part in SECTIONS.values() for name, (module, _) in part.items()}
 """Names of the commands, in the order of the help, and their modules."""
 
-_NAME_FIRST: Final = {
-    "group": "NAME PATH",
-    "offset": "PARTITION OFFSET PATH",
-    "transaction": "ID PATH",
-}
-"""Commands whose first argument is not a path, and their usage."""
-
 _EPILOG: Final = """\b
 Exit codes:
   0    done (verify: nothing wrong; search: found)
@@ -161,11 +138,11 @@ class Program(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the arguments name; an unknown one gets the nearest name."""
+        """Return the command that the arguments name; an unknown one gets what to type instead."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            text = f"{error.message.rstrip('.')}{did_you_mean(args[0], COMMANDS)}"
+            text = f"{error.message.rstrip('.')}{advice_for(args[0], COMMANDS)}"
             raise click.UsageError(text, ctx) from None
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
@@ -190,6 +167,8 @@ class Program(click.Group):
     ) -> Any:
         """Run a command and exit with its code: errors are one line on stderr."""
         given = list(sys.argv[1:] if args is None else args)
+        at = next((i for i, each in enumerate(given) if not each.startswith("-")), len(given))
+        given[at:] = meant(given[at:], COMMANDS)
         if not standalone_mode:
             return super().main(given, prog_name, complete_var, standalone_mode=False, **extra)
         try:
@@ -202,22 +181,25 @@ class Program(click.Group):
         sys.exit(code)
 
     def _run(self, args: list[str], complete_var: str | None, extra: dict[str, Any]) -> int:
+        interrupted: list[int] = []
         try:
-            code = super().main(args, PROGRAM, complete_var, standalone_mode=False, **extra)
+            with _interrupts(interrupted):
+                code = super().main(args, PROGRAM, complete_var, standalone_mode=False, **extra)
         except PipeClosedError:
             raise
         except (KeyboardInterrupt, click.Abort):
-            click.echo("interrupted", err=True)
-            return INTERRUPTED
+            return _tell_interrupted()
         except click.exceptions.NoArgsIsHelpError as error:
             error.show()
             return FAILED
         except Exception as error:  # noqa: BLE001 - the last resort: one line, and exit code 3
+            if interrupted:  # DuckDB and Arrow turn it into an error of their own
+                return _tell_interrupted()
             if "--debug" in args:
                 for line in "".join(traceback.format_exception(error)).splitlines():
                     say(line, err=True)
                 return FAILED
-            note(one_line(error) + _order_hint(args, error))
+            note(one_line(error))
             return FAILED
         return code if isinstance(code, int) else 0
 
@@ -241,18 +223,32 @@ def one_line(error: Exception) -> str:
     return safe(text.strip())
 
 
-def _order_hint(args: Sequence[str], error: Exception) -> str:
-    """Return the hint for `group PATH NAME` if the name is taken for a path; otherwise nothing."""
-    from workbench.errors import LogDirectoryError
+@contextmanager
+def _interrupts(noted: list[int]) -> Iterator[None]:
+    """Note each Ctrl-C of the block, which raises KeyboardInterrupt as before."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler:  # a thread, or a caller with a handler of its own
+        yield
+        return
 
-    if not isinstance(error, LogDirectoryError):
-        return ""
-    command, *words = args
-    if command == "sql" and os.path.isdir(words[-1]):
-        return "; the query comes last: sql PATH QUERY"
-    if command in _NAME_FIRST and error.path in words[1:] and os.path.isdir(words[0]):
-        return f"; the path comes last: {command} {_NAME_FIRST[command]}"
-    return ""
+    def note_it(number: int, frame: FrameType | None) -> None:
+        noted.append(number)
+        signal.default_int_handler(number, frame)
+
+    try:
+        signal.signal(signal.SIGINT, note_it)
+    except ValueError:  # not the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _tell_interrupted() -> int:
+    click.echo("interrupted", err=True)
+    return INTERRUPTED
 
 
 class PipeClosedError(Exception):
@@ -302,7 +298,7 @@ def _version() -> str:
 
 @click.group(cls=Program, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
-@click.version_option(_version(), prog_name=PROGRAM)
+@click.version_option(_version(), "--version", "-V", prog_name=PROGRAM)
 def main() -> None:
     """Inspect Kafka's log directories without a broker.
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from workbench.cli.colors import has_color, painted
 from workbench.inspection.facts.text_table import numeric_columns, padded
 from workbench.runtime.times import time_text
 from workbench.runtime.words import safe, size_text
@@ -26,9 +27,9 @@ WIDE: Final = 500  # columns of output that is not a terminal
 _MOST_RICH_ROWS: Final = 500
 
 
-def say(text: str, *, err: bool = False, **style: Any) -> None:
-    """Print one line; its text is made `safe`, its style is only for a terminal."""
-    click.echo(click.style(safe(text), **style) if style else safe(text), err=err)
+def say(text: str, *, err: bool = False) -> None:
+    """Print one line; its text is made `safe`."""
+    click.echo(safe(text), err=err)
 
 
 def rich_text(text: str, style: str = "") -> "Text":
@@ -40,7 +41,8 @@ def rich_text(text: str, style: str = "") -> "Text":
 
 def print_json(value: Any) -> None:
     """Print one JSON value, indented."""
-    click.echo(json.dumps(value, indent=2))
+    text = json.dumps(value, indent=2)
+    click.echo(painted(text) if has_color() else text)
 
 
 def is_terminal() -> bool:

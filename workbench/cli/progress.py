@@ -1,6 +1,7 @@
 """A progress bar on stderr: only on a terminal, and only if the work takes more than a second."""
 
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,10 @@ _STEP: Final = 0.1  # seconds between two updates of the bar
 
 
 class ProgressMeter:
-    """Counts finished work, and shows it once the work takes long. Made by `progress`."""
+    """Counts finished work, and shows it once the work takes long. Made by `progress`.
+
+    Thread-safe.
+    """
 
     def __init__(self, title: str, total: int, unit: str) -> None:
         self._title = title
@@ -21,17 +25,34 @@ class ProgressMeter:
         self._start = self._shown = time.monotonic()
         self._bar: Any = None
         self._task: Any = None
+        self._lock = threading.Lock()
+
+    def expect(self, amount: int) -> None:
+        """Add ``amount`` to the total."""
+        with self._lock:
+            self._total += amount
+            if self._bar is not None:
+                self._bar.update(self._task, total=self._total)
 
     def advance(self, amount: int) -> None:
         """Add ``amount`` (bytes, or whatever the total counts) to the finished work."""
-        self._done += amount
-        now = time.monotonic()
-        if now - self._start < PATIENCE or now - self._shown < _STEP:
-            return
-        self._shown = now
-        if self._bar is None:
-            self._open()
-        self._bar.update(self._task, completed=self._done)
+        with self._lock:
+            self._done += amount
+            now = time.monotonic()
+            if now - self._start < PATIENCE or now - self._shown < _STEP:
+                return
+            self._shown = now
+            if self._bar is None:
+                self._open()
+            self._bar.update(self._task, completed=self._done)
+
+    def hide(self) -> None:
+        """Remove the bar, because something else is printed; it comes back after a while."""
+        with self._lock:
+            if self._bar is not None:
+                self._bar.stop()
+                self._bar = None
+            self._start = time.monotonic()
 
     def _open(self) -> None:
         from rich import progress as bars
@@ -51,8 +72,7 @@ class ProgressMeter:
 
     def close(self) -> None:
         """Remove the bar."""
-        if self._bar is not None:
-            self._bar.stop()
+        self.hide()
 
 
 class _Silent(ProgressMeter):

@@ -1,12 +1,14 @@
 """The records that the options choose, chunk by chunk, with what could not be read."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+import click
 import numpy as np
 import numpy.typing as npt
+from click.core import ParameterSource
 
 from workbench.cli.command import Selection
 from workbench.cli.output import note
@@ -19,11 +21,12 @@ from workbench.inspection.unreadable import findings_about_records
 from workbench.loaders.scan.newest import are_in, newest_offsets
 from workbench.loaders.scan.not_searched import NotSearched, summary, unread_by
 from workbench.loaders.scan.plan import LOWEST, SegmentRead
-from workbench.loaders.scan.segment_chunks import RecordChoice, keep_mask, read_prepared
+from workbench.loaders.scan.reading import count_uncommitted, losses, uncommitted
+from workbench.loaders.scan.segment_chunks import Mask, RecordChoice, keep_mask, read_prepared
 from workbench.loaders.scan.splits import size_of
 from workbench.record.buffers import BufferPool
 from workbench.record.columns import RecordColumns
-from workbench.record.reading.reader import ALL_COLUMNS
+from workbench.record.reading.reader import ALL_COLUMNS, Chunk
 from workbench.runtime.words import plural
 from workbench.runtime.workers import useful
 
@@ -66,6 +69,10 @@ class Reading:
         unread: keys and values that paths of a query could not look into; the caller counts them.
         query: the query.
         latest: whether only the newest record of each key is wanted.
+        limit: how many records the caller takes; None: all.
+        aborted, open: how many of these are of such transactions.
+        wanted_count: wanted records read so far.
+        hide_progress: removes the bar before something is printed.
     """
 
     selection: Selection
@@ -79,6 +86,11 @@ class Reading:
     unread: int = 0
     query: str = ""
     latest: bool = False
+    limit: int | None = None
+    aborted: int = 0
+    open: int = 0
+    wanted_count: int = 0
+    hide_progress: Callable[[], None] = field(default=lambda: None, init=False)
 
     def __iter__(self) -> Iterator[SelectedBatches]:
         """Yield parts in log order: partitions sorted, offsets ascending.
@@ -88,6 +100,7 @@ class Reading:
         pool = BufferPool()
         total = sum(partition.size for partition in self.selection.partitions)
         with progress("reading", total, quiet=self.quiet) as meter:
+            self.hide_progress = meter.hide
             for partition in self.selection.partitions:
                 self.findings += findings_about_records(partition)
                 done, of = 0, None
@@ -107,8 +120,8 @@ class Reading:
         hides = self.all_batches and not self.selection.everything
         start = partition.log_start_offset if hides else LOWEST
         reads = self.selection.plan(partition, below_start=self.all_batches)
-        times, check_crc = self.selection.times, self.selection.check_crc
-        choice = RecordChoice(self.options, times, self.include_control, check_crc)
+        times, rescue = self.selection.times, self.selection.rescue
+        choice = RecordChoice(self.options, times, self.include_control, rescue)
         newest = newest_offsets(reads, pool) if self.latest else None
         workers = useful(self.workers, sum(map(size_of, reads)))
         found = read_prepared(reads, choice, keep_mask, pool, workers=workers, skips_removed=True)
@@ -121,9 +134,26 @@ class Reading:
                 wanted = keep & (chunk.columns.offsets >= start)
                 if newest is not None:
                     wanted &= are_in(chunk.columns.offsets, newest)
+                self._count(read, chunk, wanted)
                 yield SelectedBatches(
                     read.partition, read, rows[inside], chunk.columns, rows, wanted
                 )
+
+    def _count(self, read: SegmentRead, chunk: Chunk, wanted: Mask) -> None:
+        """Count the records of transactions that are not committed."""
+        given = np.flatnonzero(wanted)
+        if self.limit is not None:
+            given = given[: max(0, self.limit - self.wanted_count)]
+        self.wanted_count += len(given)
+        aborted, undecided = count_uncommitted(
+            read, rows=chunk.rows, batch=chunk.columns.batch[given]
+        )
+        self.aborted += aborted
+        self.open += undecided
+
+    def tell_uncommitted(self) -> None:
+        """Report on stderr how many of the records are of aborted and open transactions."""
+        tell_uncommitted(uncommitted(self.aborted, self.open))
 
     def require_batches(self) -> None:
         """Check, after a complete pass, that the files are a log: a file without a batch is not.
@@ -145,9 +175,8 @@ class Reading:
 
     def tell_findings(self) -> bool:
         """Report on stderr what was left out; return whether anything was."""
-        if self.findings:
-            count = plural(len(self.findings), "damaged place")
-            note(f"{count} left out; the first: {self.findings[0]}")
+        if text := losses(self.findings, 0):
+            note(text)
         return bool(self.findings)
 
     @property
@@ -166,3 +195,14 @@ def _begins_with_zeros(segment: Segment) -> bool:
     """Return whether a segment is empty, or preallocated and not written yet."""
     with segment.open() as source:
         return source.is_zero(0, min(_LOOK, source.size))
+
+
+def tell_uncommitted(text: str) -> None:
+    """Report on stderr which records are not committed, unless the level was asked for.
+
+    Args:
+        text: what `ScanReading.uncommitted` says; empty: all are.
+    """
+    source = click.get_current_context().get_parameter_source("isolation_level")
+    if text and source is ParameterSource.DEFAULT:
+        note(f"{text}; --isolation-level read_committed leaves them out")

@@ -7,12 +7,16 @@ import click
 
 from workbench.cli.command import read_time
 from workbench.cli.output import say
+from workbench.config.broker_config import BROKER_NAMES
 from workbench.config.broker_rules import About, limits
+from workbench.config.definitions import TOPIC_NAMES
 from workbench.config.settings import Settings, parse_values
 from workbench.errors import ConfigError
 from workbench.foresight.dry_listing import meant_settings
 from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.listing import Listing
+
+_LONGEST_FILE: Final = 1 << 20  # bytes
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -30,7 +34,7 @@ takes_settings: Final = click.option(
 takes_kafka: Final = click.option(
     "--kafka",
     metavar="VERSION",
-    help="What a broker of this version would do: 0.8.2 to 4.3. Default: the newest version that "
+    help="What a broker of this version would do: 0.8.2 to 4.4. Default: the newest version that "
     "the directory shows; the first line says which, and why.",
 )
 
@@ -90,3 +94,27 @@ def named_values(settings: tuple[str, ...]) -> dict[str, str]:
         return parse_values(settings)
     except ConfigError as error:
         raise click.BadParameter(str(error)) from None
+
+
+def values_of_file(path: str) -> tuple[dict[str, str], list[str]]:
+    """Return the values of a file by their names, and the names that are not used here.
+
+    Args:
+        path: lines ``[TOPIC:]NAME=VALUE``, as `--set` takes them; `server.properties` is such a
+            file. Blank lines, and those that begin with # or !, are comments.
+
+    Raises:
+        BadParameter: the file cannot be read, is longer than 1 MiB, or has another line.
+    """
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_LONGEST_FILE + 1)
+    except OSError as error:
+        raise click.BadParameter(f"{path}: {error.strerror}") from None
+    if len(data) > _LONGEST_FILE:
+        raise click.BadParameter(f"{path}: more than 1 MiB (expected lines [TOPIC:]NAME=VALUE)")
+    lines = map(str.strip, data.decode("latin-1").splitlines())
+    values = named_values(tuple(each for each in lines if each and each[0] not in "#!"))
+    known = {*BROKER_NAMES, *TOPIC_NAMES}
+    unused = [name for name in values if ":" not in name and name not in known]
+    return {name: value for name, value in values.items() if name not in unused}, unused

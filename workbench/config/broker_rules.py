@@ -1,17 +1,20 @@
 """How brokers of each version of Kafka start, clean and delete: every rule that changed, as data.
 
-Each rule is one field, so a reader sees what a version added. The engine gets one `BrokerRules`
-with its context, and asks the field where Kafka has another branch; nothing compares versions.
-What the fields do not say is as in 4.2. `limits` names what is known to differ and is not modeled.
+Each rule is one line of a table: since when, until when, and a sentence. The engine gets one
+`BrokerRules` with its context, and asks the field where Kafka has another branch; nothing compares
+versions. What the fields do not say is as in 4.2. `limits` names what is known to differ and is
+not modeled.
 
 Kafka: Log, LogSegment, LogCleaner, LogManager at each tag (0.8.2.2 to 3.9), and their successors
-(4.0 to 4.3)
+(4.0 to 4.4)
 """
 
+from collections.abc import Mapping
 from enum import Enum
-from typing import Final, Literal, NamedTuple, Self
+from functools import cache
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from workbench.config.kafka_versions import MODELED, Number, number_of, series_of
+from workbench.config.kafka_versions import MODELED, SERIES, Number, number_of, series_of
 
 OLD_LEAST_SEGMENT: Final = 14
 NEW_LEAST_SEGMENT: Final = 1 << 20
@@ -70,98 +73,286 @@ class StrayRule(Enum):
 
     KEPT = "the log is kept"
     DELETED = "the log is deleted once the broker has started"
-    RENAMED_AFTER_START = "the log is renamed as stray once the broker has started"
     RENAMED_AT_LOAD = "the log is renamed as stray when it is loaded"
+
+
+class FailedDirectoryRule(Enum):
+    """What a start does after one of several log directories has failed.
+
+    Kafka: LogManager.loadLogs, getOrCreateLog; ReplicaManager.handleLogDirFailure (3.7)
+    """
+
+    ENDS_IN_A_LOG = "the broker ends if a log fails; if a checkpoint fails, it goes on without it"
+    MAKES_LOGS_AGAIN = "the broker goes on, and makes empty logs in the other directories"
+    KEEPS_PLACES = "the broker goes on, unless its metadata log is in that directory"
+
+
+class _Rule(NamedTuple):
+    """A rule: what each version does, and a sentence.
+
+    Attributes:
+        values: the first version of each value, ascending; the first is the oldest of all.
+        sentence: what the rule says where it holds.
+    """
+
+    values: tuple[tuple[Number, object], ...]
+    sentence: str
+
+
+def _by_version(values: Mapping[str, object], sentence: str) -> _Rule:
+    rows = ((tuple(map(int, first.split("."))), value) for first, value in values.items())
+    return _Rule(tuple(rows), sentence)
+
+
+def _since(version: str, sentence: str) -> _Rule:
+    return _by_version({SERIES[0]: False, version: True}, sentence)
+
+
+def _until(version: str, sentence: str) -> _Rule:
+    return _by_version({SERIES[0]: True, version: False}, sentence)
 
 
 class BrokerRules(NamedTuple):
     """The rules of start, cleaning and retention of one version.
 
-    Attributes:
-        version: the version asked for, such as "2.8.2".
-        index_check: what a start does about indexes that are implausible.
-        leaves_missing_index: a missing offset index becomes an empty one, which passes the check,
-            because opening a segment made the file (0.9.0, 0.10.0, 1.1 to 2.2).
-        has_time_index: segments have a time index (0.10.1).
-        has_producer_state: brokers know producers: snapshots, transaction indexes (0.11).
-        snapshots: which producer snapshots are kept.
-        indexes_last_offset: an index entry has the last offset of its batch, not the first (2.0).
-        skips_bad_tail: a size below 14, or beyond the end of the file, ends a log as a torn batch
-            does; later versions refuse a size below 14 (before 0.10.2).
-        searches_last_offsets: a search takes the first batch whose last offset reaches the wanted
-            one; since 4.1 it also looks where batches begin.
-        allocates_told_size: the size of a message is allocated before it is compared with the
-            file; garbage that claims a huge one ends the process (before 0.10).
-        recovery_limits_size: recovery truncates at a batch larger than `max.message.bytes` (before
-            0.11).
-        swaps: how an interrupted replacement is finished.
-        undoes_partial_swaps: a `.swap` at or after a `.cleaned` is removed (2.0).
-        splits_overflow: a segment with offsets too far from its base offset is split (2.0).
-        moves_first_epoch: the first leader epoch begins at the log start offset, even if no
-            checkpoint has it (before 3.0).
-        empties_below_start: all segments of a log that ends before its log start offset are
-            removed (2.2.1).
-        has_delete_horizons: the first cleaning that meets a tombstone or marker of magic 2 sets
-            its delete horizon; before, the file's time decided (KIP-534, 3.1).
-        keeps_last_of_round: the last batch of a round of cleaning is kept, perhaps empty (4.0).
-        upgrades_old_batches: a cleaned batch of magic 0 or 1 becomes magic 2 (4.0).
-        writes_old_formats: a topic can be configured for magic 0 or 1 (before 3.0).
-        needs_keys: the cleaner's thread ends at a record without key (0.8.2).
-        unpacks: the cleaner writes what is left of a compressed message uncompressed (0.8.2).
-        has_min_lag: `min.compaction.lag.ms` exists, and `compact,delete` (0.10.1).
-        has_max_lag: `max.compaction.lag.ms` exists (2.3).
-        marks_uncleanable: a log that fails is left alone; before, the thread ends (2.1).
-        retains_by_file_time: `retention.ms` goes by the time of the file (before 0.10.1).
-        rolls_by_creation: `segment.ms` counts from when the segment was opened (before 0.10.1).
-        deletes_below_start: segments below the log start offset are deleted (KIP-107, 0.11).
-        keeps_above_high_watermark: segments above the high watermark are not deleted (0.11).
-        topics_from: where a broker learns which topics exist.
-        strays: what is done with logs of unknown topics.
-        clears_quorum_state: a `quorum-state` that is not a JSON object is removed, and version 1 is
-            unknown (before 3.8).
-        has_directory_ids: `meta.properties` has a `directory.id` (3.7).
-        epoch_in_clean_shutdown: the marker of a clean shutdown has the broker's epoch (3.7).
-        least_segment_bytes: the least `segment.bytes` that a user can set.
+    A line has a rule's name, the first version with each value, and what the rule says. `version`
+    is the version asked for, such as "2.8.2".
     """
 
     version: str
-    index_check: IndexCheck
-    leaves_missing_index: bool
-    has_time_index: bool
-    has_producer_state: bool
-    snapshots: SnapshotRule
-    indexes_last_offset: bool
-    skips_bad_tail: bool
-    recovery_limits_size: bool
-    swaps: SwapRule
-    undoes_partial_swaps: bool
-    splits_overflow: bool
-    moves_first_epoch: bool
-    searches_last_offsets: bool
-    allocates_told_size: bool
-    empties_below_start: bool
-    has_delete_horizons: bool
-    keeps_last_of_round: bool
-    upgrades_old_batches: bool
-    writes_old_formats: bool
-    needs_keys: bool
-    unpacks: bool
-    has_min_lag: bool
-    has_max_lag: bool
-    marks_uncleanable: bool
-    retains_by_file_time: bool
-    rolls_by_creation: bool
-    deletes_below_start: bool
-    keeps_above_high_watermark: bool
-    topics_from: TopicsFrom
-    strays: StrayRule
-    clears_quorum_state: bool
-    has_directory_ids: bool
-    epoch_in_clean_shutdown: bool
-    least_segment_bytes: int
 
-    @classmethod
-    def of(cls, version: str = MODELED) -> Self:
+    # how logs are loaded and recovered
+    index_check: Annotated[
+        IndexCheck,
+        _by_version(
+            {"0.8.2": IndexCheck.REFUSES, "0.9": IndexCheck.REBUILDS, "2.3": IndexCheck.SKIPPED},
+            "what a start does about indexes that are implausible",
+        ),
+    ]
+    leaves_missing_index: Annotated[
+        bool,
+        _by_version(
+            {"0.8.2": False, "0.9": True, "0.10.1": False, "1.1": True, "2.3": False},
+            "a missing offset index becomes an empty one, which passes the check, because opening "
+            "a segment made the file",
+        ),
+    ]
+    has_time_index: Annotated[bool, _since("0.10.1", "segments have a time index")]
+    has_producer_state: Annotated[
+        bool, _since("0.11", "brokers know producers: snapshots, transaction indexes")
+    ]
+    snapshots: Annotated[
+        SnapshotRule,
+        _by_version(
+            {
+                "0.8.2": SnapshotRule.NONE,
+                "0.11": SnapshotRule.LAST_SEGMENTS,
+                "2.8": SnapshotRule.EACH_SEGMENT,
+            },
+            "which producer snapshots are kept",
+        ),
+    ]
+    indexes_last_offset: Annotated[
+        bool, _since("2.0", "an index entry has the last offset of its batch, not the first")
+    ]
+    indexes_each_batch: Annotated[
+        bool,
+        _since(
+            "3.9",
+            "of batches that are appended together, each gets the index entry that is due; before, "
+            "all together get one at most",
+        ),
+    ]
+    skips_bad_tail: Annotated[
+        bool,
+        _until(
+            "0.10.2",
+            "a size below 14, or beyond the end of the file, ends a log as a torn batch does; "
+            "later versions refuse a size below 14",
+        ),
+    ]
+    recovery_limits_size: Annotated[
+        bool, _until("0.11", "recovery truncates at a batch larger than `max.message.bytes`")
+    ]
+    swaps: Annotated[
+        SwapRule,
+        _by_version(
+            {
+                "0.8.2": SwapRule.RENAME_LOG,
+                "0.9": SwapRule.RECOVER_FROM_FLOOR,
+                "2.0": SwapRule.RECOVER_OVERLAPPING,
+                "3.0": SwapRule.RENAME_ALL,
+            },
+            "how an interrupted replacement is finished",
+        ),
+    ]
+    undoes_partial_swaps: Annotated[
+        bool, _since("2.0", "a `.swap` at or after a `.cleaned` is removed")
+    ]
+    splits_overflow: Annotated[
+        bool, _since("2.0", "a segment with offsets too far from its base offset is split")
+    ]
+    moves_first_epoch: Annotated[
+        bool,
+        _until(
+            "3.0",
+            "the first leader epoch begins at the log start offset, even if no checkpoint has it",
+        ),
+    ]
+    searches_last_offsets: Annotated[
+        bool,
+        _until(
+            "4.1",
+            "a search takes the first batch whose last offset reaches the wanted one; later "
+            "versions also look where batches begin",
+        ),
+    ]
+    allocates_told_size: Annotated[
+        bool,
+        _until(
+            "0.10",
+            "the size of a message is allocated before it is compared with the file; garbage that "
+            "claims a huge one ends the process",
+        ),
+    ]
+    empties_below_start: Annotated[
+        bool,
+        _since("2.2.1", "all segments of a log that ends before its log start offset are removed"),
+    ]
+
+    # how logs are cleaned
+    has_delete_horizons: Annotated[
+        bool,
+        _since(
+            "3.1",
+            "the first cleaning that meets a tombstone or marker of magic 2 sets its delete "
+            "horizon; before, the file's time decided (KIP-534)",
+        ),
+    ]
+    keeps_last_of_round: Annotated[
+        bool, _since("4.0", "the last batch of a round of cleaning is kept, perhaps empty")
+    ]
+    upgrades_old_batches: Annotated[
+        bool, _since("4.0", "a cleaned batch of magic 0 or 1 becomes magic 2")
+    ]
+    writes_old_formats: Annotated[bool, _until("3.0", "a topic can be configured for magic 0 or 1")]
+    needs_keys: Annotated[bool, _until("0.9", "the cleaner's thread ends at a record without key")]
+    unpacks: Annotated[
+        bool, _until("0.9", "the cleaner writes what is left of a compressed message uncompressed")
+    ]
+    has_min_lag: Annotated[
+        bool, _since("0.10.1", "`min.compaction.lag.ms` exists, and `compact,delete`")
+    ]
+    has_max_lag: Annotated[bool, _since("2.3", "`max.compaction.lag.ms` exists")]
+    marks_uncleanable: Annotated[
+        bool, _since("2.1", "a log that fails is left alone; before, the thread ends")
+    ]
+
+    # what is deleted, and when a segment is rolled
+    retains_by_file_time: Annotated[
+        bool, _until("0.10.1", "`retention.ms` goes by the time of the file")
+    ]
+    rolls_by_creation: Annotated[
+        bool, _until("0.10.1", "`segment.ms` counts from when the segment was opened")
+    ]
+    deletes_below_start: Annotated[
+        bool, _since("0.11", "segments below the log start offset are deleted (KIP-107)")
+    ]
+    keeps_above_high_watermark: Annotated[
+        bool, _since("0.11", "segments above the high watermark are not deleted")
+    ]
+    has_remote_tier: Annotated[
+        bool, _since("3.6", "segments are copied to a remote tier, and then deleted here (KIP-405)")
+    ]
+    least_segment_bytes: Annotated[
+        int,
+        _by_version(
+            {"0.8.2": OLD_LEAST_SEGMENT, "4.0": NEW_LEAST_SEGMENT},
+            "the least `segment.bytes` that a user can set",
+        ),
+    ]
+
+    # how a node starts
+    topics_from: Annotated[
+        TopicsFrom,
+        _by_version(  # KRaft in 2.8 was a preview
+            {
+                "0.8.2": TopicsFrom.ZOOKEEPER,
+                "3.0": TopicsFrom.EITHER,
+                "4.0": TopicsFrom.METADATA_LOG,
+            },
+            "where a broker learns which topics exist",
+        ),
+    ]
+    strays: Annotated[
+        StrayRule,
+        _by_version(
+            {
+                "0.8.2": StrayRule.KEPT,
+                "3.0": StrayRule.DELETED,
+                "3.7": StrayRule.RENAMED_AT_LOAD,
+            },
+            "what is done with logs of unknown topics",
+        ),
+    ]
+    knows_stray_names: Annotated[
+        bool,
+        _since("3.6", "a folder may be named as stray; before, a broker does not start with one"),
+    ]
+    failed_directory: Annotated[
+        FailedDirectoryRule,
+        _by_version(
+            {
+                "0.8.2": FailedDirectoryRule.ENDS_IN_A_LOG,
+                "3.3": FailedDirectoryRule.MAKES_LOGS_AGAIN,
+                "3.7": FailedDirectoryRule.KEEPS_PLACES,
+            },
+            "what a start does after one of several log directories has failed",
+        ),
+    ]
+    checks_topic_id_version: Annotated[
+        bool,
+        _until(
+            "3.7",
+            "a `partition.metadata` of another version than 0 takes its log directory offline",
+        ),
+    ]
+    reads_snapshots_at_start: Annotated[
+        bool,
+        _since(
+            "3.6", "a node does not start if the newest snapshot of its metadata log is damaged"
+        ),
+    ]
+    checks_quorum_state_version: Annotated[
+        bool, _since("3.7", "a `quorum-state` of an unknown version keeps a node from starting")
+    ]
+    clears_quorum_state: Annotated[
+        bool,
+        _until(
+            "3.8", "a `quorum-state` that is not a JSON object is removed, and version 1 is unknown"
+        ),
+    ]
+    stores_cluster_id: Annotated[
+        bool,
+        _since(
+            "2.4", "`meta.properties` has the `cluster.id`, and the node joins no other cluster"
+        ),
+    ]
+    skips_unreadable_properties: Annotated[
+        bool,
+        _since(
+            "3.7",
+            "a log directory whose `meta.properties` cannot be read goes offline; before, the "
+            "broker does not start",
+        ),
+    ]
+    has_directory_ids: Annotated[bool, _since("3.7", "`meta.properties` has a `directory.id`")]
+    epoch_in_clean_shutdown: Annotated[
+        bool, _since("3.7", "the marker of a clean shutdown has the broker's epoch")
+    ]
+
+    @staticmethod
+    def of(version: str = MODELED) -> "BrokerRules":
         """Return the rules of a version.
 
         Args:
@@ -170,44 +361,7 @@ class BrokerRules(NamedTuple):
         Raises:
             ConfigError: the version is unknown; the known ones are named.
         """
-        at = number_of(version)
-        return cls(
-            version=str(version),
-            index_check=_index_check(at),
-            leaves_missing_index=(0, 9) <= at < (0, 10, 1) or (1, 1) <= at < (2, 3),
-            has_time_index=at >= (0, 10, 1),
-            has_producer_state=at >= (0, 11),
-            snapshots=_snapshots(at),
-            indexes_last_offset=at >= (2, 0),
-            skips_bad_tail=at < (0, 10, 2),
-            recovery_limits_size=at < (0, 11),
-            swaps=_swaps(at),
-            undoes_partial_swaps=at >= (2, 0),
-            splits_overflow=at >= (2, 0),
-            moves_first_epoch=at < (3, 0),
-            searches_last_offsets=at < (4, 1),
-            allocates_told_size=at < (0, 10),
-            empties_below_start=at >= (2, 2, 1),
-            has_delete_horizons=at >= (3, 1),
-            keeps_last_of_round=at >= (4, 0),
-            upgrades_old_batches=at >= (4, 0),
-            writes_old_formats=at < (3, 0),
-            needs_keys=at < (0, 9),
-            unpacks=at < (0, 9),
-            has_min_lag=at >= (0, 10, 1),
-            has_max_lag=at >= (2, 3),
-            marks_uncleanable=at >= (2, 1),
-            retains_by_file_time=at < (0, 10, 1),
-            rolls_by_creation=at < (0, 10, 1),
-            deletes_below_start=at >= (0, 11),
-            keeps_above_high_watermark=at >= (0, 11),
-            topics_from=_topics_from(at),
-            strays=_strays(at),
-            clears_quorum_state=at < (3, 8),
-            has_directory_ids=at >= (3, 7),
-            epoch_in_clean_shutdown=at >= (3, 7),
-            least_segment_bytes=NEW_LEAST_SEGMENT if at >= (4, 0) else OLD_LEAST_SEGMENT,
-        )
+        return _rules_of(str(version))
 
     @property
     def series(self) -> str:
@@ -215,38 +369,14 @@ class BrokerRules(NamedTuple):
         return series_of(self.version)
 
 
-def _index_check(at: Number) -> IndexCheck:
-    if at < (0, 9):
-        return IndexCheck.REFUSES
-    return IndexCheck.REBUILDS if at < (2, 3) else IndexCheck.SKIPPED
-
-
-def _snapshots(at: Number) -> SnapshotRule:
-    if at < (0, 11):
-        return SnapshotRule.NONE
-    return SnapshotRule.LAST_SEGMENTS if at < (2, 8) else SnapshotRule.EACH_SEGMENT
-
-
-def _swaps(at: Number) -> SwapRule:
-    if at < (0, 9):
-        return SwapRule.RENAME_LOG
-    if at < (2, 0):
-        return SwapRule.RECOVER_FROM_FLOOR
-    return SwapRule.RECOVER_OVERLAPPING if at < (3, 0) else SwapRule.RENAME_ALL
-
-
-def _topics_from(at: Number) -> TopicsFrom:
-    if at < (3, 0):  # KRaft in 2.8 was a preview
-        return TopicsFrom.ZOOKEEPER
-    return TopicsFrom.EITHER if at < (4, 0) else TopicsFrom.METADATA_LOG
-
-
-def _strays(at: Number) -> StrayRule:
-    if at < (3, 0):
-        return StrayRule.KEPT
-    if at < (3, 6):
-        return StrayRule.DELETED
-    return StrayRule.RENAMED_AFTER_START if at < (3, 7) else StrayRule.RENAMED_AT_LOAD
+@cache
+def _rules_of(version: str) -> BrokerRules:
+    at = number_of(version)
+    values: dict[str, Any] = {}
+    for name, hint in BrokerRules.__annotations__.items():
+        for rule in getattr(hint, "__metadata__", ()):
+            (*_, values[name]) = (value for first, value in rule.values if first <= at)
+    return BrokerRules(version, **values)
 
 
 MODELED_RULES: Final = BrokerRules.of()

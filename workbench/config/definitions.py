@@ -21,6 +21,7 @@ from workbench.config.values import (
     some_of,
 )
 from workbench.files.text import INT64_MAX
+from workbench.layout.attributes import CODEC_NAMES
 
 MINUTE: Final = 60_000  # ms
 HOUR: Final = 60 * MINUTE
@@ -172,7 +173,7 @@ TOPIC_DEFINITIONS: Final[tuple[Definition, ...]] = (
     ),
     Definition(
         "compression.type", "string", "producer",
-        one_of("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
+        one_of("uncompressed", *reversed(CODEC_NAMES[1:]), "producer"),
         "How batches are compressed in the log; producer keeps the producer's codec.",
         _broker("compression.type"),
     ),
@@ -235,21 +236,21 @@ TOPIC_DEFINITIONS: Final[tuple[Definition, ...]] = (
     ),
     Definition(
         "remote.storage.enable", "boolean", default=False, rule=ANY,
-        doc="Whether segments are copied to remote storage.", is_used=False,
+        doc="Whether segments are copied to remote storage.",
     ),
     Definition(
         "local.retention.ms", "long", INHERITED, at_least(INHERITED),
         "retention.ms for local copies of segments in remote storage; -2 for the same.",
-        _broker("log.local.retention.ms"), is_used=False,
+        _broker("log.local.retention.ms"),
     ),
     Definition(
         "local.retention.bytes", "long", INHERITED, at_least(INHERITED),
         "retention.bytes for local copies of segments in remote storage; -2 for the same.",
-        _broker("log.local.retention.bytes"), is_used=False,
+        _broker("log.local.retention.bytes"),
     ),
     Definition(
         "remote.log.copy.disable", "boolean", default=False, rule=ANY,
-        doc="Whether copying segments to remote storage is stopped.", is_used=False,
+        doc="Whether copying segments to remote storage is stopped.",
     ),
     Definition(
         "remote.log.delete.on.disable", "boolean", default=False, rule=ANY,

@@ -6,10 +6,13 @@ TransactionStateManager, ShareCoordinatorService.shareGroupStateTopicConfigs (4.
 
 from collections.abc import Mapping
 from typing import Any, Final
+from uuid import UUID
 
 METADATA_TOPIC: Final = "__cluster_metadata"
 METADATA_LOG: Final = f"{METADATA_TOPIC}-0"
 """Name of the partition directory of the cluster's metadata log."""
+METADATA_TOPIC_ID: Final = UUID(int=1)
+"""The topic id of every metadata log."""
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 TRANSACTIONS_TOPIC: Final = "__transaction_state"

@@ -6,8 +6,9 @@ Kafka: LogConfig (4.2)
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, Literal, NamedTuple, Self
 
+from workbench.config.broker_rules import BrokerRules
 from workbench.config.definitions import (
     COMPACT,
     DELETE,
@@ -23,8 +24,6 @@ DEFAULT: Final = "default"
 TOPIC: Final = "topic"
 
 _ATTRIBUTES: Final = {one.name: one.attribute for one in TOPIC_DEFINITIONS}
-
-_LEVELED: Final = ("gzip", "lz4", "zstd")
 
 
 class DescribedConfig(NamedTuple):
@@ -111,6 +110,24 @@ class LogConfig:
         object.__setattr__(self, "max_segment_ms", longest)
         object.__setattr__(self, "delete", DELETE in self.cleanup_policy)
 
+    @property
+    def copies_to_remote(self) -> bool:
+        """Whether a broker with a remote tier copies the topic's segments there.
+
+        Kafka: UnifiedLog.remoteLogEnabledAndRemoteCopyEnabled (4.0)
+        """
+        return self.remote_storage_enable and not (self.remote_log_copy_disable or self.compact)
+
+    def local_retention(self, unit: Literal["ms", "bytes"]) -> int:
+        """Return what limits the segments here, if the remote tier has them: -1 for no limit.
+
+        Kafka: LogConfig.RemoteLogConfig.localRetentionMs, localRetentionBytes (4.2)
+        """
+        local, whole = self.local_retention_bytes, self.retention_bytes
+        if unit == "ms":
+            local, whole = self.local_retention_ms, self.retention_ms
+        return whole if local == INHERITED else local
+
     @classmethod
     def of(
         cls, overrides: Mapping[str, Any] | None = None, defaults: "LogConfig | None" = None
@@ -181,9 +198,7 @@ class LogConfig:
     @property
     def compression_level(self) -> int | None:
         """Compression level of `target_codec`; None if it has none."""
-        if self.compression_type not in _LEVELED:
-            return None
-        level: int = getattr(self, f"compression_{self.compression_type}_level")
+        level: int | None = getattr(self, f"compression_{self.compression_type}_level", None)
         return level
 
     def random_segment_jitter(self, rng: Random) -> int:
@@ -219,6 +234,35 @@ def check(definition: Definition, value: Any) -> Value:
             definition.name, f"{value!r} is not allowed (expected {definition.rule.words})"
         )
     return parsed
+
+
+def refused_value(name: str, value: Any, rules: BrokerRules) -> str:
+    """Return why brokers of a version refuse the value of a topic's configuration.
+
+    A broker in KRaft mode ends at its start if such a value is stored.
+
+    Returns:
+        The reason, with the name; empty if they take the value, or do not know the name.
+
+    Kafka: LogConfig.validateNames, ConfigDef.parse, LogManager.fetchTopicConfigOverrides (4.2)
+    """
+    definition = TOPIC_NAMES.get(name)
+    if definition is None:
+        return ""
+    try:
+        check(definition, value)
+    except ConfigError as error:
+        return str(error)
+    problem = too_small(name, value, rules)
+    return problem and f"{name}: {problem}"
+
+
+def too_small(name: str, value: Any, rules: BrokerRules) -> str:
+    """Return why a version refuses a value as `segment.bytes`; empty for others."""
+    text, least = str(value).strip(), rules.least_segment_bytes
+    if name != "segment.bytes" or not text.isdecimal() or int(text) >= least:
+        return ""
+    return f"{value} is not allowed in Kafka {rules.version} (expected at least {least})"
 
 
 def _check_together(values: Mapping[str, Any]) -> None:

@@ -16,7 +16,7 @@ from workbench.config.changed_defaults import INTRODUCED, defaults_before
 from workbench.config.definitions import TOPIC_DEFINITIONS, TOPIC_NAMES
 from workbench.config.internal_topics import INTERNAL_TOPICS
 from workbench.config.kafka_versions import number_of
-from workbench.config.log_config import LogConfig, check
+from workbench.config.log_config import LogConfig, check, too_small
 from workbench.config.values import refuse_unknown
 from workbench.errors import ConfigError
 from workbench.files.names import TopicPartition
@@ -207,14 +207,10 @@ def refuse_later(rules: BrokerRules, given: Iterable[Mapping[str, Any]]) -> None
         if since is not None and at < number_of(since)[: len(since.split("."))]:
             problem = f"Kafka {version} does not have it; {since} introduced it"
             raise ConfigError(name, problem)
-        if own == "segment.bytes" and str(value).strip().isdecimal():
-            least = rules.least_segment_bytes
-            if int(value) < least:
-                hint = "; set internal.segment.bytes" if name == own else ""
-                raise ConfigError(
-                    name,
-                    f"{value} is not allowed in Kafka {version} (expected at least {least}){hint}",
-                )
+        problem = too_small(own, value, rules)
+        if problem:
+            hint = "; set internal.segment.bytes" if name == own else ""
+            raise ConfigError(name, problem + hint)
 
 
 _OWN_NAMES: Final = {

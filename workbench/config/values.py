@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from math import isfinite, isnan
 from typing import Any, Final, Literal
 
 from workbench.config.removed_configs import why_removed
@@ -19,6 +20,9 @@ Value = bool | int | float | str | tuple[str, ...] | None
 
 _COMMA: Final = re.compile(r"\s*,\s*")
 _DOUBLE: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[fFdD]?", re.ASCII)
+_NAMES_OF_DOUBLES: Final = {
+    f"{sign}{name}" for sign in ("", "+", "-") for name in ("NaN", "Infinity")
+}
 _SPACE: Final = "".join(map(chr, range(33)))  # characters that Java's trim removes
 _REPLICA: Final = re.compile(r"([0-9]+:[0-9]+)?", re.ASCII)
 _LARGEST: Final = {"int": INT32_MAX, "long": INT64_MAX}
@@ -62,6 +66,8 @@ def text_of(value: Value) -> str | None:
         return ",".join(value)
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, float) and not isfinite(value):
+        return "NaN" if isnan(value) else f"{'-' * (value < 0)}Infinity"
     if isinstance(value, float) and "e" in repr(value):
         digits, _, exponent = repr(value).partition("e")
         return f"{digits if '.' in digits else digits + '.0'}E{int(exponent)}"
@@ -78,6 +84,8 @@ def _parse_text(text: str, kind: Kind) -> Value:
         case "boolean":
             return {"true": True, "false": False}.get(text.lower())
         case "double":
+            if text in _NAMES_OF_DOUBLES:
+                return float(text)
             return float(text.rstrip("fFdD")) if _DOUBLE.fullmatch(text) else None
         case _:
             return parse_integer(text, _LARGEST[kind])
@@ -122,9 +130,12 @@ def at_least(low: int) -> Rule:
 
 
 def between(low: float, high: float, *others: int) -> Rule:
-    """Allow ``low`` to ``high``, both inclusive, and the other values named."""
+    """Allow ``low`` to ``high``, both inclusive, and the other values named.
+
+    NaN is neither below nor above, so Kafka takes it: a topic with such a ratio is never compacted.
+    """
     text = f"{low} to {high}" + "".join(f", or {other}" for other in others)
-    return Rule(text, lambda value: low <= value <= high or value in others)
+    return Rule(text, lambda value: not (value < low or value > high) or value in others)
 
 
 def one_of(*allowed: str) -> Rule:

@@ -73,7 +73,7 @@ from workbench.coordinator.runtime.records import CoordinatorResult
 from workbench.coordinator.runtime.shard import Append
 from workbench.errors import CoordinatorError
 from workbench.files.names import TopicPartition
-from workbench.log_manager.manager import LogManager
+from workbench.log_manager.manager import LogManager, require_manager
 from workbench.log_manager.registry import PartitionName, partition_of
 from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.several import several
@@ -149,6 +149,7 @@ class GroupCoordinatorService(GroupPartitions):
         append: Append | None = None,
         waits_for_replicas: bool = False,
     ) -> None:
+        require_manager(manager, type(self).__name__)
         config = OffsetConfig.of(manager.config) if config is None else config
         self._groups = ClassicGroupConfig.of(manager.config) if groups is None else groups
         self._consumer_groups = ConsumerGroupConfig.of(manager.config, group_configs)

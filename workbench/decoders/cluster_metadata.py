@@ -2,7 +2,7 @@
 
 A data record has no key. Control records, which have keys, are about leaders, voters and snapshots.
 
-Kafka: MetadataRecordSerde, AbstractApiMessageSerde (4.3)
+Kafka: MetadataRecordSerde, AbstractApiMessageSerde (4.4)
 """
 
 from typing import Any, Final
@@ -45,6 +45,7 @@ MESSAGES: Final[dict[int, Message]] = {
     26: message("RemoveDelegationTokenRecord"),
     27: message("RegisterControllerRecord"),
     28: message("ClearElrRecord"),
+    29: message("UnregisterControllerRecord"),
 }
 
 

@@ -7,6 +7,12 @@ from workbench.decoders.consumer_offsets import CONSUMER_OFFSETS
 from workbench.decoders.decoder import Decoder
 from workbench.decoders.hex import HEX
 from workbench.decoders.json import JSON
+from workbench.decoders.mirror_maker import (
+    MM2_CHECKPOINTS,
+    MM2_HEARTBEATS,
+    MM2_OFFSET_SYNCS,
+    mirror_maker_decoder,
+)
 from workbench.decoders.remote_log_metadata import REMOTE_LOG_METADATA
 from workbench.decoders.share_group_state import SHARE_GROUP_STATE
 from workbench.decoders.transaction_state import TRANSACTION_STATE
@@ -23,6 +29,9 @@ DECODERS: Final[dict[str, Decoder]] = {
         SHARE_GROUP_STATE,
         CLUSTER_METADATA,
         REMOTE_LOG_METADATA,
+        MM2_CHECKPOINTS,
+        MM2_OFFSET_SYNCS,
+        MM2_HEARTBEATS,
     )
 }
 INTERNAL_TOPICS: Final[dict[str, Decoder]] = {
@@ -52,5 +61,5 @@ def decoder(name: str) -> Decoder:
 
 
 def decoder_for(topic: str) -> Decoder | None:
-    """Return the decoder of one of Kafka's own topics; None for any other topic."""
-    return INTERNAL_TOPICS.get(topic)
+    """Return the decoder of a topic of Kafka or of MirrorMaker; None for any other topic."""
+    return INTERNAL_TOPICS.get(topic) or mirror_maker_decoder(topic)

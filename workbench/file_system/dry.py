@@ -9,7 +9,7 @@ import errno
 import os
 import stat
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
@@ -64,12 +64,16 @@ class _Folder(dict[str, "_Folder | Overlay | None"]):
 
     Attributes:
         fs: what reads the disk.
+        now: gives the time of a change, ms.
         base: path on the disk; None if it does not exist there.
         within: folder that links must not lead out of; None if they may lead anywhere.
     """
 
-    def __init__(self, fs: Files, base: str | None, within: str | None = None) -> None:
+    def __init__(
+        self, fs: Files, base: str | None, now: Callable[[], int], within: str | None = None
+    ) -> None:
         self.fs = fs
+        self.now = now
         self.base = base
         self.within = within
         self._listed: dict[str, RemoteEntry] | None = None  # of a mounted folder, once listed
@@ -90,8 +94,8 @@ class _Folder(dict[str, "_Folder | Overlay | None"]):
         if entry is None:
             return None
         if entry.is_folder:
-            return _Folder(self.fs, path)
-        return Overlay(path, mounted=entry, fs=self.fs)
+            return _Folder(self.fs, path, self.now)
+        return Overlay(path, mounted=entry, fs=self.fs, now=self.now)
 
     def _on_disk(self, name: str) -> "_Folder | Overlay | None":
         if self.base is None:
@@ -100,23 +104,24 @@ class _Folder(dict[str, "_Folder | Overlay | None"]):
         files = self.fs.at(path)
         if files is not None:
             return self._mounted(path, name, files)
-        is_bound = self.within is not None and os.path.islink(path)
         try:
-            found = os.stat(path)
+            own = os.lstat(path)
+            is_link = stat.S_ISLNK(own.st_mode)
+            found = os.stat(path) if is_link else own
         except FileNotFoundError:
             return None
         except OSError:
-            if not is_bound:
+            if self.within is None or not os.path.islink(path):
                 raise
-            found = os.lstat(path)
-        if is_bound:
+            is_link, found = True, os.lstat(path)
+        if is_link and self.within is not None:
             try:
                 follow_link(path, str(self.within))
             except LinkError as error:
-                return Overlay(path, found, error)
+                return Overlay(path, found, error, now=self.now)
         if stat.S_ISDIR(found.st_mode):
-            return _Folder(self.fs, path, self.within)
-        return Overlay(path, found)
+            return _Folder(self.fs, path, self.now, self.within)
+        return Overlay(path, found, now=self.now)
 
 
 class DryFile(File):
@@ -186,15 +191,19 @@ class DryFileSystem(FileSystem):
     Args:
         base: what reads the files below the changes.
         within: folders; links in them are not followed out of the one they are in.
+        now: gives the time of a change, ms, as of the clock of a log that is written through it.
     """
 
     is_dry = True
 
-    def __init__(self, base: Files = LOCAL, within: Iterable[str] = ()) -> None:
+    def __init__(
+        self, base: Files = LOCAL, within: Iterable[str] = (), *, now: Callable[[], int]
+    ) -> None:
         self._base = base
+        self._now = now
         self._disk = base if isinstance(base, FileSystem) else LOCAL
         self._within = frozenset(map(absolute, within))
-        self._root = _Folder(base, os.path.abspath(os.sep))
+        self._root = _Folder(base, os.path.abspath(os.sep), now)
         self._folders: dict[str, _Folder] = {}  # path → a folder that was found there
         self._changes: list[Change] = []
         self._last: dict[str, int] = {}  # path → index of its newest change
@@ -219,7 +228,7 @@ class DryFileSystem(FileSystem):
         with self._lock:
             folder, name = self._parent(path)
             if folder[name] is None:
-                folder[name] = Overlay()
+                folder[name] = Overlay(now=self._now)
                 self.note("create", path)
             self.overlay(path)
         return self.open(path)
@@ -307,7 +316,7 @@ class DryFileSystem(FileSystem):
             folder, name = self._parent(path)
             if folder[name] is not None:
                 raise _error(errno.EEXIST, path)
-            folder[name] = _Folder(self._base, None)
+            folder[name] = _Folder(self._base, None, self._now)
             self.note("make directory", path)
 
     def remove_directory(self, path: str) -> None:
@@ -386,17 +395,14 @@ class DryFileSystem(FileSystem):
         """
         head, name = os.path.split(path)
         folder = self._folders.get(head) if name not in _NO_NAMES else None
-        if folder is None:
-            whole = absolute(path)
-            node = self._walk(whole)
-        else:
-            whole, node = os.path.join(head, name), folder[name]
+        whole = absolute(path) if folder is None else ""
+        node = self._walk(whole) if folder is None else folder[name]
         if node is None:
             raise _error(errno.ENOENT, path)
         if isinstance(node, _Folder):
             if node.base in self._within:
                 node.within = node.base
-            self._folders[whole] = node
+            self._folders[whole or os.path.join(head, name)] = node
         return node
 
     def _walk(self, path: str) -> _Folder | Overlay | None:

@@ -6,13 +6,15 @@ changes in memory (`dry`), record them, or fail, which is how crashes are tested
 Errors are the operating system's (OSError); callers add which log it was.
 """
 
+import errno
+import functools
 import os
 import stat
 import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +37,61 @@ _NANOSECONDS: Final = 1_000_000  # in a ms
 _READ_WRITE: Final = os.O_RDWR | getattr(os, "O_BINARY", 0)
 _LOCKED: Final[set[tuple[int, int]]] = set()  # device and number of the lock files held here
 _LOCKING: Final = threading.Lock()
+_PASSING: Final = frozenset({errno.ENOMEM, errno.EMFILE, errno.ENFILE})
+_SPARES: Final = 8  # descriptors kept by a process that writes; so many threads change logs at once
+
+_Given = ParamSpec("_Given")
+_Result = TypeVar("_Result")
+
+
+def is_passing(error: OSError) -> bool:
+    """Return whether a process lacks memory or descriptors for a while: no disk is to blame."""
+    return error.errno in _PASSING
+
+
+class _SpareDescriptors:
+    """Descriptors that are given back when a process has no others.
+
+    So a change that has begun ends, although clients and other logs have taken all others.
+    Threads may share them.
+    """
+
+    def __init__(self) -> None:
+        self._kept: list[int] = []
+
+    def keep(self) -> None:
+        """Take as many as there should be, or as can be had."""
+        while len(self._kept) < _SPARES:
+            try:
+                self._kept.append(os.open(os.devnull, os.O_RDONLY))
+            except OSError:
+                return
+
+    def give_back(self) -> bool:
+        """Close one; return whether there was one."""
+        try:
+            os.close(self._kept.pop())
+        except IndexError:
+            return False
+        return True
+
+
+_SPARE: Final = _SpareDescriptors()
+
+
+def _even_if_none_is_left(opens: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
+    """Let what opens a file use a spare descriptor."""
+
+    @functools.wraps(opens)
+    def call(*args: _Given.args, **kwargs: _Given.kwargs) -> _Result:
+        while True:
+            try:
+                return opens(*args, **kwargs)
+            except OSError as error:
+                if error.errno not in {errno.EMFILE, errno.ENFILE} or not _SPARE.give_back():
+                    raise
+
+    return call
 
 
 class FolderEntry(NamedTuple):
@@ -49,6 +106,9 @@ class Stat(NamedTuple):
 
     size: int
     modified_ms: int
+
+
+_open_for_use: Final = _even_if_none_is_left(open_regular)
 
 
 class _Descriptor(int):
@@ -100,7 +160,7 @@ class File(FileSource):
                 descriptor = self._descriptor
                 if descriptor is None:
                     descriptor = self._descriptor = _Descriptor(
-                        open_regular(self.path, self._flags)
+                        _open_for_use(self.path, self._flags)
                     )
         return descriptor
 
@@ -122,8 +182,11 @@ class File(FileSource):
         os.ftruncate(self.descriptor, size)
 
     def sync(self) -> None:
-        """Write everything to the disk before returning."""
+        """Write everything to the disk before returning; a file that was closed is closed again."""
+        was_closed = self._descriptor is None
         _sync(self.descriptor)
+        if was_closed:
+            self.close()
 
     def prepare_removal(self) -> None:
         """Let readers of the file continue after its removal, where the system allows that.
@@ -133,8 +196,13 @@ class File(FileSource):
         if os.name == "nt":
             self.close()
             return
-        with suppress(FileNotFoundError):
+        try:
             _ = self.descriptor
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            if not is_passing(error):  # otherwise readers that have not begun find no file
+                raise
 
     def close(self) -> None:
         """Close the file once no thread reads it; a second call does nothing."""
@@ -184,15 +252,18 @@ class FileSystem(Files):
         """Return a file to read and write; it need not exist until it is used."""
         return File(path)
 
+    @_even_if_none_is_left
     def create(self, path: str) -> File:
         """Return a file to read and write, created empty if it does not exist."""
         return File(path, descriptor=open_regular(path, _READ_WRITE | os.O_CREAT))
 
+    @_even_if_none_is_left
     def read(self, path: str, most: int = -1) -> bytes:
         """Return the bytes of a small file, at most the first ``most`` unless that is below 0."""
         with open(open_regular(path), "rb") as file:
             return file.read(most)
 
+    @_even_if_none_is_left
     def list(self, path: str) -> list[FolderEntry]:
         """Return what is in a folder, sorted by name."""
         with os.scandir(path) as found:
@@ -220,6 +291,7 @@ class FileSystem(Files):
         """Rename a file or folder atomically; a file of the new name is replaced."""
         os.replace(old, new)
 
+    @_even_if_none_is_left
     def write_atomically(self, path: str, data: bytes) -> None:
         """Replace a small file so that a crash leaves either all old bytes or all new ones.
 
@@ -235,6 +307,7 @@ class FileSystem(Files):
             file.close()
         self.rename(temporary, path)
         self.sync_directory(os.path.dirname(path) or ".")
+        _SPARE.keep()
 
     def remove(self, path: str) -> None:
         """Remove a file."""
@@ -248,6 +321,7 @@ class FileSystem(Files):
         """Remove an empty folder."""
         os.rmdir(path)
 
+    @_even_if_none_is_left
     def sync_directory(self, path: str) -> None:
         """Write names created, changed and removed in a folder to the disk before returning."""
         if os.name == "nt":  # folders cannot be opened there; names are journaled

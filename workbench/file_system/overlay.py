@@ -9,7 +9,7 @@ import os
 import stat
 import tempfile
 import threading
-import time
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -58,6 +58,7 @@ class Overlay:
         found: the status of the file on the disk.
         mounted: what a mounted file system says about the file.
         fs: what reads a mounted file.
+        now: gives the time of a change, ms.
 
     Attributes:
         size: bytes.
@@ -76,8 +77,11 @@ class Overlay:
         refusal: OSError | None = None,
         mounted: RemoteEntry | None = None,
         fs: Files = THIS_MACHINE,
+        *,
+        now: Callable[[], int],
     ) -> None:
         self.size = 0
+        self._now = now
         self.modified_ms = 0
         self._path = path
         self._fs = None if found is not None else fs  # None: on this machine
@@ -161,7 +165,7 @@ class Overlay:
 
     def touch(self) -> None:
         """Set the time of the last change to now."""
-        self.modified_ms = time.time_ns() // _MS
+        self.modified_ms = self._now()
 
     def close(self) -> None:
         """Close the file on the disk until it is read again."""

@@ -341,7 +341,8 @@ class FileRecords:
         """Kafka: FileRecords.searchForOffsetWithSize (4.0)."""
         position, window = start, self._first_window
         while position < self.size:
-            rows = self.batches(position, position + window).rows
+            table = scan_batches(self.file, position, min(position + window, self.size))
+            rows = table.rows
             reaching = np.flatnonzero(rows["last_offset"] >= target)
             if len(reaching):
                 row = rows[int(reaching[0])]
@@ -349,6 +350,9 @@ class FileRecords:
                 return LogOffsetPosition(
                     base if base >= 0 else last, int(row["position"]), int(row["size"])
                 )
+            # a damaged batch ends the search only if no batch before it is the wanted one
+            if table.stop.code == problems.BAD_SIZE and not self.skips_bad_tail:
+                check_size(self.file, table.stop.position, self.size)
             if len(rows):
                 position = int(rows[-1]["position"] + rows[-1]["size"])
             elif position + window >= self.size:

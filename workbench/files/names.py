@@ -74,7 +74,7 @@ _CHECKPOINT_ENDING: Final = re.compile(
     r"-([0-9]{10})(?:\.checkpoint(|\.deleted|\.part)|-[^/]*\.checkpoint(\.part))", re.ASCII
 )
 _MARKED_DIRECTORY: Final = re.compile(r"\S+-\S+\.\S+-(delete|stray|future)", re.ASCII)
-_JAVA_INT: Final = re.compile(r"\+?[0-9]+", re.ASCII)
+_JAVA_INT: Final = re.compile(r"\+?\d+")  # Java takes the digits of every script
 _TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]+", re.ASCII)
 
 

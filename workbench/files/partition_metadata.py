@@ -3,7 +3,7 @@
 Two lines, the last without a line end: `version: 0` and `topic_id: <22 characters>`. A broker
 compares the id, not the directory's name, with the cluster's metadata.
 
-Kafka: PartitionMetadataFile (4.0); since 2.8
+Kafka: PartitionMetadataFile (2.8 to 4.4)
 """
 
 import re
@@ -24,7 +24,8 @@ class PartitionMetadata(SmallFile):
 
     Attributes:
         topic_id: None only if the file is damaged; `text.format_uuid` writes it as Kafka does.
-        version: 0; a broker accepts any that is not negative. None if the file is damaged.
+        version: 0; a broker since 3.7 accepts any that is not negative. None if the file is
+            damaged.
         problems: see `reading`.
     """
 
@@ -52,6 +53,20 @@ class PartitionMetadata(SmallFile):
                 "bad value", lines[1].position, found, "22 characters of base64, not all A"
             )
         return cls(topic_id, version, problems.found())
+
+    def ends_a_broker(self) -> FileProblem | None:
+        """Return the problem with which a broker of any version does not start.
+
+        A reader without a line, and an id that is none, are no failures of a disk for it: they end
+        the process. Any other problem takes the log directory offline.
+
+        Kafka: PartitionMetadataReadBuffer.read, Uuid.fromString (2.8 to 4.4)
+        """
+        for problem in self.problems[:1]:
+            is_no_id = problem.kind == "bad value" and self.topic_id != text.NO_UUID
+            if problem.kind == "missing" or is_no_id:
+                return problem
+        return None
 
     def encode(self) -> bytes:
         """Return the file's bytes."""

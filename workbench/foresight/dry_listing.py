@@ -19,17 +19,11 @@ from workbench.foresight.dry_logs import DryLogs
 from workbench.inspection.broker_version import MeantBroker, meant_broker
 from workbench.inspection.cluster.loading import stored_cluster
 from workbench.inspection.listing import Listing, list_log_directories
-from workbench.runtime.clock import SystemClock
-from workbench.runtime.times import Time, milliseconds
+from workbench.runtime.times import Time, milliseconds, time_or_now
 from workbench.runtime.words import did_you_mean
 
 Config = Mapping[str, Any] | Settings | None
 """Names of brokers and topics to values, a topic's own as ``"orders:retention.ms"``."""
-
-
-def time_or_now(now: Time | None) -> int:
-    """Return a time, ms; that of the machine if None."""
-    return SystemClock().now() if now is None else milliseconds(now)
 
 
 def round_times(now: Time | Sequence[Time] | None, passes: int) -> list[int]:

@@ -63,7 +63,7 @@ class DryLogs:
         self.settings = settings
         self.meant = meant
         self.clock = ManualClock(now)
-        self._fs = DryFileSystem(fs, within=paths)
+        self._fs = DryFileSystem(fs, within=paths, now=self.clock.now)
         self._context = ManagerContext.of(
             paths,
             settings.broker,
@@ -168,6 +168,7 @@ class DryLogs:
         self.high_watermarks[partition] = start_as_sole_replica(
             log, self._checkpointed.get(partition)
         )
+        log.take_as_copied()
         if self.is_compacted(partition) and not log.config.compact:
             policy = ("compact", CLEANER_OFFSETS)
             log.update_config(log.config.replaced({"cleanup.policy": policy}))

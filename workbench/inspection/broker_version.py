@@ -4,7 +4,7 @@ Brokers do not write their version down, except into the metadata log. But many 
 names came with one version, so the newest of them is a lower bound: the broker was not older. All
 names are looked at; of contents only the newest segments of some partitions, near their beginning.
 
-Kafka: what each version began to write; MetadataVersion (4.3), RegisterBrokerRecord
+Kafka: what each version began to write; MetadataVersion (4.4), RegisterBrokerRecord
 """
 
 import os
@@ -34,11 +34,15 @@ from workbench.record.reading.reader import KEYS, VALUES
 OLDEST: Final = SERIES[0]
 
 _METADATA_VERSIONS: Final = (
-    (30, "4.3"), (28, "4.2"), (26, "4.1"), (22, "4.0"), (21, "3.9"), (20, "3.8"), (15, "3.7"),
-    (12, "3.6"), (9, "3.5"), (8, "3.4"), (4, "3.3"), (3, "3.2"), (2, "3.1"), (1, "3.0"),
+    (32, "4.4"), (30, "4.3"), (28, "4.2"), (26, "4.1"), (22, "4.0"), (21, "3.9"), (20, "3.8"),
+    (15, "3.7"), (12, "3.6"), (9, "3.5"), (8, "3.4"), (4, "3.3"), (3, "3.2"), (2, "3.1"),
+    (1, "3.0"),
 )  # fmt: skip
-"""First level of `metadata.version` of each series, descending. Kafka: MetadataVersion (4.3)"""
+"""First level of `metadata.version` of each series, descending. Kafka: MetadataVersion (4.4)"""
 
+_NEWEST_LEVEL: Final = 33  # the last of them, that 4.4 knows
+
+_NEWEST_OF_PARTITIONS: Final = "4.0"  # the newest that the folders of partitions can show
 _LEAST_OF_4: Final = 7
 _SOME_PARTITIONS: Final = 64
 _SOME_BYTES: Final = 1 << 20  # of a segment
@@ -90,6 +94,8 @@ def meant_broker(
     shown = shown_version(whole, cluster)
     if any(has_own_files(root) for root in whole.roots) or shown.version == LATEST:
         return shown
+    if not whole.partitions:
+        return MeantBroker(MODELED, "no file shows a version")
     reason = f"no file of a broker is beside the logs, of which the newest is of {shown.version}"
     return MeantBroker(MODELED, f"{reason} or later ({shown.reason})")
 
@@ -117,10 +123,11 @@ def shown_version(listing: Listing, cluster: StoredCluster | None = None) -> Mea
         cluster: the metadata log, if it was read already.
     """
     best = MeantBroker(OLDEST, "nothing that was looked at is of a later version")
-    for found in _evidence(listing, cluster):
-        if SERIES.index(found.version) > SERIES.index(best.version):
-            best = found
-        if best.version == LATEST:
+    for evidence in (_of_node(listing, cluster), _of_partitions(listing)):
+        for found in evidence:
+            if SERIES.index(found.version) > SERIES.index(best.version):
+                best = found
+        if SERIES.index(best.version) >= SERIES.index(_NEWEST_OF_PARTITIONS):
             break
     return best
 
@@ -147,24 +154,30 @@ def series_of_metadata_version(level: int) -> str:
     return next((series for first, series in _METADATA_VERSIONS if level >= first), OLDEST)
 
 
-def metadata_versions_of(version: str) -> tuple[int, int | None]:
+def metadata_versions_of(version: str) -> tuple[int, int]:
     """Return the lowest and the highest level of `metadata.version` that a version knows.
-
-    The highest is None for the latest version: later levels are not known here.
 
     Kafka: MetadataVersion.fromFeatureLevel (4.0 dropped what was before 3.3)
     """
     later = SERIES.index(series_of(version)) + 1
     above = [first for first, series in _METADATA_VERSIONS if SERIES.index(series) >= later]
     least = _LEAST_OF_4 if SERIES.index(series_of(version)) >= SERIES.index("4.0") else 1
-    return least, min(above) - 1 if above else None
+    return least, min(above) - 1 if above else _NEWEST_LEVEL
 
 
 def _evidence(listing: Listing, cluster: StoredCluster | None) -> Iterator[MeantBroker]:
+    yield from _of_node(listing, cluster)
+    yield from _of_partitions(listing)
+
+
+def _of_node(listing: Listing, cluster: StoredCluster | None) -> Iterator[MeantBroker]:
     yield from _of_cluster(listing, cluster)
     for root in listing.roots:
         with suppress(OSError):  # `verify` reports what cannot be read
             yield from _of_root(root)
+
+
+def _of_partitions(listing: Listing) -> Iterator[MeantBroker]:
     partitions = list(listing.partitions.values())
     for partition in partitions:
         with suppress(OSError):
@@ -212,8 +225,11 @@ def _of_cluster(listing: Listing, cluster: StoredCluster | None) -> Iterator[Mea
 
 
 def _that_is(level: int, version: str) -> str:
-    newest = _METADATA_VERSIONS[0][0]
-    return f"of {version}" if level <= newest else f"later than {version}, the last that is known"
+    return (
+        f"of {version}"
+        if level <= _NEWEST_LEVEL
+        else f"later than {version}, the last that is known"
+    )
 
 
 def _of_root(root: Root) -> Iterator[MeantBroker]:

@@ -95,6 +95,7 @@ KINDS: Final[dict[str, str]] = {
     "meta-properties-mismatch": "log directories of different brokers or clusters, or one twice",
     "bootstrap-damaged": "a bootstrap.checkpoint without metadata.version",
     "metadata-record": "a record of a metadata log that no node can apply",
+    "topic-config": "a stored configuration of a topic that the broker's version refuses",
     "metadata-log-place": "a metadata log that is not in the first log directory",
     "topic-unknown": "a partition that the recovered metadata log does not assign to its broker",
     "clean-shutdown-damaged": "a .kafka_cleanshutdown that cannot be read",
@@ -237,7 +238,7 @@ def finding_of(problem: Problem, path: str, broker: str | None = None) -> Findin
     words = problems.WORDS[problem.code]
     return Finding(
         kind=kind,
-        severity="error",
+        severity="error" if problem.size else "warning",  # its records were rescued
         path=path,
         position=problem.position,
         offset=None if problem.offset < 0 else problem.offset,

@@ -45,9 +45,11 @@ from workbench.runtime.words import did_you_mean
 IGNORED_FOLDERS: Final = frozenset({"remote-log-index-cache"})
 """Folders in a log directory that are not partitions and that a broker skips."""
 
+_OF_A_NEW_DISK: Final = frozenset({"lost+found"})
 _READ_FILES: Final = names.ROOT_FILES - {names.LOCK}
 _FEW: Final = 2  # partitions that are listed one by one, each when it is asked for
 _COMPARED: Final = 20_000  # names that a mistyped one is compared with
+_INSIDE: Final = 20  # log directories inside a folder that a message names
 _NAMED: Final = 5  # unknown files and folders that a message names
 
 StrPath = str | os.PathLike[str]
@@ -69,6 +71,7 @@ class Root:
         beside: of a partition or file that was opened alone, the broker's own files in the log
             directory that holds it.
         metadata_log: the cluster's metadata log in the log directory; None if it is not there.
+        is_tier: whether it is a remote tier that was opened alone, without log directories.
         fs: what reads it.
     """
 
@@ -81,6 +84,7 @@ class Root:
     is_log_directory: bool = True
     beside: tuple[FileEntry, ...] = ()
     metadata_log: DiskPartition | None = None
+    is_tier: bool = False
     fs: Files = THIS_MACHINE
 
     @property
@@ -119,11 +123,18 @@ class Root:
             return f"{os.path.relpath(segment, self.path)} is {REDPANDA}"
         named = ", ".join(map(repr, found[:_NAMED])) + (", …" if len(found) > _NAMED else "")
         said = f"nothing here looks like Kafka's: {f'found {named}' if found else 'it is empty'}"
-        is_here = self.fs.at(self.path) is None
-        folders = (os.path.join(self.path, name) for name in self.unknown_folders if is_here)
-        inside = islice(filter(_looks_like_kafka, islice(folders, _COMPARED)), _NAMED)
-        meant = " ".join(inside)
-        return f"{said}; did you mean {meant}?" if meant else said
+        return self.directories_inside or said
+
+    @property
+    def directories_inside(self) -> str | None:
+        """What to say of a folder above log directories; None: none is inside, or this is one."""
+        is_one = bool(self.partitions) or len(self.files) > len(self.unknown)
+        if not self.is_log_directory or is_one or self.fs.at(self.path) is not None:
+            return None
+        folders = self.unknown_folders[:_COMPARED]
+        inside = [name for name in folders if _looks_like_kafka(os.path.join(self.path, name))]
+        named = ", ".join(inside[:_INSIDE]) + (", …" if len(inside) > _INSIDE else "")
+        return f"no log directory, but these inside are: {named}" if inside else None
 
     def checkpoint(self, name: str) -> OffsetCheckpoint | None:
         """Return an offset checkpoint with its problems; None when there is no such file."""
@@ -160,6 +171,21 @@ class Listing:
         return self.roots[0].fs if self.roots else THIS_MACHINE
 
     @property
+    def occupied(self) -> int:
+        """Bytes that the disk holds of all files, without the holes of preallocated ones."""
+        return self.occupied_by_others + sum(
+            file.occupied
+            for root in self.roots
+            for partition in root.partitions
+            for file in partition.files
+        )
+
+    @property
+    def occupied_by_others(self) -> int:
+        """Bytes that the disk holds of files that are in no partition directory."""
+        return sum(file.occupied for root in self.roots for file in root.files)
+
+    @property
     def metadata_log(self) -> DiskPartition | None:
         """The cluster's metadata log: opened, or beside a partition that was opened alone."""
         opened = self.partitions.get(METADATA_LOG)
@@ -190,11 +216,17 @@ class Listing:
         """Absolute paths of the log directories that were opened, or that hold what was opened.
 
         Raises:
-            LogDirectoryError: a single file was opened.
+            LogDirectoryError: a single file was opened, or a remote tier alone.
         """
         paths = []
         for root in self.roots:
             path = absolute(root.path)
+            if root.is_tier:
+                raise LogDirectoryError(
+                    path,
+                    "a remote tier without log directories: no broker starts there (ls, dump, "
+                    "search, export, sql, offset and to-table read it)",
+                )
             if not root.is_log_directory and root.partitions[0].only is not None:
                 raise LogDirectoryError(path, "not a directory (found a file)")
             paths.append(path if root.is_log_directory else os.path.dirname(path))
@@ -455,15 +487,28 @@ def _list_any(path: str, make: MakePartition, fs: Files, *, whole: bool) -> Root
     return _list_root(path, make, fs, whole=whole)
 
 
-def require_logs(listing: Listing) -> None:
+def is_empty(root: Root) -> bool:
+    """Return whether a log directory has nothing but what a new file system has."""
+    has_files = root.files or root.partitions or root.unread
+    return root.is_log_directory and not has_files and {*root.unknown_folders} <= _OF_A_NEW_DISK
+
+
+def require_logs(listing: Listing, *, of_a_start: bool = False) -> None:
     """Reject paths where nothing looks like Kafka's, because no check could fail there.
 
     A directory that a broker has formatted is fine without a log: it holds `meta.properties`.
+
+    Args:
+        listing: the paths.
+        of_a_start: whether a start is asked about: a directory may be empty, as a new disk is, or
+            one that is not mounted.
 
     Raises:
         LogDirectoryError: there is nothing to check.
     """
     for root in listing.roots:
+        if of_a_start and is_empty(root):
+            continue
         if (reason := root.nothing_here) is not None:
             partition = None if root.is_log_directory else root.partitions[0]
             name = partition.only if partition else None

@@ -35,11 +35,15 @@ from workbench.inspection.log_parts import LogPart, log_parts
 from workbench.inspection.lookups.time_lookup import first_record_at
 from workbench.inspection.remote_tier.remote_log import Gap, RemoteLog, RemoteRead, joined
 from workbench.inspection.segment import Segment
+from workbench.runtime.clock import since_change_ns
 from workbench.runtime.times import Time, milliseconds
 from workbench.runtime.words import safe
 
 _WAIT: Final = 0.02  # seconds until a directory that changes is listed again
 _WAITS: Final = 50
+_CACHED: Final = (
+    "log_start_offset", "log_end_offset", "broker_log_end_offset", "committed_end", "remote_parts",
+)  # fmt: skip
 _MOVES_NS: Final = 5_000_000_000  # within which a cleaning that replaces segments has done so
 
 
@@ -146,6 +150,8 @@ class DiskPartition:
     """
 
     _remote: RemoteLog | None = None
+    remote_topic_id: str | None = None
+    """The topic id by the remote tier, of a partition that no log directory was opened of."""
 
     def __init__(
         self,
@@ -178,7 +184,7 @@ class DiskPartition:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what was read: another process reads it again."""
         state = {**self.__dict__, "_entries": None, "state": None}
-        for cached in ("_contents", "log_start_offset", "log_end_offset", "remote_parts"):
+        for cached in ("_contents", *_CACHED):
             state.pop(cached, None)
         return state
 
@@ -202,7 +208,7 @@ class DiskPartition:
     @remote.setter
     def remote(self, remote: RemoteLog | None) -> None:
         self._remote = remote
-        for cached in ("log_start_offset", "log_end_offset", "remote_parts"):
+        for cached in _CACHED:
             self.__dict__.pop(cached, None)
 
     @property
@@ -213,6 +219,8 @@ class DiskPartition:
 
     @cached_property
     def _contents(self) -> _Contents:
+        if self.remote_topic_id is not None:
+            return _sort_files(FolderContents([], [], []))  # it has segments in the tier alone
         if self.only is not None:
             return self._single_file(self.only)
         try:
@@ -338,10 +346,35 @@ class DiskPartition:
 
     @cached_property
     def log_end_offset(self) -> int:
-        """The offset the next record would get, from the batches; 0 without segments."""
+        """The offset after the last record that can be read; 0 without segments.
+
+        In a sound log that is the offset of the next record. Where damage is followed by records,
+        they count, and a broker stops before them: see `broker_log_end_offset`.
+        """
         if self.segments:
             return self.segments[-1].next_offset
         return max((read.high for read in self.remote_reads), default=0)
+
+    @cached_property
+    def broker_log_end_offset(self) -> int:
+        """Where a broker ends the log that starts after a clean shutdown: perhaps at damage.
+
+        After an unclean one, recovery truncates the log at the first damage: see
+        `LogDirectory.predict_startup`.
+
+        Raises:
+            OSError: a file cannot be read.
+        """
+        return self.segments[-1].ends.broker if self.segments else self.log_end_offset
+
+    @cached_property
+    def committed_end(self) -> int:
+        """Where read_committed ends if no transaction is open: see `SegmentEnds.committed`.
+
+        Raises:
+            OSError: a file cannot be read.
+        """
+        return self.segments[-1].ends.committed if self.segments else self.log_end_offset
 
     @cached_property
     def remote_parts(self) -> tuple[RemoteRead | Gap, ...]:
@@ -427,6 +460,8 @@ class DiskPartition:
     @property
     def topic_id(self) -> str | None:
         """The topic's id as Kafka writes it, 22 characters; None when it is not known."""
+        if self.remote_topic_id is not None:
+            return self.remote_topic_id
         metadata = None
         with suppress(OSError):  # `verify` says so where it cannot be read
             metadata = self.metadata
@@ -504,7 +539,7 @@ def _at_one_time(path: str, within: str | None, fs: Files) -> FolderContents:
         before = _changed_ns(path)
         contents = list_folder(path, within, fs)
         is_moving = any(each.name.endswith(".log.swap") for each in contents.files)
-        is_moving &= 0 <= time.time_ns() - before < _MOVES_NS
+        is_moving &= 0 <= since_change_ns(before) < _MOVES_NS
         if not is_moving and _changed_ns(path) == before:
             break
         time.sleep(_WAIT)

@@ -9,9 +9,10 @@ Kafka: org.apache.kafka.storage.internals.log.LogSegment (4.2)
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from workbench.file_system.source import FileSource
+from workbench.files import names
 from workbench.files.indexes import offset_index
 from workbench.files.indexes.entry_run import IndexFile
 from workbench.files.indexes.offset_index import OffsetIndex
@@ -22,12 +23,33 @@ from workbench.inspection.entries import FileEntry
 from workbench.inspection.facts.html import table_html
 from workbench.layout import problems
 from workbench.record.buffers import BufferPool
-from workbench.record.reading.batch_table import BatchTable, scan_batches, scan_more, walk_batches
+from workbench.record.reading.batch_table import BatchTable, last_in_order, walk_batches
+from workbench.record.reading.readable_batches import (
+    more_readable,
+    readable_batches,
+    readable_table,
+)
 from workbench.record.reading.reader import ALL_COLUMNS, Chunk, Problem, RecordReader, Select
-from workbench.record.reading.resync import batch_at
+from workbench.record.reading.resync import batch_at, last_sound_offset
 from workbench.runtime.words import safe
 
 Index = TypeVar("Index", bound=IndexFile)
+
+
+class SegmentEnds(NamedTuple):
+    """The ends of a segment: a broker's, and where what can be read ends.
+
+    Attributes:
+        broker: where a broker stops that starts after a clean shutdown: the offset after the last
+            batch before damage that follows the last index entry.
+        readable: the offset after the last batch that can be read.
+        committed: where read_committed ends at most: `readable` if batches follow damage, otherwise
+            `broker`, which is lower if an old batch was written after newer ones.
+    """
+
+    broker: int
+    readable: int
+    committed: int
 
 
 class Segment:
@@ -46,10 +68,11 @@ class Segment:
         self.files = files
         self.is_active = is_active
         self._table: tuple[tuple[int, int], BatchTable] | None = None
+        self._ends: tuple[tuple[int, int], SegmentEnds] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what was read: another process reads it again."""
-        return {**self.__dict__, "_table": None}
+        return {**self.__dict__, "_table": None, "_ends": None}
 
     def __repr__(self) -> str:
         folder = os.path.dirname(self.path)
@@ -82,32 +105,34 @@ class Segment:
     def batches(self) -> BatchTable:
         """The batch table, walked once, and again when the file has changed since.
 
-        Of a file that grew, only what follows the known batches is read.
+        It has what can be read behind damage, too; nothing covers the damage. Of a file that grew,
+        only what follows the known batches is read.
 
         Raises:
             OSError: the file cannot be read.
         """
         with self.open() as source:
-            version = source.version
+            version, base = source.version, self.base_offset
             if self._table is None:
-                self._table = (version, scan_batches(source))
+                self._table = (version, readable_table(source, base_offset=base))
             elif self._table[0] != version:
                 (size, _), known = self._table
-                has_grown = version[0] > size
-                self._table = (
-                    version,
-                    scan_more(source, known) if has_grown else scan_batches(source),
-                )
+                if version[0] > size:
+                    self._table = version, more_readable(source, known, base_offset=base)
+                else:
+                    self._table = version, readable_table(source, base_offset=base)
         return self._table[1]
 
     def batch_parts(self) -> Iterator[BatchTable]:
         """Walk the batch headers in tables of some thousand rows, none of which is kept.
 
+        Behind damage, too; see `batches`.
+
         Raises:
             OSError: the file cannot be read.
         """
         with self.open() as source:
-            yield from walk_batches(source)
+            yield from readable_batches(source, base_offset=self.base_offset)
 
     @property
     def offset_index(self) -> OffsetIndex | None:
@@ -138,25 +163,45 @@ class Segment:
 
     @property
     def next_offset(self) -> int:
-        """The offset after the segment's last whole batch; the base offset when there is none.
+        """The offset after the segment's last readable batch; the base offset when there is none.
+
+        Behind damage, too, where a broker stops: see `ends`.
+        """
+        if self._table is not None:
+            return _after(last_in_order(self.batches.rows, self.base_offset - 1))
+        return self.ends.readable
+
+    @property
+    def ends(self) -> "SegmentEnds":
+        """Where a broker stops, and where what can be read does; both the base offset without any.
 
         Walks from the last index entry that points to a batch; from the start when none does. (A
-        broker trusts the index: an entry past the end of the data makes it lose the tail.)
+        broker trusts the index: an entry past the end of the data makes it lose the tail.) Walked
+        once, and again when the file has changed since.
 
         Kafka: LogSegment.readNextOffset (4.2)
         """
-        if self._table is not None:
-            return self._end_of([self.batches])
         with self.open() as source:
-            return self._end_of(walk_batches(source, start=self._position_near_end(source)))
+            version = source.version
+            if self._ends is None or self._ends[0] != version:
+                start = self._position_near_end(source)
+                walked = readable_batches(source, start, base_offset=self.base_offset)
+                self._ends = version, self._ends_of(walked)
+        return self._ends[1]
 
-    def _end_of(self, tables: Iterable[BatchTable]) -> int:
-        """Return the offset after the last batch of tables, which ascend."""
-        end = self.base_offset
+    def _ends_of(self, tables: Iterable[BatchTable]) -> SegmentEnds:
+        """Return the ends by tables that follow each other."""
+        readable = broker = self.base_offset - 1
+        is_before_damage, is_followed = True, False
         for table in tables:
-            if len(table):
-                end = int(table.rows["last_offset"][-1]) + 1
-        return end
+            readable = last_in_order(table.rows, readable)
+            if is_before_damage:
+                broker = last_sound_offset(table.rows, broker)
+            elif len(table):
+                is_followed = True
+            is_before_damage &= table.stop.code == problems.ROWS_FULL
+        ends = _after(broker), _after(readable)
+        return SegmentEnds(*ends, committed=ends[1] if is_followed else ends[0])
 
     def _position_near_end(self, source: FileSource) -> int:
         """Return where a batch of this segment starts, as near to the end as is cheap to find."""
@@ -181,14 +226,16 @@ class Segment:
         """Return where to start reading for ``offset``: not after the first batch that reaches it.
 
         The position is from the index, but only if the entry points to a batch with a valid CRC
-        that begins at or before ``offset``; otherwise it is 0.
+        that begins at or before ``offset`` and reaches the entry's offset; otherwise it is 0.
 
         Kafka: OffsetIndex.lookup
         """
         index = None
         with suppress(OSError):
             index = self.offset_index
-        position = index.lookup(offset).position if index is not None else 0
+        if index is None:
+            return 0
+        reached, position = index.lookup(offset)
         if position == 0:
             return 0
         row = None
@@ -198,7 +245,8 @@ class Segment:
             return 0
         # A wrapper of magic 0 or 1 has no base offset; its last offset is a stricter bound.
         first = row["last_offset"] if row["magic"] < 2 else row["base_offset"]
-        return position if first <= offset else 0
+        # An entry holds the last offset of its batch (since 2.0) or the first (before).
+        return position if first <= offset and reached <= row["last_offset"] else 0
 
     def read(
         self,
@@ -255,6 +303,11 @@ class Segment:
         note = f"{left} more batches" if left else None
         title = f"Segment {self.base_offset}, {len(self.batches)} batches"
         return table_html(title, [name.replace("_", " ") for name in names], cells, note)
+
+
+def _after(offset: int) -> int:
+    """Return the next offset; after the largest one there is none."""
+    return min(max(offset + 1, 0), names.MAX_OFFSET)
 
 
 def take_over(segment: Segment, earlier: Segment) -> None:

@@ -139,7 +139,7 @@ def read_transactions(partition: DiskPartition) -> Transactions:
     """
     segments = partition.segments_of_log
     try:
-        end = partition.log_end_offset
+        end = partition.committed_end
     except OSError:
         end = segments[-1].base_offset + 1  # at least: reading up to there raises the error
     return transactions_of(segments, end)

@@ -1,17 +1,14 @@
 """CRC-32C (magic 2, snapshots) and CRC-32 (magic 0 and 1) over memory, compiled.
 
 CRC-32C uses the CPU's instruction on three streams at once and reads ahead, so that data that come
-from memory are checked at the speed of memory; without the instruction, slicing-by-16.
+from memory are checked at the speed of memory. CRC-32 has no instruction: slicing-by-16.
 """
-
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels._jit import kernel
 from workbench.kernels.intrinsics import (
-    CRC_INSTRUCTION,
     address_of,
     crc32c_byte,
     crc32c_word,
@@ -23,7 +20,6 @@ from workbench.kernels.tables import (
     CRC32_TABLE,
     CRC32C_LONG,
     CRC32C_SHORT,
-    CRC32C_TABLE,
     LONG_RUN,
     SHORT_RUN,
 )
@@ -32,31 +28,23 @@ _ALL_ONES = 0xFFFFFFFF
 _READ_AHEAD = 6144  # bytes; less leaves the memory idle, more evicts lines that are still needed
 
 
-def _slicing(table: npt.NDArray[np.int64]) -> Any:
-    """Make the portable CRC kernel for one polynomial's table."""
-
-    def crc(address: int, size: int) -> int:
-        """Return the CRC of ``size`` bytes at ``address``."""
-        state = _ALL_ONES
-        end = address + size
-        while address + 16 <= end:
-            low = read_word(address) ^ state
-            high = read_word(address + 8)
-            state = 0
-            for k in range(8):
-                state ^= table[15 - k, (low >> (8 * k)) & 0xFF]
-                state ^= table[7 - k, (high >> (8 * k)) & 0xFF]
-            address += 16
-        while address < end:
-            state = table[0, (state ^ read_u8(address)) & 0xFF] ^ (state >> 8)
-            address += 1
-        return state ^ _ALL_ONES
-
-    return crc
-
-
-crc32_at = kernel(_slicing(CRC32_TABLE))
-_crc32c_portable = kernel(_slicing(CRC32C_TABLE))
+@kernel
+def crc32_at(address: int, size: int) -> int:
+    """Return the CRC-32 of ``size`` bytes at ``address``."""
+    state = _ALL_ONES
+    end = address + size
+    while address + 16 <= end:
+        low = read_word(address) ^ state
+        high = read_word(address + 8)
+        state = 0
+        for k in range(8):
+            state ^= CRC32_TABLE[15 - k, (low >> (8 * k)) & 0xFF]
+            state ^= CRC32_TABLE[7 - k, (high >> (8 * k)) & 0xFF]
+        address += 16
+    while address < end:
+        state = CRC32_TABLE[0, (state ^ read_u8(address)) & 0xFF] ^ (state >> 8)
+        address += 1
+    return state ^ _ALL_ONES
 
 
 @kernel
@@ -71,7 +59,7 @@ def _over_zeros(table: npt.NDArray[np.int64], crc: int) -> int:
 
 
 @kernel
-def _crc32c_by_instruction(address: int, size: int) -> int:
+def crc32c_at(address: int, size: int) -> int:
     """Return the CRC-32C of ``size`` bytes at ``address``."""
     state = _ALL_ONES
     end = address + size
@@ -110,9 +98,6 @@ def _crc32c_by_instruction(address: int, size: int) -> int:
         state = crc32c_byte(state, read_u8(address))
         address += 1
     return state ^ _ALL_ONES
-
-
-crc32c_at = _crc32c_by_instruction if CRC_INSTRUCTION != "none" else _crc32c_portable
 
 
 @kernel

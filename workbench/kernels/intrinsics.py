@@ -7,7 +7,7 @@ machines only; `dispatch` falls back to the plain twins elsewhere.
 import platform
 from typing import Any
 
-from llvmlite import binding, ir
+from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -150,25 +150,10 @@ def prefetch(_typing_context: Any, _address: Any) -> Any:
     return types.void(types.int64), codegen
 
 
-def _crc_instruction() -> str:
-    """Return which CRC-32C instruction this CPU has: ``sse4.2``, ``aarch64`` or ``none``."""
-    try:
-        features = binding.get_host_cpu_features()
-    except RuntimeError:  # llvmlite cannot detect some virtual CPUs
-        return "none"
-    machine = platform.machine().lower()
-    if machine in {"x86_64", "amd64"} and features.get("sse4.2"):
-        return "sse4.2"
-    if machine in {"arm64", "aarch64"} and features.get("crc"):
-        return "aarch64"
-    return "none"
-
-
-CRC_INSTRUCTION = _crc_instruction()
-_CRC_NAMES = {
-    "sse4.2": ("llvm.x86.sse42.crc32.64.64", "llvm.x86.sse42.crc32.32.8"),
-    "aarch64": ("llvm.aarch64.crc32cx", "llvm.aarch64.crc32cb"),
-}
+_IS_ARM = platform.machine().lower() in {"arm64", "aarch64"}
+# CRC-32C of eight bytes and of one: all processors have them that the library is built for.
+_CRC_WORD = "llvm.aarch64.crc32cx" if _IS_ARM else "llvm.x86.sse42.crc32.64.64"
+_CRC_BYTE = "llvm.aarch64.crc32cb" if _IS_ARM else "llvm.x86.sse42.crc32.32.8"
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -177,10 +162,9 @@ def crc32c_word(_typing_context: Any, _crc: Any, _word: Any) -> Any:
 
     def codegen(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         crc, word = arguments
-        state = _I64 if CRC_INSTRUCTION == "sse4.2" else _I32
+        state = _I32 if _IS_ARM else _I64
         kind = ir.FunctionType(state, [state, _I64])
-        name = _CRC_NAMES[CRC_INSTRUCTION][0]
-        function = cgutils.get_or_insert_function(builder.module, kind, name)
+        function = cgutils.get_or_insert_function(builder.module, kind, _CRC_WORD)
         if state is _I64:
             return builder.call(function, [crc, word])
         return builder.zext(builder.call(function, [builder.trunc(crc, _I32), word]), _I64)
@@ -193,10 +177,9 @@ def crc32c_byte(_typing_context: Any, _crc: Any, _byte: Any) -> Any:
     """Return the CRC after one more byte, by the CPU's instruction."""
 
     def codegen(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        byte_kind = _I8 if CRC_INSTRUCTION == "sse4.2" else _I32
+        byte_kind = _I32 if _IS_ARM else _I8
         kind = ir.FunctionType(_I32, [_I32, byte_kind])
-        name = _CRC_NAMES[CRC_INSTRUCTION][1]
-        function = cgutils.get_or_insert_function(builder.module, kind, name)
+        function = cgutils.get_or_insert_function(builder.module, kind, _CRC_BYTE)
         crc, byte = builder.trunc(arguments[0], _I32), builder.trunc(arguments[1], byte_kind)
         return builder.zext(builder.call(function, [crc, byte]), _I64)
 

@@ -55,7 +55,6 @@ def _zeros_table(polynomial: int, run: int) -> npt.NDArray[np.int64]:
     return table
 
 
-CRC32C_TABLE: Final = _slicing_table(CRC32C_POLYNOMIAL)
 CRC32_TABLE: Final = _slicing_table(CRC32_POLYNOMIAL)
 CRC32C_LONG: Final = _zeros_table(CRC32C_POLYNOMIAL, LONG_RUN)
 CRC32C_SHORT: Final = _zeros_table(CRC32C_POLYNOMIAL, SHORT_RUN)

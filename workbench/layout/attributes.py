@@ -19,6 +19,7 @@ SNAPPY: Final = 2
 LZ4: Final = 3
 ZSTD: Final = 4
 CODEC_NAMES: Final = ("none", "gzip", "snappy", "lz4", "zstd")
+LARGEST_CODEC: Final = len(CODEC_NAMES) - 1
 
 NO_TIMESTAMP_TYPE: Final = -1
 CREATE_TIME: Final = 0

@@ -4,8 +4,7 @@
 """
 
 import os
-import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,19 +12,24 @@ from workbench.errors import OutputError
 from workbench.file_system.archives.opening import is_here
 from workbench.file_system.outputs import refuse_inputs, remove_folder
 from workbench.file_system.source import Files
+from workbench.files.names import TopicPartition
 from workbench.foresight.copies.compacting import Compaction, compact_directory
 from workbench.foresight.copies.copying import SkippedFile, copy_log_directory
 from workbench.foresight.copies.repair import Recovery, recover_directory
 from workbench.foresight.copies.retaining import Retention
 from workbench.foresight.copies.retaining import retain as retain_directory
-from workbench.foresight.dry_listing import meant_settings, round_times, time_or_now
+from workbench.foresight.dry_listing import meant_settings, round_times
 from workbench.inspection.listing import Listing, StrPath, list_log_directories, require_logs
+from workbench.loaders.in_hand import InHand, one_path
+from workbench.loaders.read_warnings import warn_caller
 from workbench.loaders.remote import opened
-from workbench.loaders.scan.plan import choose_partitions
+from workbench.loaders.scan.plan import are_named, chosen_names
 from workbench.runtime.several import several
-from workbench.runtime.times import Time
+from workbench.runtime.times import Time, time_or_now
 
 Config = Mapping[str, Any] | None
+Names = Iterable[str] | str | None
+Partitions = Iterable[int | str] | int | str | None
 
 
 class NotCopiedWarning(UserWarning):
@@ -33,10 +37,12 @@ class NotCopiedWarning(UserWarning):
 
 
 def recover(
-    path: StrPath,
+    path: InHand,
     to: StrPath | None = None,
     *,
     in_place: bool = False,
+    topics: Names = None,
+    partitions: Partitions = None,
     config: Config = None,
     everything: bool = False,
     now: Time | None = None,
@@ -47,9 +53,12 @@ def recover(
         recovery = recover("sample_data/shop-4.3.1", "recovered")
 
     Args:
-        path: the log directory, or a partition directory; also a URI or an archive.
+        path: the log directory, or a partition directory; also a URI or an archive, or what was
+            opened.
         to: the copy, missing or empty. After an error there is none.
         in_place: change the directory itself instead; this cannot be undone.
+        topics, partitions: names of topics; numbers of partitions, or names such as ``"orders-0"``:
+            the copy has their logs alone, so a broker lacks the others there. None: all.
         config: names of brokers and topics to values, as `what_if` takes them.
         everything: read every segment, as after a crash without a known recovery point.
         now: when the broker starts: producers expire by it; None takes the machine's time.
@@ -58,14 +67,18 @@ def recover(
     Raises:
         ConfigError: a configuration's name or value is wrong, or the version is unknown.
         LogDirectoryError: it does not exist, or nothing there looks like Kafka's, or it is in use.
-        OutputError: neither ``to`` nor ``in_place`` is given, or both; or the copy has content.
+        LookupError: a topic or partition is not there.
+        OutputError: neither ``to`` nor ``in_place`` is given, or both; or the copy has content; or
+            some logs are chosen with ``in_place``.
         WorkbenchError, OSError: a log cannot be loaded.
 
     Kafka: LogManager.startup, shutdown (4.2)
     """
     path, fs, where = _chosen(path, to, in_place=in_place)
-    meant, settings = meant_settings(listed(path, fs), config, kafka)
-    with _copied(path, fs, where):
+    listing = listed(path, fs)
+    only = chosen_names(listing, topics, partitions)
+    meant, settings = meant_settings(listing, config, kafka)
+    with _copied(path, fs, where, only):
         return recover_directory(
             where,
             settings.broker,
@@ -77,11 +90,12 @@ def recover(
 
 
 def compact(
-    path: StrPath,
+    path: InHand,
     to: StrPath | None = None,
     *,
     in_place: bool = False,
-    topics: Iterable[str] | str | None = None,
+    topics: Names = None,
+    partitions: Partitions = None,
     config: Config = None,
     now: Time | Sequence[Time] | None = None,
     passes: int = 1,
@@ -96,6 +110,8 @@ def compact(
         path, to, in_place: see `recover`.
         topics: topics whose logs are cleaned, whatever their policy; None: those known to be
             compacted.
+        partitions: numbers: only these of the logs. Names such as ``"customers-0"``: these logs,
+            whatever their policy.
         config: names of brokers and topics to values, as `what_if` takes them.
         now: the times of the rounds, ascending; one for all rounds; None takes the machine's time.
         passes: the number of rounds; ignored for a list of times.
@@ -104,25 +120,33 @@ def compact(
 
     Raises:
         ConfigError, LogDirectoryError, OutputError, WorkbenchError, OSError: as `recover`.
-        LookupError: a topic is not there.
+        LookupError: a topic or partition is not there.
 
     Kafka: LogCleaner.CleanerThread.cleanLog (4.2)
     """
     path, fs, where = _chosen(path, to, in_place=in_place)
     times = round_times(now, passes)
-    listing = listed(path, fs)
-    names = several(topics)
-    choose_partitions(listing, names, None)
+    listing, names, numbers = listed(path, fs), several(topics), several(partitions)
+    only = chosen_names(listing, names, numbers)
     _, settings = meant_settings(listing, config, kafka)
     with _copied(path, fs, where):
-        return compact_directory(where, times, settings, topics=names or (), everything=everything)
+        return compact_directory(
+            where,
+            times,
+            settings,
+            topics=cleaned_whatever(only, names, numbers),
+            only=only,
+            everything=everything,
+        )
 
 
 def retain(
-    path: StrPath,
+    path: InHand,
     to: StrPath | None = None,
     *,
     in_place: bool = False,
+    topics: Names = None,
+    partitions: Partitions = None,
     config: Config = None,
     now: Time | None = None,
     kafka: str | None = None,
@@ -133,30 +157,47 @@ def retain(
 
     Args:
         path, to, in_place: see `recover`.
+        topics, partitions: names of topics; numbers of partitions, or names such as ``"orders-0"``:
+            retention works on their logs alone. None: on all.
         config: names of brokers and topics to values, as `what_if` takes them.
         now: the time that ages are measured by; None takes the machine's time.
         kafka: see `recover`.
 
     Raises:
-        ConfigError, LogDirectoryError, OutputError, WorkbenchError, OSError: as `recover`.
+        ConfigError, LogDirectoryError, LookupError, OutputError, WorkbenchError, OSError: as
+            `recover`.
 
     Kafka: LogManager.cleanupLogs (4.2)
     """
     path, fs, where = _chosen(path, to, in_place=in_place)
-    meant, settings = meant_settings(listed(path, fs), config, kafka)
+    listing = listed(path, fs)
+    only = chosen_names(listing, topics, partitions)
+    meant, settings = meant_settings(listing, config, kafka)
     with _copied(path, fs, where):
         return retain_directory(
             where,
             time_or_now(now),
             settings.broker,
             topic_configs=settings.topic_configs,
+            only=only,
             kafka=meant.version,
         )
 
 
-def _chosen(path: StrPath, to: StrPath | None, *, in_place: bool) -> tuple[str, Files, str]:
+def cleaned_whatever(
+    only: Collection[TopicPartition] | None,
+    topics: Collection[str] | None,
+    partitions: Collection[int | str] | None,
+) -> frozenset[str]:
+    """Return the topics whose chosen logs are cleaned whatever their policy: those with a name."""
+    if only is None or not are_named(topics, partitions):
+        return frozenset()
+    return frozenset(each.topic for each in only)
+
+
+def _chosen(path: InHand, to: StrPath | None, *, in_place: bool) -> tuple[str, Files, str]:
     """Return what is read, what reads it, and what is changed."""
-    found, fs = opened(os.fspath(path))
+    found, fs = opened(*one_path(path, "a change"))
     if (to is None) != in_place:
         raise OutputError(found, "give either to=OUT or in_place=True, to say what to change")
     return found, fs, chosen_target(found, None if to is None else os.fspath(to))
@@ -177,20 +218,31 @@ def chosen_target(path: str, target: str | None) -> str:
 
 
 @contextmanager
-def copied(path: str, fs: Files, where: str) -> Iterator[list[SkippedFile]]:
+def copied(
+    path: str, fs: Files, where: str, only: Collection[TopicPartition] | None = None
+) -> Iterator[list[SkippedFile]]:
     """Copy a log directory to be changed; yield what was left out.
 
     If both paths are the same, nothing is copied. If the change fails, the copy is removed.
 
+    Args:
+        path: the log directory.
+        fs: what reads it.
+        where: the copy.
+        only: the logs that are copied; None: all.
+
     Raises:
-        OutputError: the target already has content, or one directory is inside the other.
+        OutputError: the target already has content, or one directory is inside the other; or some
+            logs are chosen, and nothing is copied.
         OSError: it cannot be copied.
     """
     if path == where:
+        if only is not None:
+            raise OutputError(path, "a directory is recovered as a whole: give --to OUT for some")
         yield []
         return
     was_there = os.path.isdir(where)
-    left_out = copy_log_directory(path, where, fs)
+    left_out = copy_log_directory(path, where, fs, only)
     try:
         yield left_out
     except BaseException:
@@ -199,10 +251,12 @@ def copied(path: str, fs: Files, where: str) -> Iterator[list[SkippedFile]]:
 
 
 @contextmanager
-def _copied(path: str, fs: Files, where: str) -> Iterator[None]:
-    with copied(path, fs, where) as left_out:
+def _copied(
+    path: str, fs: Files, where: str, only: Collection[TopicPartition] | None = None
+) -> Iterator[None]:
+    with copied(path, fs, where, only) as left_out:
         for each in left_out:
-            warnings.warn(str(each), NotCopiedWarning, stacklevel=4)
+            warn_caller(str(each), NotCopiedWarning)
         yield
 
 

@@ -7,7 +7,7 @@ import copy
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Unpack, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, Unpack, cast
 from uuid import UUID
 
 from workbench.config.internal_topics import METADATA_TOPIC
@@ -19,7 +19,7 @@ from workbench.inspection.listing import (
     Root,
     StrPath,
 )
-from workbench.loaders.guessed_names import GuessedNames
+from workbench.loaders.log_scope import LeadsToScans
 from workbench.loaders.partition import Partition
 from workbench.loaders.scan.scan_options import takes_scan_options
 from workbench.loaders.topic import Topic
@@ -38,17 +38,19 @@ if TYPE_CHECKING:  # Arrow and the engine that writes are imported when they are
     )
     from workbench.loaders.explanations.explain_partition import Explainer
     from workbench.loaders.explanations.explanation import Explanation
+    from workbench.loaders.scan.plan import IsolationLevel
     from workbench.loaders.scan.scan import Scan
     from workbench.loaders.scan.scan_options import RecordOptions, ScanOptions
+    from workbench.loaders.sql.result import SqlResult
     from workbench.loaders.tables.findings import FindingList
     from workbench.loaders.tables.inspect import Inspect
     from workbench.values.masking import AnyMasks
-    from workbench.values.registry import AnyDecoding
+    from workbench.values.registry import ColumnDecoding
 
 _SHOWN: Final = 40  # rows of the table in a notebook
 
 
-class ListedDirectory(GuessedNames, Mapping[str, Partition]):
+class ListedDirectory(LeadsToScans, Mapping[str, Partition]):
     """Partitions by name; the class that users open is `LogDirectory`.
 
     Attributes:
@@ -89,6 +91,15 @@ class ListedDirectory(GuessedNames, Mapping[str, Partition]):
             raise KeyError(f"no topic or partition has the name {name}{hint}{known}")
         return Topic(name, self.listing, own)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Do nothing: no file stays open between calls. It is there for ``with``."""
+
     def __contains__(self, name: object) -> bool:
         return name in self.listing.partitions
 
@@ -128,7 +139,20 @@ class ListedDirectory(GuessedNames, Mapping[str, Partition]):
     def scan(
         self, topics: Iterable[str] | str | None = None, **options: "Unpack[RecordOptions]"
     ) -> "Scan":
-        """Return a lazy scan over the records; `Scan` describes the options.
+        """Return a scan: the records that its options choose, read when a verb asks for them.
+
+        Verbs are `head`, `to_pandas`, `to_polars`, `to_arrow`, `to_duckdb`, `to_parquet` and more.
+        The options, of which `Scan` says all:
+
+            columns         ["offset", "value", "bytes", "$.total_cents"]: $ is a JSON value
+            decode          "json", or by column {"key": "utf8", "value": "avro"}; default: bytes
+            where           a query such as "key:id-7 $.amount>100"
+            offsets         (100, 200), "-10:" or by partition; the end is excluded
+            timestamps      ("2024-11-29", None), "-1h"; the end is excluded
+            isolation_level "read_committed" leaves out aborted and open transactions
+            latest          True: the newest record of each key
+            limit           records at the most
+            mask, rescue, on_corrupt, everything, include_control, include_internal, workers
 
         Raises:
             LookupError: a topic, partition or column does not exist.
@@ -155,7 +179,8 @@ class ListedDirectory(GuessedNames, Mapping[str, Partition]):
         from workbench.loaders.scan.arrow import utf8
         from workbench.loaders.scan.column_engines import new_connection
 
-        every = self.scan(**options)
+        chosen: ScanOptions = {"include_internal": True, **options}
+        every = self.scan(**chosen)
         for topic in sorted({partition.topic for partition in every.partitions}):
             scan = copy.copy(every)
             scan.partitions = [p for p in every.partitions if p.topic == topic]
@@ -166,27 +191,33 @@ class ListedDirectory(GuessedNames, Mapping[str, Partition]):
         self,
         query: str,
         *,
-        decode: "Mapping[str, AnyDecoding] | None" = None,
+        decode: "Mapping[str, ColumnDecoding] | str | None" = None,
         mask: "AnyMasks | None" = None,
-    ) -> Any:
-        """Run a SELECT of DuckDB's SQL and return a `duckdb` relation, which reads when fetched.
+        isolation_level: "IsolationLevel | None" = None,
+    ) -> "SqlResult":
+        """Run a SELECT of DuckDB's SQL and return its result, which reads when it is asked for.
 
         A topic is a view of its records; other tables are those of `inspect`, such as ``batches``.
         Only what the query names is read, and it can read or write nothing else.
 
         Args:
             query: such as ``"select topic, sum(size) from segments group by all"``.
-            decode: how keys and values are decoded, as in `scan`; default bytes.
+            decode: how keys and values are decoded, as in `scan`; default: as JSON, or by the ids
+                of schemas, where the query names fields as ``value.order_id``; otherwise bytes.
             mask: rules that keep private values out, as in `scan`.
+            isolation_level: "read_committed" leaves out records of aborted and open transactions;
+                None reads them, and a warning says how many there were.
 
         Raises:
             LookupError: a table is neither a topic nor one of `inspect`.
             MissingDependencyError: duckdb is not installed.
             QueryError: DuckDB cannot read the query, or it is not one SELECT.
         """
-        from workbench.loaders.sql import run_sql
+        from workbench.loaders.sql.run import run_sql
 
-        return run_sql(self.listing, query, decode=decode, mask=mask)
+        return run_sql(
+            self.listing, query, decode=decode, mask=mask, isolation_level=isolation_level
+        )
 
     def verify(
         self,
@@ -221,13 +252,17 @@ class ListedDirectory(GuessedNames, Mapping[str, Partition]):
             LookupError: a topic or partition does not exist.
             ValueError: ``workers`` is below 1.
         """
+        from workbench.loaders.scan.plan import chosen_names
         from workbench.loaders.tables.findings import FindingList
         from workbench.loaders.tables.inspect import chosen_findings
 
         return FindingList(
             chosen_findings(
                 self.listing, topics, partitions, deep=deep, info=info, workers=workers, kafka=kafka
-            )
+            ),
+            self.listing,
+            kafka,
+            chosen_names(self.listing, topics, partitions),
         )
 
     def explain_cleaning(
@@ -292,6 +327,7 @@ class ListedDirectory(GuessedNames, Mapping[str, Partition]):
             As `Partition.plan_cleaning`; KeyError: a partition does not exist.
         """
         from workbench.foresight.dry_listing import open_dry, round_times
+        from workbench.loaders.explanations.explain_partition import plan_partition
 
         times = round_times(now, passes)
         with open_dry(
@@ -303,7 +339,9 @@ class ListedDirectory(GuessedNames, Mapping[str, Partition]):
                 if dry.is_compacted(TopicPartition(self[name].topic, self[name].partition))
             )
             chosen = [*several(compacted if partitions is None else partitions)]
-        return {name: self[name].plan_cleaning(config, now=times, kafka=kafka) for name in chosen}
+            return {
+                name: plan_partition(dry, self[name], times, everything=False) for name in chosen
+            }
 
     def _served(self) -> Iterator[str]:
         """Yield the names of the partitions that a log manager serves."""
@@ -320,9 +358,10 @@ class ListedDirectory(GuessedNames, Mapping[str, Partition]):
         kafka: str | None,
     ) -> "dict[str, Explanation]":
         """Return the explanation of each partition; logs that cannot be loaded are left out."""
-        from workbench.foresight.dry_listing import open_dry, time_or_now
+        from workbench.foresight.dry_listing import open_dry
         from workbench.loaders.explanations.explain_partition import Explainer
         from workbench.loaders.tables.segment_tables import warn_left_out
+        from workbench.runtime.times import time_or_now
 
         chosen = [self[name] for name in several(partitions or self._served())]
         moment = time_or_now(now)
@@ -399,7 +438,12 @@ class ListedDirectory(GuessedNames, Mapping[str, Partition]):
         return explain_transaction(self.listing, transaction, now=ms_of(now), config=config)
 
     def undelete(
-        self, topic: str, to: StrPath, *, topic_id: UUID | None = None
+        self,
+        topic: str,
+        to: StrPath,
+        *,
+        topic_id: UUID | None = None,
+        partitions: Iterable[int] | int | None = None,
     ) -> "list[BroughtBack]":
         """Copy the deleted (`-delete`) and stray logs of a topic into a new log directory.
 
@@ -412,15 +456,16 @@ class ListedDirectory(GuessedNames, Mapping[str, Partition]):
             topic: its name.
             to: the copy, missing or empty.
             topic_id: the id of the topic in the cluster that is to serve it; None keeps the log's.
+            partitions: numbers of the partitions that are brought back; None: all.
 
         Raises:
-            LookupError: no directory of the topic is deleted or stray.
+            LookupError: no directory of the topic, or of a partition, is deleted or stray.
             OutputError: ``to`` holds something, or one path contains the other.
             OSError: reading or writing failed.
         """
         from workbench.foresight.copies.undeleting import undelete
 
-        return undelete(self.listing, topic, os.fspath(to), topic_id)
+        return undelete(self.listing, topic, os.fspath(to), topic_id, several(partitions))
 
     @takes_scan_options("columns")
     def replay(
@@ -432,6 +477,7 @@ class ListedDirectory(GuessedNames, Mapping[str, Partition]):
         create_topics: bool = False,
         rate: float | None = None,
         progress: Callable[[int], None] | None = None,
+        other_source: Literal["fail", "restart", "continue"] = "fail",
         **options: "Unpack[RecordOptions]",
     ) -> "pa.Table":
         """Write committed records into a running cluster, each once; return a table of partitions.
@@ -447,13 +493,17 @@ class ListedDirectory(GuessedNames, Mapping[str, Partition]):
             create_topics: whether to create topics that are missing.
             rate: records per second at the most.
             progress: receives the number of records after each transaction.
+            other_source: what to do where the replay of this name has read another source (another
+                cluster, topic id or directory): "fail", "restart" at the log start, or "continue"
+                at its offset.
             options: of the scan, such as ``mask`` and ``offsets``; see `Scan`. Aborted records are
                 left out unless ``isolation_level="read_uncommitted"``.
 
         Raises:
             LookupError: a topic or partition is not in the directories.
             MissingDependencyError: confluent-kafka is not installed.
-            ReplayError: the cluster cannot be reached, lacks a topic, or refuses records.
+            ReplayError: the cluster cannot be reached, lacks a topic, or refuses records; or the
+                replay has read another source.
         """
         from workbench.loaders.exports.replay import COLUMNS, replay
         from workbench.loaders.tables.rows import table_of
@@ -467,6 +517,7 @@ class ListedDirectory(GuessedNames, Mapping[str, Partition]):
             create_topics=create_topics,
             rate=rate,
             progress=progress,
+            other_source=other_source,
         )
         return table_of(ReplayRow, rows)
 

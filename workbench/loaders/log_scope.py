@@ -17,9 +17,21 @@ if TYPE_CHECKING:  # Arrow is imported when it is asked for
     from workbench.loaders.scan.scan import Scan
     from workbench.loaders.scan.scan_options import LogOptions
     from workbench.loaders.tables.findings import FindingList
+    from workbench.loaders.tables.inspect import Inspect
 
 
-class LogScope(GuessedNames):
+class LeadsToScans(GuessedNames):
+    """What has a scan, and tables."""
+
+    @classmethod
+    def _leads_to(cls) -> dict[str, type]:
+        from workbench.loaders.scan.scan import Scan
+        from workbench.loaders.tables.inspect import Inspect
+
+        return {"scan()": Scan, "inspect": Inspect}
+
+
+class LogScope(LeadsToScans):
     """The verbs of one topic's logs, or of one log."""
 
     @property
@@ -37,9 +49,34 @@ class LogScope(GuessedNames):
         """The options that choose these logs among the others."""
         raise NotImplementedError
 
+    @property
+    def inspect(self) -> "Inspect":
+        """Everything but the records of these logs as Arrow tables; see `LogDirectory.inspect`."""
+        from workbench.loaders.scan.plan import choose_partitions
+        from workbench.loaders.tables.inspect import Inspect
+
+        listed, asked = self._listed, self._chosen
+        chosen = choose_partitions(listed, asked.get("topics"), asked.get("partitions"))
+        mine = {id(each) for each in chosen}
+        partitions = {name: p for name, p in listed.partitions.items() if id(p) in mine}
+        return Inspect(Listing(listed.roots, partitions))
+
     @takes_scan_options("topics", "partitions")
     def scan(self, **options: "Unpack[LogOptions]") -> "Scan":
-        """Return a lazy scan over the records; `Scan` describes the options.
+        """Return a scan: the records that its options choose, read when a verb asks for them.
+
+        Verbs are `head`, `to_pandas`, `to_polars`, `to_arrow`, `to_duckdb`, `to_parquet` and more.
+        The options, of which `Scan` says all:
+
+            columns         ["offset", "value", "bytes", "$.total_cents"]: $ is a JSON value
+            decode          "json", or by column {"key": "utf8", "value": "avro"}; default: bytes
+            where           a query such as "key:id-7 $.amount>100"
+            offsets         (100, 200), "-10:" or by partition; the end is excluded
+            timestamps      ("2024-11-29", None), "-1h"; the end is excluded
+            isolation_level "read_committed" leaves out aborted and open transactions
+            latest          True: the newest record of each key
+            limit           records at the most
+            mask, rescue, on_corrupt, everything, include_control, include_internal, workers
 
         Raises:
             LookupError: a column does not exist.
@@ -87,6 +124,7 @@ class LogScope(GuessedNames):
             ConfigError: the version is unknown.
             ValueError: ``workers`` is below 1.
         """
+        from workbench.loaders.scan.plan import chosen_names
         from workbench.loaders.tables.findings import FindingList
         from workbench.loaders.tables.inspect import chosen_findings
 
@@ -100,7 +138,10 @@ class LogScope(GuessedNames):
                 info=info,
                 workers=workers,
                 kafka=kafka,
-            )
+            ),
+            self._listed,
+            kafka,
+            chosen_names(self._listed, chosen.get("topics"), chosen.get("partitions")),
         )
 
     @property

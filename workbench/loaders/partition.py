@@ -6,6 +6,7 @@ written. Every record is taken as replicated.
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, overload
 
 from workbench.file_system.source import absolute
@@ -44,10 +45,12 @@ class Partition(LogScope, inspection.DiskPartition):
         log_directories: paths of the log directories that were opened together; empty where a
             partition directory was opened alone.
         listing: what was opened together; None: not known in this process.
+        tier: the arguments of `open_log_directory` that name the remote tier; empty without one.
     """
 
     log_directories: tuple[str, ...] = ()
     listing: Listing | None = None
+    tier: Mapping[str, Any] = MappingProxyType({})
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what was read, and what else was opened."""
@@ -148,8 +151,9 @@ class Partition(LogScope, inspection.DiskPartition):
 
         Kafka: LogCleanerManager.grabFilthiestCompactedLog (4.2)
         """
-        from workbench.foresight.dry_listing import open_dry, time_or_now
+        from workbench.foresight.dry_listing import open_dry
         from workbench.loaders.explanations.explain_partition import Explainer
+        from workbench.runtime.times import time_or_now
 
         moment = time_or_now(now)
         with open_dry(self._directories, config, moment, kafka, self.fs) as dry:
@@ -165,8 +169,9 @@ class Partition(LogScope, inspection.DiskPartition):
 
         Kafka: UnifiedLog.deleteOldSegments (4.2)
         """
-        from workbench.foresight.dry_listing import open_dry, time_or_now
+        from workbench.foresight.dry_listing import open_dry
         from workbench.loaders.explanations.explain_partition import Explainer
+        from workbench.runtime.times import time_or_now
 
         moment = time_or_now(now)
         with open_dry(self._directories, config, moment, kafka, self.fs) as dry:

@@ -27,7 +27,13 @@ from workbench.file_system.source import (
     mounts_of,
     with_mount,
 )
-from workbench.inspection.listing import Listing, StrPath
+from workbench.inspection.listing import (
+    Listing,
+    MakePartition,
+    StrPath,
+    list_log_directories,
+)
+from workbench.inspection.partition import DiskPartition
 
 SCHEMES: Final = ("s3", "gs", "abfs", "abfss", "hdfs", "viewfs", "file")
 """Schemes of the URIs that can be opened."""
@@ -452,8 +458,50 @@ def attach_tier(
     if remote is not None:
         from workbench.inspection.remote_tier.tier import attach_remote_tier
 
-        keys = {key_id: os.fspath(path) for key_id, path in (remote_keys or {}).items()}
-        attach_remote_tier(listing, *opened(os.fspath(remote), fs), keys)
+        attach_remote_tier(listing, *opened(os.fspath(remote), fs), _key_files(remote_keys))
+
+
+def listed_with_tier(
+    paths: Iterable[StrPath],
+    remote: StrPath | None,
+    remote_keys: Mapping[str, StrPath] | None,
+    make: MakePartition = DiskPartition,
+    fs: Files = THIS_MACHINE,
+) -> tuple[Listing, StrPath | None]:
+    """List log directories whose partitions also read a remote tier, or a remote tier alone.
+
+    Args:
+        paths: log directories, partitions or files; or the tier; none: the tier is read alone.
+        remote, remote_keys: see `attach_tier`.
+        make: makes a partition.
+        fs: what was opened there before.
+
+    Returns:
+        The listing, and the tier that it reads; None without one.
+
+    Raises:
+        LogDirectoryError: a path does not exist, or its server cannot be reached.
+        As `attach_tier`.
+    """
+    places = [os.fspath(each) for each in paths]
+    if not places and remote is not None:
+        places = [os.fspath(remote)]
+    given, fs = all_opened(places, fs)
+    listing = list_log_directories(given, make, fs=fs)
+    root = listing.roots[0]
+    if root.is_log_directory and len(listing.roots) == 1 and root.nothing_here is not None:
+        from workbench.inspection.remote_tier.tier import with_tier_alone
+
+        path = root.path if remote is None else opened(os.fspath(remote), fs)[0]
+        listing = with_tier_alone(listing, path, make, _key_files(remote_keys))
+        if listing.partitions and remote is None:
+            (remote,) = places
+    attach_tier(listing, remote, remote_keys, fs)
+    return listing, remote
+
+
+def _key_files(remote_keys: Mapping[str, StrPath] | None) -> dict[str, str]:
+    return {key_id: os.fspath(path) for key_id, path in (remote_keys or {}).items()}
 
 
 def writable_place(uri: str) -> tuple[Any, str]:

@@ -33,24 +33,37 @@ _OF_PANDAS: Final = {
     pa.int64(): ("int64", "Int64"),
     pa.bool_(): ("bool", "boolean"),
 }
+_ALWAYS_OF_PANDAS: Final = {pa.string(): ("unicode", "string[pyarrow]")}
+"""Types of pandas that are an integer's or boolean's only where nulls may be, and a text's always.
+
+Bytes are objects, whose `.str` can decode them; that of an Arrow type cannot.
+"""
 
 
 def table_schema(fields: Iterable[pa.Field]) -> pa.Schema:
-    """Return a schema of which pandas keeps what may be missing: as `Int64`, never as floats.
+    """Return a schema that pandas takes as `Scan.to_pandas` does, whatever the table.
 
+    What may be missing is `Int64`, never floats; text is `string[pyarrow]`, never objects.
     `pyarrow.Table.to_pandas`, and pandas when it reads a Parquet file, look into its metadata.
     """
     schema = pa.schema(fields)
-    nullable = [field for field in schema if field.nullable and field.type in _OF_PANDAS]
+    types = {
+        field.name: _OF_PANDAS.get(field.type) if field.nullable else None for field in schema
+    } | {
+        field.name: _ALWAYS_OF_PANDAS[field.type]
+        for field in schema
+        if field.type in _ALWAYS_OF_PANDAS
+    }
     columns = [
         {
-            "name": field.name,
-            "field_name": field.name,
-            "pandas_type": _OF_PANDAS[field.type][0],
-            "numpy_type": _OF_PANDAS[field.type][1],
+            "name": name,
+            "field_name": name,
+            "pandas_type": of_pandas[0],
+            "numpy_type": of_pandas[1],
             "metadata": None,
         }
-        for field in nullable
+        for name, of_pandas in types.items()
+        if of_pandas is not None
     ]
     told = {"index_columns": [], "column_indexes": [], "columns": columns}
     return schema.with_metadata({"pandas": json.dumps(told)}) if columns else schema

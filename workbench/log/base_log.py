@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from workbench.config.log_config import LogConfig
+from workbench.errors import CorruptCheckpointError, CorruptTopicIdError
 from workbench.files.names import PARTITION_METADATA, TopicPartition
 from workbench.files.partition_metadata import PartitionMetadata
+from workbench.files.reading import FileProblem
 from workbench.log.context import LogContext
 from workbench.log.fetch import LogOffsetMetadata
 from workbench.log.leader_epoch_cache import LeaderEpochCache
@@ -28,6 +30,8 @@ class BaseLog:
         leader_epochs: where each leader epoch starts.
         producer_state: sequences and transactions of producers.
         watermarks: log start offset, high watermark and last stable offset.
+        highest_remote_offset: the last offset that the remote tier has, -1 for none; None: the
+            broker has no tier.
         lock: held by every change of the log.
     """
 
@@ -39,6 +43,7 @@ class BaseLog:
 
     def __post_init__(self) -> None:
         self.lock = self.watermarks.lock
+        self.highest_remote_offset: int | None = None
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -126,14 +131,24 @@ def read_topic_id(context: LogContext) -> UUID | None:
 
     Raises:
         CorruptCheckpointError: the file is not valid.
+        CorruptTopicIdError: the file is so short, or its id so wrong, that a broker ends.
         StorageError: it cannot be read; the log directory is offline.
     """
     path = context.path(PARTITION_METADATA)
     if not context.fs.exists(path):
         return None
-    with context.guard("read the topic id of"):
+    with context.guard("read the topic id of", changes_nothing=True):
         data = context.fs.read(path, PartitionMetadata.size_limit + 1)
-        return PartitionMetadata.decode(data, path).topic_id
+    found = PartitionMetadata.decode(data, path, strict=False)
+    fatal = found.ends_a_broker()
+    if fatal is not None:
+        raise CorruptTopicIdError(path, str(fatal), is_short=fatal.kind == "missing")
+    for problem in found.problems:
+        raise CorruptCheckpointError(path, problem.position, str(problem))
+    if context.rules.checks_topic_id_version and found.version:
+        problem = FileProblem("unknown version", 0, f"version {found.version}", "0")
+        raise CorruptCheckpointError(path, 0, str(problem))
+    return found.topic_id
 
 
 def write_topic_id(context: LogContext, topic_id: UUID) -> None:
@@ -144,6 +159,6 @@ def write_topic_id(context: LogContext, topic_id: UUID) -> None:
     Raises:
         StorageError: writing failed; the log directory is offline.
     """
-    with context.guard("write the topic id of"):
+    with context.guard("write the topic id of", changes_nothing=True):
         path = context.path(PARTITION_METADATA)
         context.fs.write_atomically(path, PartitionMetadata(topic_id=topic_id).encode())

@@ -12,6 +12,7 @@ from random import Random
 
 from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.config.log_config import LogConfig
+from workbench.errors import StorageError
 from workbench.file_system.local import FileSystem
 from workbench.files.names import DirectoryKind, TopicPartition, parse_directory_name
 from workbench.layout.attributes import CODEC_NAMES
@@ -104,18 +105,37 @@ class LogContext(Reporter):
         """The partition."""
         return self.topic_partition
 
-    def guard(self, doing: str) -> FailureGuard:
+    def guard(self, doing: str, *, changes_nothing: bool = False) -> FailureGuard:
         """Take the log directory offline on an error of the operating system.
 
         Args:
             doing: what is tried, for the message, which adds the partition: "append to".
+            changes_nothing: see `LogDirFailures.guard`.
 
         Raises:
             StorageError: the directory has failed before, or fails now.
 
         Kafka: LocalLog.maybeHandleIOException (4.2)
         """
-        return FailureGuard(self.failures, self.log_directory, doing, self.topic_partition)
+        return FailureGuard(
+            self.failures,
+            self.log_directory,
+            doing,
+            self.topic_partition,
+            changes_nothing=changes_nothing,
+        )
+
+    def nothing_written(self, doing: str, error: OSError) -> StorageError:
+        """Return the error of work that a lack of memory or descriptors stopped before it wrote.
+
+        The log directory stays online.
+
+        Args:
+            doing: what was tried: "append to".
+            error: of the operating system.
+        """
+        problem = f"could not {doing} {self.topic_partition}; no record was written: {error}"
+        return StorageError(self.log_directory, problem)
 
 
 def record_rules(config: LogConfig) -> RecordRules:

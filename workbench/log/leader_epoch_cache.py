@@ -147,12 +147,14 @@ class LeaderEpochCache:
 
         Raises:
             ValueError: the epoch or offset is negative.
+            OSError: the process has no memory or descriptors, for now; nothing has changed.
             StorageError: the file cannot be written.
         """
         with self._lock:
+            before = self.entries
             is_changed = self._take(EpochEntry(epoch, start_offset))
             if is_changed:
-                self._write()
+                self._write(before)
         return is_changed
 
     def truncate_from_end_async_flush(self, end_offset: int) -> None:
@@ -175,10 +177,10 @@ class LeaderEpochCache:
             self.entries = ()
 
     def clear_and_flush(self) -> None:
-        """Remove all epochs, and write the file."""
+        """Remove all epochs, and write the file; for errors see `assign`."""
         with self._lock:
-            self.entries = ()
-            self._write()
+            before, self.entries = self.entries, ()
+            self._write(before)
 
     def _take(self, entry: EpochEntry) -> bool:
         """Add an entry in memory; return whether it was needed."""
@@ -217,7 +219,7 @@ class LeaderEpochCache:
             )
 
     def _read(self) -> Iterable[EpochEntry]:
-        with self._context.guard("read the leader epochs of"):
+        with self._context.guard("read the leader epochs of", changes_nothing=True):
             self._context.fs.create(self.path).close()
             found = LeaderEpochs.decode(
                 self._context.fs.read(self.path, LeaderEpochs.size_limit + 1), strict=False
@@ -227,10 +229,15 @@ class LeaderEpochCache:
                     raise OSError(f"{self.path}: {problem}")
         return found.entries
 
-    def _write(self) -> None:
-        with self._context.guard("write the leader epochs of"):
+    def _write(self, before: tuple[EpochEntry, ...]) -> None:
+        """Write the file; if it cannot be written, the entries are those before again."""
+        with self._context.guard("write the leader epochs of", changes_nothing=True):
             data = LeaderEpochs(self.entries).encode()
-            self._context.fs.write_atomically(self.path, data)
+            try:
+                self._context.fs.write_atomically(self.path, data)
+            except OSError:
+                self.entries = before
+                raise
 
     def _write_later(self) -> None:
         """Kafka: CheckpointFileWithFailureHandler.writeIfDirExists (4.2)."""

@@ -12,6 +12,7 @@ from contextlib import ExitStack, suppress
 from typing import NamedTuple
 
 from workbench.errors import CorruptLogError, OffsetOutOfRangeError, StorageError
+from workbench.file_system.local import is_passing
 from workbench.files.indexes.transaction_index import AbortedTxn
 from workbench.files.names import segment_paths
 from workbench.log.context import LogContext
@@ -221,7 +222,7 @@ class LocalLog:
         Raises:
             CorruptLogError: a segment with records already begins there or after it.
             StorageError: files could not be created and the log directory is offline, or the log
-                is closed.
+                is closed; or the process has no memory or descriptors for them, for now.
 
         Kafka: LocalLog.roll (4.2)
         """
@@ -269,11 +270,19 @@ class LocalLog:
                 )
                 self.context.fs.remove(path)
         last = self.segments.last
-        if last is not None:
-            last.on_become_inactive()
-            if base_offset <= self.recovery_point:
-                last.flush()  # its indexes were trimmed, and no recovery will check them
-        segment = LogSegment.open(self.context, base_offset)
+        try:
+            if last is not None:
+                last.on_become_inactive()
+                if base_offset <= self.recovery_point:
+                    last.flush()  # its indexes were trimmed, and no recovery will check them
+            segment = LogSegment.open(self.context, base_offset)
+        except OSError as error:
+            if not is_passing(error):
+                raise
+            for path in segment_paths(self.context.directory, base_offset):
+                if self.context.fs.exists(path):
+                    self.context.fs.remove(path)
+            raise self.context.nothing_written("roll", error) from error
         self.context.names_changed = True
         self.segments.add(segment)
         return segment

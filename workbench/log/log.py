@@ -169,6 +169,21 @@ class Log(BaseLog):
             f"log_end_offset={self.log_end_offset}, segments={len(self.local.segments)})"
         )
 
+    def take_as_copied(self) -> None:
+        """Assume that the remote tier has each segment that a broker would have copied by now.
+
+        Those are the segments before the active one, up to the last stable offset. Nothing changes
+        if the topic is not in a remote tier.
+
+        Kafka: RemoteLogManager.RLMCopyTask.candidateLogSegments (4.2)
+        """
+        if self.config.copies_to_remote and self.context.rules.has_remote_tier:
+            end = min(self.local.segments.active.base_offset, self.last_stable_offset)
+            bases = [
+                each.base_offset for each in self.local.segments.all if each.base_offset <= end
+            ]
+            self.highest_remote_offset = max(bases, default=0) - 1
+
     def update_config(self, config: LogConfig) -> LogConfig:
         """Replace the configuration; return the one before."""
         return self.context.update_config(config)
@@ -259,6 +274,7 @@ class Log(BaseLog):
         Raises:
             OffsetOutOfRangeError: the log does not have the offset.
             StorageError: reading failed; the log directory is offline.
+            OSError: the process lacks memory or descriptors.
 
         Kafka: UnifiedLog.read (4.2)
         """
@@ -266,7 +282,7 @@ class Log(BaseLog):
             where = str(self.topic_partition)
             start, end = self.log_start_offset, self.log_end_offset
             raise OffsetOutOfRangeError(start_offset, start, end, where)
-        with self.context.guard("read from"):
+        with self.context.guard("read from", changes_nothing=True):
             return self.local.read(
                 start_offset,
                 max_bytes,
@@ -301,7 +317,7 @@ class Log(BaseLog):
 
         Kafka: UnifiedLog.fetchOffsetByTimestamp (4.2)
         """
-        with self.context.guard("look up an offset of"):
+        with self.context.guard("look up an offset of", changes_nothing=True):
             return find_offset(self.local, self.leader_epochs, self.log_start_offset, timestamp)
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int] | None:
@@ -491,7 +507,10 @@ class Log(BaseLog):
 
         Kafka: UnifiedLog.takeProducerSnapshot (4.2)
         """
-        with self.lock, self.context.guard("write a producer snapshot of"):
+        with (
+            self.lock,
+            self.context.guard("write a producer snapshot of", changes_nothing=True),
+        ):
             self.local.check_open()
             self.producer_state.take_snapshot()
 

@@ -7,7 +7,7 @@ Kafka: UnifiedLog.deleteOldSegments, deletableSegments (4.2)
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.config.log_config import LogConfig
@@ -15,12 +15,15 @@ from workbench.log.segments.log_segments import total_size
 from workbench.log.segments.segment import LogSegment
 from workbench.runtime.times import age_text, ms_and_time, ms_text
 
+LOG_START: Final = "log start offset"
+
 
 class RetentionVerdict(NamedTuple):
     """The verdict of one rule on one segment.
 
     Attributes:
-        rule: "log start offset", "retention.bytes" or "retention.ms".
+        rule: "log start offset", "retention.bytes" or "retention.ms"; where a remote tier has the
+            segments, "local.retention.bytes" or "local.retention.ms".
         segment: the segment.
         is_deleted: whether the rule deletes it.
         reason: why, with the numbers.
@@ -45,6 +48,8 @@ class LogState(NamedTuple):
         config: the topic's configuration.
         now: ms since the epoch.
         rules: how brokers of the version that is assumed behave.
+        highest_remote_offset: the last offset that the remote tier has, -1 for none; None: there is
+            no tier. With one, only what it has is deleted, and the log start offset stays.
     """
 
     segments: list[LogSegment]
@@ -54,6 +59,33 @@ class LogState(NamedTuple):
     config: LogConfig
     now: int
     rules: BrokerRules = MODELED_RULES
+    highest_remote_offset: int | None = None
+
+    @property
+    def is_tiered(self) -> bool:
+        """Whether segments are deleted here because the remote tier has them."""
+        return self.highest_remote_offset is not None and self.config.copies_to_remote
+
+    @property
+    def size_limit(self) -> "RetentionLimit":
+        """What limits the bytes of the log here."""
+        if self.is_tiered:
+            return RetentionLimit("local.retention.bytes", self.config.local_retention("bytes"))
+        return RetentionLimit("retention.bytes", self.config.retention_bytes)
+
+    @property
+    def time_limit(self) -> "RetentionLimit":
+        """What limits the age of segments here."""
+        if self.is_tiered:
+            return RetentionLimit("local.retention.ms", self.config.local_retention("ms"))
+        return RetentionLimit("retention.ms", self.config.retention_ms)
+
+
+class RetentionLimit(NamedTuple):
+    """What limits a log: the configuration's name, and its value; -1 for no limit."""
+
+    name: str
+    value: int
 
 
 Rule = Callable[[LogState], list[RetentionVerdict]]
@@ -79,11 +111,13 @@ def all_verdicts(state: LogState) -> list[RetentionVerdict]:
         found = rule(state)
         verdicts += found
         gone = [verdict.segment for verdict in found if verdict.is_deleted]
-        if gone:
+        if gone and (not state.is_tiered or rule is by_log_start):
             left = state.segments[len(gone) :]
             start = left[0].base_offset if left else state.log_end_offset
             start = max(start, state.log_start_offset)
             state = state._replace(segments=left, log_start_offset=start)
+        elif gone:
+            state = state._replace(segments=state.segments[len(gone) :])
     return verdicts
 
 
@@ -106,15 +140,17 @@ def by_log_start(state: LogState) -> list[RetentionVerdict]:
         reason = f"the next segment begins at {base}, {relation} the log start offset {start}"
         return breached, reason, base, start
 
-    return _judge(state, "log start offset", judge)
+    return _judge(state, LOG_START, judge)
 
 
 def by_size(state: LogState) -> list[RetentionVerdict]:
     """Judge the segments by `retention.bytes`: delete while the log keeps at least that size.
 
+    With a remote tier, `local.retention.bytes` decides.
+
     Kafka: UnifiedLog.deleteRetentionSizeBreachedSegments (4.2)
     """
-    limit = state.config.retention_bytes
+    name, limit = state.size_limit
     size = total_size(state.segments)
     if limit < 0 or size < limit:
         return []
@@ -125,21 +161,23 @@ def by_size(state: LogState) -> list[RetentionVerdict]:
         breached = left >= limit
         reason = (
             f"the log has {size:,} bytes, {left:,} without the {segment.size:,} of this segment: "
-            f"{'not less' if breached else 'less'} than retention.bytes = {limit:,}"
+            f"{'not less' if breached else 'less'} than {name} = {limit:,}"
         )
         if breached:
             size = left
         return breached, reason, left, limit
 
-    return _judge(state, "retention.bytes", judge)
+    return _judge(state, name, judge)
 
 
 def by_time(state: LogState) -> list[RetentionVerdict]:
     """Judge the segments by `retention.ms`, compared with the age of their largest timestamp.
 
+    With a remote tier, `local.retention.ms` decides.
+
     Kafka: UnifiedLog.deleteRetentionMsBreachedSegments (4.2)
     """
-    limit = state.config.retention_ms
+    name, limit = state.time_limit
     if limit < 0:
         return []
 
@@ -153,11 +191,23 @@ def by_time(state: LogState) -> list[RetentionVerdict]:
             what = "file time (no record has a timestamp)"
         reason = (
             f"the segment's {what} {ms_and_time(largest)} is {age_text(age)}, "
-            f"{'' if age > limit else 'not '}above retention.ms = {ms_text(limit)}"
+            f"{'' if age > limit else 'not '}above {name} = {ms_text(limit)}"
         )
         return age > limit, reason, age, limit
 
-    return _judge(state, "retention.ms", judge)
+    return _judge(state, name, judge)
+
+
+def _waits(state: LogState, upper: int) -> str:
+    """Return what a segment up to an offset waits for; empty if the remote tier has it.
+
+    Kafka: UnifiedLog.isSegmentEligibleForDeletion (4.0)
+    """
+    if not state.is_tiered or upper - 1 <= (state.highest_remote_offset or 0):
+        return ""
+    if upper == state.log_end_offset:
+        return "it is active: a broker rolls it, and deletes it once the remote tier has it"
+    return "a broker deletes it once the remote tier has it"
 
 
 def _judge(state: LogState, rule: str, judge: _Judge) -> list[RetentionVerdict]:
@@ -175,6 +225,9 @@ def _judge(state: LogState, rule: str, judge: _Judge) -> list[RetentionVerdict]:
             verdict = RetentionVerdict(rule, segment, *judge(segment, following))
             if verdict.is_deleted and following is None and segment.size == 0:
                 reason = "the segment is active and empty"
+                verdict = verdict._replace(is_deleted=False, reason=reason)
+            if verdict.is_deleted and rule != LOG_START and (waits := _waits(state, upper)):
+                reason = f"{verdict.reason}; {waits}"
                 verdict = verdict._replace(is_deleted=False, reason=reason)
         verdicts.append(verdict)
         if not verdict.is_deleted:

@@ -8,7 +8,7 @@ from workbench.log.base_log import BaseLog
 from workbench.log.flushing import roll
 from workbench.log.producers.rebuild import rebuild_producer_state
 from workbench.log.producers.state import delete_producer_snapshots
-from workbench.log.retention import LogState, RetentionVerdict, Rule, rules_for
+from workbench.log.retention import LOG_START, LogState, RetentionVerdict, Rule, rules_for
 from workbench.log.segments.files import remove_and_delete_segments
 from workbench.log.segments.segment import LogSegment
 
@@ -37,6 +37,7 @@ def retention_state(log: BaseLog) -> LogState:
         log.context.config,
         log.context.clock.now(),
         log.context.rules,
+        log.highest_remote_offset,
     )
 
 
@@ -149,7 +150,8 @@ def _delete_segments(log: BaseLog, doomed: list[LogSegment], rule: str) -> None:
         roll(log, reason="every segment is to be deleted, but a log needs an active one")
     following = log.local.segments.higher(doomed[-1].base_offset)
     assert following is not None
-    maybe_increment_log_start_offset(log, following.base_offset, f"segments deleted by {rule}")
+    if log.highest_remote_offset is None or rule == LOG_START:  # otherwise the tier has them
+        maybe_increment_log_start_offset(log, following.base_offset, f"segments deleted by {rule}")
     remove_and_delete_segments(
         log.context, log.local.segments, doomed, asynchronous=True, reason=rule
     )

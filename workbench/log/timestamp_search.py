@@ -12,6 +12,7 @@ from workbench.layout.attributes import NO_TIMESTAMP
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.log.local_log import LocalLog
 from workbench.log.segments.segment import LogSegment
+from workbench.record.reading.batch_times import batch_times
 
 LATEST: Final = -1
 EARLIEST: Final = -2
@@ -87,6 +88,6 @@ def _first_with(segment: LogSegment, row: Any, timestamp: int) -> int | None:
     if row["magic"] == 0:
         return None
     records = segment.log.read(int(row["position"]), int(row["size"]))
-    found = records.records(segment.log.largest_content)
-    wanted = None if timestamp == NO_TIMESTAMP else timestamp
-    return next((record.offset for record in found if record.timestamp == wanted), None)
+    times = batch_times(records.buffer, segment.log.largest_content)  # keys and values stay there
+    found = np.flatnonzero(times.timestamps == timestamp)
+    return int(times.offsets[found[0]]) if len(found) else None

@@ -102,7 +102,7 @@ class ManagerContext(Reporter):
         broker = config if isinstance(config, BrokerConfig) else BrokerConfig.of(config or {})
         failures = LogDirFailures()
         directories: dict[str, ManagedDirectory] = {}
-        for given in map(os.fspath, several(paths)):
+        for given in _paths_of(paths):
             fs.require_writable(given)
             path = absolute(given)
             if real(path) in map(real, directories):
@@ -216,3 +216,17 @@ class ManagerContext(Reporter):
             self.directories[path].checkpoint(name).write(offsets)
         except StorageError:
             return  # recorded where it happened: the directory is offline
+
+
+def _paths_of(given: Any) -> tuple[str, ...]:
+    """Return the paths of log directories.
+
+    Raises:
+        LogDirectoryError: they are not paths, such as what was opened for reading.
+    """
+    each = () if isinstance(given, Mapping) or not hasattr(given, "__iter__") else given
+    paths = several(given if isinstance(given, str | os.PathLike) else each)
+    if not paths or not all(isinstance(path, str | os.PathLike) for path in paths):
+        kind = type(given).__name__
+        raise LogDirectoryError("LogManager", f"expected paths of log directories (found {kind})")
+    return tuple(map(os.fspath, paths))

@@ -90,8 +90,13 @@ class LogCreation:
         tried = [preferred] if preferred is not None else self._by_fewest_logs()
         folder = self._make_folder(tried, name)
         topic_id = self._topic_id(topic_partition.topic) if topic_id is None else topic_id
-        with context.failures.guard(os.path.dirname(folder), f"create {name}"):
-            log = open_log(context, folder, topic_partition, topic_id=topic_id)
+        try:
+            with context.failures.guard(
+                os.path.dirname(folder), f"create {name}", changes_nothing=True
+            ):
+                log = open_log(context, folder, topic_partition, topic_id=topic_id)
+        except OSError as error:  # a lack of descriptors; the next try opens what is there
+            raise StorageError(folder, f"cannot be created now: {error}") from error
         if context.commits_appends:
             log.commit()  # the folder may have existed
         context.registry.replace(log, is_future=is_future)

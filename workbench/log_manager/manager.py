@@ -20,7 +20,7 @@ from workbench.cleaner.schedule.log_cleaner import LogCleaner
 from workbench.config.broker_config import BrokerConfig
 from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.config.log_config import LogConfig
-from workbench.errors import StorageError
+from workbench.errors import LogDirectoryError, StorageError
 from workbench.file_system.local import LOCAL, FileSystem, allow_open_files
 from workbench.file_system.source import absolute
 from workbench.files.names import TopicPartition
@@ -600,3 +600,14 @@ class LogManager:
         if self._is_running and path in context.directories:
             task = partial(leave_directory, context, path)
             context.scheduler.schedule("log-dir-failure-handler", task)
+
+
+def require_manager(given: object, asked_by: str) -> None:
+    """Refuse what is not a log manager, such as a directory that was opened for reading.
+
+    Raises:
+        LogDirectoryError: it is something else.
+    """
+    if not isinstance(given, LogManager):
+        kind = type(given).__name__
+        raise LogDirectoryError(asked_by, f"expected a LogManager of them (found {kind})")

@@ -12,7 +12,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from workbench.config.log_config import LogConfig
-from workbench.errors import CorruptCheckpointError, StorageError
+from workbench.errors import CorruptCheckpointError, LogDirectoryError, StorageError
 from workbench.files.names import TopicPartition, directory_name, parse_directory_name
 from workbench.log.log import Log
 from workbench.log_manager.context import ManagerContext
@@ -74,6 +74,7 @@ def load_folder(
     """Load the log in a folder and add it to the logs of its kind.
 
     Raises:
+        LogDirectoryError: the folder has a name that a broker of the version does not know.
         DuplicateLogError: another directory has a log of the same partition.
         StorageError: the directory failed.
         OSError: the folder cannot be read.
@@ -82,6 +83,14 @@ def load_folder(
     Kafka: LogManager.loadLog (4.2)
     """
     partition = folder.topic_partition
+    name = parse_directory_name(os.path.basename(folder.path))
+    kind = "log" if name is None else name.kind
+    if kind == "stray" and not context.rules.knows_stray_names:
+        raise LogDirectoryError(
+            folder.path,
+            f"a broker of Kafka {context.rules.version} does not know the suffix -stray, and does "
+            "not start with such a folder",
+        )
     log = open_log(
         context,
         folder.path,
@@ -90,8 +99,6 @@ def load_folder(
         log_start_offset=folder.log_start_offset,
         had_clean_shutdown=folder.had_clean_shutdown,
     )
-    name = parse_directory_name(os.path.basename(folder.path))
-    kind = "log" if name is None else name.kind
     if kind == "delete":
         context.deletion.add(log)
     elif kind == "stray":

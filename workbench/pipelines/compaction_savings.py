@@ -6,7 +6,6 @@ binary cells, to the tasks that combine them.
 Kafka: Cleaner.shouldRetainRecord (4.2)
 """
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -29,6 +28,7 @@ from workbench.pipelines.key_buckets import (
 from workbench.pipelines.sizes import record_sizes
 from workbench.pipelines.source_options import LOG, load, source_options
 from workbench.record.compaction.key_table import Secret, new_secret
+from workbench.runtime.times import time_or_now
 from workbench.spark_source.mapping import Batches, mapped
 from workbench.spark_source.option_values import Paths
 from workbench.spark_source.options import parse_options
@@ -85,7 +85,7 @@ def compaction_savings(
         LogDirectoryError: a path does not exist.
         LookupError: a topic does not exist.
     """
-    moment = int(time.time() * 1000) if now is None else now
+    moment = time_or_now(now)
     options = source_options(paths, topics)
     partitions = Plan(parse_options(options)).partitions
     logs = {}

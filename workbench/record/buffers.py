@@ -131,17 +131,6 @@ def _usable(slab: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.uint8]:
     return slab[start : start + size]
 
 
-def read_only(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """Return a view that cannot be written to.
-
-    The compiler makes one version of a kernel for writable arrays, another for read-only ones: if
-    all sources are of one kind, one version is enough.
-    """
-    view = data.view()
-    view.setflags(write=False)
-    return view
-
-
 class _Pools(threading.local):
     """The pool of each thread."""
 

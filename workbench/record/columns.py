@@ -19,6 +19,7 @@ from workbench.kernels.reading.outputs import (
     KEY_BYTES,
     KEY_NULLS,
     KEYS,
+    OUTPUT_DTYPES,
     RECORDS,
     USED_COUNT,
     VALUE_BYTES,
@@ -99,6 +100,11 @@ class HeaderColumn:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """Return int64[n]: bytes of the names and values of each record's headers."""
+        ends = self.keys.offsets[self.offsets] + self.values.offsets[self.offsets]
+        return np.diff(ends)
+
     def item(self, index: int) -> list[tuple[bytes, bytes | None]]:
         """Return the headers of one record in their order; names may repeat."""
         first, last = int(self.offsets[index]), int(self.offsets[index + 1])
@@ -135,6 +141,13 @@ class RecordColumns:
         binary = sum(part.data.nbytes + part.offsets.nbytes for part in parts if part is not None)
         return self.offsets.nbytes + self.timestamps.nbytes + self.batch.nbytes + binary
 
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """Return int64[n]: bytes of each record's key, value and headers that were asked for."""
+        parts = (self.keys, self.values, self.headers)
+        return sum(
+            (part.sizes() for part in parts if part is not None), np.zeros(len(self), np.int64)
+        )
+
     def timestamp_types(
         self, rows: npt.NDArray[Any], first: int = 0, end: int | None = None
     ) -> npt.NDArray[np.int8]:
@@ -152,7 +165,6 @@ class RecordColumns:
 
 
 _UNUSED: Final = no_outputs()
-_DTYPES: Final = {name: array.dtype for name, array in _UNUSED._asdict().items()}
 
 
 class ColumnBuilder:
@@ -204,7 +216,9 @@ class ColumnBuilder:
         """Take new arrays for the room wanted, and move what is filled."""
         rooms = self._rooms()
         # No longer than the room: kernels see by the lengths what there is room for.
-        taken = self._pool.take_all([(_DTYPES[name], room) for name, (_, room) in rooms.items()])
+        taken = self._pool.take_all(
+            [(OUTPUT_DTYPES[name], room) for name, (_, room) in rooms.items()]
+        )
         new = dict(zip(rooms, taken, strict=True))
         for name, (filled, _) in rooms.items():
             if filled:

@@ -178,7 +178,7 @@ class Message:
     def decode_counted(
         self, data: Bytes, version: int, at: int, most_items: int
     ) -> tuple[dict[str, Any], int]:
-        """Return the values by field name, and how many elements all arrays have together.
+        """Return the values by field name, and how many elements and tagged fields there are.
 
         Args:
             data, version, at: see `decode`.
@@ -341,6 +341,7 @@ class MessageReader:
         """Read the tagged fields at the end of a struct into ``values``."""
         data = self.data
         count, at = varint.decode_unsigned(data, at)
+        self.take(count, at, f"{of.name}: the tagged fields have")
         for _ in range(count):
             tag, size, at = self.tag(at)
             end = at + size
@@ -378,10 +379,18 @@ class MessageReader:
         # An element takes a byte or more, so a count that cannot be right reserves nothing.
         if count > self.size - at:
             self.end(at, count, f"{field.name}, an array")
+        self.take(count, at, f"{field.name} has")
+        return self.items(field, count, at)
+
+    def take(self, count: int, at: int, what: str) -> None:
+        """Count elements that are about to be read.
+
+        Raises:
+            CorruptRecordError: they are too many.
+        """
         self.items_left -= count
         if self.items_left < 0:
-            raise CorruptRecordError(None, at, f"{field.name} has {count} elements too many")
-        return self.items(field, count, at)
+            raise CorruptRecordError(None, at, f"{what} {count} elements, which is too many")
 
     def items(self, field: Field, count: int, at: int) -> tuple[list[Any], int]:
         """Read the elements of an array."""

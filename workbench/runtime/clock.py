@@ -1,5 +1,7 @@
 """The time that the engine sees: the machine's, or one that a test or a demo sets.
 
+Nothing else in the product reads the machine's date: what is asked for a time is true on any day.
+
 Kafka: Time, SystemTime, MockTime (4.2)
 """
 
@@ -27,6 +29,15 @@ class SystemClock:
         Kafka: Time.milliseconds (4.2)
         """
         return time.time_ns() // _NANOSECONDS
+
+
+def since_change_ns(changed_ns: int) -> int:
+    """Return how long ago a file changed, ns: by the machine's clock, which stamped it.
+
+    Args:
+        changed_ns: ``st_mtime_ns`` of the file; a time in the future gives a number below 0.
+    """
+    return time.time_ns() - changed_ns
 
 
 class ManualClock:

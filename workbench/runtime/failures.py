@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import TracebackType
 
 from workbench.errors import StorageError
+from workbench.file_system.local import is_passing
 
 FailureListener = Callable[[str, OSError], None]
 
@@ -58,28 +59,42 @@ class LogDirFailures:
         problem = f"could not {doing} {of}".rstrip()
         return StorageError(directory, f"{problem}: {error}")
 
-    def guard(self, directory: str, doing: str, of: object = "") -> "FailureGuard":
+    def guard(
+        self, directory: str, doing: str, of: object = "", *, changes_nothing: bool = False
+    ) -> "FailureGuard":
         """Turn an error of the operating system into `StorageError` and the directory offline.
 
         Args:
             directory: the log directory being worked on.
             doing: what was tried, for the message: "append to".
             of: the object of that work: the partition.
+            changes_nothing: whether it only reads, or can be repeated, so that a lack of memory or
+                of descriptors says nothing about the disk: that error is passed on. A broker's heap
+                is not the disk's either, but it takes a lack of descriptors for a failed disk.
 
         Raises:
             StorageError: the directory has failed before, or fails now.
 
         Kafka: LocalLog.maybeHandleIOException (4.2)
         """
-        return FailureGuard(self, directory, doing, of)
+        return FailureGuard(self, directory, doing, of, changes_nothing=changes_nothing)
 
 
 class FailureGuard:
     """For a ``with`` statement; see `LogDirFailures.guard`."""
 
-    __slots__ = ("_directory", "_doing", "_failures", "_of")
+    __slots__ = ("_changes_nothing", "_directory", "_doing", "_failures", "_of")
 
-    def __init__(self, failures: LogDirFailures, directory: str, doing: str, of: object) -> None:
+    def __init__(
+        self,
+        failures: LogDirFailures,
+        directory: str,
+        doing: str,
+        of: object,
+        *,
+        changes_nothing: bool = False,
+    ) -> None:
+        self._changes_nothing = changes_nothing
         self._failures = failures
         self._directory = directory
         self._doing = doing
@@ -96,4 +111,6 @@ class FailureGuard:
         _trace: TracebackType | None,
     ) -> None:
         if isinstance(error, OSError) and not isinstance(error, StorageError):
+            if self._changes_nothing and is_passing(error):
+                return
             raise self._failures.failed(self._directory, self._doing, self._of, error) from error

@@ -7,13 +7,16 @@ from functools import lru_cache
 from typing import Any, Final
 
 from workbench.errors import ConfigError
+from workbench.runtime.clock import Clock, SystemClock
 from workbench.runtime.words import in_units
 
 Time = int | str | dt.datetime
 """A time as a person gives it, see `milliseconds`."""
 
+FIRST_TIME: Final = -62_135_596_800_000  # ms; the year 1, the first that Python can write
 LONGEST_TIME: Final = 253_402_300_799_999  # ms; the year 9999, the last that Python can write
 _HOUR: Final = 3_600_000  # ms
+_DAY: Final = 24 * _HOUR
 _SINCE: Final = 946_684_800_000  # ms; 2000-01-01: earlier, seconds and ms look alike
 _UNTIL: Final = 4_102_444_800_000  # ms; 2100-01-01
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -25,22 +28,26 @@ _DURATIONS: Final = (
 _UNITS: Final = (("microseconds", 1000), ("nanoseconds", 1_000_000), ("seconds", -1000))
 """Units that producers use by mistake, and how many of them are a ms; negative: the reverse."""
 
+clock: Clock = SystemClock()
+"""Says what time it is where none is given."""
 
-def milliseconds(time: Time | float) -> int:
+
+def milliseconds(time: Time | float, zone: dt.tzinfo = dt.UTC) -> int:
     """Return a time as ms since the epoch.
 
     Args:
-        time: ms, a datetime, or text: ms; ISO 8601, ``2026-11-21`` or ``2026-11-21T15:00:00+01:00``
-            (UTC if it has no zone); before now, ``-1h``, ``-30m``, ``-7d``; ``now``, ``today`` and
-            ``yesterday``, which begin at midnight UTC.
+        time: ms, a datetime, or text: ms; ISO 8601, ``2026-11-21`` or
+            ``2026-11-21T15:00:00+01:00``; before now, ``-1h``, ``-30m``, ``-7d``; ``now``,
+            ``today`` and ``yesterday``, which begin at midnight.
+        zone: that of a time, and of midnight, for which the text names none.
 
     Raises:
         ValueError: the text is not a time.
     """
     if isinstance(time, str):
-        time = _moment(time.strip())
+        time = _moment(time.strip(), zone)
     if isinstance(time, dt.datetime):
-        aware = time if time.tzinfo else time.replace(tzinfo=dt.UTC)
+        aware = time if time.tzinfo else time.replace(tzinfo=zone)
         since = aware - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
         return since // dt.timedelta(milliseconds=1)
     return int(time)
@@ -51,15 +58,22 @@ def ms_of(time: Time | None) -> int | None:
     return None if time is None else milliseconds(time)
 
 
-def _moment(text: str) -> int | dt.datetime:
+def time_or_now(now: Time | None) -> int:
+    """Return a time, ms; that of the machine if None."""
+    return clock.now() if now is None else milliseconds(now)
+
+
+def _moment(text: str, zone: dt.tzinfo) -> int | dt.datetime:
     """Return the time that a text names, as ms or a datetime."""
-    now = dt.datetime.now(dt.UTC)
-    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    named = {"now": now, "today": midnight, "yesterday": midnight - dt.timedelta(days=1)}
-    if text in named:
-        return named[text]
+    if text == "now":
+        return clock.now()
+    if text in {"today", "yesterday"}:
+        today = dt.datetime.fromtimestamp(clock.now() / 1000, zone).replace(
+            hour=0, minute=0, second=0, microsecond=0, tzinfo=None
+        )  # without its zone: the day before may be longer
+        return today - dt.timedelta(days=text == "yesterday")
     if ago := re.fullmatch(r"-(\d+)([smhdw])", text):
-        return now - dt.timedelta(seconds=int(ago[1]) * _SECONDS[ago[2]])
+        return clock.now() - int(ago[1]) * _SECONDS[ago[2]] * 1000
     if re.fullmatch(r"-?\d{9,}", text):  # shorter ones are years and dates
         return int(text)
     try:

@@ -9,6 +9,7 @@ _NO_MORE: Final = (math.inf, 1)
 _SIZES: Final = (
     *((unit, 1024, 1024) for unit in ("B", "KiB", "MiB", "GiB", "TiB")), ("PiB", *_NO_MORE)
 )  # fmt: skip
+_NAMED: Final = 5  # names of a sentence
 _PERCENT: Final = (("%", *_NO_MORE),)
 
 
@@ -23,6 +24,12 @@ def plural(count: int, one: str, many: str | None = None) -> str:
     if many is None:
         many = one + ("es" if one.endswith(("ch", "x", "s")) else "s")
     return f"{count:,} {one if count == 1 else many}"
+
+
+def named_or_more(names: Sequence[str], separator: str = ", ") -> str:
+    """Return the first few names, and how many more there are."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return separator.join(names[:_NAMED]) + more
 
 
 def size_text(size: float) -> str:
@@ -60,6 +67,12 @@ def in_units(value: float, units: Sequence[tuple[str, float, float]]) -> str:
     return f"{'-' if value < 0 else ''}{text} {units[at][0]}"
 
 
+def first_few(names: Sequence[str], most: int = 5) -> str:
+    """Return the first names, and how many more there are: ``a, b and 3 more``."""
+    left = len(names) - most
+    return ", ".join(names[:most]) + (f" and {left:,} more" if left > 0 else "")
+
+
 def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     """Return ``; did you mean orders?``; empty if no known name resembles the given one.
 
@@ -68,14 +81,26 @@ def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
         known: the known names.
         cutoff: how near a name must be: 1 is equal.
     """
-    near = difflib.get_close_matches(name, known, n=1, cutoff=cutoff)
-    return f"; did you mean {near[0]}?" if near else ""
+    near = nearest(name, known, cutoff)
+    return "" if near is None else f"; did you mean {near}?"
 
 
-def no_attribute(module: str, name: str, names: Sequence[str]) -> AttributeError:
-    """Return the error for a name that a module does not have, with the one that was meant."""
+def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """Return the known name that resembles a given one most, as in `did_you_mean`; None: none."""
+    return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=cutoff)), None)
+
+
+def no_attribute(module: str, name: str, names: Sequence[str], hint: str = "") -> AttributeError:
+    """Return the error for a name that a module does not have, with the one that was meant.
+
+    Args:
+        module: its name.
+        name: the name that it does not have.
+        names: those that it has.
+        hint: the end of the message, if it is known what was meant.
+    """
     whole = next((f"; did you mean {each}?" for each in names if name in each), "")
-    hint = whole or did_you_mean(name, names)
+    hint = hint or whole or did_you_mean(name, names)
     return AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
 
 

@@ -21,16 +21,16 @@ from typing import Final, NamedTuple
 from workbench.files.names import TopicPartition
 from workbench.runtime.clock import Clock, SystemClock
 from workbench.runtime.error_codes import ErrorCode
-from workbench.server.protocol.messages.fetch_request import (
-    FetchPartition,
-    FetchRequest,
-    FetchTopic,
-    ForgottenTopic,
+from workbench.server.protocol.requests import (
+    FetchRequestData,
+    FetchRequestForgottenTopic,
+    FetchRequestPartition,
+    FetchRequestTopic,
 )
-from workbench.server.protocol.messages.fetch_response import (
-    FetchableTopicResponse,
-    FetchResponse,
-    PartitionData,
+from workbench.server.protocol.responses import (
+    FetchResponseData,
+    FetchResponseFetchableTopic,
+    FetchResponsePartitionData,
 )
 
 NO_SESSION: Final = 0
@@ -75,11 +75,11 @@ class CachedPartition:
         high_watermark, log_start_offset: what the client got last.
     """
 
-    asked: FetchPartition
+    asked: FetchRequestPartition
     high_watermark: int = -1
     log_start_offset: int = -1
 
-    def must_respond(self, found: PartitionData) -> bool:
+    def must_respond(self, found: FetchResponsePartitionData) -> bool:
         """Return whether the client must get what was found, and note that it was.
 
         Kafka: CachedPartition.maybeUpdateResponseData (4.2)
@@ -140,7 +140,7 @@ class FetchContext:
 
     def __init__(
         self,
-        asked: dict[Where, FetchPartition],
+        asked: dict[Where, FetchRequestPartition],
         *,
         uses_ids: bool,
         session: FetchSession | None = None,
@@ -157,13 +157,13 @@ class FetchContext:
         self._is_privileged = is_privileged
 
     @property
-    def partitions(self) -> list[tuple[Where, FetchPartition]]:
+    def partitions(self) -> list[tuple[Where, FetchRequestPartition]]:
         """All partitions that are to be read, with what is asked of each."""
         if self._session is None:
             return list(self._asked.items())
         return [(where, cached.asked) for where, cached in self._session.partitions.items()]
 
-    def respond(self, found: dict[Where, PartitionData]) -> FetchResponse:
+    def respond(self, found: dict[Where, FetchResponsePartitionData]) -> FetchResponseData:
         """Return the response, with the partitions that the client must get.
 
         Kafka: FetchContext.updateAndGenerateResponseData (4.2)
@@ -186,7 +186,7 @@ class FetchContext:
                 is_privileged=self._is_privileged,
                 uses_ids=self._uses_ids,
             )
-        topics: list[FetchableTopicResponse] = []
+        topics: list[FetchResponseFetchableTopic] = []
         for topic, items in groupby(found.items(), lambda item: item[0].topic):
             partitions = [each for _, each in items]
             topics.append(
@@ -198,8 +198,8 @@ class FetchContext:
 
 
 def _changed(
-    session: FetchSession, found: dict[Where, PartitionData]
-) -> Iterator[tuple[Where, PartitionData]]:
+    session: FetchSession, found: dict[Where, FetchResponsePartitionData]
+) -> Iterator[tuple[Where, FetchResponsePartitionData]]:
     """Yield what the client must get; partitions that had records are read last next time."""
     for where, each in found.items():
         cached = session.partitions.get(where)
@@ -227,7 +227,7 @@ class FetchSessions:
         self.sessions: dict[int, FetchSession] = {}
 
     def context(
-        self, values: FetchRequest, version: int, exists: Callable[[Where], bool]
+        self, values: FetchRequestData, version: int, exists: Callable[[Where], bool]
     ) -> FetchContext:
         """Return how a request is answered; changes the session that it names.
 
@@ -275,7 +275,7 @@ class FetchSessions:
     def _update(
         self,
         session: FetchSession,
-        asked: dict[Where, FetchPartition],
+        asked: dict[Where, FetchRequestPartition],
         forgotten: Iterable[Where],
         exists: Callable[[Where], bool],
     ) -> bool:
@@ -349,21 +349,21 @@ class FetchSessions:
 
 
 def _named(
-    topics: Iterable[FetchTopic], *, uses_ids: bool
-) -> Iterator[tuple[Where, FetchPartition]]:
+    topics: Iterable[FetchRequestTopic], *, uses_ids: bool
+) -> Iterator[tuple[Where, FetchRequestPartition]]:
     for topic in topics:
         name = topic["topicId"] if uses_ids else topic["topic"]
         for each in topic["partitions"]:
             yield Where(name, each["partition"]), each
 
 
-def _forgotten(topics: Iterable[ForgottenTopic], *, uses_ids: bool) -> Iterator[Where]:
+def _forgotten(topics: Iterable[FetchRequestForgottenTopic], *, uses_ids: bool) -> Iterator[Where]:
     for topic in topics:
         for number in topic["partitions"]:
             yield Where(topic["topicId"] if uses_ids else topic["topic"], number)
 
 
-def _replica_id(values: FetchRequest) -> int:
+def _replica_id(values: FetchRequestData) -> int:
     if "replicaState" in values:
         return values["replicaState"]["replicaId"]
     return values.get("replicaId", -1)

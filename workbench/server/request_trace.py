@@ -8,7 +8,10 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from workbench.server.protocol.messages.fetch_request import FetchPartition
+from workbench.runtime.clock import SystemClock
+from workbench.server.protocol.requests import (
+    FetchRequestPartition,
+)
 
 _Result = TypeVar("_Result")
 
@@ -17,18 +20,21 @@ class RequestTrace:
     """Measures one request, from its last byte on.
 
     Attributes:
-        received_ms: when its last byte was there, epoch ms.
         asked: topic, partition and the fields of each partition that a fetch reads, in this order,
             with those that only its session names.
         problem: why the answer is an error as a whole; None: it is none, or says so itself.
     """
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, int, FetchPartition]] = []
+        self.asked: list[tuple[str, int, FetchRequestPartition]] = []
         self.problem: str | None = None
-        self.received_ms = time.time_ns() // 1_000_000
         self._start = time.perf_counter()
         self._queue = self._remote = self._send = 0.0
+
+    @property
+    def received_ms(self) -> int:
+        """When its last byte was there, epoch ms."""
+        return SystemClock().now() - round((time.perf_counter() - self._start) * 1000)
 
     def queued(self, function: Callable[..., _Result]) -> Callable[..., _Result]:
         """Return a function that counts the time until it is called."""

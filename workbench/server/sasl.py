@@ -14,10 +14,14 @@ from typing import Any, Final, NamedTuple
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.protocol.api_keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from workbench.server.protocol.frames import SIZE, Request, read_request, response_frame
-from workbench.server.protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
-from workbench.server.protocol.messages.sasl_authenticate_response import SaslAuthenticateResponse
-from workbench.server.protocol.messages.sasl_handshake_request import SaslHandshakeRequest
-from workbench.server.protocol.messages.sasl_handshake_response import SaslHandshakeResponse
+from workbench.server.protocol.requests import (
+    SaslAuthenticateRequestData,
+    SaslHandshakeRequestData,
+)
+from workbench.server.protocol.responses import (
+    SaslAuthenticateResponseData,
+    SaslHandshakeResponseData,
+)
 from workbench.server.security import Passwords
 
 PLAIN: Final = "PLAIN"
@@ -68,10 +72,10 @@ class SaslAuthenticator:
         if request.api is SASL_HANDSHAKE and self._handshake_version is None:
             return self._handshake(request)
         if request.api is SASL_AUTHENTICATE and self._handshake_version is not None:
-            token: SaslAuthenticateRequest = request.values
+            token: SaslAuthenticateRequestData = request.values
             problem = self._authenticate(token["authBytes"])
             is_right = problem is None
-            values: SaslAuthenticateResponse = {
+            values: SaslAuthenticateResponseData = {
                 "errorCode": ErrorCode.NONE if is_right else ErrorCode.SASL_AUTHENTICATION_FAILED,
                 "errorMessage": problem,
                 "authBytes": b"",
@@ -80,8 +84,8 @@ class SaslAuthenticator:
         return SaslAnswer([], f"{request.api.name} before the client has said who it is")
 
     def _handshake(self, request: Request) -> SaslAnswer:
-        asked: SaslHandshakeRequest = request.values
-        values: SaslHandshakeResponse = {"errorCode": ErrorCode.NONE, "mechanisms": [PLAIN]}
+        asked: SaslHandshakeRequestData = request.values
+        values: SaslHandshakeResponseData = {"errorCode": ErrorCode.NONE, "mechanisms": [PLAIN]}
         if asked["mechanism"] == PLAIN:
             self._handshake_version = request.version
             return SaslAnswer(_frame(request, values))

@@ -72,6 +72,8 @@ class Server:
         writable: whether clients may write.
         recover: with ``writable``, whether directories are taken that were not stopped cleanly.
         config: with ``writable``, names of brokers and topics to values.
+        defaults: with ``writable``, whether Kafka's defaults apply where the configuration of the
+            directory's broker is unknown; otherwise what is not configured deletes nothing.
         strict: whether a damaged batch is answered with CORRUPT_MESSAGE, instead of being left out.
 
     Attributes:
@@ -95,6 +97,7 @@ class Server:
         writable: bool = False,
         recover: bool = False,
         config: Mapping[str, Any] | None = None,
+        defaults: bool = False,
         strict: bool = False,
     ) -> None:
         if writable and topics is not None:
@@ -105,6 +108,7 @@ class Server:
         self._writable = writable
         self._recover = recover
         self._config = config
+        self._defaults = defaults
         self._host = host
         self._port = port
         self._insecure = insecure
@@ -112,8 +116,8 @@ class Server:
         self._advertised = None if advertised is None else _host_and_port(advertised)
         self._tls: ssl.SSLContext | None = None
         self._passwords: Passwords | None = None
-        defaults = ServerLimits.for_writing() if writable else ServerLimits()
-        self._limits = defaults if limits is None else limits
+        usual = ServerLimits.for_writing() if writable else ServerLimits()
+        self._limits = usual if limits is None else limits
         self._observe = observe
         self.failure: ServerError | None = None
         self.findings: deque[Finding] = deque(maxlen=_MOST_FINDINGS)
@@ -247,6 +251,7 @@ class Server:
             self._listing,
             self._config,
             recover=self._recover,
+            defaults=self._defaults,
             on_change=self._changes.tell,
             on_halt=self._halt,
             in_controller=self._controller.submit,
@@ -260,10 +265,11 @@ class Server:
 
         Kafka: ReplicaManager.handleLogDirFailure, Exit.halt (4.2)
         """
-        self.failure = ServerError(
-            directories, f"{problem}: the server has stopped, as no other log directory is left"
-        )
-        self._tell(str(self.failure))
+        if self.failure is None:
+            self.failure = ServerError(
+                directories, f"{problem}: the server has stopped, as no other log directory is left"
+            )
+            self._tell(str(self.failure))
         if self._loop is not None and self._stop is not None:
             with suppress(RuntimeError):  # the loop has ended
                 self._loop.call_soon_threadsafe(self._stop.set)

@@ -93,11 +93,11 @@ class Call:
 
 
 Values = Mapping[str, Any]
-"""A response: a class of `server.protocol.messages`, or any fields of it."""
+"""A response: a class of `server.protocol.responses`, or any fields of it."""
 BlockingHandler = Callable[[Call, Any], Values]
 """Answers in a thread of its own, because it reads files or takes locks.
 
-It is given the fields of the request as a class of `server.protocol.messages`.
+It is given the fields of the request as a class of `server.protocol.requests`.
 """
 WaitingHandler = Callable[[Call, Any, "InThread"], Coroutine[Any, Any, Values]]
 """Answers when something else has happened; what blocks it does in a thread."""

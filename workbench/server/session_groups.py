@@ -50,6 +50,7 @@ from workbench.file_system.dry import DryFileSystem
 from workbench.files.names import TopicPartition
 from workbench.inspection.listing import Listing
 from workbench.log_manager.manager import LogManager
+from workbench.runtime.clock import SystemClock
 from workbench.runtime.error_codes import ErrorCode
 
 _CONFIG: Final = {"offsets.topic.num.partitions": 1, "log.cleaner.enable": False}
@@ -99,7 +100,7 @@ class SessionGroups:
     def _service(self) -> GroupCoordinatorService:
         # No folder of this name exists on the disk; it is made in memory only.
         folder = os.path.join(tempfile.gettempdir(), f"kafka-workbench-{uuid4().hex}")
-        manager = LogManager([folder], _CONFIG, fs=DryFileSystem(), node_id=1)
+        manager = LogManager([folder], _CONFIG, fs=DryFileSystem(now=SystemClock().now), node_id=1)
         self._stack.enter_context(manager)
         self._manager = manager
         service = GroupCoordinatorService(

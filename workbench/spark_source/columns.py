@@ -62,7 +62,9 @@ def _timestamp(column: pa.Array) -> pa.Array:
         return column.cast(_TIMESTAMP)
     except pa.ArrowInvalid:
         milliseconds = column.cast(pa.int64())
-        fits = pc.less_equal(pc.abs(milliseconds), _MOST_MS)
+        fits = pc.and_(
+            pc.less_equal(milliseconds, _MOST_MS), pc.greater_equal(milliseconds, -_MOST_MS)
+        )
         return pc.if_else(fits, column, None).cast(_TIMESTAMP)
 
 

@@ -13,7 +13,7 @@ import sys
 import time
 from typing import Any, Final, NamedTuple
 
-PACKAGES: Final = ("workbench", "numpy", "pyarrow", "numba")
+PACKAGES: Final = ("workbench", "numpy", "pyarrow")
 """The packages that tasks import."""
 
 _STAYS_S: Final = 1.0  # that a task takes, so that others are run by other executors
@@ -29,8 +29,8 @@ class Executor(NamedTuple):
         executable: the path of Python.
         versions: of `PACKAGES` that can be imported.
         problems: why the others cannot.
-        kernels: the folder for compiled code; None: there is no workbench.
-        is_warm: whether compiled code is there.
+        kernels: the level of the processor whose compiled code runs; empty: none.
+        no_kernels: why none runs.
         has_jar: whether the reader in Java is there.
         partitions: how many the path that was asked for has.
         problem: why it cannot be listed.
@@ -42,8 +42,8 @@ class Executor(NamedTuple):
     executable: str
     versions: dict[str, str]
     problems: dict[str, str]
-    kernels: str | None
-    is_warm: bool
+    kernels: str
+    no_kernels: str
     has_jar: bool
     partitions: int
     problem: str
@@ -98,15 +98,13 @@ def _answer(path: str | None) -> str:
         "executable": sys.executable,
         "versions": versions,
         "problems": problems,
-        "kernels": None,
-        "is_warm": False,
+        "kernels": "",
+        "no_kernels": "",
         "partitions": 0,
         "problem": "",
     }
     if "workbench" in versions:
-        from workbench.kernels.cache_folder import kernel_folder, ready_mark
-
-        found |= {"kernels": str(kernel_folder()), "is_warm": ready_mark().is_file()}
+        found |= _kernels()
         if path is not None:
             try:
                 found["partitions"] = _partitions(path)
@@ -120,6 +118,17 @@ def _answer(path: str | None) -> str:
     found["has_jar"] = os.path.isfile(os.path.join(root, "kafka-log.jar"))
     time.sleep(_STAYS_S)
     return json.dumps(found)
+
+
+def _kernels() -> dict[str, str]:
+    """Return which compiled code runs, or why none does."""
+    from workbench.kernels.library.opening import opened
+
+    try:
+        library = opened()
+    except ImportError as error:
+        return {"no_kernels": str(error)}
+    return {"no_kernels": library} if isinstance(library, str) else {"kernels": library.name}
 
 
 def _partitions(path: str) -> int:

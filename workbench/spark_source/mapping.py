@@ -17,6 +17,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
+from workbench.spark_source.first_line import tells_first
 from workbench.spark_source.options import parse_columns, parse_options
 from workbench.spark_source.source import KafkaLogReader
 
@@ -31,6 +32,7 @@ _OPTION: Final = "mapfunction"
 """The option with the pickled function, in base 64."""
 
 
+@tells_first
 class MappedSource(DataSource):
     """``format("kafka-log-map")``, which `mapped` uses: its option holds a pickled function."""
 
@@ -61,6 +63,7 @@ class MappedSource(DataSource):
         return MappedReader(scan, base64.b64decode(pickled), schema)
 
 
+@tells_first
 class MappedReader(DataSourceReader):
     """Plan tasks as the source does, and call the function in each.
 

@@ -11,8 +11,9 @@ import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
+from workbench.loaders.scan.plan import IsolationLevel
 from workbench.runtime.times import span_ms
 from workbench.runtime.words import did_you_mean, unknown_column
 from workbench.spark_source.columns import (
@@ -40,7 +41,9 @@ from workbench.spark_source.plan.offsets import (
 )
 from workbench.spark_source.plan.path_patterns import expanded
 from workbench.spark_source.plan.remote_tier import TierOptions, parse_tier
+from workbench.values.by_topic import formats_of
 from workbench.values.masking import Masks
+from workbench.values.registry import ColumnDecoding
 
 _DIALECT: Final = "expected a regular expression of Python's re, which is not in all as Java's"
 
@@ -50,6 +53,7 @@ DEFAULT_PARTITION_BYTES: Final = 128 << 20  # of a task: one costs about 70 ms b
 
 DEFAULT_DELAY_MS: Final = 15 * 60_000  # Spark: KafkaSourceProvider.DEFAULT_MAX_TRIGGER_DELAY
 
+_FORMATS: Final = re.compile(r"[\w-]+(?:[:,].+)?|(?:[\w.-]+|\*)=.+", re.ASCII)
 _STRATEGIES: Final = ("assign", "subscribe", "subscribePattern")
 _OURS: Final = (
     "path", "paths", "columns", "includeMetadata", "includeControl", "includeInternal",
@@ -81,6 +85,22 @@ _REFUSED: Final = {
 }
 
 
+_OF_A_SCAN: Final = {
+    "topic": "subscribe",
+    "topics": "subscribe",
+    "partitions": "assign",
+    "offsets": "startingOffsets",
+    "timestamps": "startingTimestamp",
+    "isolation_level": "kafka.isolation.level",
+    "isolationlevel": "kafka.isolation.level",
+    "on_corrupt": "onCorrupt",
+    "include_control": "includeControl",
+    "value_format": "decode",
+    "key_format": "decode",
+}
+"""Names of a scan's options, and of the command line's, and the option of Spark."""
+
+
 @dataclass(frozen=True)
 class SourceOptions:
     """The options of one ``load``, checked.
@@ -94,7 +114,8 @@ class SourceOptions:
         partitions: names as ``orders-0`` to read; None: any.
         starting, ending: the limits of reading.
         columns: names of the columns, in their order.
-        read_committed: leave out aborted records and stop at the last stable offset.
+        isolation_level: "read_committed" leaves out aborted records and stops at the last stable
+            offset; None: read_uncommitted, and the planner says which records that includes.
         include_control: whether to return control records too.
         include_internal: whether Kafka's own topics are read though they are not named.
         fail_on_data_loss: whether missing offsets end the job.
@@ -120,7 +141,7 @@ class SourceOptions:
     starting: Limit
     ending: Limit
     columns: tuple[str, ...]
-    read_committed: bool
+    isolation_level: IsolationLevel | None
     include_control: bool
     include_internal: bool
     fail_on_data_loss: bool
@@ -130,12 +151,17 @@ class SourceOptions:
     max_records: int | None
     batch_rows: int | None
     max_offsets: int | None
-    decode: Mapping[str, str]
+    decode: Mapping[str, ColumnDecoding]
     masks: Masks
     tier: TierOptions | None
     reader: Literal["auto", "python"] = "auto"
     min_offsets: int | None = None
     max_delay_ms: int = DEFAULT_DELAY_MS
+
+    @property
+    def read_committed(self) -> bool:
+        """Whether aborted records are left out."""
+        return self.isolation_level == "read_committed"
 
 
 def parse_columns(options: Mapping[str, str]) -> tuple[str, ...]:
@@ -178,8 +204,8 @@ def parse_options(options: Mapping[str, str], *, streaming: bool = False) -> Sou
     if not streaming:
         starting.refuse(LATEST)
         ending.refuse(EARLIEST)
-    isolation = given.get("kafka.isolation.level", "read_uncommitted")
-    if isolation not in {"read_uncommitted", "read_committed"}:
+    isolation = given.get("kafka.isolation.level")
+    if isolation not in {"read_uncommitted", "read_committed", None}:
         raise ValueError(f"kafka.isolation.level is {isolation!r}")
     fail_on_data_loss = flag(given, "failOnDataLoss", default=True)
     return SourceOptions(
@@ -190,7 +216,7 @@ def parse_options(options: Mapping[str, str], *, streaming: bool = False) -> Sou
         starting=starting,
         ending=ending,
         columns=parse_columns(given),
-        read_committed=isolation == "read_committed",
+        isolation_level=cast("IsolationLevel | None", isolation),
         include_control=flag(given, "includeControl", default=False),
         include_internal=flag(given, "includeInternal", default=False),
         fail_on_data_loss=fail_on_data_loss,
@@ -230,20 +256,28 @@ def _reader(given: Mapping[str, str]) -> Any:
     return text
 
 
-def _decode(text: str | None) -> dict[str, str]:
-    """Return the decodings of ``{"value": "avro"}``."""
+def _decode(text: str | None) -> dict[str, ColumnDecoding]:
+    """Return the decodings of ``{"value": "avro"}``; a format, or some by topic, is of values."""
     if text is None:
         return {}
+    if _FORMATS.fullmatch(text.strip()):
+        return {"value": formats_of(text.strip())}
     wanted = 'a JSON object such as {"value": "avro"}'
     try:
         found = json.loads(text)
     except ValueError:
         raise ValueError(f"decode is {text!r}, not {wanted}") from None
-    if not isinstance(found, dict) or not all(isinstance(how, str) for how in found.values()):
+    if not isinstance(found, dict) or not all(map(_is_format, found.values())):
         raise ValueError(f"decode is {text!r}, not {wanted}")
     for name in found.keys() - {"key", "value"}:
         raise ValueError(f"decode names {name}, not key or value")
-    return found
+    return {name: formats_of(how) for name, how in found.items()}
+
+
+def _is_format(how: Any) -> bool:
+    """Return whether JSON names a format, or that of each topic."""
+    every = how.values() if isinstance(how, dict) else [how]
+    return all(isinstance(each, str) for each in every)
 
 
 def _masks(given: Mapping[str, str]) -> Masks:
@@ -259,7 +293,9 @@ def _refuse(given: Mapping[str, str], *, streaming: bool) -> None:
         if name in _REFUSED:
             raise ValueError(f"option {name} {_REFUSED[name]}")
         if name not in KNOWN and not name.startswith("kafka."):
-            hint = did_you_mean(name, KNOWN) or f"; options: {', '.join(KNOWN.values())}"
+            other = _OF_A_SCAN.get(name)
+            hint = f"; did you mean {other}?" if other else did_you_mean(name, KNOWN)
+            hint = hint or f"; options: {', '.join(KNOWN.values())}"
             raise ValueError(f"unknown option {name!r} of kafka-log{hint}")
     refuse_slips(given)
     named = [name for name in _STRATEGIES if name.lower() in given]

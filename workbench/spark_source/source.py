@@ -11,6 +11,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from workbench.spark_source.columns import NO_KINDS, spark_schema
+from workbench.spark_source.first_line import tells_first
 from workbench.spark_source.options import SourceOptions, parse_columns, parse_options
 from workbench.spark_source.plan.planning import Plan
 from workbench.spark_source.stream_writing import KafkaLogStreamWriter
@@ -35,6 +36,7 @@ def chosen_columns(schema: StructType, own: StructType) -> tuple[str, ...]:
     return tuple(schema.fieldNames())
 
 
+@tells_first
 class KafkaLogSource(DataSource):
     """``spark.read``, ``readStream``, ``df.write`` and ``writeStream`` with format "kafka-log"."""
 
@@ -89,6 +91,7 @@ class KafkaLogSource(DataSource):
         return KafkaLogStreamWriter(parse_write_options(self.options, schema), overwrite=overwrite)
 
 
+@tells_first
 class KafkaLogReader(DataSourceReader):
     """Plan tasks on the driver; read them on the executors."""
 

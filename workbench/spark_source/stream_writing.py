@@ -41,6 +41,7 @@ try:
 except ImportError:  # Spark 4.0, which `KafkaLogStreamWriter` refuses
     DataSourceStreamArrowWriter = object  # type: ignore[assignment,misc]
 
+_OFFSET_SIZE: Final = 8  # of the base offset, which begins a batch: 0 in those of a producer
 _QUERY: Final = "sql.streaming.queryId"  # Spark: StreamExecution.QUERY_ID_KEY
 _EPOCH: Final = "streaming.sql.batchId"  # Spark: MicroBatchExecution.BATCH_ID_KEY
 
@@ -212,13 +213,14 @@ def _undo(manager: LogManager, last: Epoch) -> None:
 
 
 def _append(log: Log, folder: str) -> None:
-    """Append the batches of the log in a folder."""
+    """Append the batches of the log in a folder, as a producer would send them."""
     epoch = log.leader_epochs.latest_epoch or 0
     for name in sorted(each.name for each in LOCAL.list(folder) if each.name.endswith(".log")):
         records = FileRecords.open(LOCAL, os.path.join(folder, name))
         try:
             for position, size in records.batches().rows[["position", "size"]].tolist():
                 data = bytearray(records.file.read_bytes(position, size))
+                data[:_OFFSET_SIZE] = bytes(_OFFSET_SIZE)  # the CRC does not cover it
                 log.append_as_leader(MemoryRecords(np.frombuffer(data, np.uint8)), epoch)
         finally:
             records.close()

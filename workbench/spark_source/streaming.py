@@ -20,6 +20,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from workbench.file_system.source import THIS_MACHINE
 from workbench.files.partition_metadata import is_made_again
+from workbench.spark_source.first_line import tells_first
 from workbench.spark_source.options import SourceOptions
 from workbench.spark_source.plan.offsets import Offsets, StreamPosition
 from workbench.spark_source.plan.planning import Plan
@@ -39,6 +40,7 @@ except ImportError:  # Spark before 4.2: every micro-batch reads all there is
 T = TypeVar("T")
 
 
+@tells_first
 class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Plan micro-batches on the driver; read them on the executors."""
 

@@ -25,6 +25,7 @@ from workbench.loaders.scan.splits import OPEN_COST
 from workbench.loaders.schemas import schema_of
 from workbench.loaders.tables import segment_tables
 from workbench.loaders.tables.rows import finding_table
+from workbench.spark_source.first_line import tells_first
 from workbench.spark_source.option_values import flag, small_names
 from workbench.spark_source.options import SourceOptions, parse_options
 from workbench.spark_source.plan.planning import Plan
@@ -90,6 +91,7 @@ def _grouped(sizes: Iterable[int], limit: int) -> Iterator[slice]:
         yield slice(start, end + 1)
 
 
+@tells_first
 class SegmentsReader(DataSourceReader):
     """Read a table of segments.
 
@@ -123,6 +125,7 @@ class SegmentsReader(DataSourceReader):
         spare_collections()
 
 
+@tells_first
 class FindingsReader(DataSourceReader):
     """Check log directories.
 
@@ -165,6 +168,7 @@ class FindingsReader(DataSourceReader):
         spare_collections()
 
 
+@tells_first
 class _TableSource(DataSource):
     """A table that is read as a format of its own."""
 
@@ -186,6 +190,7 @@ class _TableSource(DataSource):
         return replace(parse_options(given), include_internal=True)
 
 
+@tells_first
 class BatchesSource(_TableSource):
     """``format("kafka-log-batches")``: one row per batch, from the headers (`BatchRow`)."""
 
@@ -197,6 +202,7 @@ class BatchesSource(_TableSource):
         return SegmentsReader(self._options(), segment_tables.batches, _for_spark(self.rows))
 
 
+@tells_first
 class SegmentsSource(_TableSource):
     """``format("kafka-log-segments")``: one row per segment (`SegmentRow`)."""
 
@@ -208,6 +214,7 @@ class SegmentsSource(_TableSource):
         return SegmentsReader(self._options(), segment_tables.segments, _for_spark(self.rows))
 
 
+@tells_first
 class IndexesSource(_TableSource):
     """``format("kafka-log-indexes")``: one row per entry of an index (`IndexEntryRow`)."""
 
@@ -219,6 +226,7 @@ class IndexesSource(_TableSource):
         return SegmentsReader(self._options(), _index_entries, _for_spark(self.rows))
 
 
+@tells_first
 class FindingsSource(_TableSource):
     """``format("kafka-log-findings")``: one row per finding of `LogDirectory.verify`.
 

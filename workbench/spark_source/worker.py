@@ -17,7 +17,7 @@ _OPEN: Final[Kept[MountedFiles, None]] = Kept(4)
 def spare_collections() -> None:
     """Exempt the loaded modules from the garbage collection that follows every task.
 
-    Spark's daemon collects all of a worker's objects then. Those of numba, pandas and pyarrow are
+    Spark's daemon collects all of a worker's objects then. Those of numpy, pandas and pyarrow are
     120,000, never become garbage, and take as long as half a million records. Only in a worker.
 
     Spark: pyspark.daemon.manager (4.2)

@@ -39,7 +39,7 @@ class BatchDecisionRow(NamedTuple):
     new_size: Annotated[int, "bytes afterwards; 0: removed"]
     base_offset: Annotated[int, "its first offset"]
     last_offset: Annotated[int, "its last offset"]
-    record_count: Annotated[int, "records before"]
+    record_count: Annotated[Int32, "records before"]
     verdict: Annotated[str, "copied, rebuilt, emptied or removed"]
     kept_without_records: Annotated[str | None, "why it is kept empty; null: it is not"]
     delete_horizon: Annotated[Time | None, "its delete horizon afterwards"]
@@ -86,7 +86,9 @@ class CleaningRow(NamedTuple):
     threshold: Annotated[float | None, "min.cleanable.dirty.ratio"]
     dirty_since: Annotated[Time | None, "what max.compaction.lag.ms is measured from"]
     is_due: Annotated[bool | None, "whether the cleaner would clean it now"]
-    order: Annotated[Int32 | None, "1: cleaned first; null: not due"]
+    order: Annotated[
+        Int32 | None, "1: cleaned first; equally dirty logs share a number; null: not due"
+    ]
     due: Annotated[Time | None, "when it is due if nothing is written; null: never"]
     problem: Annotated[str | None, "why loading or cleaning fails; null: it does not"]
 

@@ -13,11 +13,12 @@ class ListingRow(NamedTuple):
 
     name: Annotated[str, "name of the partition directory, or of the topic"]
     topic: Topic
-    partition: Annotated[int, "number of the partition; for a topic, how many it has"]
+    partition: Annotated[Int32, "number of the partition; for a topic, how many it has"]
     kind: Annotated[str, "log, delete, stray or future; topic for a topic"]
     segments: Annotated[int, "how many segments are in use"]
     size: Annotated[int, "bytes of their .log files"]
     other_size: Annotated[int, "bytes of all other files; indexes may be preallocated"]
+    occupied: Annotated[int, "bytes that the disk holds of all these files, without holes"]
     log_start_offset: Annotated[int | None, "first offset that can be read; null: a topic"]
     log_end_offset: Annotated[int | None, "offset of the next record; null: a topic"]
     offset_count: Annotated[int, "log end less log start offset: at least as many as records"]

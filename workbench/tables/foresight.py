@@ -5,6 +5,10 @@ from typing import Annotated, NamedTuple
 from workbench.tables.columns import Int32, PartitionNumber, Time, Topic
 
 _Verdict = Annotated[str, "allows, blocks, limits or unknown"]
+_VerdictOnLog = Annotated[
+    str,
+    "of cleaning allows, demands, limits, blocks, unknown; of retention deleted, kept, not asked",
+]
 _Value = Annotated[str | None, "what the rule looks at"]
 _Threshold = Annotated[str | None, "what it is compared with"]
 _Kafka = Annotated[str, "class and method of Kafka 4.2"]
@@ -15,7 +19,7 @@ class RuleRow(NamedTuple):
 
     rule: Annotated[str, "the configuration or the condition"]
     segment: Annotated[int | None, "base offset; null: the rule is about the whole log"]
-    verdict: _Verdict
+    verdict: _VerdictOnLog
     value: _Value
     threshold: _Threshold
     reason: Annotated[str, "why, with the figures"]

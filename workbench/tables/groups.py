@@ -64,10 +64,10 @@ class CommittedOffsetRow(NamedTuple):
     group: Group
     topic: Topic
     partition: PartitionNumber
-    offset: Annotated[int, "the committed offset"]
+    offset: Annotated[int | None, "the committed offset; null: assigned, and nothing is committed"]
     leader_epoch: Annotated[Int32 | None, "the leader epoch of the last consumed record"]
-    metadata: Annotated[str, "what the client stored with the offset"]
-    commit_time: Annotated[Time, "when it was committed, as the commit says"]
+    metadata: Annotated[str | None, "what the client stored with the offset"]
+    commit_time: Annotated[Time | None, "when it was committed, as the commit says"]
     expires_at: Annotated[Time | None, "when it expires; null: never while the group is unchanged"]
     expiry_rule: Annotated[str | None, "the rule that decides when it expires"]
     log_start_offset: Annotated[int | None, "null: the directories do not have the log"]
@@ -82,7 +82,7 @@ class CommittedOffsetRow(NamedTuple):
     producer_id: Annotated[int | None, "of the open transaction that committed it"]
     topic_id: Annotated[str | None, "the topic's id in the commit"]
     log_partition: LogPartition
-    record_offset: Annotated[int, "of the commit in that partition"]
+    record_offset: Annotated[int | None, "of the commit in that partition"]
     unserved: Annotated[str | None, "why a restarted broker does not return it; null: it does"]
 
 
@@ -197,3 +197,37 @@ class ShareRow(NamedTuple):
     available: Annotated[int, "how many of these are to be delivered again"]
     acknowledged: Annotated[int, "how many of these are acknowledged"]
     archived: Annotated[int, "how many of these are archived"]
+    last_delivery: Annotated[int, "how many of the available have one delivery left"]
+
+
+class DeliveryRow(NamedTuple):
+    """What became of records of a share group: one row per change of a range of offsets."""
+
+    group: Group
+    topic: Topic
+    partition: PartitionNumber
+    time: Annotated[Time | None, "timestamp of the record that says so"]
+    event: Annotated[str, "what happened"]
+    first_offset: Annotated[int | None, "the first of the offsets; null: all, or not known"]
+    last_offset: Annotated[int | None, "the last of the offsets, inclusive; null: no range"]
+    delivery_count: Annotated[Int32 | None, "how often the records were delivered by then"]
+    deliveries_left: Annotated[Int32 | None, "of released records; null: of others"]
+    log: Annotated[str, "the partition of __share_group_state"]
+    record_offset: Annotated[int, "offset of the record there"]
+
+
+class MirrorCheckpointRow(NamedTuple):
+    """Where a group of another cluster goes on here: one row per checkpoint of MirrorMaker 2."""
+
+    group: Group
+    source: Annotated[str, "the alias of the cluster that is mirrored"]
+    topic: Annotated[str, "the topic here"]
+    partition: PartitionNumber
+    upstream_offset: Annotated[int, "the offset that the group has committed there"]
+    offset: Annotated[int, "the offset of the same record here"]
+    metadata: Annotated[str, "what the client stored with the offset there"]
+    log_end_offset: Annotated[int | None, "null: the directories do not have the log"]
+    lag: Annotated[int | None, "log end offset here, minus the offset"]
+    time: Annotated[Time | None, "timestamp of the checkpoint"]
+    log: Annotated[str, "the partition of the checkpoints"]
+    record_offset: Annotated[int, "of the checkpoint there"]

@@ -17,6 +17,9 @@ class LoadedRow(NamedTuple):
     records: Annotated[int, "records that this run added to the table"]
     superseded: Annotated[int, "upsert: records older than another of their key, or without a key"]
     tombstones: Annotated[int, "upsert: records that delete the row of their key"]
+    undecoded: Annotated[
+        int, "upsert: newest records of their key whose value cannot be decoded: they are refused"
+    ]
     aborted: Annotated[int, "records of aborted transactions"]
     control: Annotated[int, "control records, which no consumer gets"]
     compacted: Annotated[int, "offsets that compaction removed"]
@@ -26,5 +29,6 @@ class LoadedRow(NamedTuple):
     missing: Annotated[int, "offsets in no batch, which nothing explains"]
     waiting: Annotated[int, "offsets from the last stable offset on, for a later run"]
     log_end_offset: Annotated[int, "the offset that the next record would get"]
+    rescued: Annotated[int, "of the records: those with something in the column _rescued"]
     table: Annotated[str, "the table"]
     replica: Annotated[str, "the directory that was read: the replica that is ahead"]

@@ -25,7 +25,7 @@ class RecordCountRow(NamedTuple):
     topic: Topic
     partition: PartitionNumber
     log_start_offset: Annotated[int, "the first offset that can be read"]
-    log_end_offset: Annotated[int, "the offset of the next record"]
+    log_end_offset: Annotated[int, "the offset after the last record that can be read"]
     offsets: Annotated[int, "log end minus log start offset: what interfaces show as messages"]
     records: Annotated[int, "records that a read_uncommitted consumer gets"]
     records_read_committed: Annotated[int, "records that a read_committed consumer gets"]
@@ -45,6 +45,7 @@ class DamagedRangeRow(NamedTuple):
     records: Annotated[int | None, "how many records batch headers count there; null: unknown"]
     next_offset: Annotated[int, "where a consumer can continue: seek to it"]
     stops: Annotated[bool, "whether consumers fail there until they seek; otherwise they pass it"]
+    rescuable: Annotated[int, "records there that --rescue, or rescue=True, still reads"]
     reason: Annotated[str, "what is damaged"]
     path: Annotated[str | None, "the damaged file"]
     byte: Annotated[int | None, "position in the file"]

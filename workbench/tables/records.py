@@ -29,8 +29,9 @@ class RecordRow(NamedTuple):
 
 
 class RecordBatchRow(NamedTuple):
-    """The batch of a record of a scan: columns that it has on request."""
+    """The size and the batch of a record of a scan: columns that it has on request."""
 
+    bytes: Annotated[int, "of the key, the value and the headers, before compression"]
     producer_id: Annotated[int | None, "null: the producer was not idempotent"]
     producer_epoch: Annotated[Int16 | None, "epoch of the producer"]
     sequence: Annotated[Int32 | None, "the record's sequence number"]
@@ -38,6 +39,11 @@ class RecordBatchRow(NamedTuple):
     codec: Annotated[str, "none, gzip, snappy, lz4 or zstd"]
     magic: Annotated[Int8, "the version of the batch's format: 0, 1 or 2"]
     is_transactional: Annotated[bool, "whether it belongs to a transaction"]
+    committed: Annotated[
+        bool | None,
+        "whether a consumer with read_committed gets it; false: aborted, or not below the last "
+        "stable offset; null: from a file out of use",
+    ]
     is_control: Annotated[bool, "whether it is a transaction marker or another control record"]
     delete_horizon: Annotated[Time | None, "when the cleaner may drop its tombstones and markers"]
     batch_base_offset: Annotated[int | None, "first offset of the batch; null: magic 0 or 1"]

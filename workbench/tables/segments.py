@@ -16,6 +16,9 @@ from workbench.tables.columns import (
 
 _Entry = Annotated[Int32, "number of the entry in the file, from 0"]
 _RelativeOffset = Annotated[int, "offset less the segment's base offset, as stored"]
+_BatchAt = Annotated[
+    int | None, "base offset of that batch; null: no batch begins there, or its header lacks it"
+]
 
 
 class SegmentRow(NamedTuple):
@@ -100,6 +103,12 @@ class OffsetIndexRow(NamedTuple):
     offset: Annotated[int, "offset of the last record of a batch"]
     relative_offset: _RelativeOffset
     position: Annotated[int, "byte in the segment's .log file where that batch begins"]
+    batch_base_offset: _BatchAt
+    bytes_before: Annotated[int, "bytes since the position of the entry before, or since 0"]
+    batches_before: Annotated[int | None, "batches in those bytes; null: no batch begins there"]
+    records_before: Annotated[
+        int | None, "records in those batches; null: their headers do not say how many"
+    ]
 
 
 class TimeIndexRow(NamedTuple):
@@ -112,6 +121,10 @@ class TimeIndexRow(NamedTuple):
     timestamp: Annotated[Time, "the largest timestamp up to the offset"]
     offset: Annotated[int, "offset of the record with that timestamp"]
     relative_offset: _RelativeOffset
+    batch_position: Annotated[
+        int | None, "byte where the batch with that offset begins; null: there is no such batch"
+    ]
+    batch_base_offset: _BatchAt
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,9 @@ class StuckRow(NamedTuple):
     partition: PartitionNumber
     holder: Annotated[str, "the segment, transaction or group that holds it"]
     offset: Annotated[int | None, "of the record that holds it; null: no record does"]
-    time: Annotated[Time | None, "of that record; for a group, of its last commit"]
+    time: Annotated[
+        Time | None, "of that record (until the year 9999); for a group, of its last commit"
+    ]
     bytes: Annotated[int, "bytes held up: not deleted, compacted, readable or consumed"]
     reason: Annotated[str, "why, with the numbers"]
     action: Annotated[str, "what to do"]
@@ -27,8 +29,8 @@ class GroupLagRow(NamedTuple):
     topic: Topic
     partition: PartitionNumber
     verdict: Annotated[str, "fine, falling behind, stalled, starts over or unknown"]
-    offset: Annotated[int, "the committed offset"]
-    commit_time: Annotated[Time, "when it was committed"]
+    offset: Annotated[int | None, "the committed offset; null: assigned, and nothing is committed"]
+    commit_time: Annotated[Time | None, "when it was committed"]
     log_end_offset: Annotated[int | None, "null: the directories do not have the log"]
     lag: Annotated[int | None, "log end offset, minus the committed offset"]
     lag_ms: Annotated[int | None, "age of the oldest record not consumed, ms; 0: all are"]

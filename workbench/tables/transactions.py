@@ -2,7 +2,7 @@
 
 from typing import Annotated, NamedTuple
 
-from workbench.tables.columns import Int16, Int32, PartitionNumber, Time, Topic
+from workbench.tables.columns import Bytes, Int16, Int32, PartitionNumber, Time, Topic
 
 _ProducerId = Annotated[int, "the producer's id"]
 _ProducerEpoch = Annotated[Int16, "the producer's epoch"]
@@ -93,6 +93,6 @@ class RepairRow(NamedTuple):
     coordinator_epoch: Annotated[Int32 | None, "of the marker; null: the broker decides"]
     key_size: Annotated[Int32 | None, "bytes; null: no record"]
     value_size: Annotated[Int32 | None, "bytes; null: a tombstone, or no record"]
-    key: Annotated[bytes | None, "the record's key; null: not asked for"]
-    value: Annotated[bytes | None, "the record's value; null: not asked for"]
+    key: Annotated[Bytes | None, "the record's key; null: not asked for"]
+    value: Annotated[Bytes | None, "the record's value; null: not asked for"]
     reason: Annotated[str, "why, and what it costs"]

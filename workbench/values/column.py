@@ -1,6 +1,6 @@
 """What decoders of columns are given, and what they give back."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -25,11 +25,13 @@ class ColumnProblem:
         row: of the first of them.
         count: how many there are.
         found: what was found in the first.
+        is_whole: whether the values are null; otherwise only what does not fit of them is.
     """
 
     row: int
     count: int
     found: str
+    is_whole: bool = True
 
 
 @dataclass(frozen=True)
@@ -39,10 +41,13 @@ class Decoded:
     Attributes:
         values: the decoder's ``kind``[n]; null where bytes are null or cannot be decoded.
         problems: one for each reason.
+        unfit: row → path → the text of what does not fit the type and is null, for values that are
+            not null as a whole.
     """
 
     values: pa.Array
     problems: list[ColumnProblem] = field(default_factory=list)
+    unfit: dict[int, dict[str, str]] = field(default_factory=dict)
 
 
 class ColumnDecoder(Protocol):
@@ -89,11 +94,13 @@ class Column:
         name: key or value.
         sample: reads columns of the first records of each partition.
         schemas: reads the schemas of the topic `_schemas` in the same log directories.
+        values: reads the column of all records, some at a time.
     """
 
     name: ColumnName
     sample: Callable[[tuple[str, ...]], Others]
     schemas: "Callable[[], Schemas]"
+    values: Callable[[], Iterable[pa.Array]]
 
 
 @dataclass(frozen=True)
@@ -119,7 +126,11 @@ class WholeValues:
         found = self.values.decode_spans(data, spans if rows is None else spans[rows])
         if rows is None:
             return found
-        return Decoded(spread(found.values, rows, len(column)), at_rows(found.problems, rows))
+        return Decoded(
+            spread(found.values, rows, len(column)),
+            at_rows(found.problems, rows),
+            {int(rows[row]): texts for row, texts in found.unfit.items()},
+        )
 
 
 def spans_of(column: pa.Array) -> tuple[Bytes, Int64s]:

@@ -8,7 +8,7 @@ decoded. Sizes are computed before arrays are made: what would take too much mem
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -111,6 +111,7 @@ class GuardedDecoder:
         budget = max(MOST_BUILT, 16 * column.nbytes)
         arrays: list[pa.Array] = []
         problems: list[ColumnProblem] = []
+        unfit: dict[int, dict[str, str]] = {}
         failed: dict[str, ColumnProblem] = {}
         waiting = [(0, len(column))]
         while waiting:
@@ -135,11 +136,10 @@ class GuardedDecoder:
                 continue
             budget -= found.values.nbytes
             arrays.append(found.values)
-            problems += [
-                ColumnProblem(first + each.row, each.count, each.found) for each in found.problems
-            ]
+            problems += [replace(each, row=first + each.row) for each in found.problems]
+            unfit.update({first + row: texts for row, texts in found.unfit.items()})
         values = arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
-        return Decoded(values, problems + list(failed.values()))
+        return Decoded(values, problems + list(failed.values()), unfit)
 
     def _decoded(self, column: pa.Array, others: Others, first: int, end: int) -> Decoded:
         """Decode some rows."""

@@ -5,7 +5,9 @@
     *       headers.x-user        drop
 
 A rule is applied before a value leaves the scan. What a rule cannot look into is masked as a whole:
-a rule about a field of a value that is not decoded drops the value.
+a map, or a field that is text where the rule names a field of it. A rule that would hide nothing,
+or everything, by mistake is refused: its topic is not there, or values are not decoded and it names
+a field of them. A widget knows only bytes: there, it drops the value.
 """
 
 import hashlib
@@ -21,6 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from workbench.errors import SchemaError
+from workbench.runtime.words import did_you_mean
 from workbench.values.schemas.schemas import read_schema
 from workbench.values.types import is_bytes, items_of
 
@@ -120,6 +123,47 @@ class Masks:
     def for_topic(self, topic: str) -> "Masks":
         """Return the rules that fit a topic."""
         return Masks(tuple(r for r in self.rules if fnmatchcase(topic, r.topic)), self.key)
+
+    def require_topics(self, topics: Iterable[str]) -> None:
+        """Refuse rules about topics that are not there: a misspelled one would hide nothing.
+
+        Args:
+            topics: names of all topics; if there is none, nothing can leave.
+
+        Raises:
+            SchemaError: a rule fits none of them.
+        """
+        known = sorted(set(topics))
+        for rule in self.rules:
+            if known and not any(fnmatchcase(topic, rule.topic) for topic in known):
+                raise SchemaError(
+                    f"mask {rule.topic} {rule.path}: unknown topic {rule.topic}"
+                    f"{did_you_mean(rule.topic, known)}"
+                )
+
+    def require_fields(self, name: str, kind: pa.DataType) -> None:
+        """Refuse rules about fields of a column that has none: they would hide all of it.
+
+        Args:
+            name: the column.
+            kind: its type, decoded or not.
+
+        Raises:
+            SchemaError: a rule names a field, no other masks the column as a whole, and values are
+                bytes, text or numbers.
+        """
+        mine = [rule for rule in self.rules if rule.path.split(".")[0] == name]
+        if pa.types.is_nested(kind) or pa.types.is_null(kind) or any(r.path == name for r in mine):
+            return
+        for rule in mine:
+            is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+            are = "bytes" if is_bytes(kind) else "text" if is_text else str(kind)
+            decoding = f"--{name}-format json, in Python decode={{{name!r}: 'json'}}"
+            raise SchemaError(
+                f"mask {rule.topic} {rule.path}: {name}s are {are}, which has no fields (expected "
+                f"a format that has: {decoding}; or "
+                f"the rule {rule.topic} {name} drop, which masks them as a whole)"
+            )
 
     def touches(self, column: str) -> bool:
         """Return whether a rule is about a column."""

@@ -5,6 +5,7 @@ the format's, its object a `Format`. `decoder` is the one way from what a user a
 decodes a column; scans, the command line, widgets and Spark all take it.
 """
 
+import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,12 +20,13 @@ from workbench.errors import SchemaError
 from workbench.runtime.words import did_you_mean
 from workbench.values.avro.decoder import AvroDecoder
 from workbench.values.column import Column, ColumnDecoder, SpanDecoder, WholeValues
-from workbench.values.formats.json import JsonDecoder, inferred_schema
+from workbench.values.formats.json import JsonDecoder, inferred_kind, json_decoder
 from workbench.values.formats.json_schema import JsonSchemaDecoder
 from workbench.values.formats.msgpack import MessagePackDecoder, inferred_type
 from workbench.values.formats.protobuf import ProtobufDecoder, descriptors_of, first_message
-from workbench.values.formats.text import MeaningDecoder, Utf8Decoder
+from workbench.values.formats.text import MeaningDecoder, ReadableDecoder, Utf8Decoder
 from workbench.values.guard import GuardedDecoder, as_schema_error
+from workbench.values.readable import AUTO
 from workbench.values.schemas.framed import FramedDecoder
 from workbench.values.schemas.schemas import (
     Schemas,
@@ -75,6 +77,33 @@ class Decoding:
 AnyDecoding: TypeAlias = str | Decoding | pa.Schema | pa.StructType
 """``"utf8"``, ``"avro:schemas/"``, a `Decoding`, or the Arrow type of JSON."""
 
+ColumnDecoding: TypeAlias = AnyDecoding | Mapping[str, AnyDecoding]
+"""The decoding of a column, or that of each topic; ``"*"`` is that of the others."""
+
+
+AnyType: TypeAlias = pa.Schema | pa.StructType | str | os.PathLike[str]
+"""Fields with their types: of Arrow, or the path of a file with an Avro or JSON Schema."""
+
+
+def declared_type(given: AnyType) -> pa.StructType:
+    """Return fields with their types.
+
+    Raises:
+        SchemaError: it is not the schema of an object.
+    """
+    if isinstance(given, pa.Schema):
+        return pa.struct(list(given))
+    if isinstance(given, pa.DataType):
+        kind = given
+    else:
+        with as_schema_error():
+            schema = read_schema(os.fspath(given))
+            is_avro = '"record"' in schema and json.loads(schema).get("type") == "record"
+            kind = AvroDecoder(schema).kind if is_avro else JsonSchemaDecoder(schema).kind
+    if not pa.types.is_struct(kind):
+        raise SchemaError(f"{given} describes {kind} (expected an object with fields)")
+    return kind
+
 
 def names() -> list[str]:
     """Return the names of all formats, ascending."""
@@ -120,6 +149,11 @@ def _utf8(argument: Any, _column: Column) -> ColumnDecoder:
     return WholeValues(Utf8Decoder())
 
 
+def _readable(argument: Any, column: Column) -> ColumnDecoder:
+    _refuse(AUTO, argument)
+    return ReadableDecoder(column.name, column.schemas())
+
+
 def _meaning(name: str, argument: Any, column: Column) -> ColumnDecoder:
     _refuse(name, argument)
     return MeaningDecoder(name, column.name)
@@ -132,8 +166,9 @@ def _refuse(name: str, argument: Any) -> None:
 
 def _json(argument: Any, column: Column) -> ColumnDecoder:
     if argument is None:
-        schema = inferred_schema(column.sample((column.name,))[column.name].to_pylist())
-        return WholeValues(JsonDecoder(pa.struct(list(schema))))
+        return WholeValues(json_decoder(inferred_kind(column.values()), pa.string()))
+    if isinstance(argument, JsonDecoder):
+        return WholeValues(argument)
     if not isinstance(argument, pa.Schema | pa.StructType):
         raise SchemaError("json takes an Arrow schema or struct type; json_schema takes a schema")
     return WholeValues(JsonDecoder(pa.struct(list(argument))))
@@ -141,8 +176,7 @@ def _json(argument: Any, column: Column) -> ColumnDecoder:
 
 def _msgpack(argument: Any, column: Column) -> ColumnDecoder:
     if argument is None:
-        values = column.sample((column.name,))[column.name].to_pylist()
-        return WholeValues(MessagePackDecoder(inferred_type(values)))
+        return WholeValues(MessagePackDecoder(inferred_type(column.values())))
     if isinstance(argument, pa.Schema):
         argument = pa.struct(list(argument))
     if not isinstance(argument, pa.DataType):
@@ -243,6 +277,7 @@ def _descriptors_of_class(described: Any) -> bytes:
 
 FORMATS: Final[dict[str, Format]] = {
     **{name: partial(_meaning, name) for name in DECODERS if name not in {"utf8", "json"}},
+    AUTO: _readable,
     "utf8": _utf8,
     "json": _json,
     "avro": partial(_of_one_schema, "AVRO", lambda schema: AvroDecoder(_text_of(schema))),

@@ -76,6 +76,15 @@ def holder(left: Any, right: Any, path: str) -> Any:
     )
 
 
+def is_held(narrow: Any, wide: Any) -> bool:
+    """Return whether a type has every field of another, and holds all of its values."""
+
+    def choose(here: Any, new: Any, _path: str) -> Any:
+        return here if _is_held(new, here) else pa.null()
+
+    return bool(merged_by(choose, wide, narrow) == wide)
+
+
 def _is_held(narrow: Any, wide: Any) -> bool:
     """Return whether one type of number holds all values of another."""
     if pa.types.is_integer(narrow) and pa.types.is_integer(wide):

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from tests.coordinator.serving.house import NOW, ORDERS, PAYMENTS
 from workbench.coordinator.runtime.log_records import LogRecord
-from workbench.coordinator.transactions.serving.scala_order import order_of_map, order_of_set
 from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
 from workbench.coordinator.transactions.serving.transaction_log import (
     key_to_bytes,
+    order_of_map,
+    order_of_set,
     value_to_bytes,
 )
 from workbench.coordinator.transactions.serving.transaction_metadata import (

@@ -1,7 +1,7 @@
 // The tables of GroupView: the partitions, the rules with their verdicts, and the rebalances.
 import { dataGrid } from "../shared/rows.js";
 
-const FINE = new Set(["fine", "pending", "unknown"]);
+const FINE = new Set(["in the log", "pending", "unknown"]);
 
 // `rows()` returns a group's partitions.
 export function committedTable({ signal, rows, onPick }) {

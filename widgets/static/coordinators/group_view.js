@@ -1,11 +1,13 @@
 // GroupView: where a consumer group stands in each partition, and how it got there.
 import { laneChart } from "../charts/lane_chart.js";
+import { conditionsBar } from "../decisions/conditions.js";
 import { choice, h } from "../shared/dom.js";
 import { errorLine } from "../shared/error_bar.js";
 import { count, plural } from "../shared/format.js";
 import { NOTHING, onKeys, widgetFrame } from "../shared/frame.js";
 import { withKernel } from "../shared/kernel.js";
 import { closeOutside, codeButton, popover } from "../shared/popover.js";
+import { requests } from "../shared/requests.js";
 import { stateInstead, stateNote } from "../shared/state.js";
 import { tabStrip } from "../shared/tabs.js";
 import { commitAtSelection, GroupLane, KINDS, pickedAgain, timeSpan } from "./group_data.js";
@@ -25,7 +27,13 @@ const LEGEND = [
 
 function render(given) {
   const { model } = given,
-    frame = widgetFrame(given, "klw-cleaner klw-coordinators");
+    frame = widgetFrame(given, "klw-cleaner klw-coordinators"),
+    error = errorLine(model),
+    ask = requests(model, {
+      signal: frame.signal,
+      onError: (text) => view.conditions.showError(text),
+      onSilence: () => {},
+    });
   const view = {
     model,
     root: frame.root,
@@ -38,6 +46,7 @@ function render(given) {
       "data-live": "disable",
     }),
     about: h("span", { class: "klw-sum" }),
+    conditions: conditionsBar(model, ask),
     conclusion: h("p", { class: "klw-conclusion" }),
     note: h("span", { class: "klw-about" }),
     legend: h("div", { class: "klw-legend" }),
@@ -56,7 +65,6 @@ function render(given) {
     },
   };
   const { title } = view,
-    error = errorLine(model),
     showGroup = () => {
       title.value = model.get("group");
     };
@@ -71,6 +79,7 @@ function render(given) {
   view.instead = stateInstead([first, chartPanel, below]);
   frame.fill(
     h("header", { class: "klw-top" }, title, view.about, code),
+    view.conditions.el,
     error.el,
     view.instead.el,
     first,
@@ -89,11 +98,14 @@ function render(given) {
     selected: () => showSelected(view),
     window: () => view.chart.setView(model.get("window")),
     group: showGroup,
+    conditions: () => view.conditions.show(),
+    _about_conditions: () => view.conditions.show(),
     _error: () => {
       error.show();
       showGroup();
     },
   }, view.chart.repaint);
+  view.conditions.show();
   showAll(view);
   view.chart.setView(model.get("window"));
   return end;

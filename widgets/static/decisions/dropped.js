@@ -49,7 +49,7 @@ export function droppedPane({ model, ask, signal }) {
           () => [model.isLive ? stateNote("empty", asks, read()) : stateNote("absent", `This is ${model.absence}.`)],
         running: () => [stateNote("loading", "Reading the records…")],
         failed: () => [stateNote("failed", `A cleaning fails: ${plan.error}.`)],
-        done: () => [sizeBar(plan), h("p", {}, `${[plan.summary, ...plan.rounds].join(". ")}.`)],
+        done: () => [sizeBar(plan), h("p", {}, `${plan.lead}${[plan.summary, ...plan.rounds].join(". ")}.`)],
       }[plan.state]());
       return plan.state === "done" ? rows.reduce((sum, row) => sum + (row[0] ? 0 : row[2]), 0) : null;
     },

@@ -140,7 +140,7 @@ function ruleFacts([rule, verdict, value, threshold, reason, kafka, segment]) {
   const pairs = [["verdict", verdict], ["value", value], ["threshold", threshold], ["Kafka", kafka]];
   return [
     h("h4", {}, rule),
-    h("p", { class: "klw-why" }, `${reason}.`),
+    h("p", { class: "klw-why", "data-named": /^[a-z]+\./.test(reason) }, `${reason}.`),
     pairList(segment === null ? pairs : [["segment", count(segment)], ...pairs]),
   ];
 }

@@ -1,11 +1,13 @@
 // The treemap of DiskUsage: what is open, and one level of what is inside, as fields to click.
-import { fillName, h } from "../shared/dom.js";
+import { fillName, h, samePrefix } from "../shared/dom.js";
 import { bytes } from "../shared/format.js";
 import { painter } from "../shared/host.js";
 import { stateNote } from "../shared/state.js";
 import { isOpenable, nodeSentence, shareText, sizeText } from "./disk_usage_data.js";
 import { tilesOf } from "./treemap.js";
 
+const NARROW = 90; // px: the beginning of a name says more than its end
+const LEAST = 34, LEAST_ALIKE = 72; // px: tiles that have room for a name, and for one that begins as those beside it
 const HATCHED = new Set(["preallocated", "unreadable"]);
 
 // `held()` returns {open, picked, nothing, linked}: the open node, the one that is selected in it, the kind
@@ -21,8 +23,10 @@ export function usageMap({ held, signal, stats, onClick, onPoint }) {
   const nodeAt = (event) => event.target.closest(".klw-tile")?.__node ?? null;
 
   function draw() {
-    const { open, nothing } = held();
-    const tiles = tilesOf(open.children, [0, 0, el.clientWidth, el.clientHeight]).map((each) => tileOf(each, open));
+    const { open, nothing } = held(), prefixOf = prefixes();
+    const tiles = tilesOf(open.children, [0, 0, el.clientWidth, el.clientHeight]).map((each) =>
+      tileOf(each, open, prefixOf(each.node))
+    );
     el.setAttribute("role", tiles.length ? "listbox" : "group");
     if (!tiles.length) tiles.push(stateNote(...nothing));
     el.replaceChildren(...tiles);
@@ -51,8 +55,18 @@ export function usageMap({ held, signal, stats, onClick, onPoint }) {
   return { el, ask: painter(el, draw, signal), markPicked, markLinked };
 }
 
-function tileOf({ node, rect: [x, y, wide, tall], number, isBox }, open) {
-  const isNamed = wide > 34 && tall > 17, isOption = number !== null;
+// Returns what the names beside a node's begin with, too.
+function prefixes() {
+  const known = new Map();
+  return ({ parent }) => {
+    if (!parent) return "";
+    if (!known.has(parent)) known.set(parent, samePrefix(parent.children.map(({ name }) => name)));
+    return known.get(parent);
+  };
+}
+
+function tileOf({ node, rect: [x, y, wide, tall], number, isBox }, open, prefix) {
+  const isNamed = wide > (prefix ? LEAST_ALIKE : LEAST) && tall > 17, isOption = number !== null;
   const el = h(
     "div",
     {
@@ -71,7 +85,7 @@ function tileOf({ node, rect: [x, y, wide, tall], number, isBox }, open) {
       style: `left:${x.toFixed(1)}px;top:${y.toFixed(1)}px;width:${wide.toFixed(1)}px;height:${tall.toFixed(1)}px;` +
         `--hue:${node.color ?? "#8b949e"}`,
     },
-    isNamed ? fillName(h("b", {}), node.name) : null,
+    isNamed ? (wide < NARROW && !prefix ? h("b", {}, node.name) : fillName(h("b", {}), node.name, prefix)) : null,
     isNamed && (isBox ? wide > 150 : tall > 34 && wide > 60) ? h("span", {}, bytes(node.occupied)) : null,
   );
   el.__node = node;

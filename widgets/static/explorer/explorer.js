@@ -5,6 +5,7 @@ import { showDirectory, showFile, showStrip } from "./explorer_directory.js";
 import { explorerHead, silenceBar } from "./explorer_head.js";
 import { mapPanel, stripPanel } from "./explorer_panels.js";
 import {
+  followEnd,
   noSegment,
   selectedBatch,
   showFindings,
@@ -20,6 +21,7 @@ import { withKernel } from "../shared/kernel.js";
 import { closeOutside, popover } from "../shared/popover.js";
 import { requests } from "../shared/requests.js";
 import { stateInstead } from "../shared/state.js";
+import { liveTail } from "../shared/live_tail.js";
 import { directoryTree } from "./tree.js";
 import { verifyBar } from "../verification/verify_bar.js";
 
@@ -40,6 +42,9 @@ function render(given) {
   view.files = filesOf(view);
   view.file = openFileOf(view);
   view.tabs = explorerTabs(view);
+  view.tabs.el.querySelector(".klw-panes").classList.add("klw-fill");
+  view.tail = liveTail({ grid: view.records, what: "record", end: () => "end" });
+  view.records.el.after(view.tail.el);
   view.views = h("div", {}, view.partition.el, view.segment.el, view.tabs.el);
   view.instead = stateInstead([view.views]);
   const body = explorerBody(view);
@@ -62,6 +67,7 @@ function headOf(view) {
     ask,
     chosen: selection.chosen,
     announce,
+    onFollow: (isOn) => isOn && followEnd(view),
     onVerify: () => showAllFindings("here"),
     onVerifyAll: () => showAllFindings("all"),
   });
@@ -93,6 +99,7 @@ function actOnKey({ root, sheet, selection, head, tree }, event) {
   else if (event.key === "/") tree.el.querySelector("input").focus();
   else if (event.key === "g") head.goBox.focus();
   else if (event.key === "f") head.follow.toggle();
+  else if (event.key === "v") head.eye.el.click();
   else return false;
 }
 
@@ -109,6 +116,7 @@ function followModel(view, error) {
     _file: () => showFile(view),
     _fresh: () => showFresh(view),
     follow: view.head.follow.show,
+    show_values: view.head.eye.show,
     _findings: onFindings,
     _counts: onFindings,
     _verified: onFindings,
@@ -125,6 +133,7 @@ function followModel(view, error) {
     map.repaint();
     strip.repaint();
   });
+  view.head.eye.show();
   onError();
   showDirectory(view);
   onSelected();

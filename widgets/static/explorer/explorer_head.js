@@ -1,9 +1,11 @@
 // The explorer's head: what is open, go to, follow, verify, read again, keys.
 import { button, disable, h } from "../shared/dom.js";
-import { followButton } from "./following.js";
+import { valuesButton } from "../shared/values_button.js";
+import { followButton } from "../shared/follow_button.js";
+import { followedText } from "./following.js";
 
 // `ask` sends a request to the kernel; `onVerify` and `onVerifyAll` are called when a button is pressed.
-export function explorerHead({ model, sheet, ask, chosen, announce, onVerify, onVerifyAll }) {
+export function explorerHead({ model, sheet, ask, chosen, announce, onVerify, onVerifyAll, onFollow }) {
   const title = h("span", { class: "klw-title" }), summary = h("span", { class: "klw-sum" });
   const goBox = h("input", {
     class: "klw-input",
@@ -43,7 +45,7 @@ export function explorerHead({ model, sheet, ask, chosen, announce, onVerify, on
     },
   });
   const refresh = button("Read the directory again", { glyph: "refresh", isLive: true, onclick: () => ask("refresh") });
-  const follow = followButton({ model });
+  const follow = followButton({ model, sentence: () => followedText(model), onFollow }), eye = valuesButton(model);
   const keys = button("Keys (?)", { glyph: "keyboard", onclick: () => sheet.keys(keys) });
   const el = h(
     "header",
@@ -52,13 +54,14 @@ export function explorerHead({ model, sheet, ask, chosen, announce, onVerify, on
     summary,
     follow.about,
     h("span", { class: "klw-go", "data-live": "hide" }, goBox),
+    eye.el,
     follow.el,
     verify,
     verifyAll,
     refresh,
     keys,
   );
-  return { el, title, summary, goBox, verify, verifyAll, follow, keys };
+  return { el, title, summary, goBox, verify, verifyAll, eye, follow, keys };
 }
 
 // The kernel does not respond.

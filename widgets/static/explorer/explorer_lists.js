@@ -2,7 +2,9 @@
 import { batchList, offsetIndexList, recordList, timeIndexList } from "../segments/lists.js";
 
 // `held` returns the segment's data, null without one; `store` pages of records; `firstRows` each batch's first row.
-export function segmentLists({ model, signal, store, held, firstRows, selectedBatch, onBatch, onRecord, onShow }) {
+export function segmentLists(
+  { model, signal, store, held, firstRows, selectedBatch, onBatch, onRecord, onShow, onWindow },
+) {
   function recordKind(i) {
     const row = store.row(i), data = held();
     if (!row) return "";
@@ -24,6 +26,7 @@ export function segmentLists({ model, signal, store, held, firstRows, selectedBa
         if (row) onRecord(row);
       },
       onOpen: () => onShow("bytes"),
+      onWindow,
     }),
     batches: batchList({ data: held, signal, onPick: onBatch, onOpen: () => onShow("records") }),
     offsetIndex: offsetIndexList({

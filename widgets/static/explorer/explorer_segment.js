@@ -8,12 +8,13 @@ import { segmentLegend } from "../segments/legend.js";
 import { listSummary } from "../segments/lists.js";
 import { SegmentData } from "../segments/segment_data.js";
 import { mapSummary } from "../segments/tracks.js";
+import { lacksValues } from "../shared/values_button.js";
 
 const NO_ROWS = { base: "0", dtype: "same", length: 0, data: null };
 
 // What is known of the selected segment: its data, each batch's first row, and what the views show of them.
 export function noSegment() {
-  return { data: null, firstRows: new Column(NO_ROWS), place: "", source: "", offset: null, hasValues: false };
+  return { data: null, firstRows: new Column(NO_ROWS), place: "", source: "", offset: null, hasValues: false, rows: 0 };
 }
 
 // The selected batch in the data; -1 for none.
@@ -26,7 +27,7 @@ export function showSegment(view) {
   const { model, held, selection, segment: panel, store, stats } = view, sent = selection.segment();
   const start = performance.now(), old = held.data, place = sent ? `${sent.partition}/${sent.segment}` : "";
   const data = held.data = sent ? new SegmentData(sent) : null;
-  const isSame = old !== null && data !== null && place === held.place, hasValues = model.get("show_values");
+  const isSame = old !== null && data !== null && place === held.place, hasValues = sent?.shows_values;
   const isGrown = isSame && hasValues === held.hasValues && isGrowth(old, data);
   held.place = place;
   held.hasValues = hasValues;
@@ -39,7 +40,7 @@ export function showSegment(view) {
   panel.about.textContent = panel.about.title = data ? mapSummary(data) : "Reading…";
   showLegend(view);
   if (isGrown) store.grow();
-  else store.reset(sent?.head);
+  else store.reset(lacksValues(model, sent) ? null : sent?.head);
   showCounts(view, sent, isSame);
   stats.loadMs = performance.now() - start;
   stats.received = performance.now();
@@ -48,7 +49,8 @@ export function showSegment(view) {
   if (data && !sent.fates && data.hasTransactions) askForFates(view, data);
 }
 
-function showCounts({ held: { data }, tabs, records, batches, offsetIndex, timeIndex }, sent, isSame) {
+function showCounts({ held, tabs, tail, records, batches, offsetIndex, timeIndex }, sent, isSame) {
+  const { data } = held;
   const lists = [
     ["records", records, sent?.rows],
     ["batches", batches, data?.length],
@@ -56,9 +58,47 @@ function showCounts({ held: { data }, tabs, records, batches, offsetIndex, timeI
     ["time_index", timeIndex, data?.timeIndexTime.length],
   ];
   for (const [name, list, n = 0] of lists) {
-    list.setCount(n, { keep: isSame, isTail: true });
+    const change = () => list.setCount(n, { keep: isSame, isTail: true });
+    if (list === records) held.rows = countRecords(tail, { n, before: isSame ? held.rows : null, change });
+    else change();
     tabs.setCount(name, count(n));
   }
+  if (!isSame) tail.forget();
+  if (held.goesToEnd && data) tail.go();
+  held.goesToEnd &&= !data;
+}
+
+function countRecords(tail, { n, before, change }) {
+  tail.around(() => {
+    change();
+    return before === null ? 0 : n - before;
+  });
+  return n;
+}
+
+// Show the newest records: at once, and when the segment that is written now is here.
+export function followEnd(view) {
+  view.tail.go();
+  view.held.goesToEnd = isBehind(view);
+}
+
+function newestSegment({ model, selection }) {
+  const sent = model.get("_strip");
+  return sent?.partition === selection.chosen().partition ? sent.base_offset.at(-1) ?? null : null;
+}
+
+const isBehind = (view) => ![null, view.selection.chosen().segment].includes(newestSegment(view));
+
+// A segment was rolled: who sees the end of the one before, and has nothing selected in it, sees the end of the log.
+function followRoll(view) {
+  const { model, selection, held, tail } = view, newest = newestSegment(view), last = held.newest;
+  const now = selection.chosen();
+  held.newest = newest;
+  if (!model.get("follow") || now.segment !== last || now.position !== null || !isBehind(view)) return;
+  if (!view.records.isAt("end")) return;
+  held.goesToEnd = true;
+  tail.forget();
+  selection.choose({ segment: newest, position: null, offset: null });
 }
 
 // How the transactions of the batches ended.
@@ -116,6 +156,7 @@ export function showFresh(view) {
   view.head.follow.show();
   view.tree.setFresh(partitions);
   view.partition.strip.setFresh(segments);
+  followRoll(view);
   if (!view.held.data || !sent) return;
   view.held.data.newFrom = segments[sent.segment] ?? Infinity;
   showBatches(view);

@@ -29,6 +29,7 @@ export function listsOf(view, { selectedBatch, onPick }) {
       selection.choose({ position: held.data.position[row[5]], offset: row[0] || null });
     },
     onShow: (name) => view.tabs.show(name, true),
+    onWindow: () => view.tail?.moved(),
   });
   return { store, ...lists };
 }

@@ -1,4 +1,5 @@
 // The nodes of the explorer's tree: which of them show, where they are, and what is summed over those below.
+import { samePrefix } from "../shared/dom.js";
 
 // The nodes that show, in order: those whose ancestors are open, or everything that leads to a match.
 export function visibleNodes(nodes, open, filter) {
@@ -39,9 +40,11 @@ export function sumUpward(nodes, counts, verified, changed = []) {
   return sums;
 }
 
-// The nodes as the kernel sends them, with their place, their depth, and the number of their children.
+// The nodes as the kernel sends them, with their place, their depth, the number of their children, and what all topics
+// begin with.
 export function placed(sent) {
-  const nodes = sent.map((node, at) => ({ ...node, at, level: 0, children: 0 }));
+  const prefix = samePrefix(sent.filter(({ kind }) => kind === "topic").map(({ name }) => name));
+  const nodes = sent.map((node, at) => ({ ...node, at, level: 0, children: 0, prefix }));
   for (const node of nodes) {
     if (node.parent < 0) continue;
     node.level = nodes[node.parent].level + 1;

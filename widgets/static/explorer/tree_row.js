@@ -24,7 +24,7 @@ export function fillTreeRow(row, node, { isSelected, isActive, isOpen, isFresh, 
   if (node.children) row.setAttribute("aria-expanded", String(isOpen));
   else row.removeAttribute("aria-expanded");
   Object.assign(row.dataset, { kind: node.kind, quiet: String(node.quiet), active: String(isActive) });
-  fillName(name, node.name);
+  fillName(name, node.name, node.prefix);
   row.dataset.fresh = String(isFresh);
   row.title = `${node.title ?? node.name}${isFresh ? ": changed since following began" : ""}`;
   chip.hidden = !node.chip;

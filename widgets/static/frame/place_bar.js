@@ -1,4 +1,4 @@
-// PlaceBar: directory › topic › partition › segment › offset, each a field that searches; a range of time; back, forward,
+// PlaceBar: directory › broker › topic › partition › segment › offset, each a field that searches; a range of time; back, forward,
 // and values.
 import { button, disable, h, icon, pairList } from "../shared/dom.js";
 import { errorBar } from "../shared/error_bar.js";
@@ -8,6 +8,9 @@ import { withKernel } from "../shared/kernel.js";
 import { picker } from "../shared/picker.js";
 import { requests } from "../shared/requests.js";
 import { valuesButton } from "../shared/values_button.js";
+import { setZone } from "../shared/zone.js";
+import { palette } from "./palette.js";
+import { zoneMenu } from "./zone_menu.js";
 
 function render(given) {
   const { model } = given, frame = widgetFrame(given, "klw-placebar", { "aria-label": "Place" }), error = errorBar();
@@ -15,6 +18,7 @@ function render(given) {
   const pick = (part) => (text) => ask("pick", { part, text });
   const title = h("span", { class: "klw-title" });
   const fields = {
+    broker: picker("Broker", "broker", pick("broker")),
     topic: picker("Topic", "topic", pick("topic")),
     partition: picker("Partition", "partition", pick("partition")),
     segment: picker("Segment, by its base offset", "segment", pick("segment")),
@@ -23,51 +27,69 @@ function render(given) {
     }),
   };
   const fate = fateOf(model, ask, error);
-  const back = button("Back (Alt ←)", { glyph: "back", isLive: true, onclick: () => ask("move", { by: -1 }) });
-  const forward = button("Forward (Alt →)", { glyph: "next", isLive: true, onclick: () => ask("move", { by: 1 }) });
-  const times = timeRange(model, ask), eye = valuesButton(model);
+  const address = addressOf(given.el, model, ask);
+  const back = button("Back (Alt ←)", { glyph: "back", isLive: true, onclick: () => address.move(-1) });
+  const forward = button("Forward (Alt →)", { glyph: "next", isLive: true, onclick: () => address.move(1) });
+  const times = timeRange(model, ask), zones = zoneMenu(model), eye = valuesButton(model);
+  const finder = palette({
+    root: frame.root,
+    signal: frame.signal,
+    find: (text) => ask("find", { text }),
+    go: (what, name, offset) => ask("go", { what, name, offset }),
+  });
+  const seek = button("Go to a topic, partition, group, tab, offset or key (Ctrl+K)", {
+    glyph: "search",
+    text: "Ctrl K",
+    kind: "klw-framed klw-seek",
+    isLive: true,
+    onclick: finder.open,
+  });
   frame.fill(
     h(
       "header",
       { class: "klw-top" },
       h("span", { class: "klw-moves" }, back, forward),
       title,
-      ...Object.values(fields).flatMap((field) => [h("i", { "aria-hidden": "true" }, icon("chevron")), field.el]),
+      ...Object.values(fields).map((field) =>
+        h("span", { class: "klw-step" }, h("i", { "aria-hidden": "true" }, icon("chevron")), field.el)
+      ),
       fate.button,
       h("span", { class: "klw-sum" }),
+      seek,
       times.el,
+      zones.el,
       eye.el,
     ),
     error.el,
     fate.el,
   );
-  const view = { model, frame, title, fields, back, forward, eye, fate, times };
+  const view = { model, frame, title, fields, back, forward, eye, fate, times, zones };
   onKeys(frame.root, (event) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!event.altKey || !by) return false;
-    ask("move", { by });
+    address.move(by);
   });
-  const address = addressOf(given.el, model, ask);
-  const show = () => {
-    showPlace(view);
-    address.write();
-  };
+  const show = () => showPlace(view);
   const end = frame.follow({
     selected: show,
     tab: show,
     times: show,
+    zone: show,
     show_values: show,
+    broker: show,
+    _brokers: show,
     _title: show,
     _topics: show,
     _topic: show,
     _partitions: show,
     _segments: show,
     _moves: show,
+    _address: address.write,
     _error: () => error.show(model.get("_error")),
   });
   showPlace(view);
   tellHeight(frame);
-  address.read();
+  address.start(frame.signal);
   return end;
 }
 
@@ -109,8 +131,8 @@ function fateOf(model, ask, error) {
 // The range of time that views obey: two fields, and a button for all times.
 function timeRange(model, ask) {
   const send = (changes) => ask("times", { ...textsOf(model), ...changes });
-  const start = picker("From, a time in UTC", "from", (text) => send({ start: text }));
-  const stop = picker("To, a time in UTC", "to", (text) => send({ stop: text }));
+  const start = picker("", "from", (text) => send({ start: text }));
+  const stop = picker("", "to", (text) => send({ stop: text }));
   const clear = button("All times", { glyph: "cross", isLive: true, onclick: () => send({ start: "", stop: "" }) });
   return {
     el: h(
@@ -129,6 +151,9 @@ function timeRange(model, ask) {
     ),
     show() {
       const { start: from, stop: to } = textsOf(model);
+      for (const [name, field] of [["From", start], ["To", stop]]) {
+        field.el.querySelector("input").setAttribute("aria-label", `${name}, a time in ${model.get("zone")}`);
+      }
       start.set(from, null);
       stop.set(to, null);
       clear.hidden = !from && !to;
@@ -136,22 +161,30 @@ function timeRange(model, ask) {
   };
 }
 
+const MIDNIGHT = /T00:00:00\.000(Z|[+-][\d:]+)$/;
+
 // The range as texts, empty for an open end; midnight is a date.
 function textsOf(model) {
-  const [from, to] = model.get("times"), text = (ms) => timestamp(ms).replace(/T00:00:00\.000Z$|\.000(?=Z$)/, "");
+  const [from, to] = model.get("times"),
+    text = (ms) => timestamp(ms).replace(MIDNIGHT, "").replace(/\.000(?=[Z+-])/, "");
   return { start: from > 0 ? text(from) : "", stop: to < LATEST_MS ? text(to) : "" };
 }
 
-function showPlace({ model, title, fields, back, forward, eye, fate, times, frame }) {
+function showPlace({ model, title, fields, back, forward, eye, fate, times, zones, frame }) {
   const selected = { ...NOTHING, ...model.get("selected") }, moves = model.get("_moves");
   const { title: name, path } = model.get("_title");
   title.textContent = name;
   title.title = path;
+  const brokers = model.get("_brokers"), broker = model.get("broker");
+  fields.broker.el.parentElement.hidden = !brokers.length;
+  fields.broker.set(broker ? `broker ${broker}` : brokers[0] ?? "", brokers);
   fields.topic.set(model.get("_topic"), model.get("_topics"));
   fields.partition.set(selected.partition ?? "", model.get("_partitions"));
   fields.segment.set(selected.segment ?? "", model.get("_segments"));
   fields.offset.set(selected.offset ?? "", selected.partition === null ? [] : null);
   fate.show(selected);
+  setZone(model.get("zone"));
+  zones.show();
   times.show();
   disable(back, !moves.back);
   disable(forward, !moves.forward);
@@ -168,34 +201,37 @@ function tellHeight({ root, signal }) {
   signal.addEventListener("abort", () => sized.disconnect());
 }
 
-// In the app, the address names the open view and the place, so that it can be kept and sent.
+// In the app, the address says what is shown, so that it can be kept and sent, and the browser's way back leads through
+// it.
 function addressOf(el, model, ask) {
-  const page = el.ownerDocument, isApp = page.body.classList.contains("klw-app");
-  const names = ["partition", "segment", "offset"];
+  const page = el.ownerDocument.defaultView, isApp = page.document.body.classList.contains("klw-app");
+  const text = () => `#${new URLSearchParams(model.get("_address").parts)}`;
+  let number = 0, opening = 0; // the last place that was written; addresses that are on their way
+  function write() {
+    if (!isApp || opening) return;
+    const { number: now } = model.get("_address"), isNew = number > 0 && now > number;
+    number = now;
+    if (text() !== page.location.hash) page.history[isNew ? "pushState" : "replaceState"](null, "", text());
+  }
+  async function open() {
+    const parts = Object.fromEntries(new URLSearchParams(page.location.hash.slice(1)));
+    opening++;
+    await ask("open", { parts });
+    opening--;
+    number = model.get("_address").number; // this place is in the browser's history already
+    write();
+  }
   return {
-    read() {
-      const wanted = new URLSearchParams(isApp ? page.location.hash.slice(1) : "");
-      const changes = {};
-      if (wanted.get("partition")) {
-        changes.selected = { ...NOTHING, ...Object.fromEntries(names.map((name) => [name, wanted.get(name)])) };
-      }
-      if (wanted.get("tab")) changes.tab = wanted.get("tab");
-      if (Object.keys(changes).length) model.choose(changes);
-      const [start, stop] = [wanted.get("from") ?? "", wanted.get("to") ?? ""];
-      if (start || stop) ask("times", { start, stop });
+    write,
+    move(by) {
+      if (isApp) page.history.go(by);
+      else ask("move", { by });
     },
-    write() {
+    start(signal) {
       if (!isApp) return;
-      const selected = { ...NOTHING, ...model.get("selected") };
-      const { start, stop } = textsOf(model);
-      const parts = [
-        ["tab", model.get("tab")],
-        ...names.map((name) => [name, selected[name]]),
-        ["from", start],
-        ["to", stop],
-      ];
-      const text = new URLSearchParams(parts.filter(([, value]) => value)).toString();
-      page.defaultView.history.replaceState(null, "", `#${text}`);
+      page.addEventListener("popstate", () => (opening || page.location.hash !== text()) && open(), { signal });
+      if (page.location.hash.length > 1) open();
+      else write();
     },
   };
 }

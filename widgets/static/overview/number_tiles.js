@@ -1,15 +1,15 @@
-// Numbers that sum up sections: a press leads to the section.
+// Numbers that sum up sections: a press leads to the rows that are counted, or to the section.
 import { h } from "../shared/dom.js";
 
-// `names`: the sections in order; `show` is called with the name of one.
-export function numberTiles(names, show) {
+// `names`: the sections in order; `show` is called with the name of one, `lead` with that and a number's place in it.
+export function numberTiles(names, show, lead = null) {
   const el = h("div", { class: "klw-overtiles", role: "group", "aria-label": "Numbers" });
   return {
     el,
     // `all`: section → its numbers, each with label, value and tone.
     set(all) {
       const made = names.flatMap((name) =>
-        (all[name] ?? []).map(({ label, value, tone }) =>
+        (all[name] ?? []).map(({ label, value, tone, leads }, at) =>
           h(
             "button",
             {
@@ -17,7 +17,7 @@ export function numberTiles(names, show) {
               class: "klw-number-tile",
               "data-tone": tone,
               "aria-label": `${label}: ${value}`,
-              onclick: () => show(name),
+              onclick: () => leads && lead ? lead(name, at) : show(name),
             },
             h("b", {}, value),
             h("span", {}, label),

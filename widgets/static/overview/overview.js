@@ -14,6 +14,7 @@ import { sectionHead } from "./section_head.js";
 
 // Sections that are cards, in the order of the page: name, and title until it is made.
 const CARDS = [
+  ["replicas", "Do the replicas agree?"],
   ["start", "Will the topics be served?"],
   ["findings", "What is damaged?"],
   ["sizes", "What fills the disk?"],
@@ -48,7 +49,10 @@ function render(given) {
     codeLabel: "Python code for a page with this",
     more: [again],
   });
-  view.tiles = numberTiles(CARDS.map(([name]) => name), (name) => view.cards.show(name));
+  view.verdict = h("p", { class: "klw-oververdict", hidden: true });
+  const lead = model.get("_can_lead") ? (section, tile) => ask("tile", { section, tile }) : null;
+  view.brokers = h("div", { class: "klw-overbrokers", hidden: true });
+  view.tiles = numberTiles(CARDS.map(([name]) => name), (name) => view.cards.show(name), lead);
   view.map = diskMap(view, signal, stats);
   view.days = dayChart({
     colors: () => topicColors(view.tree),
@@ -61,6 +65,8 @@ function render(given) {
     h(
       "div",
       { class: "klw-overbody" },
+      view.verdict,
+      view.brokers,
       view.tiles.el,
       view.cards.el,
     ),
@@ -75,6 +81,7 @@ function render(given) {
     _is_old: () => showHead(view),
     _progress: () => showHead(view),
     _usage: () => showSizes(view),
+    _ids: () => showBrokers(view),
     _days: () => showDays(view),
     _sections: () => showSections(view),
     _tiles: () => view.tiles.set(model.get("_tiles")),
@@ -84,6 +91,7 @@ function render(given) {
   showSizes(view);
   showDays(view);
   view.tiles.set(model.get("_tiles"));
+  showBrokers(view);
   showSections(view);
   return end;
 }
@@ -124,12 +132,34 @@ function showSizes(view) {
   view.map.ask();
 }
 
+// What one broker does is answered where its directories are shown alone.
+function showBrokers({ model, ask, brokers }) {
+  const ids = model.get("_ids");
+  brokers.hidden = !ids.length;
+  brokers.replaceChildren(
+    h("span", {}, "Whether a broker starts, and what it deletes, cleans and serves, is answered for one broker:"),
+    ...ids.map((id) =>
+      model.get("_can_lead")
+        ? button(`Show the directories of broker ${id} alone`, {
+          text: `broker ${id}`,
+          kind: "klw-framed",
+          isLive: true,
+          onclick: () => ask("broker", { node_id: id }),
+        })
+        : h("span", {}, `broker ${id}`)
+    ),
+  );
+}
+
 function showDays({ model, days }) {
   days.set({ ...model.get("_days"), canLead: model.get("_can_lead") });
 }
 
 function showSections(view) {
-  view.cards.set(view.model.get("_sections"));
+  const sections = view.model.get("_sections");
+  view.verdict.textContent = sections.replicas?.verdict || sections.start?.verdict || "";
+  view.verdict.hidden = !view.verdict.textContent;
+  view.cards.set(sections);
   view.stats.draws++;
 }
 

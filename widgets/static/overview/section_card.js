@@ -59,6 +59,7 @@ function sectionCard(
       if (section === shown || !section) return;
       shown = section;
       el.dataset.state = section.state;
+      el.hidden = section.state === "left out";
       state.hidden = !(section.state in STATES);
       state.textContent = STATES[section.state] ?? "";
       if (section.title) heading.textContent = section.title;
@@ -137,7 +138,7 @@ function table({ title, headings, rows: all }, { signal, onLead }) {
         rows.map((row) => row[at]),
       ),
       number: kinds[at] === "number" || kinds[at] === "size",
-      isName: at === 0 && kinds[at] === "text",
+      isName: isOfNames(at, kinds[at], rows),
     })).concat(isShort ? [{ name: "", width: "minmax(0, 1fr)" }] : []),
     cellsOf: (i) => [...rows[i].map(cellOf), ""],
   });
@@ -158,14 +159,16 @@ const WIDTHS = {
   text: [78, "1.1fr"],
   long: [100, "2.4fr"],
 };
-const LONG = 30, CHARACTER = 6.8, AROUND = 24, MOST = 124; // characters, px, px, px
+const LONG = 30, CHARACTER = 6.8, AROUND = 24, MOST = 124, MOST_NAME = 170; // characters, px, …
 const IS_SIZE = /^[+−<]?[\d,.]+ ([KMGT]?i?B|ms|s|min|h|days)$/;
 
 function trackOf(kind, heading, cells) {
   const [least, part] = WIDTHS[kind];
   const texts = cells.map(cellOf).map((cell) => cell.text ?? cell);
   const most = Math.ceil(CHARACTER * Math.max(heading.length, ...texts.map((text) => text.length))) + AROUND;
-  return `minmax(${least}px, ${part ?? `${Math.max(least, Math.min(most, MOST))}px`})`;
+  return `minmax(${kind === "name" ? Math.max(least, Math.min(most, MOST_NAME)) : least}px, ${
+    part ?? `${Math.max(least, Math.min(most, MOST))}px`
+  })`;
 }
 
 // What a column holds, by its cells.
@@ -177,6 +180,12 @@ function kindOf(rows, at) {
   if (cells.some((cell) => cell.share !== undefined)) return "share";
   if (cells.every((cell) => IS_SIZE.test(cell))) return "size";
   return at > 0 && cells.some((cell) => String(cell).length > LONG) ? "long" : "text";
+}
+
+// Names begin alike and differ at their ends; a path is one, too.
+function isOfNames(at, kind, rows) {
+  if (at === 0) return kind === "text";
+  return kind === "long" && rows.every((row) => !/\s/.test(row[at] ?? ""));
 }
 
 function cellOf(cell) {

@@ -6,14 +6,16 @@ import { brushAfterKey, brushOf, brushText, NO_BINS, timeDomain, timeScale, unfo
 import { paintHistogram } from "./histogram_paint.js";
 import { fitCanvas, painter } from "../shared/host.js";
 import { inks } from "../shared/theme.js";
+import { onZone, zoneName } from "../shared/zone.js";
 
 const HANDLE_PX = 6, LEAST_BRUSH_PX = 4;
 
-// `onBrush` gets a range of milliseconds, empty for none; `onZoom` one to search alone.
-export function recordHistogram({ root, signal, stats, onBrush, onZoom }) {
+// `onBrush` gets a range of milliseconds, empty for none; `onZoom` one to search alone; `onDiffer` the button that asks
+// what differs inside.
+export function recordHistogram({ root, signal, stats, onBrush, onZoom, onDiffer }) {
   const state = { bins: null, behind: null, brush: null };
   const domain = () => timeDomain(state.bins, state.behind);
-  const parts = histogramParts({ onZoom: () => onZoom(state.brush), onClear: () => setBrush([], true) });
+  const parts = histogramParts({ onZoom: () => onZoom(state.brush), onClear: () => setBrush([], true), onDiffer });
   const { el, canvas, tip } = parts, pen = canvas.getContext("2d");
   const repaint = painter(canvas, () => {
     fitCanvas(canvas, pen);
@@ -27,6 +29,7 @@ export function recordHistogram({ root, signal, stats, onBrush, onZoom }) {
     repaint();
     if (isTold) onBrush(brush ?? []);
   }
+  onZone(() => showChip(parts, state.brush, domain()), signal);
   brushByPointer({ state, parts, domain, setBrush });
   onKeys(el, (event) => {
     const range = domain(), way = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
@@ -46,7 +49,7 @@ export function recordHistogram({ root, signal, stats, onBrush, onZoom }) {
   };
 }
 
-function histogramParts({ onZoom, onClear }) {
+function histogramParts({ onZoom, onClear, onDiffer }) {
   const canvas = h("canvas", { class: "klw-canvas", "aria-hidden": "true" });
   const label = h("span", { class: "klw-time" });
   const zoom = button("Search this time alone: the chart then shows it in more detail", {
@@ -54,8 +57,14 @@ function histogramParts({ onZoom, onClear }) {
     text: "Zoom",
     onclick: onZoom,
   });
+  const differ = button("Which values differ inside of this time and outside?", {
+    text: "What differs?",
+    isLive: true,
+    onclick: () => onDiffer(differ),
+  });
+  differ.setAttribute("aria-haspopup", "dialog");
   const clear = button("List all times", { glyph: "cross", onclick: onClear });
-  const chip = h("div", { class: "klw-timebrush", hidden: true }, label, zoom, clear);
+  const chip = h("div", { class: "klw-timebrush", hidden: true }, label, zoom, differ, clear);
   const tip = h("div", { class: "klw-card klw-tip", hidden: true });
   const el = h(
     "div",
@@ -81,7 +90,7 @@ function showChip({ el, chip, label }, brush, range) {
   const isRight = range && (brush[0] + brush[1]) / 2 > (range.from + range.to) / 2;
   chip.dataset.side = isRight ? "left" : "right";
   label.textContent = brushText(brush);
-  label.title = `${duration(brush[1] - brush[0])}, UTC`;
+  label.title = `${duration(brush[1] - brush[0])}, ${zoneName()}`;
 }
 
 // A bar as text, beside the pointer.

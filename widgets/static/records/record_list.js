@@ -1,6 +1,7 @@
 // The records that were found, as a list of any length: pages come from the kernel when they are looked at.
 import { button } from "../shared/dom.js";
 import { count, timestamp } from "../shared/format.js";
+import { liveTail } from "../shared/live_tail.js";
 import { pageStore } from "../shared/pages.js";
 import { dataGrid } from "../shared/rows.js";
 import { PLAIN_NAMES, recordColumns } from "./record_columns.js";
@@ -8,10 +9,14 @@ import { PLAIN_NAMES, recordColumns } from "./record_columns.js";
 const MOST_KEPT = 2000;
 const PLACES = new Set(["partition", "offset"]);
 
-// `fetch(start, stop)` asks for rows; with `isWhole`, for all of their texts.
-export function matchList({ fetch, absence, onPick, onSort, onWidths, signal }) {
+// `fetch(start, stop)` asks for rows; with `isWhole`, for all of their texts. `acts`: of `recordColumns`.
+export function matchList({ fetch, absence, acts, onPick, onSort, onWidths, signal }) {
   const store = pageStore({ fetch, changed: arrived });
-  let kept = new Map(), fresh = 0, marked = { partition: null, offset: null }, words = [];
+  let kept = new Map(),
+    fresh = 0,
+    known = { count: 0, found: 0, isWhole: false },
+    marked = { partition: null, offset: null },
+    words = [];
   // While a search runs, its rows are requested repeatedly: the last known one is kept until the new one is here.
   function row(i) {
     if (i < fresh) return kept.get(i) ?? null;
@@ -36,12 +41,12 @@ export function matchList({ fetch, absence, onPick, onSort, onWidths, signal }) 
   const isMarked = (got) => got && got[0] === marked.partition && got[1] === marked.offset;
   let order = "time",
     newestFirst = false,
-    shown = { names: PLAIN_NAMES, isOfAll: false, profile: null, showsValues: false };
+    shown = { names: PLAIN_NAMES, isOfAll: false, hasHeaders: true, profile: null, showsValues: false };
   const grid = dataGrid({
     label: "Records",
     signal,
     emptyText: "",
-    columns: recordColumns(PLAIN_NAMES, shown),
+    columns: recordColumns(PLAIN_NAMES, shown, acts),
     cellsOf(i) {
       const got = row(i);
       if (got) return matchCells(got, words, shown);
@@ -62,12 +67,16 @@ export function matchList({ fetch, absence, onPick, onSort, onWidths, signal }) 
           : { order: name, newest_first: Boolean(number) && !PLACES.has(name) },
       ),
     onWidths,
+    onWindow: () => tail.moved(),
   });
+  const tail = liveTail({ grid, what: "record", end: () => (newestFirst ? "start" : "end") });
   const showOrder = () => grid.showSort(shown.names.indexOf(order), newestFirst);
   const marks = highlighter(grid.el, () => words, signal);
 
   return {
     el: grid.el,
+    tail: tail.el,
+    goToNewest: tail.go,
     select: (i, reveal) => grid.select(i, reveal),
     setWidths: (widths) => grid.setWidths(widths),
     mark(partition, offset) {
@@ -75,31 +84,40 @@ export function matchList({ fetch, absence, onPick, onSort, onWidths, signal }) 
       if (offset === null) grid.select(-1);
       grid.refresh();
     },
-    // The columns by their names in the kernel; whether records of every topic are listed; what is known of the values,
-    // and whether they are shown.
-    setColumns(names, { isOfAll, profile, showsValues }) {
-      const next = { names, isOfAll, profile, showsValues };
+    // The columns by their names in the kernel; whether records of every topic are listed, and any has headers; what is
+    // known of the values, and whether they are shown.
+    setColumns(names, given) {
+      const next = { names, ...given };
       if (JSON.stringify(next) === JSON.stringify(shown)) return;
       shown = next;
-      grid.setColumns(recordColumns(names, shown));
+      grid.setColumns(recordColumns(names, shown, acts));
       showOrder();
     },
     // `wider` is the text and the act of a button for a search that found nothing; null for none.
-    setResult(result, { isNew, order: by, newestFirst: isDown, words: query, wider }) {
+    setResult(result, { isNew, areOther, isLacking, order: by, newestFirst: isDown, words: query, wider }) {
+      const isTurned = order !== by || newestFirst !== isDown;
       order = by;
       newestFirst = isDown;
       showOrder();
       words = plainWords(query);
-      if (isNew) {
-        kept = new Map();
-        picked = -1;
-      }
+      if (isNew || areOther || isTurned) kept = new Map();
+      if (isNew) picked = -1;
+      const isLonger = result.is_extended && result.found > known.found && order === "time";
+      const came = isNew || isTurned || !isLonger || !known.isWhole ? 0 : result.count - known.count;
+      const isWhole = result.status === "done" || (known.isWhole && !isNew && result.is_extended);
+      known = { count: result.count ?? 0, found: result.found ?? 0, isWhole };
+      if (isNew || isTurned) tail.forget();
+      if (came > 0 && newestFirst) kept = new Map([...kept].map(([i, each]) => [i + came, each]));
       store.reset(null);
-      fresh = result.rows?.length ?? 0;
-      (result.rows ?? []).forEach((each, i) => each && kept.set(i, each));
+      const given = isLacking ? [] : result.rows ?? []; // values come with the rows that are asked for
+      fresh = given.length;
+      given.forEach((each, i) => each && kept.set(i, each));
       const isBarren = result.status === "done" && !result.found && !result.problem;
       grid.setState(...stateOf(result), isBarren && wider ? wideButton(wider) : null);
-      grid.setCount(result.count ?? 0, { keep: !isNew });
+      tail.around(() => {
+        grid.setCount(result.count ?? 0, { keep: !isNew });
+        return came;
+      });
       marks();
     },
   };

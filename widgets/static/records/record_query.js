@@ -11,6 +11,7 @@ const QUERY_KEYS = [
   ["↓", "from the query to the records"],
   ["↑ ↓ Home End", "move in the records"],
   ["V", "show or hide keys, values and headers"],
+  ["F", "follow what is written, or stop"],
   ["← → Shift", "on the chart: move, or widen, the selected time"],
   ["Esc", "close the record, clear the time"],
 ];

@@ -1,21 +1,23 @@
 // The lists under the map: records, batches, index entries, findings. Screen readers read them instead of the map.
 import { count, plural, timestamp } from "../shared/format.js";
 import { dataGrid } from "../shared/rows.js";
+import { TIME_WIDTH } from "../shared/zone.js";
 
-export function recordList({ store, absence, onPick, onOpen, batchOf, signal }) {
+export function recordList({ store, absence, onPick, onOpen, onWindow, batchOf, signal }) {
   return dataGrid({
     load: (start, stop) => store.load(start, stop).then((rows) => rows.map((row) => row && recordCells(row))),
     label: "Records",
     signal,
     onPick,
     onOpen,
+    onWindow,
     emptyText: "No records here.",
     columns: [
       { name: "Offset", width: "92px", number: true },
-      { name: "Timestamp", width: "190px" },
+      { name: "Timestamp", width: TIME_WIDTH },
       { name: "Key", width: "minmax(90px,.8fr)" },
       { name: "Value", width: "minmax(150px,3fr)" },
-      { name: "Headers", width: "minmax(70px,.8fr)" },
+      { name: "Headers", width: "minmax(70px,.4fr)" },
       { name: "Batch", width: "64px", number: true },
     ],
     cellsOf(i) {
@@ -70,7 +72,7 @@ export function batchList({ data, onPick, onOpen, signal }) {
         number: true,
         value: (i) => data().columns.record_count.number(i),
       },
-      { name: "Latest time", width: "190px", value: (i) => data().columns.max_timestamp.number(i) },
+      { name: "Latest time", width: TIME_WIDTH, value: (i) => data().columns.max_timestamp.number(i) },
       { name: "Compression", width: "108px", value: (i) => data().codec(i) },
       {
         name: "Producer",

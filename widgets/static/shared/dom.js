@@ -1,4 +1,6 @@
 // Elements from code. Text from files only ever becomes a text node: it is never read as HTML.
+import { namesTime, timesInZone } from "./zone.js";
+
 const FOCUSABLE = new Set(["button", "input", "textarea"]);
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -22,21 +24,46 @@ export function disable(el, isOff = true) {
   if (hadFocus) el.closest(".klw")?.focus({ preventScroll: true });
 }
 
-// Show a name so that its end is kept where there is no room for all: names of partitions differ at their ends.
-// Screen readers take the two parts for two words, so short names are one, and what can have a label has one.
+// Show a name so that its end is kept where there is no room for all: names of partitions differ at their ends. `prefix`:
+// what the names beside it begin with, too, which makes room first.
+// Screen readers take the parts for several words, so short names are one, and what can have a label has one.
 const SHORT_NAME = 16, NAME_END = 8;
-export function fillName(el, name) {
-  if (el.textContent === name) return el;
-  const isLong = name.length > SHORT_NAME, cut = name.length - NAME_END;
+export function fillName(el, name, prefix = "") {
+  const cut = name.length - NAME_END, same = name.startsWith(prefix) && prefix.length < cut ? prefix.length : 0;
+  const parts = name.length > SHORT_NAME
+    ? [name.slice(0, same), name.slice(same, cut), name.slice(cut)].filter(Boolean)
+    : [name];
+  if (el.textContent === name && el.childElementCount === (parts.length > 1 ? parts.length : 0)) return el;
   el.classList.add("klw-name");
-  el.replaceChildren(...(isLong ? [h("span", {}, name.slice(0, cut)), h("span", {}, name.slice(cut))] : [name]));
+  el.replaceChildren(...(parts.length > 1 ? parts.map((part) => h("span", {}, part)) : parts));
   if (el.matches("[role], button, h3")) el.setAttribute("aria-label", name);
   return el;
 }
 
-// Pairs of a name and a text, as a list of definitions.
+// What long names begin with, all of them: whole words of it, and so little that each name keeps an end of its own.
+const LEAST_SAME = 12;
+export function samePrefix(names) {
+  const different = [...new Set(names)];
+  if (different.length < 2) return "";
+  const [first, ...others] = different;
+  let end = Math.min(...different.map((name) => name.length - NAME_END));
+  for (const other of others) {
+    let at = 0;
+    while (at < end && first[at] === other[at]) at++;
+    end = at;
+  }
+  const words = first.slice(0, Math.max(0, end)).match(/^.*[-._/]/)?.[0] ?? "";
+  return words.length < LEAST_SAME ? "" : words;
+}
+
+// Pairs of a name and a text, as a list of definitions; times in the texts are in the zone of the page.
 export function pairList(pairs, attributes = {}) {
-  return h("dl", attributes, ...pairs.flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]));
+  return h("dl", attributes, ...pairs.flatMap(([name, text]) => [h("dt", {}, name), definition(text)]));
+}
+
+function definition(text) {
+  const isTime = typeof text === "string" && namesTime(text);
+  return isTime ? h("dd", { "data-times": text }, timesInZone(text)) : h("dd", {}, text);
 }
 
 const ICONS = {

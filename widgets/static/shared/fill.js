@@ -1,5 +1,6 @@
 // In the app, the part of a widget that scrolls takes the height that the window has left.
 const MARGIN = 13; // px below the widget
+const CHOSEN = "--klw-panes"; // the height that a person gave by a handle
 
 export function fillWindow(root, part, signal) {
   const page = root.ownerDocument, view = page.defaultView;
@@ -9,7 +10,7 @@ export function fillWindow(root, part, signal) {
     frame = 0;
     if (!part.offsetParent) return;
     part.style.height = "";
-    if (isStacked(part)) return;
+    if (isStacked(part) || root.style.getPropertyValue(CHOSEN)) return;
     const { top, bottom, height } = part.getBoundingClientRect();
     const below = root.getBoundingClientRect().bottom - bottom;
     const free = view.innerHeight - (top + view.scrollY) - below - MARGIN;

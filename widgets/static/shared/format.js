@@ -1,4 +1,6 @@
-// Numbers, sizes and times in readable form. Times are UTC.
+// Numbers, sizes and times in readable form. Times are in the zone of the page, UTC at first.
+import { zonedTime } from "./zone.js";
+
 // The rule is Python's: `words.size_text`, `words.share_text`, `times.time_text`, `times.duration_text`.
 const SIZES = [...["B", "KiB", "MiB", "GiB", "TiB"].map((unit) => [unit, 1024, 1024]), ["PiB", Infinity, 1]];
 const PERCENT = [["%", Infinity, 1]];
@@ -42,7 +44,7 @@ const OTHER_UNITS = [["microseconds", 1000n, 1n], ["nanoseconds", 1_000_000n, 1n
 export function timestamp(ms) {
   const value = Number(ms);
   if (value === -1) return "none";
-  if (value >= 0 && value <= LATEST_MS) return new Date(value).toISOString();
+  if (value >= 0 && value <= LATEST_MS) return zonedTime(Math.floor(value));
   const exact = typeof ms === "number" ? BigInt(Math.round(ms)) : BigInt(ms);
   for (const [unit, per, times] of OTHER_UNITS) {
     const meant = (exact * times) / per;
@@ -51,10 +53,13 @@ export function timestamp(ms) {
   return `${count(ms)} ms`;
 }
 
+// Whether a text of `timestamp` is a time, and not only a number.
+export const isTime = (text) => /^\d{4}-\d\d-\d\dT/.test(text);
+
 // The part of a time that differs between a and b, for the ends of an axis.
 export function shortTime(ms, span) {
   const text = timestamp(ms);
-  if (text.length !== 24) return text;
+  if (!isTime(text)) return text;
   if (span < 60_000) return text.slice(11, 23);
   if (span < 86_400_000) return text.slice(11, 19);
   return span < 40 * 86_400_000 ? text.slice(5, 16).replace("T", " ") : text.slice(0, 10);

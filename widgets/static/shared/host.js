@@ -1,6 +1,8 @@
+import { onZone } from "./zone.js";
+
 // When to draw: on the next frame, and only while the element is on a page, rendered, and has a width.
 // JupyterLab does not render invisible cells, or removes them from the page; requests made meanwhile are kept.
-// Chromium loses texts that are measured and changed in a cell that it does not render.
+// Times change with the zone of the page. Chromium loses texts that are measured and changed in a cell that it does not render.
 export function painter(el, paint, signal) {
   let frame = 0, dirty = true, width = -1, height = -1, ratio = 0;
   const isRendered = () => el.isConnected && el.checkVisibility({ contentVisibilityAuto: true });
@@ -23,6 +25,7 @@ export function painter(el, paint, signal) {
   };
   const seen = new IntersectionObserver(look), sized = new ResizeObserver(look);
   seen.observe(el);
+  onZone(ask, signal);
   sized.observe(el);
   signal.addEventListener("abort", () => {
     seen.disconnect();

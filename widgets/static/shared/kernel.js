@@ -47,7 +47,11 @@ export function withKernel(render, { isWhole = false } = {}) {
 // Of a page without a kernel: controls that need one are hidden, and those that show something remain, disabled.
 function leaveOutLive(el) {
   el.querySelector(".klw").dataset.file = "";
-  for (const control of el.querySelectorAll("[data-live=disable]")) control.disabled = true;
+  const disable = () => {
+    for (const control of el.querySelectorAll("[data-live=disable]:not(:disabled)")) control.disabled = true;
+  };
+  new MutationObserver(disable).observe(el, { childList: true, subtree: true }); // heads are made again
+  disable();
 }
 
 function kernelLink(given, el, refuse) {

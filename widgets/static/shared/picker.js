@@ -1,5 +1,7 @@
 // A field to choose a name in: it searches among those that can be picked.
-import { h } from "./dom.js";
+import { fillName, h, samePrefix } from "./dom.js";
+
+const LONG_NAME = 24, MOST_WIDE = 72, OF_PREFIX = 12; // characters; those that are kept of what all names begin with
 
 let lists = 0;
 
@@ -15,6 +17,8 @@ export function picker(label, hint, onPick) {
     spellcheck: "false",
     autocomplete: "off",
   });
+  const name = h("span", { "aria-hidden": "true" }); // of a long name, so that its end is in sight
+  const el = h("span", { class: "klw-picker", "data-value": "" }, input, options, name);
   let shown = "";
   input.addEventListener("focus", () => {
     input.placeholder = shown || hint;
@@ -38,12 +42,16 @@ export function picker(label, hint, onPick) {
     else input.blur();
   });
   return {
-    el: h("span", { class: "klw-picker" }, input, options),
+    el,
     set(value, names) {
       shown = value ?? "";
       if (input.ownerDocument.activeElement !== input) input.value = shown;
       else input.placeholder = shown || hint;
-      input.style.width = `calc(${Math.min(32, Math.max(6, shown.length))}ch + 22px)`;
+      if (names && names !== options.__names) options.__prefix = samePrefix(names);
+      const prefix = names?.length ? options.__prefix ?? "" : "", more = Math.max(0, prefix.length - OF_PREFIX);
+      input.style.width = `calc(${Math.min(MOST_WIDE, Math.max(6, shown.length - more))}ch + 22px)`;
+      input.title = el.dataset.value = shown.length > LONG_NAME ? shown : "";
+      fillName(name, el.dataset.value, prefix);
       input.disabled = names !== null && !names.length;
       if (names && names !== options.__names) {
         options.replaceChildren(...names.map((name) => h("option", { value: name })));

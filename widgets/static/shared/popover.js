@@ -12,6 +12,7 @@ const EXPLORER_KEYS = [
   ["Home End", "first or last"],
   ["/", "filter topics"],
   ["G", "go to an offset or a time"],
+  ["V", "show keys, values and headers, or hide them"],
   ["F", "follow what is written, or stop"],
   ["Esc", "clear the selection, close a sheet"],
   ["?", "this list"],

@@ -1,8 +1,9 @@
 // A scrolling box of equal rows, however many: only the visible rows exist, and they are reused.
-import { fillName, h } from "./dom.js";
+import { fillName, h, samePrefix } from "./dom.js";
 import { plural } from "./format.js";
 import { painter } from "./host.js";
 import { stateNote } from "./state.js";
+import { timesInZone } from "./zone.js";
 import { geometry, scrollOf, topOf, topToShow } from "./window.js";
 import { orderBy, placesIn, sortKey } from "../table/row_order.js";
 import { csvOf, download, jsonOf, plainCell, toClipboard, tsvOf } from "../table/row_texts.js";
@@ -107,6 +108,18 @@ export function windowedRows({ box, rowHeight, headHeight = 0, makeRow, fillRow,
       top = Math.max(0, Math.min(g.lastTop, row));
       ask();
     },
+    // So many rows came before those that are shown.
+    shift(n) {
+      measure();
+      top = Math.max(0, Math.min(g.lastTop, top + n));
+      ask();
+    },
+    get isAtStart() {
+      return top < .5;
+    },
+    get isAtEnd() {
+      return top >= g.lastTop - .5;
+    },
     get shown() {
       return Math.max(1, Math.floor(viewport() / rowHeight));
     },
@@ -117,7 +130,7 @@ export function windowedRows({ box, rowHeight, headHeight = 0, makeRow, fillRow,
 }
 
 let tableCount = 0;
-const HEAD_PX = 28, TALL_HEAD_PX = 42, MOST_TAKEN = 100_000, PAGE_TAKEN = 200;
+const HEAD_PX = 28, TALL_HEAD_PX = 42, CHART_HEAD_PX = 70, MOST_TAKEN = 100_000, PAGE_TAKEN = 200, MOST_ALIKE = 200;
 
 // A table of any number of rows, for every view. A column is {name, width, number, mono, isName, about, title, value}:
 // `isName` keeps the end of its texts, `about` is a line below the heading, and `value(i)` is what row i sorts by, if its
@@ -125,6 +138,7 @@ const HEAD_PX = 28, TALL_HEAD_PX = 42, MOST_TAKEN = 100_000, PAGE_TAKEN = 200;
 // `onPick` gets a row that was selected, `onPress` one that was clicked, `onOpen` of Enter and double clicks.
 // A table whose rows come by page has `load(start, stop)`, which resolves to their cells to take along, and is sorted
 // where they come from: `onSort(column)`, for columns with `isSortable`; `showSort` then marks the column.
+// `onWindow` is called after the visible rows were filled.
 // `onWidths` gets the widths that columns were given, by `key` or name; `setWidths` gives them back.
 // Rows keep their numbers, however the table is sorted.
 export function dataGrid(
@@ -139,6 +153,7 @@ export function dataGrid(
     load,
     onSort,
     onWidths,
+    onWindow,
     signal,
     rowHeight = 24,
     emptyText = "No rows.",
@@ -156,6 +171,7 @@ export function dataGrid(
   });
   let columns = given, laidOut = ""; // for which tracks and width the rows are as wide as the head
   let selected = -1, anchor = null, cell = -1; // a row; where a selection of several rows begins; the column clicked
+  let prefixes = []; // of columns of names: what all of them begin with
   let order = null, places = null, sorted = { at: -1, isDown: false };
   const rowAt = (place) => order ? order[place] : place, placeOf = (row) => places && row >= 0 ? places[row] : row;
 
@@ -178,6 +194,7 @@ export function dataGrid(
     headHeight: HEAD_PX,
     signal,
     onPaint: layOut,
+    onWindow,
     makeRow: () =>
       h(
         "div",
@@ -198,7 +215,7 @@ export function dataGrid(
       row.classList.toggle("klw-waiting", cells === null);
       row.dataset.kind = kind;
       columns.forEach((_, k) => {
-        fillCell(row.children[k], cells === null ? (k ? "" : "…") : cells[k]);
+        fillCell(row.children[k], cells === null ? (k ? "" : "…") : cells[k], prefixes[k]);
         row.children[k].toggleAttribute("data-current", k === cell && i === selected);
       });
     },
@@ -227,6 +244,12 @@ export function dataGrid(
     if (wide <= box.clientWidth) return;
     head.el.style.minWidth = `${wide}px`;
     rows.widen(wide);
+  }
+
+  // What the names of a column begin with, as far as its first rows say it.
+  function prefixOf(k, count) {
+    const cells = Array.from({ length: Math.min(count, MOST_ALIKE) }, (_, i) => plainCell(cellsOf(i)?.[k]));
+    return samePrefix(cells.filter(Boolean));
   }
 
   // The order of the rows.
@@ -404,6 +427,7 @@ export function dataGrid(
         rows.reset();
       }
       empty.hidden = n > 0;
+      prefixes = load ? [] : columns.map((column, k) => column.isName ? prefixOf(k, n) : "");
       rows.setCount(n, isTail && !order);
       arrange();
     },
@@ -413,7 +437,8 @@ export function dataGrid(
       cell = -1;
       laidOut = "";
       head.setColumns(columns);
-      rows.remake(columns.some(({ about }) => about) ? TALL_HEAD_PX : HEAD_PX);
+      const hasCharts = columns.some(({ chart }) => chart);
+      rows.remake(hasCharts ? CHART_HEAD_PX : columns.some(({ about }) => about) ? TALL_HEAD_PX : HEAD_PX);
     },
     setState,
     select(i, reveal = true) {
@@ -426,6 +451,14 @@ export function dataGrid(
       rows.refresh();
     },
     toTop: (i) => rows.toTop(placeOf(i)),
+    // So many rows came before all others: those that are shown and selected stay.
+    shift(n) {
+      if (selected >= 0) mark(selected + n);
+      if (anchor !== null) anchor += n;
+      rows.shift(n);
+    },
+    isAt: (end) => end === "start" ? rows.isAtStart : rows.isAtEnd,
+    goTo: (end) => rows.toTop(end === "start" ? 0 : rows.count),
   };
 }
 
@@ -440,11 +473,15 @@ function widthOf(cell) {
 
 // A cell is a text, or {text, kind, title, after, under, whole}: kind is a class that says what sort of text it is; `after`
 // follows it in faint letters, `under` is a second line, and `whole` is what is copied instead.
-function fillCell(span, cell) {
-  const { text, kind = "", title, after, under } = typeof cell === "object" && cell !== null ? cell : { text: cell };
+function fillCell(span, cell, prefix = "") {
+  const { text: given, kind = "", title, after, under } = typeof cell === "object" && cell !== null
+    ? cell
+    : { text: cell };
+  const isOfKernel = typeof given === "string" && kind !== "mono"; // not what a record holds
+  const text = isOfKernel ? timesInZone(given) : given;
   const isName = span.classList.contains("klw-name"), hint = title ?? (isName ? text : "");
   if (under !== undefined) span.replaceChildren(h("b", {}, text), h("small", {}, after), h("p", {}, under));
-  else if (isName) fillName(span, text);
+  else if (isName) fillName(span, text, prefix);
   else if (span.textContent !== text) span.textContent = text;
   if (span.dataset.kind !== kind) span.dataset.kind = kind;
   if (span.title !== hint) span.title = hint;

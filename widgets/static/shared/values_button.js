@@ -1,5 +1,13 @@
-// The button that shows keys, values and headers, or hides them: the trait `show_values`.
+// The button that shows keys, values and headers, or hides them: the trait `show_values`. A saved widget may not have
+// them (`_keeps_values` is false): its kernel alone shows them.
 import { button, icon } from "./dom.js";
+
+export const showsValues = (model) =>
+  model.get("show_values") && (model.isLive || model.get("_keeps_values") !== false);
+
+// Whether what came with the state lacks values that are shown: `state` is what Python sent.
+export const lacksValues = (model, state) =>
+  Boolean(state?.shows_values) && !model.get("_keeps_values") && model.isLive;
 
 export function valuesButton(model) {
   const el = button("Show keys, values and headers", {
@@ -12,7 +20,7 @@ export function valuesButton(model) {
   return {
     el,
     show() {
-      const isOpen = model.get("show_values");
+      const isOpen = showsValues(model);
       el.setAttribute("aria-pressed", String(isOpen));
       el.title = isOpen ? "Hide keys, values and headers" : "Show keys, values and headers";
       el.setAttribute("aria-label", el.title);

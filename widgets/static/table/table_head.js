@@ -6,6 +6,7 @@ const LEAST_COLUMN = 36, COLUMN_STEP = 16; // px
 // Widths are kept by a column's `key`, its name by default, also while it is not shown: `onWidths(widths)` gets all of
 // them after a change; `isDone` is false while an edge is still dragged.
 // `onSort(k)` is called for a column's button; without a heading, or where `canSort(column)` is false, there is none.
+// `chart()` of a column is shown below its name, `tool()` beside it.
 // `fitting(k)` is the width in px that what is shown of a column needs.
 export function tableHead({ canSort, onSort, onWidths, fitting, menu }) {
   const el = h("div", { class: "klw-row klw-head", role: "row" });
@@ -63,8 +64,14 @@ export function tableHead({ canSort, onSort, onWidths, fitting, menu }) {
         onkeydown: (event) => onKey(event, k),
       }, column.name)
       : column.name;
-    const attributes = { role: "columnheader", class: column.number ? "klw-number" : null, title: column.title };
-    return h("span", attributes, label, column.about && h("small", {}, column.about), column.name && grip(k));
+    const chart = column.chart?.(), tool = column.tool?.(), about = column.about && h("small", {}, column.about);
+    const attributes = {
+      role: "columnheader",
+      class: column.number ? "klw-number" : null,
+      title: column.title,
+      "aria-label": chart || tool ? column.name : null, // not all that the chart says
+    };
+    return h("span", attributes, label, tool, chart, about, column.name && grip(k));
   }
   return {
     el,
@@ -72,6 +79,7 @@ export function tableHead({ canSort, onSort, onWidths, fitting, menu }) {
       const focused = columns[cells.findIndex((cell) => cell.contains(document.activeElement))];
       columns = next;
       el.toggleAttribute("data-tall", columns.some(({ about }) => about));
+      el.toggleAttribute("data-charts", columns.some(({ chart }) => chart));
       cells.splice(0, cells.length, ...columns.map(heading));
       el.replaceChildren(...cells, menu);
       if (focused) cells[columns.findIndex((each) => keyOf(each) === keyOf(focused))]?.querySelector("button")?.focus();

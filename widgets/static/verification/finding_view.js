@@ -83,6 +83,7 @@ function wordsOf(each, goTo, go) {
   const rows = [
     ["Found", each.found],
     ["Expected", each.expected],
+    ["Lost", each.lost?.replace(/^Lost: o/, "O")],
     ["A broker", each.broker],
     ["Offset", each.offset === null ? "" : count(each.offset)],
     ["Position", each.position === null ? "" : `byte ${count(each.position)}`],

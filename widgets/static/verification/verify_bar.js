@@ -35,6 +35,7 @@ export function verifyBar({ onCancel, words = sentence, label = "Verified bytes"
       const sentences = [
         check.state && words(check, findings),
         changed && !isRunning && changedText(changed),
+        !isRunning && check.removal,
         !isRunning && more,
       ];
       text.textContent = sentences.filter(Boolean).join(" ");

@@ -14,6 +14,7 @@ from workbench.cleaner.schedule.manager import LogCleanerManager
 from workbench.cleaner.schedule.throttler import Throttler
 from workbench.cleaner.statistics import CleanerStats, PreCleanStats
 from workbench.errors import CleaningAbortedError, StorageError
+from workbench.file_system.local import is_passing
 from workbench.files.names import TopicPartition
 from workbench.runtime.clock import Clock
 from workbench.runtime.scheduler import Scheduler, Task
@@ -151,6 +152,8 @@ class CleanerThread:
         except (CleaningAbortedError, StorageError):
             return CleanedLog(chosen, None)
         except Exception as error:  # noqa: BLE001 one log must not block the others
+            if isinstance(error, OSError) and is_passing(error):
+                return CleanedLog(chosen, None)  # nothing was replaced; the next round tries again
             self._manager.mark_partition_uncleanable(log, error)
             return None
         finally:
@@ -182,6 +185,8 @@ class CleanerThread:
                 except StorageError:
                     continue  # recorded where it happened: the directory is offline
                 except Exception as error:  # noqa: BLE001 as above
+                    if isinstance(error, OSError) and is_passing(error):
+                        continue
                     self._manager.mark_partition_uncleanable(log, error)
         finally:
             self._manager.done_deleting(logs)

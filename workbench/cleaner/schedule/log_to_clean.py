@@ -6,7 +6,7 @@ them, and explanations of its choice use the same ones.
 Kafka: LogCleanerManager.cleanableOffsets, LogToClean (4.2)
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -221,6 +221,31 @@ def cleaning_order(logs: Iterable[LogToClean]) -> list[LogToClean]:
     """
     due = [one for one in logs if one.is_cleanable]
     return sorted(due, key=lambda one: (-one.cleanable_ratio, one.topic_partition))
+
+
+class CleaningPlace(NamedTuple):
+    """Where a log is among those that are cleaned.
+
+    Attributes:
+        place: 1 for the dirtiest; equally dirty logs share the number.
+        before: logs that are dirtier.
+        tied: how many other logs are equally dirty: which of them is cleaned first is arbitrary.
+    """
+
+    place: int
+    before: list[TopicPartition]
+    tied: int
+
+
+def place_of(name: TopicPartition, order: Sequence[LogToClean]) -> CleaningPlace | None:
+    """Return where a log is in a cleaning order; None if it is not in it."""
+    own = next((one for one in order if one.topic_partition == name), None)
+    if own is None:
+        return None
+    ratio = own.cleanable_ratio
+    before = [one.topic_partition for one in order if one.cleanable_ratio > ratio]
+    tied = sum(one.cleanable_ratio == ratio for one in order) - 1
+    return CleaningPlace(len(before) + 1, before, tied)
 
 
 def tell_choice(context: LogContext, to_clean: LogToClean) -> None:

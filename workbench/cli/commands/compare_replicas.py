@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import click
 
-from workbench.cli.command import Command, as_json, open_logs
+from workbench.cli.command import Command, as_json, numbers_of, open_logs
 from workbench.cli.output import console, print_json, print_table, rich_text, say
 from workbench.cli.progress import progress
 from workbench.comparison.advice import advice
@@ -72,7 +72,7 @@ def command(
     would_truncate_to (leader to offset), lost_as_leader (committed offsets, first and end; or null)
     and damage.
     """
-    chosen = [int(each) if each.isdecimal() else each for each in partitions]
+    chosen = numbers_of(partitions)
     disks = {broker: open_logs(tuple(paths)) for broker, paths in _by_broker(brokers).items()}
     size = sum(
         each.size

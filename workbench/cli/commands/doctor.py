@@ -20,9 +20,7 @@ _COLORS: Final = {"ok": "green", "absent": "dim", "warning": "yellow", "error": 
 
 
 @click.command("doctor", cls=Command)
-@click.option(
-    "--warm", is_flag=True, help="First compile what reads and writes batches, for later runs."
-)
+@click.argument("directories", metavar="", nargs=-1, type=click.UNPROCESSED)
 @click.option("--spark", "master", metavar="MASTER",
     help="Ask the executors of this master what they lack: spark://…, yarn, local[2], sc://…",
 )  # fmt: skip
@@ -32,16 +30,17 @@ _COLORS: Final = {"ok": "green", "absent": "dim", "warning": "yellow", "error": 
 )  # fmt: skip
 @as_json
 def command(
-    *, warm: bool, master: str | None, conf: dict[str, str], path: str | None, as_json: bool
+    *,
+    directories: tuple[str, ...],
+    master: str | None,
+    conf: dict[str, str],
+    path: str | None,
+    as_json: bool,
 ) -> int:
     """Check Python, the libraries, compiled code, codecs, Java, Jupyter and the browser.
 
     With --spark, check what the executors of a cluster have, in a session with the settings of
     --conf, and say what gives them the rest.
-
-    A new installation compiles in the background at its first use, for about a minute. --warm does
-    it now. For an image or many machines of one kind of processor, set NUMBA_CACHE_DIR to a folder
-    of the image, here and where it runs.
 
     Exit codes: 0 sound, 1 something is slow or does not work, 2 nothing can be read. Extras that
     are not installed make no difference.
@@ -49,16 +48,14 @@ def command(
     With --json: a list of objects with name, status (ok, absent, warning, error), found, advice,
     and with --spark executor.
     """
+    if directories:
+        raise click.UsageError(
+            f"doctor checks this installation; verify {directories[0]} checks a directory"
+        )
     if master is not None:
         return _answer(_of_executors(master, conf, path), as_json=as_json)
     if conf or path is not None:
         raise click.UsageError("--conf and --dir need --spark")
-    if warm:
-        from workbench.kernels.warm_up import compile_kernels
-
-        with progress("compiling", 1, unit="times") as meter:
-            compile_kernels()
-            meter.advance(1)
     checks: list[DoctorCheck] = []
     functions = all_checks()
     with progress("checking", len(functions), unit="checks") as meter:

@@ -4,11 +4,12 @@ import click
 
 from workbench.cli.command import Command, chosen_tier, reads_remote_tier
 from workbench.cli.output import print_json
+from workbench.cli.show.hiding import takes_values
 
 
 @click.command("app", cls=Command)
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
-@click.option("--show-values", is_flag=True, help="Show keys, values and headers.")
+@takes_values
 @reads_remote_tier
 @click.option("--no-browser", is_flag=True, help="Print the address; do not open a browser.")
 @click.option("--host", default="localhost", show_default=True, help="Address to listen on.")

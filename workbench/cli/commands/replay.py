@@ -1,7 +1,7 @@
 """`kafka-workbench replay`: write records into a running cluster."""
 
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -10,15 +10,21 @@ from workbench.cli.command import (
     as_json,
     chooses_partitions,
     name_and_value,
+    numbers_of,
     open_logs,
 )
 from workbench.cli.output import note, print_json, print_table
 from workbench.cli.progress import progress
+from workbench.cli.show.decoded_text import asked_formats, value_format
+from workbench.cli.show.value_text import Formats
 from workbench.loaders.scan.not_searched import summary
 from workbench.loaders.scan.scan import Scan
 from workbench.runtime.words import plural
 from workbench.tables.columns import json_of
 from workbench.tables.replay import ReplayRow
+
+if TYPE_CHECKING:  # Arrow is imported when it is asked for
+    from workbench.loaders.exports.replay import OtherSource
 
 _DAMAGED: Final = 2
 
@@ -39,6 +45,14 @@ _DAMAGED: Final = 2
     show_default=True,
     help="Name of the replay; a second run of it continues where the first stopped.",
 )
+@click.option(
+    "--other-source",
+    type=click.Choice(["fail", "restart", "continue"]),
+    default="fail",
+    show_default=True,
+    help="Where the replay of this name read another cluster, topic or directory: refuse, begin at "
+    "the log start, or go on at its offset.",
+)
 @click.option("--create-topics", is_flag=True, help="Create the topics that are missing.")
 @click.option(
     "--rate",
@@ -49,11 +63,7 @@ _DAMAGED: Final = 2
 @click.option(
     "--mask", type=click.Path(), metavar="FILE", help="Keep private data out; see export --help."
 )
-@click.option(
-    "--value-format",
-    metavar="FORMAT",
-    help="What masked values are, such as json; they are written as JSON.",
-)
+@value_format("What masked values are, such as json; they are written as JSON.")
 @click.option("--read-uncommitted", is_flag=True, help="Also write aborted records.")
 @click.option("--strict", is_flag=True, help="Exit with 2 if damaged data was left out.")
 @as_json  # fmt: skip
@@ -65,10 +75,11 @@ def command(
     target: str,
     settings: tuple[str, ...],
     name: str,
+    other_source: "OtherSource",
     create_topics: bool,
     rate: float | None,
     mask: str | None,
-    value_format: str | None,
+    value_format: Formats,
     read_uncommitted: bool,
     strict: bool,
     as_json: bool,
@@ -89,9 +100,9 @@ def command(
     scan = Scan(
         open_logs(paths).listing,
         topics=topics or None,
-        partitions=partitions or None,
+        partitions=numbers_of(partitions) or None,
         columns=COLUMNS,
-        decode=None if value_format is None else {"value": value_format},
+        decode=asked_formats({"value": value_format}) or None,
         mask=() if mask is None else Path(mask),
         isolation_level="read_uncommitted" if read_uncommitted else "read_committed",
     )
@@ -104,6 +115,7 @@ def command(
             create_topics=create_topics,
             rate=rate,
             progress=meter.advance,
+            other_source=other_source,
         )
     if as_json:
         print_json([json_of(row) for row in rows])
@@ -112,8 +124,7 @@ def command(
         print_table(names, [list(row) for row in rows])
         note(f"{plural(sum(row.records for row in rows), 'record')} written to {target}")
     if scan.findings:
-        count = plural(len(scan.findings), "damaged place")
-        note(f"{count} left out; the first: {scan.findings[0]}")
+        note(scan.last_reading.losses())
     if text := summary(scan.left_out, "--everything"):
         note(text)
     return _DAMAGED if scan.findings and strict else 0

@@ -11,9 +11,10 @@ from workbench.runtime.words import size_text
 
 
 @click.command("report", cls=Command)
-@click.argument("paths", metavar="DIR...", nargs=-1, required=True, type=click.Path())
+@click.argument("paths", metavar="DIR... [FILE]", nargs=-1, required=True, type=click.Path())
 @click.option(
-    "-o", "--output", required=True, type=click.Path(), help="The HTML file to write."
+    "-o", "--output", "--to", metavar="FILE", type=click.Path(),
+    help="The HTML file to write; also as the last argument, if it ends in .html.",
 )  # fmt: skip
 @click.option("--deep", is_flag=True, help="Check every CRC and decode every record, too.")
 @click.option("--overwrite", is_flag=True, help="Replace a file of that name.")
@@ -26,7 +27,7 @@ from workbench.runtime.words import size_text
 def command(
     *,
     paths: tuple[str, ...],
-    output: str,
+    output: str | None,
     deep: bool,
     overwrite: bool,
     kafka: str | None,
@@ -44,6 +45,13 @@ def command(
 
     With --json: an object with output and bytes.
     """
+    if output is None:
+        *given, output = paths
+        if not given or not output.lower().endswith((".html", ".htm")):
+            raise click.UsageError(
+                "FILE is missing: give the file to write, as in report DIR x.html"
+            )
+        paths = tuple(given)
     logs = open_logs(paths)
     text = logs.report(now=now, kafka=kafka, deep=deep).encode()
     with new_file(output, opened_paths(logs.listing), overwrite=overwrite) as file:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from workbench.cli.command import Command, as_json, open_logs, reads_remote_tier
+from workbench.cli.command import PATHS, Command, as_json, open_logs, reads_remote_tier
 from workbench.cli.output import console, is_terminal, note, rich_text, say
-from workbench.cli.settings import named_values, takes_settings
+from workbench.cli.settings import named_values, takes_settings, values_of_file
 from workbench.inspection.findings import Finding
 from workbench.log_directory import serve
-from workbench.runtime.words import plural, size_text
+from workbench.runtime.words import first_few, plural, size_text
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -32,7 +32,7 @@ _WAIT_S: Final = 0.5
 
 
 @click.command("serve", cls=Command)
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
+@PATHS
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -99,6 +99,20 @@ _WAIT_S: Final = 0.5
     help="With --writable: take directories that were not stopped cleanly, and recover their logs.",
 )
 @takes_settings
+@click.option(
+    "--config",
+    "config_file",
+    type=click.Path(),
+    metavar="FILE",
+    help="With --writable: lines [TOPIC:]NAME=VALUE, as a server.properties has them; "
+    "--set takes precedence.",
+)
+@click.option(
+    "--defaults",
+    is_flag=True,
+    help="With --writable: where the configuration of the directory's broker is unknown, take "
+    "Kafka's defaults, which delete records after 7 days.",
+)
 @reads_remote_tier
 @as_json
 def command(
@@ -116,6 +130,8 @@ def command(
     writable: bool,
     recover: bool,
     settings: tuple[str, ...],
+    config_file: str | None,
+    defaults: bool,
     as_json: bool,
 ) -> int:
     """Serve the logs to any Kafka client, until SIGINT or SIGTERM.
@@ -129,7 +145,10 @@ def command(
     With --writable, the directories are locked, recovered, retained and cleaned as a broker does
     it, and stopped cleanly at the end. Clients produce, with transactions too, and make topics,
     groups and configurations; a KRaft broker that is the only controller serves on what is left.
-    PATH may be an empty directory. --set gives the configuration.
+    An empty PATH is formatted as Kafka 4.2 does it, and keeps topics and configurations. --set and
+    --config give the configuration. Of a directory that a broker wrote, its server.properties is
+    not known, nor, before KRaft, are the topics' configurations: retention deletes nothing then
+    that is not configured, unless --defaults is given.
 
     Exit codes: 0 ended by a signal, 3 with --writable when every log directory has failed. A second
     signal ends it at once, without a clean stop.
@@ -140,13 +159,16 @@ def command(
     response_send_time_ms, total_time_ms, problem (why it was not answered); one with finding per
     thing left out; one with note for what clients get otherwise than it is stored.
     """
-    if not writable and (recover or settings):
-        raise click.UsageError("--recover and --set need --writable")
+    if not writable and (recover or settings or config_file or defaults):
+        raise click.UsageError("--recover, --set, --config and --defaults need --writable")
     if writable and strict:
         raise click.UsageError("--strict and --writable exclude each other")
     from workbench.server.security import ServerSecurity
 
     events = _Events()
+    of_file, unused = ({}, []) if config_file is None else values_of_file(config_file)
+    if unused:
+        note(f"{config_file}: not used here: {first_few(unused)}")
     server = serve(
         open_logs(paths, may_be_empty=writable),
         host=host,
@@ -158,7 +180,8 @@ def command(
         observe=events.add,
         writable=writable,
         recover=recover,
-        config=named_values(settings),
+        config={**of_file, **named_values(settings)},
+        defaults=defaults,
         strict=strict,
     )
     with _ended_by_signals(events), server:
@@ -212,7 +235,7 @@ class _Status:
             _print_line(_fields(event))
         elif isinstance(event, Finding):
             self.note(f"left out: {event}")
-        elif isinstance(event, str):
+        elif isinstance(event, str) and event != str(self._server.failure):  # that is the error
             self.note(event)
 
     def __rich__(self) -> "Text":

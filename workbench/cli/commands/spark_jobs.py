@@ -274,7 +274,8 @@ def load_table(*, conf: dict[str, str], **given: Any) -> int:
     Tasks read the logs and write the files, and the driver commits them. Directories and table are
     where driver and executors reach them. For --upsert, run `kafka-workbench to-table`.
 
-    Exit codes: 0 done, 2 with --strict: damaged data was left out.
+    Exit codes: 0 done, 2 with --strict: damaged data was left out, 3 a log or topic could not be
+    loaded; the others were.
     """
     with _job(conf, [given["paths"]], ()) as spark:
         return to_table.load(spark=spark, **given)

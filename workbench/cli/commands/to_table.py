@@ -12,12 +12,13 @@ from workbench.cli.command import (
     chooses_partitions,
     chosen_tier,
     name_and_value,
+    numbers_of,
     reads_remote_tier,
     takes_workers,
 )
 from workbench.cli.output import note, print_json, print_table
-from workbench.cli.show.decoded_text import key_format, value_format
-from workbench.cli.show.value_text import AUTO
+from workbench.cli.show.decoded_text import asked_formats, key_format, value_format
+from workbench.cli.show.value_text import Formats
 from workbench.runtime.words import plural
 from workbench.tables.lake import LoadedRow
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:  # Arrow is imported when it is asked for
     from workbench.pipelines.lake.to_table import TableFormat
 
 _DAMAGED: Final = 2
+_FAILED: Final = 3
 _ALWAYS: Final = ("topic", "partition", "before", "records", "log_end_offset")
 
 
@@ -38,20 +40,26 @@ _TABLE: Final = (
     ),
     click.option("-X", "settings", multiple=True, metavar="NAME=VALUE",
         help="delta: a storage option of deltalake; iceberg: a property of the catalog of "
-        "pyiceberg, such as uri=…; repeatable.",
+        "pyiceberg, such as uri=…, or name=… of Spark's catalog; repeatable.",
     ),
     click.option("--columns", metavar="A,B,…",
         help="Columns of a scan; default: those of a record.",
     ),
     key_format("Decode keys, as utf8, json, avro or avro:FILE. Default: bytes."),
     value_format("Decode values; fields of JSON, Avro and Protobuf become columns."),
+    click.option("--types", "types", multiple=True, metavar="TOPIC=FILE",
+        help="Declare the types of fields of a topic's values by an Avro or JSON Schema; the table "
+        "keeps them. Default: the first records decide. Repeatable.",
+    ),
     click.option("--mask", type=click.Path(), metavar="FILE",
         help="Keep private data out; see export --help.",
     ),
     click.option("--read-uncommitted", is_flag=True,
         help="Also load aborted records, and those of transactions that have not ended.",
     ),
-    click.option("--strict", is_flag=True, help="Exit with 2 if damaged data was left out."),
+    click.option("--strict", is_flag=True,
+        help="Exit with 2 if damaged data was left out, or something is in the column _rescued.",
+    ),
 )  # fmt: skip
 
 
@@ -71,6 +79,9 @@ def chooses_table(function: Function) -> Function:
 @click.option("--upsert", is_flag=True,
     help="For compacted topics: keep the newest record of each key; tombstones delete its row.",
 )  # fmt: skip
+@click.option("--dry-run", is_flag=True,
+    help="Read, decode and count; show the columns; write nothing.",
+)  # fmt: skip
 def command(*, upsert: bool, **given: Any) -> int:
     """Load the records of log directories into a table, each once.
 
@@ -81,7 +92,8 @@ def command(*, upsert: bool, **given: Any) -> int:
 
     Example: to-table broker-1 broker-2 --to lake/shop -t orders --value-format json
 
-    Exit codes: 0 done, 2 with --strict: damaged data was left out.
+    Exit codes: 0 done, 2 with --strict: damaged data was left out, or does not fit its type, 3 a
+    log or topic could not be loaded; the others were.
     """
     return load(mode="upsert" if upsert else "append", **given)
 
@@ -95,8 +107,9 @@ def load(
     table_format: "TableFormat",
     settings: tuple[str, ...],
     columns: str | None,
-    key_format: str,
-    value_format: str,
+    key_format: Formats,
+    value_format: Formats,
+    types: tuple[str, ...],
     mask: str | None,
     read_uncommitted: bool,
     strict: bool,
@@ -111,20 +124,21 @@ def load(
     """
     from workbench.pipelines import to_table
 
-    given = {"key": key_format, "value": value_format}
-    names = [int(each) if each.isdecimal() else each for each in partitions]
+    failed: dict[str, Exception] = {}
     done: list[dict[str, Any]] = to_table(
         paths,
         to,
         table_format=table_format,
         options=dict(map(name_and_value, settings)),
         topics=topics or None,
-        partitions=names or None,
+        partitions=numbers_of(partitions) or None,
         columns=[name.strip() for name in columns.split(",")] if columns else None,
-        decode={name: how for name, how in given.items() if how != AUTO},
+        decode=asked_formats({"key": key_format, "value": value_format}),
+        types=dict(map(name_and_value, types)),
         mask=() if mask is None else Path(mask),
         isolation_level="read_uncommitted" if read_uncommitted else "read_committed",
         tell=note,
+        on_failure=failed.__setitem__,
         **chosen_tier(),
         **more,
     ).to_pylist()
@@ -137,5 +151,12 @@ def load(
             [name.replace("_", " ") for name in shown],
             [[row[name] for name in shown] for row in done],
         )
-        note(f"{plural(sums['records'], 'record')} loaded into {to}")
-    return _DAMAGED if strict and any(row["damaged"] for row in done) else 0
+        is_dry = more.get("dry_run", False)
+        what = "would be loaded" if is_dry else "loaded"
+        note(f"{plural(sums['records'], 'record')} {what} into {to}")
+    for name, error in failed.items():
+        note(f"{name} is not loaded: {error}")
+    if failed:
+        return _FAILED
+    is_whole = not any(row["damaged"] + row["undecoded"] + row["rescued"] for row in done)
+    return _DAMAGED if strict and not is_whole else 0

@@ -1,15 +1,16 @@
 """`kafka-workbench verify`: what is damaged, and what a broker would do about it."""
 
 import os
-from collections.abc import Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import click
 
 from workbench.cli.command import (
+    PATHS,
     Command,
     as_json,
+    numbers_of,
     open_logs,
     pick_partitions,
     reads_remote_tier,
@@ -19,12 +20,25 @@ from workbench.cli.output import cell, console, print_json, rich_text
 from workbench.cli.progress import progress
 from workbench.cli.settings import say_meant, takes_kafka
 from workbench.coordinator.verify import verify_coordinators
+from workbench.file_system.source import absolute
+from workbench.foresight.startup.removal import (
+    removal_sentence,
+    removals_at_start,
+    removed_records,
+)
 from workbench.inspection.broker_version import MeantBroker, meant_broker
 from workbench.inspection.findings import Finding, without_info
 from workbench.inspection.partition import DiskPartition
-from workbench.inspection.unreadable import if_readable
 from workbench.inspection.verify.verify import verify_partitions
-from workbench.loaders.offsets.damage import Losses, loss_text, losses_of, summary
+from workbench.loaders.offsets.damage import (
+    Place,
+    loss_text,
+    losses_by_place,
+    losses_of_damaged,
+    summary,
+)
+from workbench.loaders.scan.plan import chosen_names
+from workbench.log_directory import LogDirectory
 from workbench.runtime.words import plural, safe
 from workbench.runtime.workers import worker_count
 from workbench.tables.directories import FindingRow
@@ -33,14 +47,14 @@ from workbench.tables.offsets import DamagedRangeRow
 CODES: Final = {"info": 0, "warning": 1, "error": 2}
 """Exit code by the worst severity."""
 
-_Lost = dict[tuple[str | None, int | None], DamagedRangeRow]
+_Lost = Mapping[Place, DamagedRangeRow]
 """File and byte → the lost range."""
 
 _COLORS: Final = {"info": "blue", "warning": "yellow", "error": "red"}
 
 
 @click.command("verify", cls=Command, fields={"--json": FindingRow})
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
+@PATHS
 @click.option("--topic", "-t", "topics", multiple=True, metavar="NAME", help="Only this topic.")
 @click.option(
     "--partition", "-p", "partitions", multiple=True, metavar="NUMBER|NAME",
@@ -72,56 +86,61 @@ def command(
     Exit codes: 0 nothing wrong, 1 warnings, 2 errors, 3 there is nothing to check.
 
     Where damage has taken records, the line "Lost" says which offsets, and where a consumer goes
-    on; a line at the end says how many records of the damaged logs are readable.
+    on; a line at the end says how many records of the damaged logs are readable. Another says how
+    many of them a broker removes if it starts now, and how to save them first.
 
     With --json: a list of objects with the fields below, and kafka: the version of that broker; of
     damage that has taken records also lost, an object with first_offset, last_offset (included),
     offsets, records (null: unknown), next_offset (where a consumer can continue) and stops (whether
-    it fails there until it seeks), otherwise null.
+    it fails there until it seeks), otherwise null; and removed_at_start: how many records of the
+    finding's log can be read now and are removed if a broker starts (null: unknown, or no log's).
     """
-    meant, findings, checked = find(
-        paths, topics, partitions, deep=not quick, workers=workers, kafka=kafka
+    logs = open_logs(paths)
+    meant, findings, checked = _find(
+        logs, topics, partitions, deep=not quick, workers=workers, kafka=kafka
     )
     shown = findings if info else without_info(findings)
-    losses = [] if quick else _losses(paths, shown)
-    lost = {(row.path, row.byte): row for each in losses for row in each.ranges}
+    losses = [] if quick or not shown else losses_of_damaged(logs.values(), shown)
+    lost = losses_by_place(losses)
+    only = chosen_names(logs.listing, topics or None, numbers_of(partitions) or None)
+    starts = [] if quick else removals_at_start(logs.listing, shown, kafka, only)
     if as_json:
+        removed = removed_records(starts)
         print_json([
-            {**finding.as_dict(), "kafka": meant.version, "lost": _lost(finding, lost)}
+            {**finding.as_dict(), "kafka": meant.version, "lost": _lost(finding, lost),
+             "removed_at_start": _removed(finding, removed)}
             for finding in shown
         ])  # fmt: skip
     else:
         say_meant(meant)
-        _print(shown, len(findings) - len(shown), [checked, summary(losses)], lost)
+        sentence = removal_sentence(logs.listing, starts)
+        _print(shown, len(findings) - len(shown), [checked, summary(losses)], lost, sentence)
     return max((CODES[finding.severity] for finding in findings), default=0)
-
-
-def _losses(paths: tuple[str, ...], findings: Sequence[Finding]) -> list[Losses]:
-    """Return what damage has taken of the logs with errors in their segments."""
-    damaged = {
-        os.path.dirname(each.path)
-        for each in findings
-        if each.severity == "error" and each.path.endswith(".log")
-    }
-    if not damaged:
-        return []
-    found = []
-    for partition in open_logs(paths).values():
-        if partition.path in damaged:
-            known = if_readable(partial(losses_of, partition))
-            found += [] if known is None else [known]
-    return found
 
 
 def _lost(finding: Finding, lost: _Lost) -> dict[str, Any] | None:
     """Return what the damage of a finding has taken, for JSON."""
     row = lost.get((finding.path, finding.position))
-    names = ("first_offset", "last_offset", "offsets", "records", "next_offset", "stops")
+    names = (
+        "first_offset",
+        "last_offset",
+        "offsets",
+        "records",
+        "next_offset",
+        "stops",
+        "rescuable",
+    )
     return None if row is None else {name: getattr(row, name) for name in names}
 
 
-def find(
-    paths: tuple[str, ...],
+def _removed(finding: Finding, removed: Mapping[str, int | None]) -> int | None:
+    """Return how many readable records a start removes of a finding's log, for JSON."""
+    path = absolute(finding.path)
+    return removed.get(path, removed.get(os.path.dirname(path)))
+
+
+def _find(
+    logs: LogDirectory,
     topics: tuple[str, ...],
     partitions: tuple[str, ...],
     *,
@@ -135,10 +154,8 @@ def find(
 
     Raises:
         ConfigError: the version is unknown.
-        LogDirectoryError: a path does not exist, or nothing there looks like Kafka's.
         LookupError: a topic or partition is not there.
     """
-    logs = open_logs(paths)
     meant = meant_broker(logs.listing, kafka)
     everything = not topics and not partitions
     chosen: list[DiskPartition] = list(logs.values())
@@ -181,7 +198,9 @@ def _is_in(path: str, folders: Iterable[str]) -> bool:
     return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
 
 
-def _print(findings: list[Finding], hidden: int, checked: Sequence[str], lost: _Lost) -> None:
+def _print(
+    findings: list[Finding], hidden: int, checked: Sequence[str], lost: _Lost, removed: str
+) -> None:
     """Print findings by file, worst first, a line that counts them, and what was checked."""
     from rich.padding import Padding
 
@@ -211,6 +230,8 @@ def _print(findings: list[Finding], hidden: int, checked: Sequence[str], lost: _
     out.print(rich_text(", ".join(words) or "nothing wrong", f"bold {style}"))
     for text in filter(None, checked):
         out.print(rich_text(text, "dim"))
+    if removed:
+        out.print(rich_text(removed, _COLORS["warning"]))
     if hidden:
         text = f"{plural(hidden, 'finding')} for information: --info shows them"
         out.print(rich_text(text, "dim"))

@@ -4,8 +4,9 @@ Times are in ms since the epoch, sizes in bytes, and offsets as in the library: 
 exclusive. None means unknown or absent.
 """
 
+import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -13,14 +14,14 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from workbench.cli.show.field_lines import PRIVATE
 from workbench.files import names
 from workbench.files.clean_shutdown import CleanShutdown
 from workbench.files.names import TopicPartition
 from workbench.inspection.bytes.field_list import ByteField
 from workbench.inspection.facts.file_facts import entry_facts
 from workbench.inspection.listing import Root
-from workbench.inspection.lookups.log_tail import log_end_offset
-from workbench.inspection.lookups.record_counts import count_records, counts_of
+from workbench.inspection.lookups.record_counts import counts_of
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.remote_tier.segment_rows import remote_segment_rows
 from workbench.inspection.segment import Segment
@@ -34,13 +35,21 @@ from workbench.layout.attributes import TIMESTAMP_TYPE_NAMES, codec_name
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.rows import joined_rows
 from workbench.loaders.exports.json_lines import batch_values
+from workbench.loaders.offsets.record_counts import (
+    RecordCounts,
+    count_in_segment,
+    count_records,
+)
+from workbench.loaders.scan.plan import HIGHEST, SegmentRead, segments_within
 from workbench.log_directory import LogDirectory
 from workbench.tables.columns import json_of
+from workbench.values.readable import as_json, readable
 
 T = TypeVar("T")
 
 Facts = dict[str, Any]
 Rows = npt.NDArray[Any]
+Reads = Mapping[str, SegmentRead]
 
 _CHECKPOINTS = {
     "high_watermark": names.HIGH_WATERMARKS,
@@ -65,37 +74,42 @@ def _counts(values: npt.NDArray[Any], name: Any) -> dict[str, int]:
 
 
 class _Counted(NamedTuple):
-    """Batches, and how many of their records are at or after a log start offset, and below it.
+    """Batches, and how many records they have.
 
     Attributes:
         rows: BATCH_ROW[n].
-        counts: int64[n], their records from the log start offset on.
-        below: int64[n], those below it.
+        counts: what consumers get of them.
+        below: how many records are below the log start offset.
     """
 
     rows: Rows
-    counts: npt.NDArray[np.int64]
-    below: npt.NDArray[np.int64]
+    counts: RecordCounts
+    below: int
 
     @classmethod
-    def of(cls, segment: Segment, start: int) -> "_Counted":
-        """Count the records of a segment's batches."""
-        rows = segment.batches.rows
-        below = counts_of(segment, rows, -1, start)
-        return cls(rows, counts_of(segment, rows, start), below)
+    def of(cls, segment: Segment, start: int, reads: Reads, known: Transactions) -> "_Counted":
+        """Count the records of a segment's batches.
 
-    def total(self, wanted: npt.NDArray[np.bool_]) -> int:
-        """Return how many records some of the batches have."""
-        return int(self.counts[wanted].sum())
+        Raises:
+            OSError: the file cannot be read.
+        """
+        rows = segment.batches.rows
+        below = int(counts_of(segment, rows[~rows["is_control"]], -1, start).sum())
+        read = reads.get(segment.path)
+        counts = RecordCounts() if read is None else count_in_segment(read, known)
+        return cls(rows, counts, below)
+
+
+def _reads(partition: DiskPartition) -> Reads:
+    """Return path of a segment → what a scan reads of it."""
+    reads = segments_within(partition, partition.log_start_offset, HIGHEST)
+    return {read.segment.path: read for read in reads}
 
 
 def _together(each: Sequence[_Counted]) -> _Counted:
-    none = [np.zeros(0, np.int64)]
-    return _Counted(
-        joined_rows([one.rows for one in each], BATCH_ROW),
-        np.concatenate([one.counts for one in each] or none),
-        np.concatenate([one.below for one in each] or none),
-    )
+    rows = joined_rows([one.rows for one in each], BATCH_ROW)
+    counts = RecordCounts.sum_of(one.counts for one in each)
+    return _Counted(rows, counts, sum(one.below for one in each))
 
 
 def _batches_facts(counted: _Counted) -> Facts:
@@ -105,9 +119,9 @@ def _batches_facts(counted: _Counted) -> Facts:
     bases = _known(rows["base_timestamp"][rows["delete_horizon"] == -1])
     return {
         "batches": len(rows),
-        "records": counted.total(~rows["is_control"]),
-        "control_records": counted.total(rows["is_control"]),
-        "records_below_log_start": int(counted.below[~rows["is_control"]].sum()),
+        "records": counted.counts.records,
+        "control_records": counted.counts.control,
+        "records_below_log_start": counted.below,
         "first_timestamp": int(bases.min()) if len(bases) else None,
         "largest_timestamp": int(stamps.max()) if len(stamps) else None,
         "codecs": _counts(rows["codec"], codec_name),
@@ -200,17 +214,16 @@ def partition_facts(logs: LogDirectory, partition: DiskPartition) -> Facts:
     segments = partition.segments
     not_read = _texts(findings_of_unread(partition.unread))
     start = partition.log_start_offset
-    counted = []
+    reads = _reads(partition)
+    counted: dict[str, _Counted] = {}
     for segment in segments:
         try:
-            counted.append(_Counted.of(segment, start))
+            counted[segment.path] = _Counted.of(segment, start, reads, transactions)
         except OSError as error:
             not_read += _texts(unreadable(segment.path, error))
-    whole = _together(counted)
-    try:
-        log_end = log_end_offset(partition)
-    except OSError:  # reported above
-        log_end = None
+    # What cannot be read is reported above.
+    end = if_readable(partial(getattr, partition, "log_end_offset"))
+    broker_end = if_readable(partial(getattr, partition, "broker_log_end_offset"))
     aborted = aborted_transactions(segments, transactions)
     epochs = _readable(partition, names.LEADER_EPOCHS, lambda: partition.leader_epochs, not_read)
     return {
@@ -221,15 +234,18 @@ def partition_facts(logs: LogDirectory, partition: DiskPartition) -> Facts:
         "kind": partition.kind,
         "size": partition.size,
         "log_start_offset": start,
-        "log_end_offset": log_end,
+        "log_end_offset": end,
+        "broker_log_end_offset": broker_end,
         "last_stable_offset": transactions.last_stable_offset,
         **_checkpoint_facts(root, partition),
-        **_batches_facts(whole),
+        **_batches_facts(_together(list(counted.values()))),
         "records_read_committed": _committed(partition, transactions),
         "aborted_transactions": [each._asdict() for each in aborted],
         "leader_epochs": [entry._asdict() for entry in epochs.entries] if epochs else [],
         "producers_in_newest_snapshot": _producers(partition),
-        "segments": [line for each in segments if (line := _segment_line(each, start))],
+        "segments": [
+            _segment_line(each, counted[each.path]) for each in segments if each.path in counted
+        ],
         **_remote_facts(partition),
         "leftovers": [file.name for file in partition.leftovers],
         "indexes_without_log": [file.name for file in partition.orphans],
@@ -271,12 +287,9 @@ def _remote_facts(partition: DiskPartition) -> Facts:
     return {"remote_segments": [json_of(row) for row in remote_segment_rows(partition)]}
 
 
-def _segment_line(segment: Segment, start: int) -> Facts | None:
-    """Return a row about a segment; None for one that cannot be read."""
-    try:
-        facts = _batches_facts(_Counted.of(segment, start))
-    except OSError:
-        return None
+def _segment_line(segment: Segment, counted: _Counted) -> Facts:
+    """Return a row about a segment."""
+    facts = _batches_facts(counted)
     return {
         "base_offset": segment.base_offset,
         "next_offset": segment.next_offset,
@@ -298,7 +311,7 @@ def segment_facts(partition: DiskPartition, segment: Segment, most_batches: int 
         segment: the segment.
         most_batches: the most rows of the batch table and of each index; None: all.
     """
-    table = segment.batches
+    table, start = segment.batches, partition.log_start_offset
     offsets, times, aborted = (
         segment.offset_index,
         segment.time_index,
@@ -313,7 +326,9 @@ def segment_facts(partition: DiskPartition, segment: Segment, most_batches: int 
         "bytes_after_last_batch": unread,
         "modified": segment.modified_ms,
         "is_active": segment.is_active,
-        **_batches_facts(_Counted.of(segment, partition.log_start_offset)),
+        **_batches_facts(
+            _Counted.of(segment, start, _reads(partition), read_transactions(partition))
+        ),
         "offset_index_entries": None if offsets is None else len(offsets),
         "time_index_entries": None if times is None else len(times),
         "transaction_index_entries": None if aborted is None else len(aborted),
@@ -354,9 +369,17 @@ _BATCH_COLUMNS = (
 )
 
 
-def field_facts(field: ByteField) -> Facts:
-    """Return facts about a named run of bytes."""
-    value = field.value.hex() if isinstance(field.value, bytes) else field.value
+def field_facts(field: ByteField, *, show_values: bool = True) -> Facts:
+    """Return facts about a named run of bytes; what is private is null unless it is wanted."""
+    value = field.value
+    if isinstance(value, bytes):
+        is_private = field.name in PRIVATE
+        if is_private and not show_values:
+            value = None
+        elif field.name in {"key", "value"}:
+            value = json.loads(as_json(readable(value)))
+        else:
+            value = value.hex()
     return {
         "name": field.name,
         "position": field.position,

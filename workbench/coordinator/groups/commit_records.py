@@ -16,7 +16,9 @@ import numpy.typing as npt
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
 from workbench.coordinator.runtime.log_records import LogChunk
 from workbench.decoders.consumer_offsets import TYPES
-from workbench.decoders.records.offset_commit_value import OffsetCommitValue
+from workbench.decoders.records import (
+    OffsetCommitValue,
+)
 from workbench.decoders.typed_records import RecordType, read_key, read_value
 from workbench.files.names import TopicPartition
 from workbench.record.message_schema import NULL_UUID, uuid_text

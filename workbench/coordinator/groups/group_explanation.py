@@ -5,7 +5,7 @@ one that is outside the log. So the rules are asked in this order: does the coor
 group, is there an offset, does the topic still exist, does the log hold the offset.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from workbench.coordinator.groups.classic.group import ClassicGroup
@@ -21,14 +21,18 @@ from workbench.coordinator.groups.expiry import expiry_of
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.groups.groups import ModernGroup
 from workbench.coordinator.groups.reconciliation import progress_of
-from workbench.coordinator.groups.stored_groups import CommittedOffset, StoredGroups
+from workbench.coordinator.groups.stored_groups import (
+    NOTHING_COMMITTED,
+    CommittedOffset,
+    StoredGroups,
+)
 from workbench.coordinator.offsets import positions
 from workbench.coordinator.runtime.partitioning import partition_for
 from workbench.files.names import TopicPartition
 from workbench.foresight.explain.rule_verdict import CoordinatorVerdict, Word
 from workbench.runtime.times import ms_text, time_text
 from workbench.runtime.words import plural
-from workbench.tables.groups import ShareRow
+from workbench.tables.groups import MirrorCheckpointRow, ShareRow
 
 _LOAD: Final = "GroupCoordinatorShard.replay (4.2)"
 _FETCH: Final = "OffsetMetadataManager.fetchOffsets (4.2)"
@@ -41,6 +45,9 @@ _READ: Final = "UnifiedLog.read (4.2)"
 
 _SHARE: Final = "ShareCoordinatorShard.replay (4.2)"
 
+MIRRORED: Final = "mirror checkpoint"
+"""The rule about a partition of a group that MirrorMaker 2 mirrors."""
+_MIRROR: Final = "MirrorCheckpointTask.checkpoint (4.2)"
 START_OFFSET: Final = "start offset"
 """The rule about a partition of a share group."""
 
@@ -64,18 +71,23 @@ class GroupExplainer:
         self._loaded = coordinator.groups.get(group)
 
     def verdicts(self) -> Iterator[CoordinatorVerdict]:
-        """Yield the rows: of the group, then of each partition that it ever committed."""
+        """Yield the rows: of the group, then of each partition that it committed or reads."""
         yield from self._of_group()
         for each in self._coordinator.share_partitions(self._group):
             yield _share(each, self._coordinator)
         found = {(each.where, each.producer_id is None): each for each in self._offsets}
         for where in self.partitions:
             yield from self._of_partition(where, found.get((where, True)))
+        served = {each.where: each for each in found.values() if each.unserved is None}
+        for checkpoint in self._coordinator.mirror_checkpoints(self._group):
+            yield _mirrored(checkpoint, served)
 
     @property
     def partitions(self) -> list[TopicPartition]:
-        """The partitions that the log has commits or tombstones for, sorted."""
-        return sorted({each.where for each in self._history.commits})
+        """The partitions that the log has commits or tombstones for, or members read, sorted."""
+        return sorted(
+            {each.where for each in self._history.commits} | self._coordinator.assigned(self._group)
+        )
 
     @property
     def _offsets(self) -> list[CommittedOffset]:
@@ -181,6 +193,10 @@ class GroupExplainer:
             f"offset {committed.offset} was committed at {time_text(committed.commit_timestamp)}, "
             f"record {committed.record_offset} of {GROUPS_TOPIC}-{found.log_partition}"
         )
+        if committed.leader_epoch is None:
+            reason += (
+                "; without a leader epoch, so consumers cannot ask whether the log was truncated"
+            )
         verdict: Word = "allows"
         if found.unserved is not None:
             verdict, reason = "blocks", f"{reason}; {found.unserved}"
@@ -188,6 +204,10 @@ class GroupExplainer:
 
     def _absence(self, where: TopicPartition, commits: list[CommitRecord]) -> CoordinatorVerdict:
         """Return why there is no offset."""
+        if not commits:
+            return CoordinatorVerdict(
+                "offset", where, "blocks", None, None, NOTHING_COMMITTED, _FETCH
+            )
         removed = [each for each in commits if each.fate == REMOVED]
         if removed:
             return self._removal(where, removed[-1], commits)
@@ -312,6 +332,30 @@ class GroupExplainer:
         )
 
 
+def _mirrored(
+    checkpoint: MirrorCheckpointRow, served: Mapping[TopicPartition, CommittedOffset]
+) -> CoordinatorVerdict:
+    """Return where MirrorMaker 2 says that a group of another cluster goes on."""
+    where = TopicPartition(checkpoint.topic, checkpoint.partition)
+    reason = (
+        f"MirrorMaker 2: offset {checkpoint.upstream_offset} of cluster {checkpoint.source} is "
+        f"offset {checkpoint.offset} here"
+    )
+    own = served.get(where)
+    verdict: Word = "allows"
+    if own is None:
+        verdict = "unknown"
+        reason += (
+            ", and nothing is committed here: consumers that translate their offsets go on there, "
+            "others start over, unless sync.group.offsets.enabled commits it first"
+        )
+    elif own.committed.offset != checkpoint.offset:
+        reason += f"; the group has committed {own.committed.offset} here, where it goes on"
+    return CoordinatorVerdict(
+        MIRRORED, where, verdict, checkpoint.offset, checkpoint.log_end_offset, reason, _MIRROR
+    )
+
+
 def _share(share: ShareRow, coordinator: StoredGroups) -> CoordinatorVerdict:
     """Return where a share group delivers from in a partition, and what is in flight."""
     where = TopicPartition(share.topic, share.partition)
@@ -343,6 +387,7 @@ _SHARE_STATES: Final = {
     "acknowledged": "acknowledged",
     "archived": "archived",
     "available": "to be delivered again",
+    "last_delivery": "of these with one delivery left",
 }
 
 
@@ -361,7 +406,7 @@ def _expiry(where: TopicPartition, found: CommittedOffset, now: int | None) -> C
     assert expiry is not None
     if expiry.at is None:
         return CoordinatorVerdict("expiry", where, "allows", None, now, expiry.rule, _EXPIRY)
-    is_over = found.unserved is not None and found.unserved.startswith("expired")
+    is_over = found.has_expired
     verdict: Word = "blocks" if is_over else "allows"
     reason = f"expires at {time_text(expiry.at)}: {expiry.rule}"
     due = None if is_over else expiry.at

@@ -10,6 +10,7 @@ from workbench.coordinator.groups.classic.group import CONSUMER, ClassicGroup
 from workbench.coordinator.groups.classic.member import ClassicGroupMember
 from workbench.coordinator.groups.groups import Fields, Group, ModernGroup
 from workbench.decoders.consumer_offsets import ASSIGNMENT, SUBSCRIPTION, decoded
+from workbench.files.names import TopicPartition
 from workbench.tables.groups import MemberRow
 
 
@@ -26,6 +27,20 @@ def members_of(group: Group, topic_names: Mapping[str, str]) -> Iterator[MemberR
     else:
         for name in group.members:
             yield modern_member(group, name, topic_names)
+
+
+def assigned_partitions(group: Group, topic_names: Mapping[str, str]) -> set[TopicPartition]:
+    """Return the partitions that the members of a group have now; none of a streams group's tasks.
+
+    Args:
+        group, topic_names: see `members_of`.
+    """
+    found = set()
+    for member in members_of(group, topic_names):
+        for each in member.assignment or () if group.kind != "streams" else ():
+            topic, _, number = each.rpartition("-")
+            found.add(TopicPartition(topic, int(number)))
+    return found
 
 
 def _classic(group: ClassicGroup, member: ClassicGroupMember) -> MemberRow:

@@ -16,6 +16,7 @@ from workbench.coordinator.groups.groups import Fields, Group, ModernGroup
 from workbench.coordinator.groups.members import members_of, modern_member
 from workbench.coordinator.groups.reconciliation import progress_of
 from workbench.runtime.steps import Step
+from workbench.runtime.words import first_few
 from workbench.tables.groups import MemberChange, MemberRow, RebalanceRow
 
 CREATED: Final = "created"
@@ -350,11 +351,13 @@ def _reason(
     joined, left, returned = moves
     found: list[str] = []
     if joined:
-        found.append(f"joined: {_listed(joined)}")
+        found.append(f"joined: {first_few(joined, _LONGEST_LIST)}")
     if left:
-        found.append(f"left or timed out: {_listed(left)}")
+        found.append(f"left or timed out: {first_few(left, _LONGEST_LIST)}")
     if returned:
-        found.append(f"static members came back with a new member id: {_listed(returned)}")
+        found.append(
+            f"static members came back with a new member id: {first_few(returned, _LONGEST_LIST)}"
+        )
     if group is not None:
         found += _changes(event, group, now)
     if isinstance(group, ModernGroup):
@@ -376,7 +379,7 @@ def _changes(event: _Event, group: Group, now: Mapping[str, MemberRow]) -> list[
         if (was := event.touched[name]) is not None and was.subscription != each.subscription
     ]
     if subscribed:
-        found.append(f"changed their subscription: {_listed(subscribed)}")
+        found.append(f"changed their subscription: {first_few(subscribed, _LONGEST_LIST)}")
     if before is None:
         return found
     if isinstance(group, ClassicGroup):
@@ -402,9 +405,3 @@ def _has_moved(was: MemberRow | None, now: MemberRow) -> bool:
         getattr(was, name) != getattr(now, name)
         for name in ("assignment", "revoking", "epoch", "state")
     )
-
-
-def _listed(names: list[str]) -> str:
-    """Return the first few names."""
-    left = len(names) - _LONGEST_LIST
-    return ", ".join(names[:_LONGEST_LIST]) + (f" and {left} more" if left > 0 else "")

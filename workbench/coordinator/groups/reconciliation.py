@@ -8,7 +8,7 @@ from typing import Final
 
 from workbench.coordinator.groups.groups import ModernGroup
 from workbench.coordinator.groups.members import modern_member
-from workbench.runtime.words import plural
+from workbench.runtime.words import first_few, plural
 from workbench.tables.groups import MemberRow
 
 AWAY_EPOCH: Final = -2
@@ -35,7 +35,7 @@ def progress_of(group: ModernGroup, name: str, topic_names: Mapping[str, str]) -
         return f"the static member left for a while (epoch {AWAY_EPOCH}) and {kept}"
     if member.state in {"UnrevokedPartitions", "UnrevokedTasks"}:
         return (
-            f"at epoch {epoch}, it must give up {_listed(member.revoking)} "
+            f"at epoch {epoch}, it must give up {first_few(member.revoking or [], _SHOWN)} "
             f"before it can reach epoch {target_epoch}"
         )
     if member.state in {"UnreleasedPartitions", "UnreleasedTasks"}:
@@ -66,15 +66,12 @@ def _waits_for(group: ModernGroup, member: MemberRow, topic_names: Mapping[str, 
                 if each in held:
                     holders.setdefault(name, []).append(each)
     if not holders:
-        return f"{_listed(lacking)}, which no other member has: its next heartbeat gets it"
-    return "; ".join(f"{_listed(held)}, which {name} still has" for name, held in holders.items())
-
-
-def _listed(names: list[str] | None) -> str:
-    """Return the first few names."""
-    shown = (names or [])[:_SHOWN]
-    left = len(names or ()) - len(shown)
-    return ", ".join(shown) + (f" and {left} more" if left else "")
+        return (
+            f"{first_few(lacking, _SHOWN)}, which no other member has: its next heartbeat gets it"
+        )
+    return "; ".join(
+        f"{first_few(held, _SHOWN)}, which {name} still has" for name, held in holders.items()
+    )
 
 
 def _count(names: list[str] | None) -> str:

@@ -15,6 +15,7 @@ from workbench.coordinator.runtime.log_records import Marker, read_log_records
 from workbench.decoders.share_group_state import decode_key, decode_value
 from workbench.errors import CorruptRecordError
 from workbench.files.names import TopicPartition
+from workbench.inspection.cluster.image import StoredCluster
 from workbench.inspection.findings import Finding
 from workbench.tables.groups import DeliveryRange, ShareRow
 
@@ -23,14 +24,20 @@ SHARE_TOPIC: Final = "__share_group_state"
 STATES: Final = {0: "available", 1: "acquired", 2: "acknowledged", 3: "archiving", 4: "archived"}
 """Delivery states. Acquired records are not stored: after a restart they are available again."""
 
-_UNKNOWN: Final = -1
+_LIMIT: Final = "share.delivery.count.limit"
+_LIMIT_OF_BROKERS: Final = f"group.{_LIMIT}"
+_DEFAULT_LIMIT: Final = 5
+UNKNOWN: Final = -1
+"""A start offset that is not known yet."""
 
 
-_Range = tuple[int, int, int, int]  # first and last offset, delivery count, number of the state
-_Key = tuple[str, str, int]  # group, topic id, partition
+DeliveryRun = tuple[int, int, int, int]
+"""First and last offset, delivery count, number of the state."""
+DeliveryKey = tuple[str, str, int]
+"""Group, topic id, partition."""
 
 
-class _State:
+class ShareState:
     """The state of one share-partition while records are applied."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
@@ -42,22 +49,22 @@ class _State:
 
     def update(self, data: Mapping[str, Any]) -> None:
         """Kafka: ShareCoordinatorShard.merge (4.2)."""
-        if data["startOffset"] != _UNKNOWN:
+        if data["startOffset"] != UNKNOWN:
             self.start = data["startOffset"]
-        if data["leaderEpoch"] != _UNKNOWN:
+        if data["leaderEpoch"] != UNKNOWN:
             self.leader_epoch = data["leaderEpoch"]
         self.complete = data["deliveryCompleteCount"]
         self.ranges = merged([*self.ranges, *_ranges(data)], self.start)
 
 
-def _ranges(data: Mapping[str, Any]) -> list[_Range]:
+def _ranges(data: Mapping[str, Any]) -> list[DeliveryRun]:
     return [
         (each["firstOffset"], each["lastOffset"], each["deliveryCount"], each["deliveryState"])
         for each in data["stateBatches"]
     ]
 
 
-def merged(ranges: Iterable[_Range], start: int) -> list[_Range]:
+def merged(ranges: Iterable[DeliveryRun], start: int) -> list[DeliveryRun]:
     """Return ranges that do not overlap, ascending, from a start offset on.
 
     Args:
@@ -76,7 +83,7 @@ def merged(ranges: Iterable[_Range], start: int) -> list[_Range]:
         while slot < slots[last + 1]:
             best[slot], free[slot] = (count, state), slot + 1
             slot = _first_free(free, slot)
-    found: list[_Range] = []
+    found: list[DeliveryRun] = []
     for slot, state_of in enumerate(best):
         if state_of is None:
             continue
@@ -96,6 +103,23 @@ def _first_free(free: list[int], slot: int) -> int:
     return slot
 
 
+def delivery_limit(cluster: StoredCluster | None, group: str) -> int:
+    """Return how often a record may be delivered to a group, as far as the cluster's metadata say.
+
+    Args:
+        cluster: the cluster's metadata; None: only the default is known.
+        group: the group.
+
+    Kafka: SharePartition.maxDeliveryCount, ShareGroupConfig (4.2), GroupConfig (4.3)
+    """
+    found = ""
+    if cluster is not None:
+        dynamic = cluster.configs.brokers.values()
+        found = next((each[_LIMIT_OF_BROKERS] for each in dynamic if _LIMIT_OF_BROKERS in each), "")
+        found = cluster.configs.groups.get(group, {}).get(_LIMIT, found)
+    return int(found) if found.isdecimal() else _DEFAULT_LIMIT
+
+
 def load_share_partitions(logs: LogPositions, findings: list[Finding]) -> list[ShareRow]:
     """Return the state of every share-partition, sorted by group, topic and partition.
 
@@ -108,12 +132,12 @@ def load_share_partitions(logs: LogPositions, findings: list[Finding]) -> list[S
     """
     found = []
     for partition in logs.topics(SHARE_TOPIC):
-        states: dict[_Key, tuple[_State, int]] = {}
+        states: dict[DeliveryKey, tuple[ShareState, int]] = {}
         for record in read_log_records(partition, findings):
             if isinstance(record, Marker):
                 continue
             try:
-                _apply(states, record.key, record.value, record.offset)
+                apply_share_record(states, record.key, record.value, record.offset)
             except CorruptRecordError as error:
                 findings.append(_unreadable(partition.path, record.offset, error))
         found += [
@@ -122,14 +146,27 @@ def load_share_partitions(logs: LogPositions, findings: list[Finding]) -> list[S
     return sorted(found, key=lambda each: (each.group, each.topic, each.partition))
 
 
-def _apply(
-    states: dict[_Key, tuple[_State, int]], key: bytes | None, value: bytes | None, offset: int
-) -> None:
+def apply_share_record(
+    states: dict[DeliveryKey, tuple[ShareState, int]],
+    key: bytes | None,
+    value: bytes | None,
+    offset: int,
+) -> DeliveryKey | None:
+    """Apply a record of a share coordinator; return whose it is, None if a broker skips it.
+
+    Args:
+        states: the states so far, each with the offset of its last record; changed.
+        key, value: the record's.
+        offset: the record's.
+
+    Raises:
+        CorruptRecordError: it cannot be read.
+    """
     decoded, content = decode_key(key), decode_value(key, value)
     if decoded is None:
         raise CorruptRecordError(None, None, "the key is null")
     if str(decoded.get("type", "")).startswith("unknown"):
-        return  # a broker skips types that it does not know
+        return None  # a broker skips types that it does not know
     where, fields = _fields(decoded), None if content is None else _fields(content)
     at = (where["groupId"], where["topicId"], where["partition"])
     if fields is None:
@@ -139,7 +176,8 @@ def _apply(
         state.update(fields)
         states[at] = state, offset
     else:
-        states[at] = _State(fields), offset
+        states[at] = ShareState(fields), offset
+    return at
 
 
 def _fields(decoded: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -154,22 +192,27 @@ def _fields(decoded: Mapping[str, Any]) -> Mapping[str, Any]:
     return fields
 
 
-def _shown(key: _Key, state: _State, offset: int, log: str, logs: LogPositions) -> ShareRow:
+def _shown(
+    key: DeliveryKey, state: ShareState, offset: int, log: str, logs: LogPositions
+) -> ShareRow:
     """Kafka: GroupCoordinatorService.computeShareGroupLagAndBuildResponse (4.2)."""
     group, topic_id, number = key
     topic = logs.topic_names.get(topic_id, topic_id)
     facts = logs.log(TopicPartition(topic, number))
-    start = None if state.start == _UNKNOWN else state.start
+    start = None if state.start == UNKNOWN else state.start
     ranges = tuple(
         DeliveryRange(first, last, STATES.get(kind, str(kind)), count)
         for first, last, count, kind in state.ranges
     )
     end = ranges[-1].last_offset + 1 if ranges else start
     log_end = None if facts is None else facts.log_end_offset
-    done = None if state.complete == _UNKNOWN else state.complete
+    done = None if state.complete == UNKNOWN else state.complete
     counts = dict.fromkeys(STATES.values(), 0)
+    last, limit = 0, delivery_limit(logs.cluster, group)
     for each in ranges:
-        counts[each.state] = counts.get(each.state, 0) + each.last_offset - each.first_offset + 1
+        count = each.last_offset - each.first_offset + 1
+        counts[each.state] = counts.get(each.state, 0) + count
+        last += count * (each.state == "available" and each.delivery_count == limit - 1)
     return ShareRow(
         group=group,
         topic=topic,
@@ -190,6 +233,7 @@ def _shown(key: _Key, state: _State, offset: int, log: str, logs: LogPositions) 
         available=counts["available"],
         acknowledged=counts["acknowledged"],
         archived=counts["archived"],
+        last_delivery=last,
     )
 
 

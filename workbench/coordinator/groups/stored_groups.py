@@ -6,13 +6,16 @@ Kafka: GroupCoordinator (once OffsetManager and ConsumerCoordinator), GroupCoord
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.expiry import Expiry, expiry_of
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC, GroupLoad, load_group_partition
 from workbench.coordinator.groups.groups import Group
+from workbench.coordinator.groups.members import members_of
+from workbench.coordinator.groups.mirror_checkpoints import mirror_checkpoints
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
+from workbench.coordinator.groups.share_history import share_deliveries
 from workbench.coordinator.groups.share_state import load_share_partitions
 from workbench.coordinator.offsets.positions import LogPositions, Position
 from workbench.coordinator.runtime.era import CoordinatorEra, era_of_cluster
@@ -22,7 +25,12 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
 from workbench.runtime.steps import Observer
 from workbench.runtime.words import plural
-from workbench.tables.groups import ShareRow
+from workbench.tables.groups import DeliveryRow, MirrorCheckpointRow, ShareRow
+
+NOTHING_COMMITTED: Final = (
+    "assigned to a member, and nothing is committed: auto.offset.reset decides"
+)
+"""Why a consumer does not go on in a partition where its group left off."""
 
 
 class LoadedGroup(NamedTuple):
@@ -62,6 +70,27 @@ class CommittedOffset:
     expiry: Expiry | None
     position: Position
     unserved: str | None
+
+    @property
+    def has_expired(self) -> bool:
+        """Whether a restarted broker would return it, if it had not expired."""
+        return self.unserved is not None and self.unserved.startswith("expired")
+
+
+class UncommittedPartition(NamedTuple):
+    """A partition that is assigned to a member, and for which no offset is served.
+
+    Attributes:
+        group: the group's id.
+        where: topic and partition.
+        log_partition: partition of `__consumer_offsets` of the group.
+        reason: what that means.
+    """
+
+    group: str
+    where: TopicPartition
+    log_partition: int
+    reason: str
 
 
 class StoredGroups:
@@ -171,6 +200,29 @@ class StoredGroups:
         """
         return (each for each in self._shares[0] if group is None or each.group == group)
 
+    def share_deliveries(self, group: str | None = None) -> Iterator[DeliveryRow]:
+        """Yield what became of records of share groups, by time; see `share_history`.
+
+        Args:
+            group: the only group to yield.
+
+        Raises:
+            OSError: a file cannot be read.
+        """
+        found = share_deliveries(self.logs, group)
+        return iter(sorted(found, key=lambda each: -1 if each.time is None else each.time))
+
+    def mirror_checkpoints(self, group: str | None = None) -> Iterator[MirrorCheckpointRow]:
+        """Yield where groups that MirrorMaker 2 mirrors go on here; see `mirror_checkpoints`.
+
+        Args:
+            group: the only group to yield.
+
+        Raises:
+            OSError: a file cannot be read.
+        """
+        return mirror_checkpoints(self.logs, group)
+
     def served_groups(self) -> Iterator[LoadedGroup]:
         """Yield the groups that a restarted broker knows."""
         return (loaded for loaded in self.groups.values() if loaded.unserved is None)
@@ -185,6 +237,33 @@ class StoredGroups:
         for name in sorted(names if group is None else names & {group}):
             found = [offset for load in self.loads for offset in self._of_group(name, load)]
             yield from sorted(found, key=lambda each: (each.where, each.producer_id or -1))
+
+    def assigned(self, name: str) -> set[TopicPartition]:
+        """Return the partitions that are assigned to members of a group that commits offsets."""
+        loaded = self.groups.get(name)
+        if loaded is None or loaded.group.kind not in {"classic", "consumer"}:
+            return set()
+        members = members_of(loaded.group, self.logs.topic_names)
+        names = (each.rpartition("-") for row in members for each in row.assignment or ())
+        return {TopicPartition(topic, int(n)) for topic, _, n in names if topic and n.isdigit()}
+
+    def uncommitted(self, group: str | None = None) -> Iterator[UncommittedPartition]:
+        """Yield the assigned partitions for which no offset is served, sorted.
+
+        Args:
+            group: the only group to yield.
+        """
+        for name, loaded in self.groups.items():
+            if loaded.unserved is not None or (group is not None and name != group):
+                continue
+            assigned = self.assigned(name)
+            if not assigned:
+                continue
+            served = {each.where for each in self.offsets(name) if each.unserved is None}
+            for where in sorted(assigned - served):
+                yield UncommittedPartition(
+                    name, where, loaded.load.partition.partition, NOTHING_COMMITTED
+                )
 
     def _of_group(self, name: str, load: GroupLoad) -> Iterator[CommittedOffset]:
         pending = list(load.table.pending_of(name))

@@ -20,7 +20,6 @@ from workbench.coordinator.groups.commit_history import CommitRecord
 from workbench.coordinator.offsets.positions import BEYOND_END, RECREATED, LogPositions
 from workbench.files.indexes import time_index
 from workbench.files.names import TopicPartition
-from workbench.inspection.lookups.log_tail import next_offset
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.layout.attributes import CREATE_TIME, LOG_APPEND_TIME
@@ -119,8 +118,10 @@ def _lag(commit: CommitRecord, time: int, end: EndOffset, logs: LogPositions) ->
     if end.offset is None:
         return CommitLag(None, None, end.reason)
     offset = commit.committed.offset
-    if offset > end.offset:  # the group had read what is below it
-        return CommitLag(offset, 0, ADVANCED)
+    if offset > end.offset:
+        # The group had read what is below its offset, so the timestamps do not say where the log
+        # ended: one record with a time to come is enough for that.
+        return CommitLag(None, None, ADVANCED)
     lag = end.offset - offset if position.lag is not None else None
     return CommitLag(end.offset, lag, end.reason)
 
@@ -144,7 +145,7 @@ def end_offsets(partition: DiskPartition, times: Times) -> list[EndOffset]:
             return found
         bound = None if segment.is_active else _largest_timestamp(segment)
         if bound is not None and bound <= left[0]:
-            below, kind = next_offset(segment), CREATE_TIME
+            below, kind = segment.next_offset, CREATE_TIME
             continue
         rows = copy.copy(segment).batches.rows  # so that the tables of all segments are not kept
         stamps = rows["max_timestamp"]

@@ -7,6 +7,7 @@ compaction has left in `__consumer_offsets`; the lag at each is that at its own 
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from typing import Final
 
@@ -18,7 +19,11 @@ from workbench.coordinator.groups.commit_history import (
     CommitHistory,
     CommitRecord,
 )
-from workbench.coordinator.groups.stored_groups import CommittedOffset, StoredGroups
+from workbench.coordinator.groups.stored_groups import (
+    CommittedOffset,
+    StoredGroups,
+    UncommittedPartition,
+)
 from workbench.coordinator.offsets.commit_lag import CommitLag, lags_of
 from workbench.coordinator.offsets.positions import BELOW_START, BEYOND_END
 from workbench.files.names import TopicPartition
@@ -38,6 +43,11 @@ _DONE: Final = frozenset({IN_FORCE, SUPERSEDED, REMOVED, OVERTAKEN})
 WINDOW_MS: Final = 3_600_000
 """The default window: the hour before the newest commit of any group."""
 
+_IS_REMOVED: Final = (
+    ": a broker's first check of offsets, at most 10 minutes after its start, removes it, and "
+    "auto.offset.reset decides where the group continues"
+)
+
 Key = tuple[str, TopicPartition]
 
 
@@ -45,6 +55,10 @@ def group_lags(
     coordinator: StoredGroups, now: int | None = None, window_ms: int = WINDOW_MS
 ) -> Iterator[GroupLagRow]:
     """Yield one row per offset that a restarted broker returns, by group and partition.
+
+    A group that commits offsets has rows for assigned partitions without one, too. An offset that
+    has expired at the time of which the groups were loaded starts over: a broker returns it until
+    its first check of offsets.
 
     Args:
         coordinator: the loaded groups.
@@ -58,7 +72,8 @@ def group_lags(
     history = CommitHistory(None)
     coordinator.observe(history, None)
     commits = [each for each in history.commits if each.fate in _DONE]
-    offsets = [each for each in coordinator.offsets(None) if each.unserved is None]
+    every = coordinator.offsets(None)
+    offsets = [each for each in every if each.unserved is None or each.has_expired]
     times = [each.committed.commit_timestamp for each in offsets]
     moment = max([*times, now or 0])
     recent: dict[Key, list[CommitRecord]] = {}
@@ -67,9 +82,31 @@ def group_lags(
             continue
         if moment - window_ms <= each.committed.commit_timestamp <= moment:
             recent.setdefault((each.group, each.where), []).append(each)
-    for offset in offsets:
-        mine = recent.get((offset.group, offset.where), [])
-        yield _row(coordinator, offset, mine, moment, window_ms)
+    rows = [
+        _row(coordinator, offset, recent.get((offset.group, offset.where), []), moment, window_ms)
+        for offset in offsets
+    ]
+    commit = {each.group for each in offsets}
+    rows += [_bare(coordinator, each) for each in coordinator.uncommitted() if each.group in commit]
+    yield from sorted(rows, key=lambda row: (row.group, row.topic, row.partition))
+
+
+def _bare(coordinator: StoredGroups, each: UncommittedPartition) -> GroupLagRow:
+    """Return the row of an assigned partition without a committed offset."""
+    log, partition = coordinator.logs.log(each.where), coordinator.logs.partition(each.where)
+    if log is None or partition is None:
+        reason = f"{each.reason}; {coordinator.logs.absence(each.where)[1]}"
+        return GroupLagRow(
+            each.group, *each.where, UNKNOWN, None, None, None, None, None, None, 0, reason
+        )
+    low, end = log.log_start_offset, log.log_end_offset
+    verdict, size = STARTS_OVER if end > low else FINE, 0
+    with suppress(OSError):  # `verify` says so
+        size = unread_part(partition, low).size if end > low else 0
+    reason = f"{each.reason}, in a log of offsets {low} to {end}"
+    return GroupLagRow(
+        each.group, *each.where, verdict, None, None, end, None, None, size, 0, reason
+    )
 
 
 def _row(
@@ -91,7 +128,7 @@ def _row(
     lag_ms = None if unread is None or position.lag is None else 0
     if unread is not None and position.lag:
         lag_ms = None if unread.time is None else max(0, moment - unread.time)
-    if not commits and position.lag:
+    if not commits and position.lag and not offset.has_expired:
         reason += f" (no commit in the {ms_text(window_ms, ' ms')} before {time_text(moment)})"
     return GroupLagRow(
         offset.group,
@@ -120,6 +157,8 @@ def _verdict(
         moment: ms; the end of the window.
     """
     lag, last = offset.position.lag, offset.committed
+    if offset.has_expired and offset.expiry is not None and offset.expiry.at is not None:
+        return STARTS_OVER, f"expired at {time_text(offset.expiry.at)}{_IS_REMOVED}"
     if offset.position.state in {BEYOND_END, BELOW_START}:
         reason = f"offset {last.offset} is {offset.position.state}: {offset.position.reason}"
         return STARTS_OVER, f"{reason}; auto.offset.reset decides where the group continues"

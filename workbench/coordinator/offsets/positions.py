@@ -15,7 +15,6 @@ from workbench.files.names import TopicPartition
 from workbench.inspection.cluster.image import StoredCluster
 from workbench.inspection.cluster.loading import read_stored_cluster
 from workbench.inspection.listing import Listing
-from workbench.inspection.lookups.log_tail import log_end_offset
 from workbench.inspection.partition import DiskPartition
 from workbench.runtime.words import plural
 
@@ -75,7 +74,7 @@ class LogPositions:
     """The logs in a listing, looked up by topic and partition; each log end offset is read once."""
 
     def __init__(self, listing: Listing) -> None:
-        self._listing = listing
+        self.listing = listing
         self._logs: dict[TopicPartition, DiskPartition] = {}
         self._going: set[TopicPartition] = set()
         self._facts: dict[TopicPartition, LogBounds | None] = {}
@@ -106,6 +105,11 @@ class LogPositions:
         """Return the partition; None if it is not in the directories."""
         return self._logs.get(where)
 
+    @property
+    def topics_here(self) -> set[str]:
+        """The names of the topics that are in the directories."""
+        return {where.topic for where in self._logs}
+
     def topics(self, topic: str) -> list[DiskPartition]:
         """Return the partitions of a topic that are in the directories, by number."""
         found = [partition for where, partition in self._logs.items() if where.topic == topic]
@@ -122,7 +126,7 @@ class LogPositions:
         epochs = partition.leader_epochs
         return LogBounds(
             partition.log_start_offset,
-            log_end_offset(partition),
+            partition.log_end_offset,
             self._high_watermarks.get(where),
             epochs.entries[-1].epoch if epochs is not None and epochs.entries else None,
             partition.topic_id,
@@ -131,7 +135,7 @@ class LogPositions:
     @cached_property
     def _high_watermarks(self) -> dict[TopicPartition, int]:
         found: dict[TopicPartition, int] = {}
-        for root in self._listing.roots:
+        for root in self.listing.roots:
             checkpoint = root.checkpoint(names.HIGH_WATERMARKS)
             found |= {} if checkpoint is None else checkpoint.offsets
         return found

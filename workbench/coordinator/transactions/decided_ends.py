@@ -10,7 +10,7 @@ Kafka: TransactionStateManager.loadTransactionsForTxnTopicPartition (4.2)
 """
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -28,8 +28,7 @@ from workbench.coordinator.transactions.transaction_load import (
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.transaction_markers import is_marker
-
-_SHOWN: Final = 5  # partitions that a finding names
+from workbench.runtime.words import first_few
 
 
 def prepared_without_markers(
@@ -57,7 +56,6 @@ def _prepared(
     state: TransactionMetadata, found: list[OpenProducer], paths: dict[int, str]
 ) -> Finding:
     names = sorted(str(each.where) for each in found)
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return Finding(
         "prepared-transaction",
         "warning",
@@ -65,7 +63,7 @@ def _prepared(
         None,
         state.record_offset,
         f"{state.transactional_id!r} is {state.state}, without a transaction marker in "
-        f"{', '.join(names[:_SHOWN])}{more}",
+        f"{first_few(names)}",
         "a transaction marker in each partition, then a Complete state",
         "The coordinator that loads the partition writes the missing markers and completes the "
         "transaction.",

@@ -28,7 +28,7 @@ from workbench.coordinator.transactions.transaction_load import (
 from workbench.files.names import TopicPartition
 from workbench.foresight.explain.rule_verdict import CoordinatorVerdict, Word
 from workbench.runtime.times import ms_text, time_text
-from workbench.runtime.words import plural
+from workbench.runtime.words import first_few, plural
 
 _LOAD: Final = "TransactionStateManager.loadTransactionMetadata (4.2)"
 _PLACE: Final = "TransactionStateManager.partitionFor (4.2)"
@@ -116,10 +116,10 @@ class TransactionExplainer:
         state = self._state
         hanging = [str(each.where) for each in self._open if each.verdict == HANGS]
         if hanging:
-            where = _listed(hanging)
+            where = first_few(hanging, _SHOWN)
             return f"hangs in {where}: no transaction marker will end it, only an administrator"
         if state is None and self._open:
-            where = _listed([str(each.where) for each in self._open])
+            where = first_few([str(each.where) for each in self._open], _SHOWN)
             return f"is open in {where}; whether it hangs is unknown: {self._open[0].reason}"
         if state is None:
             return "no record and no open transaction in these directories mentions it"
@@ -300,9 +300,8 @@ class TransactionExplainer:
         count = sum(len(offsets) for offsets in waiting.values())
         if count:
             waits = "waits" if count == 1 else "wait"
-            reason = (
-                f"{plural(count, 'offset')} of {_listed(sorted(waiting))} {waits} for the marker"
-            )
+            topics = first_few(sorted(waiting), _SHOWN)
+            reason = f"{plural(count, 'offset')} of {topics} {waits} for the marker"
             yield CoordinatorVerdict(
                 "pending commits", opened.where, "limits", count, None, reason, _PENDING
             )
@@ -368,12 +367,6 @@ def abort_command(opened: OpenProducer) -> str:
 
 
 _OPEN: Final = frozenset({"open", "prepared"})
-
-
-def _listed(names: list[str]) -> str:
-    """Return the first few names."""
-    left = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {left} more" if left > 0 else "")
 
 
 _SHOWN: Final = 3

@@ -15,9 +15,11 @@ Kafka: AbstractIndex, LazyIndex (4.2)
 
 import os
 import threading
+import weakref
+from collections import deque
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any, ClassVar, Final, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -25,9 +27,43 @@ from workbench.errors import CorruptIndexError, OffsetOverflowError
 from workbench.file_system.local import File, FileSystem
 from workbench.files.indexes.entry_columns import EntryColumns
 from workbench.files.indexes.entry_run import MAX_RELATIVE_OFFSET
-from workbench.files.indexes.memory_limit import KEPT
 from workbench.files.indexes.search import largest_lower_bound
 from workbench.files.indexes.stored_columns import StoredColumns
+
+_MOST: Final = 128 << 20  # bytes of entries of all indexes of the process
+
+
+class KeptIndex(Protocol):
+    """An index that holds its entries in memory."""
+
+    def forget(self) -> None:
+        """Drop the entries, if they can be read again."""
+
+
+class KeptIndexes:
+    """The indexes whose entries are in memory: above a limit, the oldest drop theirs."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._size = 0
+        self._indexes: deque[tuple[weakref.ref[KeptIndex], int]] = deque()
+        self._lock = threading.Lock()
+
+    def add(self, index: KeptIndex, size: int) -> None:
+        """Add an index that takes ``size`` bytes."""
+        with self._lock:
+            self._indexes.append((weakref.ref(index), size))
+            self._size += size
+            while self._size > self._limit and len(self._indexes) > 1:
+                oldest, its_size = self._indexes.popleft()
+                self._size -= its_size
+                found = oldest()
+                if found is not None and found is not index:
+                    found.forget()
+
+
+KEPT: Final = KeptIndexes(_MOST)
+
 
 _FIRST_ROOM: Final = 64  # entries
 _LARGEST_SIZE: Final = 2**31 - 1  # bytes that a broker can map into memory

@@ -11,7 +11,7 @@ Kafka: AbstractIndex (4.0)
 import os
 import sys
 from collections.abc import Callable
-from typing import Any, ClassVar, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -57,8 +57,17 @@ class IndexFile:
 
     __slots__ = ()
     entry: ClassVar[np.dtype[Any]]
+    table: ClassVar[str]
     most_bytes: ClassVar[int] = 24 * MIB  # a broker allocates 10 MiB by default
     problems: tuple[FileProblem, ...]
+
+    if not TYPE_CHECKING:  # mypy would believe that every attribute exists
+
+        def __getattr__(self, name: str) -> NoReturn:
+            table = type(self).table
+            hint = f"; logs.inspect.{table}() is an Arrow table" if name.startswith("to_") else ""
+            kind = type(self).__name__
+            raise AttributeError(f"{kind!r} object has no attribute {name!r}{hint}")
 
     @classmethod
     def decode(

@@ -68,6 +68,7 @@ class OffsetIndex(IndexFile):
     ascends: bool = field(default=True, repr=False)
 
     entry = OFFSET_ENTRY
+    table = "offset_index"
 
     @classmethod
     def _of_run(cls, run: EntryRun, base_offset: int) -> Self:

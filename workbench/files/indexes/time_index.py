@@ -68,6 +68,7 @@ class TimeIndex(IndexFile):
     ascends: bool = field(default=True, repr=False)
 
     entry = TIME_ENTRY
+    table = "time_index"
 
     @classmethod
     def _of_run(cls, run: EntryRun, base_offset: int) -> Self:

@@ -85,6 +85,7 @@ class TransactionIndex(IndexFile):
     problems: tuple[FileProblem, ...] = ()
 
     entry = ABORTED_TRANSACTION
+    table = "aborted_transactions"
     most_bytes = 12 * MIB  # 370,000 aborted transactions in one segment
 
     @classmethod

@@ -61,6 +61,7 @@ def compact_directory(
     settings: Settings,
     *,
     topics: Collection[str] = (),
+    only: Container[TopicPartition] | None = None,
     everything: bool = False,
     fs: FileSystem = LOCAL,
     observer: Observer | None = None,
@@ -74,6 +75,7 @@ def compact_directory(
         settings: the configuration of the broker and its topics.
         topics: topics whose logs are cleaned, due or not, whatever their policy; if empty, those
             known to be compacted.
+        only: the logs that may be cleaned; None: all.
         everything: begin each round at the log start offset, as if no section were clean.
         fs: the file system that is written through.
         observer: the receiver of each step.
@@ -113,7 +115,8 @@ def compact_directory(
         config = CleanerConfig.of(settings.broker)
         done = []
         for partition, log in sorted(manager.logs.items()):
-            if not _is_wanted(partition, topics, settings, offsets):
+            is_left = only is not None and partition not in only
+            if is_left or not _is_wanted(partition, topics, settings, offsets):
                 continue
             size, segments = log.size, _bases(log)
             rounds = clean_rounds(

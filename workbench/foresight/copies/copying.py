@@ -9,7 +9,8 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from typing import BinaryIO, Final, NamedTuple
 
 from workbench.errors import LogDirectoryError
@@ -22,7 +23,7 @@ from workbench.file_system.source import (
     absolute,
     open_regular,
 )
-from workbench.files.names import LOCK, parse_directory_name
+from workbench.files.names import LOCK, TopicPartition, parse_directory_name
 
 _CHUNK: Final = 1 << 20
 _NANOSECONDS: Final = 1_000_000  # in a ms
@@ -50,7 +51,12 @@ class SkippedFile(NamedTuple):
         return f"{self.path}: not copied: {self.what}"
 
 
-def copy_log_directory(source: str, target: str, fs: Files = THIS_MACHINE) -> list[SkippedFile]:
+def copy_log_directory(
+    source: str,
+    target: str,
+    fs: Files = THIS_MACHINE,
+    only: Collection[TopicPartition] | None = None,
+) -> list[SkippedFile]:
     """Copy a log directory, or one partition directory into a new log directory.
 
     The copy appears under its name when it is complete; after an error no copy exists.
@@ -59,6 +65,7 @@ def copy_log_directory(source: str, target: str, fs: Files = THIS_MACHINE) -> li
         source: the log directory of a broker that does not run, or a partition directory.
         target: the copy, missing or empty; a partition directory becomes an entry of it
         fs: what reads the log directory.
+        only: the partitions whose directories are copied; None: all.
 
     Returns:
         What was not copied, sorted by path.
@@ -78,9 +85,16 @@ def copy_log_directory(source: str, target: str, fs: Files = THIS_MACHINE) -> li
         if is_partition(source, fs):
             into = os.path.join(unfinished, os.path.basename(source))
             os.mkdir(into)
+        wanted = partial(_is_wanted, only)
         if files is not None:
-            return sorted(_copy_mounted(fs, source, into))
-        return sorted(copy_folder_into(source, into))
+            return sorted(_copy_mounted(fs, source, into, wanted))
+        return sorted(copy_folder_into(source, into, wanted))
+
+
+def _is_wanted(only: Collection[TopicPartition] | None, name: str) -> bool:
+    """Return whether a directory in a log directory is copied; those of no partition are."""
+    parsed = parse_directory_name(name)
+    return only is None or parsed is None or TopicPartition(*parsed[:2]) in only
 
 
 def is_partition(path: str, fs: Files = THIS_MACHINE) -> bool:
@@ -92,12 +106,17 @@ def is_partition(path: str, fs: Files = THIS_MACHINE) -> bool:
     return any(name.endswith((".log", ".log.swap")) for name in found)
 
 
-def _copy_mounted(fs: Files, source: str, target: str) -> Iterator[SkippedFile]:
+def _copy_mounted(
+    fs: Files, source: str, target: str, wanted: Callable[[str], bool]
+) -> Iterator[SkippedFile]:
     """Copy what is in a mounted directory into an existing one; yield what is left out."""
     files = fs.at(source)
     assert files is not None
     tree = files.tree(source)
     for folder in sorted(tree):
+        first = folder.removeprefix(source).strip("/").partition("/")[0]
+        if not wanted(first):
+            continue
         to = target + folder.removeprefix(source)
         os.makedirs(to, exist_ok=True)
         for entry in sorted(tree[folder], key=lambda each: each.name):
@@ -120,14 +139,23 @@ def _copy_mounted_file(source: str, target: str, fs: Files) -> None:
         writing.truncate(size)
 
 
-def copy_folder_into(source: str, target: str) -> Iterator[SkippedFile]:
-    """Copy a directory's entries into an existing one; yield what is left out."""
+def copy_folder_into(
+    source: str, target: str, wanted: Callable[[str], bool] = lambda _: True
+) -> Iterator[SkippedFile]:
+    """Copy a directory's entries into an existing one; yield what is left out.
+
+    Args:
+        source, target: the directories.
+        wanted: whether a directory in ``source`` is copied, by its name.
+    """
     folders = [(source, target)]
     for from_, to in folders:  # grows during the loop
         with os.scandir(from_) as entries:
             for entry in sorted(entries, key=lambda each: each.name):
                 copy = os.path.join(to, entry.name)
                 if entry.is_dir(follow_symlinks=False):
+                    if from_ == source and not wanted(entry.name):
+                        continue
                     os.mkdir(copy)
                     folders.append((entry.path, copy))
                 elif not entry.is_file(follow_symlinks=False):

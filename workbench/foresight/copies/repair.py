@@ -8,7 +8,7 @@ Kafka: LogManager.startup, shutdown (4.2)
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from workbench.config.broker_config import BrokerConfig
@@ -18,15 +18,17 @@ from workbench.errors import StorageError
 from workbench.file_system.local import LOCAL, FileSystem
 from workbench.file_system.source import absolute
 from workbench.files.names import CLEAN_SHUTDOWN, RECOVERY_POINTS
+from workbench.foresight.startup.predict import predict_startup
 from workbench.foresight.startup.prediction import PartitionStart
 from workbench.foresight.startup.start_rows import StepsByFolder, partition_start
 from workbench.inspection.broker_version import MeantBroker, meant_broker
 from workbench.inspection.listing import list_log_directories
 from workbench.log_manager.loading import Progress
 from workbench.log_manager.manager import LogManager
-from workbench.runtime.clock import ManualClock, SystemClock
+from workbench.runtime.clock import ManualClock
 from workbench.runtime.scheduler import ManualScheduler
 from workbench.runtime.steps import Observer, Outline, Step
+from workbench.runtime.times import time_or_now
 from workbench.runtime.words import plural, safe
 
 _CLOSING_MS: Final = 1  # after the last delay, so that every waiting task is due
@@ -93,14 +95,19 @@ def recover_directory(
     """
     fs.require_writable(path)
     path = absolute(path)
-    meant = meant_broker(list_log_directories([path], fs=fs), kafka)  # before anything is removed
+    listing = list_log_directories([path], fs=fs)
+    meant = meant_broker(listing, kafka)  # before anything is removed
     steps = StepsByFolder()
-    clock = ManualClock(SystemClock().now() if now is None else now)
+    clock = ManualClock(time_or_now(now))
     had_clean_shutdown = fs.exists(os.path.join(path, CLEAN_SHUTDOWN))
     if everything:
         for name in (CLEAN_SHUTDOWN, RECOVERY_POINTS):
             if fs.exists(os.path.join(path, name)):
                 fs.remove(os.path.join(path, name))
+    before = predict_startup(  # what is lost can be counted only before it is lost
+        [path], config, topic_configs=topic_configs, fs=fs, now=now, kafka=meant.version,
+        only={each.name for root in listing.roots for each in root.partitions}, consumers=False,
+    )  # fmt: skip
     manager = LogManager(
         [path],
         broker_config_of(config or {}, meant.rules),
@@ -114,12 +121,24 @@ def recover_directory(
         commits_appends=False,  # the records of other replicas are not known here
     )
     outcomes = manager.startup(with_tasks=False)
+    losses = {row.name: row for row in before}
     rows = sorted(
-        (partition_start(outcome, steps.of(outcome.path)) for outcome in outcomes),
+        (
+            _with_loss(partition_start(outcome, steps.of(outcome.path)), losses)
+            for outcome in outcomes
+        ),
         key=lambda row: row.name,
     )
     finish(manager, clock)
     return Recovery(path, had_clean_shutdown, tuple(rows), meant)
+
+
+def _with_loss(row: PartitionStart, losses: Mapping[str, PartitionStart]) -> PartitionStart:
+    """Return the row with what was predicted that recovery removes of the log."""
+    known = losses.get(row.name)
+    if known is None:
+        return row
+    return replace(row, log_end_before=known.log_end_before, records_lost=known.records_lost)
 
 
 def finish(manager: LogManager, clock: ManualClock) -> None:

@@ -6,7 +6,7 @@ shutdown file.
 Kafka: LogManager.startup, cleanupLogs, shutdown (4.2)
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -16,6 +16,7 @@ from workbench.config.internal_topics import with_internal_topics
 from workbench.config.settings import broker_config_of
 from workbench.file_system.local import LOCAL, FileSystem
 from workbench.file_system.source import absolute
+from workbench.files.names import TopicPartition
 from workbench.foresight.copies.repair import finish
 from workbench.inspection.broker_version import MeantBroker, meant_broker
 from workbench.inspection.listing import list_log_directories
@@ -83,6 +84,7 @@ def retain(
     config: BrokerConfig | Mapping[str, Any] | None = None,
     *,
     topic_configs: Mapping[str, Mapping[str, Any]] | None = None,
+    only: Container[TopicPartition] | None = None,
     fs: FileSystem = LOCAL,
     observer: Observer | None = None,
     progress: Progress | None = None,
@@ -95,6 +97,7 @@ def retain(
         now: the time that ages are measured by, ms since the epoch.
         config: the broker's configuration.
         topic_configs: topic → its own configuration, by Kafka's names; see `internal_topics`.
+        only: the logs that retention works on; None: all.
         fs: the file system that is written through.
         observer: the receiver of each step.
         progress: a callback after each partition.
@@ -125,11 +128,12 @@ def retain(
     )
     manager.startup(with_tasks=False)
     for log in manager.logs.values():
-        if log.config.compact:
+        if log.config.compact or (only is not None and log.topic_partition not in only):
             continue
         result.high_watermarks[str(log.topic_partition)] = manager.starting_high_watermarks[
             log.topic_partition
         ]
+        log.take_as_copied()
         name, before = str(log.topic_partition), log.log_start_offset
         for verdict in log.delete_old_segments():
             segment = verdict.segment

@@ -9,13 +9,14 @@ from typing import Final, NamedTuple
 
 from workbench.cleaner.schedule.log_to_clean import (
     ACTIVE_SEGMENT,
+    FIRST_UNSTABLE,
     MIN_COMPACTION_LAG,
     LogToClean,
     dirty_since,
     log_to_clean,
+    place_of,
 )
 from workbench.config.broker_config import BrokerConfig
-from workbench.files.names import TopicPartition
 from workbench.files.text import INT64_MAX
 from workbench.foresight.explain.rule_verdict import RuleVerdict, Word, odd_timestamp, time_or_never
 from workbench.log.log import Log
@@ -73,7 +74,7 @@ def explain_cleaning(
     *,
     broker: BrokerConfig,
     policy: Policy,
-    order: Sequence[TopicPartition] = (),
+    order: Sequence[LogToClean] = (),
     problem: str | None = None,
 ) -> list[RuleVerdict]:
     """Return the verdict of each rule about a log, in the order in which Kafka asks.
@@ -275,15 +276,18 @@ class _Rules:
         )
         return RuleVerdict(name, "allows", waited, limit, reason, kafka, due=since + limit + 1)
 
-    def order(self, order: Sequence[TopicPartition], policy: Policy) -> RuleVerdict:
+    def order(self, order: Sequence[LogToClean], policy: Policy) -> RuleVerdict:
         """Say when the cleaner reaches the log."""
-        name = self._log.topic_partition
-        if policy.is_compacted and name in order:
-            place = order.index(name) + 1
-            before = ", ".join(map(str, order[: place - 1][:_NAMED]))
-            reason = f"the log is cleaned after {before}" if before else "the log is the dirtiest"
-            if place - 1 > _NAMED:
-                reason += f" and {place - 1 - _NAMED} more"
+        found = place_of(self._log.topic_partition, order)
+        if policy.is_compacted and found is not None:
+            place, before, tied = found
+            names = ", ".join(map(str, before[:_NAMED]))
+            reason = f"the log is cleaned after {names}" if before else "the log is the dirtiest"
+            if len(before) > _NAMED:
+                reason += f" and {len(before) - _NAMED} more"
+            if tied:
+                others = "1 other is" if tied == 1 else f"{tied:,} others are"
+                reason += f"{TIED}{others} equally dirty, and any of them may be cleaned before it"
             return RuleVerdict("order", "allows", place, len(order), reason, _GRAB)
         if not policy.is_compacted:
             reason = "the cleaner skips logs that are not compacted"
@@ -294,10 +298,29 @@ class _Rules:
             config = self._log.config
             never = config.min_cleanable_dirty_ratio >= 1
             never &= config.max_compaction_lag_ms >= INT64_MAX
-            reason += f"; {NEVER if never else ONLY_WHEN_WRITTEN}"
+            least = self._found.offsets.least_bound
+            held = least.offset if least.name == FIRST_UNSTABLE else None
+            reason += f"; {NEVER if never else what_changes(held)}"
         return RuleVerdict("order", "blocks", None, len(order), reason, _GRAB, due=due)
 
 
 NEVER: Final = "with this configuration it never is: no dirty ratio is above 1"
-ONLY_WHEN_WRITTEN: Final = "that changes only when something is written"
+
+
+def what_changes(unstable: object | None) -> str:
+    """Return what lets a log be cleaned that is not due at any time.
+
+    Args:
+        unstable: the first unstable offset, where the cleaner stops; None: no transaction is open.
+    """
+    if unstable is None:
+        return "that changes only when something is written"
+    return (
+        f"the cleaner stops at offset {unstable}, where a transaction is open: that can change "
+        "when it ends, and when something is written"
+    )
+
+
+TIED: Final = "; "
+"""What is before the equally dirty logs, in the reason of a log's place."""
 _NAMED: Final = 3  # logs that are named in a sentence

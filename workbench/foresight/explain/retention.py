@@ -10,17 +10,17 @@ from collections.abc import Iterator
 from typing import Final
 
 from workbench.foresight.explain.rule_verdict import RuleVerdict, odd_timestamp, time_or_never
-from workbench.log.retention import LogState, RetentionVerdict, all_verdicts, by_time
+from workbench.log.retention import LOG_START, LogState, RetentionVerdict, all_verdicts, by_time
 from workbench.log.segments.segment import LogSegment
 
-LOG_START: Final = "log start offset"
-SIZE: Final = "retention.bytes"
-TIME: Final = "retention.ms"
-
+_BY_SIZE: Final = "UnifiedLog.deleteRetentionSizeBreachedSegments"
+_BY_TIME: Final = "UnifiedLog.deleteRetentionMsBreachedSegments"
 _KAFKA: Final = {
     LOG_START: "UnifiedLog.deleteLogStartOffsetBreachedSegments",
-    SIZE: "UnifiedLog.deleteRetentionSizeBreachedSegments",
-    TIME: "UnifiedLog.deleteRetentionMsBreachedSegments",
+    "retention.bytes": _BY_SIZE,
+    "local.retention.bytes": _BY_SIZE,
+    "retention.ms": _BY_TIME,
+    "local.retention.ms": _BY_TIME,
 }
 _POLICY: Final = "UnifiedLog.deleteOldSegments"
 
@@ -35,11 +35,13 @@ def explain_retention(state: LogState, policy_source: str) -> list[RuleVerdict]:
     verdicts = all_verdicts(state)
     rows = [_policy(state, policy_source)]
     gone: set[int] = set()
+    by_age = state.size_limit, state.time_limit
     in_force = [LOG_START] if state.rules.deletes_below_start else []
     if state.config.delete:
-        in_force += [SIZE] * (state.config.retention_bytes >= 0)
-        in_force += [TIME] * (state.config.retention_ms >= 0)
-    for rule in (LOG_START, SIZE, TIME) if state.config.delete else (LOG_START,):
+        in_force += [each.name for each in by_age if each.value >= 0]
+    for rule in (
+        (LOG_START, *(each.name for each in by_age)) if state.config.delete else (LOG_START,)
+    ):
         if rule == LOG_START and rule not in in_force:
             continue
         asked = [verdict for verdict in verdicts if verdict.rule == rule]
@@ -55,6 +57,12 @@ def _policy(state: LogState, source: str) -> RuleVerdict:
     policy = ",".join(sorted(state.config.cleanup_policy)) or "none"
     if state.config.delete:
         reason = f"segments are deleted by age and by size ({source})"
+        if state.is_tiered:
+            reason += (
+                "; those that the remote tier has are deleted here by local.retention.*, and each "
+                "segment that is not active is taken as copied; what retention.* deletes in the "
+                "tier is left out"
+            )
         return RuleVerdict("cleanup.policy", "allows", policy, "delete", reason, _POLICY)
     reason = f"segments are deleted only below the log start offset ({source})"
     return RuleVerdict("cleanup.policy", "limits", policy, "delete", reason, _POLICY)
@@ -62,13 +70,14 @@ def _policy(state: LogState, source: str) -> RuleVerdict:
 
 def _off(state: LogState, rule: str, gone: set[int]) -> RuleVerdict:
     """Say why a rule judges no segment."""
-    limit = state.config.retention_bytes if rule == SIZE else state.config.retention_ms
+    is_size = rule == state.size_limit.name
+    limit = state.size_limit.value if is_size else state.time_limit.value
     if limit < 0:
         reason = f"{rule} = {limit} sets no limit"
         return RuleVerdict(rule, "kept", None, limit, reason, _KAFKA[rule])
     size = sum(one.size for one in state.segments if one.base_offset not in gone)
     reason = f"the log has {size:,} bytes, less than {rule} = {limit:,}"
-    if rule == TIME:
+    if not is_size:
         reason = "the rules before it deleted every segment"
     return RuleVerdict(rule, "kept", size, limit, reason, _KAFKA[rule])
 
@@ -82,6 +91,8 @@ def _rows(
     tells_rest: bool,
 ) -> Iterator[RuleVerdict]:
     """Yield a rule's verdict on each segment; if ``tells_rest``, even past the one it stops at."""
+    limit = state.time_limit
+    is_time = rule == limit.name
     by_base = {verdict.segment.base_offset: verdict for verdict in asked}
     stopper = asked[-1].segment.base_offset if asked and not asked[-1].is_deleted else None
     due = 0
@@ -89,8 +100,8 @@ def _rows(
         base = segment.base_offset
         if base in gone:
             continue
-        if rule == TIME:
-            due = max(due, segment.largest_timestamp + state.config.retention_ms + 1)
+        if is_time:
+            due = max(due, segment.largest_timestamp + limit.value + 1)
         verdict = by_base.get(base)
         if verdict is not None:
             yield RuleVerdict(
@@ -98,21 +109,21 @@ def _rows(
                 "deleted" if verdict.is_deleted else "kept",
                 verdict.value,
                 verdict.threshold,
-                verdict.reason + (odd_timestamp(segment) if rule == TIME else ""),
+                verdict.reason + (odd_timestamp(segment) if is_time else ""),
                 _KAFKA[rule],
                 base,
-                time_or_never(due) if rule == TIME and due > state.now else None,
+                time_or_never(due) if is_time and due > state.now else None,
             )
         elif stopper is not None and tells_rest:
             reason = f"the rule stops at segment {stopper}, which is kept"
             reason += _by_itself(state, rule, segment)
-            waits = time_or_never(due) if rule == TIME and due > state.now else None
+            waits = time_or_never(due) if is_time and due > state.now else None
             yield RuleVerdict(rule, "not asked", None, None, reason, _KAFKA[rule], base, waits)
 
 
 def _by_itself(state: LogState, rule: str, segment: LogSegment) -> str:
     """Return what `retention.ms` would decide for a segment if it were the oldest."""
-    if rule != TIME:
+    if rule != state.time_limit.name:
         return ""
     at = state.segments.index(segment)
     verdict = by_time(state._replace(segments=state.segments[at:]))[0]

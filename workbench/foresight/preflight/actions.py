@@ -1,12 +1,33 @@
 """The step to take for each reason for which a node does not start."""
 
-from typing import Final
+import os
+from collections.abc import Sequence
+from functools import partial
+from typing import Final, NamedTuple
 
-_IDENTITY: Final = (
-    "Start with directories of one cluster and one node: take out the one with the other id, or "
-    "give --cluster-id and --node-id of the node that is to serve these logs and correct "
-    "meta.properties in every directory. Topic ids must be those of that cluster, too"
-)
+from workbench.files.names import RECOVERY_POINTS, TopicPartition
+from workbench.foresight.startup.prediction import DirectoryStart
+from workbench.inspection.listing import Listing
+from workbench.inspection.unreadable import if_readable
+from workbench.runtime.words import named_or_more
+
+_IDENTITY: Final = {
+    "cluster.id": (
+        "Take the directory with the other cluster.id out of log.dirs and mount the one that "
+        "belongs there: its topic ids are those of the other cluster. Only if it is of this "
+        "cluster, correct cluster.id in its meta.properties, or give --cluster-id"
+    ),
+    "node.id": (
+        "Take the directory with the other node.id out of log.dirs: it is another node's, whose "
+        "replicas are not this one's. Or start the node that it names (--node-id), with its "
+        "directories alone"
+    ),
+    "directory.id": (
+        "Give the second directory a directory.id of its own in meta.properties: it was copied "
+        "from the first{lost}"
+    ),
+}
+"""What differs between the directories → the step to take."""
 _METADATA: Final = (
     "Take __cluster_metadata-0 as a whole from another controller of the cluster, or from the same "
     "backup as the logs; with other voters alive, move it away and the node fetches it again"
@@ -21,7 +42,6 @@ _STEPS: Final = {
         "Restore meta.properties from a backup, or write it again with the cluster.id and node.id "
         "of the other directories and a directory.id of its own"
     ),
-    "meta-properties-mismatch": _IDENTITY,
     "metadata-log-place": (
         "Name the directory that holds __cluster_metadata-0 in metadata.log.dir, or list it first "
         "in log.dirs"
@@ -40,6 +60,10 @@ _STEPS: Final = {
         "Start a version that knows this metadata.version, and change the level there with "
         "kafka-features.sh before the other version starts"
     ),
+    "topic-config": (
+        "Set the topic's configuration to a value that the version allows: with kafka-configs.sh "
+        "while the older version runs, or at kafka-workbench serve --writable"
+    ),
     "duplicate-partition": (
         "Move one of the two directories of the partition out of log.dirs: keep the one that the "
         "checkpoints of its log directory name and whose log ends later; "
@@ -52,10 +76,77 @@ _STEPS: Final = {
 }
 
 
-def step_for(kind: str) -> str:
-    """Return the step to take for a reason of a start; a general one if there is none of its own.
+def step_for(
+    row: DirectoryStart, listing: Listing, missing: Sequence[str], lost_ids: Sequence[str]
+) -> str:
+    """Return the step to take for a directory that keeps a node from starting.
 
     Args:
-        kind: as `startup.node.Reason` has it.
+        row: the directory, and why.
+        listing: the log directories.
+        missing: the partitions of the node that have no log here.
+        lost_ids: the directories of the node that the metadata log knows, and that are not here.
     """
-    return _STEPS.get(kind, "Run kafka-workbench verify on the directory for what is wrong")
+    root = next((each for each in listing.roots if os.path.abspath(each.path) == row.path), None)
+    if row.kind == "duplicate-partition" and (step := _which_of_two(listing)):
+        return step
+    if row.kind == "meta-properties-missing" and root is not None and not root.partitions:
+        return _mount(row.path, missing)
+    if row.kind == "meta-properties-mismatch":
+        named = (text for name, text in _IDENTITY.items() if f": {name} " in row.problem)
+        known = f"; the cluster knows {', '.join(lost_ids)}, which is not here" if lost_ids else ""
+        return next(named, _IDENTITY["cluster.id"]).format(lost=known)
+    return _STEPS.get(row.kind, "Run kafka-workbench verify on the directory for what is wrong")
+
+
+def _mount(path: str, missing: Sequence[str]) -> str:
+    """Return the step to take for an entry of log.dirs that is empty."""
+    step = f"Mount the disk that belongs at {path}"
+    if missing:
+        step += f": it has {named_or_more(missing)}"
+    return (
+        f"{step}. If the disk is new, kafka-storage.sh format --ignore-formatted --cluster-id ID "
+        "--config server.properties lets the node start: it then makes these partitions again, "
+        "empty, and fetches them only if another replica leads"
+    )
+
+
+class _Copy(NamedTuple):
+    """One of several directories of a partition, by what decides which to keep.
+
+    Attributes:
+        is_named: whether the recovery points of its log directory name the partition.
+        end: log end offset.
+        path: of the directory.
+    """
+
+    is_named: bool
+    end: int
+    path: str
+
+    def __str__(self) -> str:
+        named = "" if self.is_named else ", not in the checkpoints of its log directory"
+        return f"{self.path} (log end offset {self.end}{named})"
+
+
+def _which_of_two(listing: Listing) -> str:
+    """Return which directories to move away where a partition is in several; empty: unknown."""
+    copies: dict[str, list[_Copy]] = {}
+    for root in listing.roots:
+        checkpoint = root.checkpoint(RECOVERY_POINTS)
+        named = {} if checkpoint is None else checkpoint.offsets
+        for each in root.partitions:
+            if each.kind == "log":
+                where = TopicPartition(each.topic, each.partition)
+                end = if_readable(partial(getattr, each, "log_end_offset"))
+                found = _Copy(where in named, -1 if end is None else end, each.path)
+                copies.setdefault(each.name, []).append(found)
+    steps = []
+    for each_copy in copies.values():
+        *others, best = sorted(each_copy)
+        steps += [
+            f"Move {other} out of log.dirs; keep {best}"
+            + "; neither is better" * (other[:2] == best[:2])
+            for other in others
+        ]
+    return "; ".join(steps)

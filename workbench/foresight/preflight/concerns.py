@@ -12,7 +12,7 @@ from workbench.config.changed_defaults import CHANGED_DEFAULTS, defaults_before
 from workbench.config.definitions import TOPIC_DEFINITIONS
 from workbench.config.kafka_versions import SERIES, number_of
 from workbench.config.removed_configs import removed_in, why_removed
-from workbench.foresight.preflight.results import Concern
+from workbench.foresight.preflight.concern import Concern
 from workbench.inspection.broker_version import MeantBroker, later_formats
 from workbench.inspection.cluster.image import StoredCluster, StoredConfigs
 from workbench.inspection.listing import Listing

@@ -10,40 +10,44 @@ from typing import Final, NamedTuple
 
 from workbench.config.broker_config import BrokerConfig
 from workbench.config.broker_rules import StrayRule
-from workbench.files.names import (
-    RECOVERY_POINTS,
-    DirectoryName,
-    TopicPartition,
-    parse_directory_name,
-)
+from workbench.files.names import DirectoryName, directory_name, parse_directory_name
 from workbench.files.text import format_uuid
 from workbench.foresight.preflight.actions import step_for
+from workbench.foresight.preflight.concern import Concern
 from workbench.foresight.preflight.concerns import concerns_of_version
+from workbench.foresight.preflight.first_minutes import (
+    FirstMinutes,
+    concerns_of_commits,
+    concerns_of_first_minutes,
+)
 from workbench.foresight.preflight.results import (
-    Concern,
     DirectoryPreflight,
     Preflight,
     RecoveryCost,
     TopicPreflight,
     TopicVerdict,
 )
+from workbench.foresight.startup.losses import how_to_save
 from workbench.foresight.startup.node import is_kraft_node
 from workbench.foresight.startup.prediction import PartitionStart, StartupPrediction
 from workbench.inspection.broker_version import shown_version
 from workbench.inspection.cluster.image import StoredCluster
 from workbench.inspection.cluster.loading import stored_cluster
 from workbench.inspection.findings import SEVERITIES
-from workbench.inspection.listing import Listing
-from workbench.inspection.lookups.log_tail import log_end_offset
+from workbench.inspection.listing import Listing, is_empty
+from workbench.inspection.node_start.identity import node_id_of
+from workbench.inspection.node_start.known_topics import KnownTopics
 from workbench.inspection.unreadable import if_readable
-from workbench.runtime.words import plural
+from workbench.runtime.words import named_or_more, plural
 
-_LOADED: Final = frozenset({"served", "damaged"})
+_LOADED: Final = frozenset({"served", "damaged", "expiring"})
 _MEASURED_FROM: Final = 16 << 20  # bytes: less says little about a rate
 _WORST: Final[tuple[TopicVerdict, ...]] = (
-    "not served", "unknown", "empty", "deleted", "damaged", "served",
+    "not served", "unknown", "empty", "deleted", "damaged", "expiring", "served",
 )  # fmt: skip
-_NAMED: Final = 5
+_IN_PART: Final[dict[TopicVerdict, TopicVerdict]] = {
+    "not served": "served in part", "empty": "empty in part",
+}  # fmt: skip
 _UNNAMED: Final = "no topic of the cluster has this name: its topic id is another topic's"
 _UNKNOWN_ID: Final = "whether the cluster knows the topic's id is in no file here"
 
@@ -55,6 +59,7 @@ def judge_preflight(
     *,
     rate: float | None = None,
     are_topics_given: bool = False,
+    first_minutes: FirstMinutes | None = None,
 ) -> Preflight:
     """Return the preflight that follows from a prediction.
 
@@ -65,26 +70,35 @@ def judge_preflight(
         rate: bytes per second that one recovery thread reads; None: as measured here, if enough
             was read.
         are_topics_given: whether the ids of the cluster's topics were given to the prediction.
+        first_minutes: what happens after the start; None: it was not looked at.
     """
     cluster = if_readable(partial(stored_cluster, listing)) or StoredCluster()
-    shown = shown_version(listing, cluster)
+    is_new = all(map(is_empty, listing.roots))  # and shows no version
+    shown = prediction.broker if is_new else shown_version(listing, cluster)
     recovery = _recovery(prediction, config, rate)
     known = _Known(
         are_topics_given or _are_topics_known(prediction),
         None if are_topics_given else _names_of_topics(prediction, cluster),
     )
-    topics = tuple(_topics(_replicas(listing, prediction, known)))
+    minutes = FirstMinutes() if first_minutes is None else first_minutes
+    node = KnownTopics(node_id_of(listing.roots), cluster)
+    missing = _missing(listing, prediction, node, known)
+    topics = tuple(_topics(_replicas(listing, prediction, known, minutes, missing)))
     concerns = [
-        *_of_directories(listing, prediction),
+        *_of_directories(listing, prediction, missing, node.lost_directories(listing.roots)),
         *_of_topics(prediction, topics_known=known.is_complete),
         *_of_zookeeper(listing, prediction),
         *_of_shutdown(prediction, recovery),
         *_of_logs(prediction),
+        *concerns_of_commits(prediction),
+        *concerns_of_first_minutes(minutes, prediction.broker),
         *concerns_of_version(listing, prediction.broker, shown, cluster),
     ]
     concerns.sort(key=lambda each: -SEVERITIES.index(each.severity))
     directories = tuple(_directories(listing, prediction))
-    return Preflight(prediction, shown, directories, topics, tuple(concerns), recovery)
+    return Preflight(
+        prediction, shown, directories, topics, tuple(concerns), recovery, first_minutes
+    )
 
 
 def _are_topics_known(prediction: StartupPrediction) -> bool:
@@ -169,18 +183,44 @@ class _Replica(NamedTuple):
         verdict, reason: of the log.
         start: the prediction; None if the node makes an empty log.
         size: bytes of its segments.
+        deleted, compacted: records that the first passes take.
     """
 
     verdict: TopicVerdict
     reason: str
     start: PartitionStart | None = None
     size: int = 0
+    deleted: int = 0
+    compacted: int = 0
+
+
+def _missing(
+    listing: Listing, prediction: StartupPrediction, node: KnownTopics, known: _Known
+) -> tuple[str, ...]:
+    """Return the partitions of the node that have no log here, and that it does not create."""
+    metadata = prediction.metadata
+    if known.names is None or metadata is None:
+        return ()
+    there = {
+        (each.topic, each.partition)
+        for root in listing.roots
+        for each in root.partitions
+        if each.kind in {"log", "future"}
+    }
+    wanted = sorted({*node.replicas_here()} - there)
+    names = (directory_name(topic, number) for topic, number in wanted)
+    return tuple(name for name in names if name not in metadata.created)
 
 
 def _replicas(
-    listing: Listing, prediction: StartupPrediction, known: _Known
+    listing: Listing,
+    prediction: StartupPrediction,
+    known: _Known,
+    minutes: FirstMinutes,
+    missing: Sequence[str],
 ) -> Iterator[tuple[DirectoryName, _Replica]]:
     """Yield every log that may be a partition's, and every one that the node creates."""
+    passes = {(each.topic, each.partition, each.what): each for each in minutes.passes}
     sizes = {
         os.path.join(os.path.abspath(root.path), partition.name): partition.size
         for root in listing.roots
@@ -192,12 +232,25 @@ def _replicas(
             continue
         verdict, reason = _verdict_of_log(row, name.topic, prediction, known)
         size = sizes.get(os.path.join(row.directory, row.name), 0)
-        yield name, _Replica(verdict, f"{row.name}: {reason}" if reason else "", row, size)
+        retained = passes.get((name.topic, name.partition, "retention"))
+        cleaned = passes.get((name.topic, name.partition, "compaction"))
+        if verdict == "served" and retained is not None:
+            verdict = "expiring"
+            reason = f"{retained.rule} deletes {plural(retained.records, 'record')}"
+        yield name, _Replica(
+            verdict, f"{row.name}: {reason}" if reason else "", row, size,
+            0 if retained is None or verdict not in _LOADED else retained.records,
+            0 if cleaned is None or verdict not in _LOADED else cleaned.records,
+        )  # fmt: skip
     metadata = prediction.metadata
     for created in () if metadata is None else metadata.created:
         name = parse_directory_name(created)
         if name is not None:
             yield name, _Replica("empty", f"{created}: these directories have no log of it")
+    for each in missing:
+        name = parse_directory_name(each)
+        if name is not None:
+            yield name, _Replica("not served", f"{each}: these directories have no log of it")
 
 
 def _verdict_of_log(
@@ -215,6 +268,8 @@ def _verdict_of_log(
         return "unknown", directory.problem
     if directory.verdict == "offline":
         return "not served", f"its log directory goes offline: {directory.problem}"
+    if row.unserved:
+        return "not served", row.unserved
     if verdict in _LOADED and known.names is not None and topic not in known.names:
         return "not served", _UNNAMED
     if verdict in _LOADED and not known.is_complete:
@@ -228,24 +283,39 @@ def _topics(replicas: Iterable[tuple[DirectoryName, _Replica]]) -> Iterator[Topi
     for name, replica in replicas:
         partitions = found.setdefault(name.topic, {})
         before = partitions.get(name.partition, replica)
-        partitions[name.partition] = max(before, replica, key=_rank)
+        partitions[name.partition] = max(before, replica, key=_best)
     for topic, partitions in sorted(found.items()):
         every = [replica for _, replica in sorted(partitions.items())]
         rows = [row for row in every if row.verdict != "deleted"] or every
         worst = min(rows, key=_rank).verdict
-        is_part = worst == "not served" and any(row.verdict != worst for row in rows)
+        is_part = worst in _IN_PART and any(row.verdict != worst for row in rows)
         reasons = [row.reason for row in rows if row.verdict == worst and row.reason]
         more = f"; and {len(reasons) - 1} more" if len(reasons) > 1 else ""
         starts = [row.start for row in rows if row.start is not None]
         yield TopicPreflight(
             topic,
-            "served in part" if is_part else worst,
+            _IN_PART[worst] if is_part else worst,
             len(rows),
             sum(row.size for row in rows),
             sum(each.recovery_bytes for each in starts),
             sum(each.bytes_cut for each in starts),
+            sum_or_none(each.records_lost for each in starts),
+            sum(row.deleted for row in rows),
+            sum(row.compacted for row in rows),
             reasons[0] + more if reasons else "",
         )
+
+
+def sum_or_none(counts: Iterable[int | None]) -> int | None:
+    """Return the sum; None if one of the counts is not known."""
+    every = list(counts)
+    known = [each for each in every if each is not None]
+    return sum(known) if len(known) == len(every) else None
+
+
+def _best(replica: _Replica) -> tuple[bool, int]:
+    """Return what decides between logs of one partition: a deleted one is none of it any more."""
+    return replica.verdict != "deleted", _rank(replica)
 
 
 def _rank(replica: _Replica) -> int:
@@ -260,58 +330,22 @@ def _of_partition(row: PartitionStart) -> tuple[TopicVerdict, str]:
     if row.verdict not in {"loads", "recovers", "future"}:
         return "not served", f"{row.verdict}: {row.reason}"
     if row.bytes_cut:
-        return "damaged", f"{row.bytes_cut:,} bytes are truncated"
+        cut = f"{row.bytes_cut:,} bytes are truncated"
+        return "damaged", f"{cut}: {row.loss}" if row.loss else cut
     if row.unnoticed:
         return "damaged", row.unnoticed[0]
     return "served", ""
 
 
-class _Copy(NamedTuple):
-    """One of several directories of a partition, by what decides which to keep.
-
-    Attributes:
-        is_named: whether the recovery points of its log directory name the partition.
-        end: log end offset.
-        path: of the directory.
-    """
-
-    is_named: bool
-    end: int
-    path: str
-
-    def __str__(self) -> str:
-        named = "" if self.is_named else ", not in the checkpoints of its log directory"
-        return f"{self.path} (log end offset {self.end}{named})"
-
-
-def _which_of_two(listing: Listing) -> str:
-    """Return which directories to move away where a partition is in several; empty: unknown."""
-    copies: dict[str, list[_Copy]] = {}
-    for root in listing.roots:
-        checkpoint = root.checkpoint(RECOVERY_POINTS)
-        named = {} if checkpoint is None else checkpoint.offsets
-        for each in root.partitions:
-            if each.kind == "log":
-                where = TopicPartition(each.topic, each.partition)
-                end = if_readable(partial(log_end_offset, each))
-                found = _Copy(where in named, -1 if end is None else end, each.path)
-                copies.setdefault(each.name, []).append(found)
-    steps = []
-    for each_copy in copies.values():
-        *others, best = sorted(each_copy)
-        steps += [
-            f"Move {other} out of log.dirs; keep {best}"
-            + "; neither is better" * (other[:2] == best[:2])
-            for other in others
-        ]
-    return "; ".join(steps)
-
-
-def _of_directories(listing: Listing, prediction: StartupPrediction) -> Iterator[Concern]:
+def _of_directories(
+    listing: Listing,
+    prediction: StartupPrediction,
+    missing: Sequence[str],
+    lost_ids: Sequence[str],
+) -> Iterator[Concern]:
     for row in prediction.directories:
         if row.verdict == "refuses":
-            is_double = row.kind == "duplicate-partition"
-            step = (is_double and _which_of_two(listing)) or step_for(row.kind)
+            step = step_for(row, listing, missing, lost_ids)
             yield Concern(row.kind, "error", row.problem, step)
         elif row.verdict == "offline":
             what = f"{row.path} goes offline, with every log in it: {row.problem}"
@@ -320,6 +354,12 @@ def _of_directories(listing: Listing, prediction: StartupPrediction) -> Iterator
                 "kafka-workbench verify shows the damage"
             )
             yield Concern("offline", "error", what, action)
+        elif row.verdict == "online" and row.problem:
+            action = (
+                "Mount the disk, or put its directories back, before the start; go on if the disk "
+                "is new, and other replicas have its partitions"
+            )
+            yield Concern("created", "warning", f"{row.path} {row.problem}", action)
         elif row.verdict == "unread":
             action = "Run it as a user that can read the files, with real files instead of links"
             yield Concern("unreadable", "warning", f"{row.path} {row.problem}", action)
@@ -341,11 +381,24 @@ def _of_topics(prediction: StartupPrediction, *, topics_known: bool) -> Iterator
             "cluster to KRaft there, and upgrade then"
         )
         yield Concern("zookeeper", "error", metadata.note, action)
+    if metadata.later:
+        action = (
+            "Compare the topics with those of the running cluster (kafka-topics.sh --describe), "
+            "and copy what is to be kept before the start"
+        )
+        yield Concern("metadata-behind", "warning", metadata.later, action)
+    unserved = [f"{row.name}: {row.unserved}" for row in prediction if row.unserved]
+    if unserved:
+        action = (
+            "Put the topic id that the cluster has for each topic into its partition.metadata, and "
+            "the directory.id that the cluster knows into meta.properties"
+        )
+        yield Concern("unserved", "error", f"not served: {named_or_more(unserved)}", action)
     strays = [row for row in prediction if row.verdict == "stray"]
     if strays:
         what = (
             f"{plural(len(strays), 'log')} will not be served, as stray: "
-            f"{_some([f'{row.name} ({row.reason})' for row in strays])}"
+            f"{named_or_more([f'{row.name} ({row.reason})' for row in strays])}"
         )
         action = (
             "If they are to be served, start with the metadata log that has their topic ids; "
@@ -354,7 +407,12 @@ def _of_topics(prediction: StartupPrediction, *, topics_known: bool) -> Iterator
         )
         yield Concern("stray", "error", what, action)
     if metadata.created:
-        what = f"the node makes empty logs for {_some(metadata.created)}"
+        what = f"the node makes empty logs for {named_or_more(metadata.created)}"
+        if metadata.leaderless:
+            what += (
+                f"; {named_or_more(metadata.leaderless)} may remain without a leader, because the "
+                "controller has them in a log directory that is none of these"
+            )
         action = (
             "Put the directories of these partitions into log.dirs before the start, unless "
             "another replica has the records"
@@ -364,20 +422,39 @@ def _of_topics(prediction: StartupPrediction, *, topics_known: bool) -> Iterator
 
 def _of_zookeeper(listing: Listing, prediction: StartupPrediction) -> Iterator[Concern]:
     """Yield that a broker with ZooKeeper gets its topics from ZooKeeper."""
-    if not is_kraft_node(prediction.broker.rules, listing.roots) and prediction.starts:
-        what = (
-            "which topics exist is in ZooKeeper, not in these directories: a log loads and is "
-            "kept, and is served if ZooKeeper has its topic"
+    rules = prediction.broker.rules
+    if is_kraft_node(rules, listing.roots) or not prediction.starts:
+        return
+    what = (
+        "which topics exist is in ZooKeeper, not in these directories: a log loads and is kept, "
+        "and is served if ZooKeeper has its topic; for a partition that ZooKeeper assigns to the "
+        "broker and that has no log here, the broker makes an empty one. "
+    )
+    if rules.stores_cluster_id:
+        what += (
+            "With a new ZooKeeper, or that of another cluster, the broker does not start, because "
+            "its cluster.id is not that of meta.properties"
         )
-        action = "Compare the topics above with kafka-topics.sh --list of the running cluster"
-        yield Concern("topics-in-zookeeper", "info", what, action)
+    elif rules.keeps_above_high_watermark:
+        what += (
+            "With a new ZooKeeper, the broker starts, serves no topic, and deletes nothing of the "
+            "logs, because without a leader they have no high watermark"
+        )
+    else:
+        what += (
+            "With a new ZooKeeper, the broker starts, serves no topic, and the retention of "
+            "server.properties deletes records of every log, because the configurations of topics "
+            "are in ZooKeeper, too"
+        )
+    action = "Compare the topics above with kafka-topics.sh --list of the running cluster"
+    yield Concern("topics-in-zookeeper", "info", what, action)
 
 
 def _of_shutdown(prediction: StartupPrediction, recovery: RecoveryCost) -> Iterator[Concern]:
     unclean = [each.path for each in prediction.directories if not each.had_clean_shutdown]
     if not unclean:
         return
-    what = f"no clean shutdown of {_some(unclean)}: {recovery}"
+    what = f"no clean shutdown of {named_or_more(unclean)}: {recovery}"
     action = ""
     if recovery.size >= _MEASURED_FROM:
         action = (
@@ -390,30 +467,22 @@ def _of_shutdown(prediction: StartupPrediction, recovery: RecoveryCost) -> Itera
 def _of_logs(prediction: StartupPrediction) -> Iterator[Concern]:
     shortened = [row for row in prediction if row.bytes_cut]
     if shortened:
-        what = (
-            f"the start truncates {sum(row.bytes_cut for row in shortened):,} bytes: "
-            f"{_some([f'{row.name} ({row.bytes_cut:,})' for row in shortened])}"
-        )
-        action = (
-            "Copy the directories before the start if no other replica has what is truncated; "
-            "kafka-workbench verify says which offsets it holds"
-        )
-        yield Concern("truncated", "warning", what, action)
+        cut = sum(row.bytes_cut for row in shortened)
+        each = [f"{row.name} ({row.loss or f'{row.bytes_cut:,} bytes'})" for row in shortened]
+        what = f"the start truncates {cut:,} bytes: {named_or_more(each)}"
+        readable = [row for row in shortened if row.records_lost != 0]
+        yield Concern("truncated", "warning", what, how_to_save(readable) if readable else "")
     unnoticed = [row for row in prediction if row.unnoticed]
     if unnoticed:
-        what = f"damage that the broker does not detect: {_some([row.name for row in unnoticed])}"
+        names = named_or_more([row.name for row in unnoticed])
+        what = f"damage that the broker does not detect: {names}"
         action = "Replace these logs by those of another replica, or see kafka-workbench verify"
         yield Concern("undetected", "warning", what, action)
     deleted = [row.name for row in prediction if row.verdict == "deleted"]
     if deleted:
-        what = f"the broker deletes {_some(deleted)}"
+        what = f"the broker deletes {named_or_more(deleted)}"
         action = (
             "Copy what is still needed of them before the start: kafka-workbench undelete DIR -t "
             "TOPIC --to OUT"
         )
         yield Concern("deleted", "warning", what, action)
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more

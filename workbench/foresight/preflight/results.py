@@ -4,18 +4,21 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
+from workbench.foresight.preflight.concern import Concern
+from workbench.foresight.preflight.first_minutes import FirstMinutes
 from workbench.foresight.startup.prediction import StartupPrediction
 from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.facts.text_table import text_table
-from workbench.inspection.findings import Severity
 from workbench.runtime.times import duration_text
 from workbench.runtime.words import plural, safe, safe_lines, size_text
 
 TopicVerdict = Literal[
     "served",          # with every record that is in its logs
+    "expiring",        # but the first check of retention deletes records
     "damaged",         # but records are lost at the start, or damage is not detected
     "empty",           # the node makes empty logs, because these directories have none
+    "empty in part",   # of some partitions
     "served in part",  # some partitions are not
     "not served",
     "deleted",         # in the cluster; the broker removes what is left of it
@@ -36,6 +39,9 @@ class TopicPreflight:
         size: bytes of its logs' segments before the start.
         recovery_bytes: bytes that recovery reads.
         bytes_cut: bytes that the start truncates.
+        records_lost: records that can be read now, and that the start removes; None: not known.
+        records_deleted: records that the first check of retention deletes.
+        records_compacted: records that the first round of the cleaner drops.
         reason: why, with the partition; empty if it is served.
     """
 
@@ -45,6 +51,9 @@ class TopicPreflight:
     size: int
     recovery_bytes: int
     bytes_cut: int
+    records_lost: int | None
+    records_deleted: int
+    records_compacted: int
     reason: str
 
 
@@ -67,26 +76,6 @@ class DirectoryPreflight:
     directory_id: str | None
     had_clean_shutdown: bool
     recovery_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Concern:
-    """Something to know before the start, and what to do about it.
-
-    Attributes:
-        kind: a kind of findings, or of the reasons of a start, or one of a preflight:
-            "unclean-shutdown", "later-format", "old-format", "removed-config", "changed-default",
-            "topics-unknown", "stray", "vanished", "created", "deleted", "undetected".
-        severity: "error": the node does not start, or topics are not served; "warning": records
-            may be lost, or the start is slow; "info".
-        what: a sentence.
-        action: the step to take; empty if there is none.
-    """
-
-    kind: str
-    severity: Severity
-    what: str
-    action: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +119,7 @@ class Preflight:
         topics: sorted by name.
         concerns: errors first.
         recovery: what recovery reads.
+        first_minutes: what happens after the start; None: it was not looked at.
     """
 
     prediction: StartupPrediction
@@ -138,6 +128,7 @@ class Preflight:
     topics: tuple[TopicPreflight, ...]
     concerns: tuple[Concern, ...]
     recovery: RecoveryCost
+    first_minutes: FirstMinutes | None = None
 
     def __iter__(self) -> Iterator[TopicPreflight]:
         return iter(self.topics)
@@ -179,6 +170,7 @@ class Preflight:
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for JSON; the prediction is `predict`'s."""
+        minutes = self.first_minutes or FirstMinutes()
         return {
             "broker": self.broker._asdict(),
             "shown": self.shown._asdict(),
@@ -188,6 +180,8 @@ class Preflight:
             "topics": [asdict(each) for each in self.topics],
             "concerns": [asdict(each) for each in self.concerns],
             "recovery": asdict(self.recovery),
+            "passes": [each._asdict() for each in minutes.passes],
+            "groups": [each._asdict() for each in minutes.restarts],
             "steps": list(self.steps),
         }
 
@@ -195,7 +189,7 @@ class Preflight:
         """Return one row of cells per topic, as `COLUMNS` names them."""
         return [
             [row.topic, row.verdict, row.partitions, row.size, row.recovery_bytes, row.bytes_cut,
-             row.reason]
+             row.records_lost, row.records_deleted, row.records_compacted, row.reason]
             for row in self.topics
         ]  # fmt: skip
 
@@ -218,5 +212,8 @@ class Preflight:
         )  # fmt: skip
 
 
-COLUMNS: Final = ("topic", "verdict", "partitions", "bytes", "recovery reads", "bytes cut", "why")
+COLUMNS: Final = (
+    "topic", "verdict", "partitions", "bytes", "recovery reads", "bytes cut", "records lost",
+    "deleted", "compacted", "why",
+)  # fmt: skip
 """The names of what `Preflight.cells` returns."""

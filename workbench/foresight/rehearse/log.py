@@ -20,9 +20,10 @@ from workbench.files.indexes.offset_index import OffsetIndex
 from workbench.files.names import file_name, parse_file_name
 from workbench.log.log import Isolation, Log
 from workbench.record.reading.batch_table import BatchTable, scan_batches
-from workbench.runtime.clock import ManualClock, SystemClock
+from workbench.runtime.clock import ManualClock
 from workbench.runtime.scheduler import ManualScheduler
 from workbench.runtime.steps import Step
+from workbench.runtime.times import time_or_now
 
 _SEED: Final = 0
 
@@ -180,9 +181,9 @@ def _rehearse(
     if files.at(directory) is None and not os.path.isdir(directory):
         raise LogDirectoryError(directory, "no such directory")
     steps: list[Step] = []
-    clock = ManualClock(SystemClock().now())
+    clock = ManualClock(time_or_now(None))
     result, error = None, None
-    fs = DryFileSystem(files, within=[os.path.dirname(directory)])
+    fs = DryFileSystem(files, within=[os.path.dirname(directory)], now=clock.now)
     try:
         log = Log.open(
             directory,

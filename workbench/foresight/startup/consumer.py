@@ -16,9 +16,10 @@ import numpy.typing as npt
 from workbench.errors import CorruptFileError, CorruptRecordError, WorkbenchError
 from workbench.files.indexes.transaction_index import AbortedTxn
 from workbench.layout import problems
-from workbench.layout.attributes import NONE, ZSTD
+from workbench.layout.attributes import NONE
 from workbench.layout.control_records import ABORT
 from workbench.log.log import Log
+from workbench.record.codecs.registry import CODECS
 from workbench.record.columns import RecordColumns
 from workbench.record.control import decode_control_type
 from workbench.record.limits import LARGEST_CONTENT
@@ -332,7 +333,9 @@ def _overflows(buffer: Bytes, rows: npt.NDArray[Any]) -> bool:
 def _throws_at_once(row: Any) -> bool:
     """Return whether a batch makes the consumer throw instead of reporting a damaged batch.
 
-    So does a message of magic 0 or 1 whose compressed value is missing, except with zstd, which
-    those formats do not allow and the consumer reports.
+    So does a message of magic 0 or 1 whose compressed value is missing, except with a codec (zstd)
+    that those formats do not allow and the consumer reports.
     """
-    return bool(row["magic"] < _HAS_PRODUCERS and row["codec"] not in {NONE, ZSTD})
+    codec, magic = int(row["codec"]), int(row["magic"])
+    is_refused = codec in CODECS and CODECS[codec].lowest_magic > magic
+    return magic < _HAS_PRODUCERS and codec != NONE and not is_refused

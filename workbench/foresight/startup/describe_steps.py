@@ -80,9 +80,11 @@ def bytes_cut(steps: Sequence[Step]) -> int:
     A segment that was split is marked deleted, too, but its bytes are in the parts.
     """
     cut = sum(step.numbers["cut"] for step in steps if step.kind in {RECOVERED, EMPTIED})
+    split = {step.where for step in steps if step.kind == SPLIT}
     cut += sum(
         step.numbers.get("size", 0)
         for step in steps
         if step.kind in {"segment marked deleted", "segment files removed"}
+        and step.where not in split
     )
-    return int(cut - sum(step.numbers["size"] for step in steps if step.kind == SPLIT))
+    return int(cut)

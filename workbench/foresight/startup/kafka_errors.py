@@ -12,6 +12,7 @@ from workbench.errors import (
     CorruptLogError,
     CorruptNameError,
     CorruptRecordError,
+    CorruptTopicIdError,
     InvalidOffsetError,
     LogDirectoryError,
     OffsetOverflowError,
@@ -34,6 +35,7 @@ _NAMES: Final[tuple[tuple[type[BaseException], str], ...]] = (
     (OffsetOverflowError, f"{_STORAGE}.LogSegmentOffsetOverflowException"),
     (InvalidOffsetError, f"{_COMMON}.errors.InvalidOffsetException"),
     (CorruptNameError, "java.lang.NumberFormatException"),
+    (CorruptTopicIdError, "java.lang.IllegalArgumentException"),
     (CorruptLogError, "java.lang.IllegalArgumentException"),
     (CorruptFileError, f"{_COMMON}.KafkaException"),
     (ConfigError, f"{_COMMON}.config.ConfigException"),
@@ -43,6 +45,8 @@ _NAMES: Final[tuple[tuple[type[BaseException], str], ...]] = (
 
 def kafka_exception(error: BaseException) -> str:
     """Return the full name of the exception that Kafka throws where we raise ``error``."""
+    if isinstance(error, CorruptTopicIdError) and error.is_short:
+        return "java.lang.NullPointerException"
     for kind, name in _NAMES:
         if isinstance(error, kind):
             return name

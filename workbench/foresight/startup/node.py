@@ -43,10 +43,15 @@ from workbench.inspection.node_start.known_topics import (
     KnownTopics,
     known_topics,
 )
-from workbench.inspection.node_start.membership import judge_membership, judge_records
+from workbench.inspection.node_start.membership import (
+    judge_configs,
+    judge_membership,
+    judge_records,
+)
 from workbench.inspection.node_start.metadata_log import (
     LogRange,
     newest_snapshot,
+    recovered_range,
 )
 from workbench.inspection.node_start.refusal import KAFKA, Refusal
 from workbench.inspection.partition import DiskPartition
@@ -60,11 +65,11 @@ from workbench.runtime.steps import Step
 
 _ILLEGAL_ARGUMENT: Final = "java.lang.IllegalArgumentException"
 _PARTITION: Final = TopicPartition(METADATA_TOPIC, 0)
-_UNKNOWN: Final = (
-    f"{METADATA_LOG} is in none of these directories: which topics the cluster has is not known "
-    "here, and every log with a topic id is taken as known. A node that has lost it and is the "
-    "only controller renames all of them as stray"
-)
+_LOST: Final = {
+    StrayRule.KEPT: "keeps all of them",
+    StrayRule.DELETED: "deletes all of them",
+    StrayRule.RENAMED_AT_LOAD: "renames all of them as stray",
+}
 
 
 class StartProblem(NamedTuple):
@@ -142,11 +147,41 @@ class NodeStart:
         self.topics: KnownTopics | None = None
         self.metadata: MetadataStart | None = None
 
+    @property
+    def metadata_dir(self) -> str:
+        """The log directory that has, or should have, the metadata log."""
+        return self._metadata_dir
+
     def directory_id(self, path: str) -> UUID | None:
         """Return the id of a log directory; None if it has none."""
         root = self._roots.get(path)
         meta = None if root is None else if_readable(partial(getattr, root, "meta_properties"))
         return None if meta is None else meta.directory_id
+
+    def new_directory(self, path: str) -> str:
+        """Return what a broker with ZooKeeper does with a log directory without any log.
+
+        Empty for a directory that has logs or a `meta.properties`, and for a KRaft node, which does
+        not start with such a one.
+
+        Kafka: KafkaServer.checkpointBrokerMetadata, LogManager.getOrCreateLog (0.8.2 to 3.9)
+        """
+        root = self._roots.get(path)
+        if self.is_kraft or root is None:
+            return ""
+        if root.has_name(names.META_PROPERTIES) or root.partitions:
+            return ""
+        others = ", and that has no log in the other directories," if len(self._roots) > 1 else ""
+        kraft = (
+            "; without ZooKeeper, a broker does not start before kafka-storage.sh format"
+            if self.rules.topics_from is TopicsFrom.EITHER and not others
+            else ""
+        )
+        return (
+            "has neither logs nor meta.properties: the broker takes it as new. Each partition that "
+            f"ZooKeeper assigns to this node{others} is made empty and begins at offset 0, unless "
+            f"another replica has its records{kraft}"
+        )
 
     def refusals(self) -> Iterator[StartProblem]:
         """Yield why the node does not start, in the order in which it looks; then set `topics`."""
@@ -158,14 +193,15 @@ class NodeStart:
         damaged = {
             path: refusal
             for path, root in self._roots.items()
-            if (refusal := judge_properties(root)) is not None
+            if (refusal := judge_properties(root, self.rules)) is not None
         }
         has_sound = any(
             path not in damaged and root.has_name(names.META_PROPERTIES)
             for path, root in self._roots.items()
         )
         for path, refusal in damaged.items():
-            if has_sound and path != self._metadata_dir and self.is_kraft:
+            is_skipped = self.rules.skips_unreadable_properties and self.is_kraft
+            if has_sound and path != self._metadata_dir and is_skipped:
                 self._context.failures.add(path, OSError(refusal.problem))
             else:
                 yield _reason(path, refusal)
@@ -174,10 +210,13 @@ class NodeStart:
                 continue
             found = judge_ids(root)
             if found is None and self.is_kraft:
-                found = judge_missing(root) or judge_cluster_id(root)
+                found = judge_missing(root, self.rules) or judge_cluster_id(root)
             if found is not None:
                 yield _reason(path, found)
-        for found in judge_together(list(self._roots.values()), self._node_id, self._cluster_id):
+        for found in judge_together(
+            list(self._roots.values()), self._node_id, self._cluster_id, self.rules,
+            is_kraft=self.is_kraft,
+        ):  # fmt: skip
             path = os.path.dirname(os.path.abspath(found.finding.path))
             yield _reason(path, found)
 
@@ -208,13 +247,14 @@ class NodeStart:
             yield StartProblem(self._metadata_dir, "metadata-log", row.exception, problem)
             return
         epoch = log.leader_epochs.latest_epoch or 0
-        range_ = LogRange(log.log_start_offset, log.log_end_offset, epoch, row.bytes_cut)
+        time = recovered_range(partition).time
+        range_ = LogRange(log.log_start_offset, log.log_end_offset, epoch, row.bytes_cut, time)
         snapshot = newest_snapshot(partition, range_.start)
-        known = self.topics = known_topics(partition, self._node(), range_)
+        known = self.topics = known_topics(partition, self._node(), range_, self.rules)
         name = "" if snapshot is None else snapshot.entry.name
         self.metadata = MetadataStart(
             log=row, snapshot=name, known_until=known.until, topics=len(known.cluster.topic_ids),
-            note=self._note(row.bytes_cut),
+            later=known.later(self.rules), note=self._note(row.bytes_cut),
         )  # fmt: skip
         for refusal in judge_metadata_log(partition, range_.start, self.rules):
             self.topics = None  # the node does not get to know them
@@ -222,6 +262,7 @@ class NodeStart:
         yield from self._unknown_level(known.cluster.features.get(METADATA_VERSION), METADATA_LOG)
         for refused in (
             judge_records(partition, known),
+            judge_configs(partition, known, self.rules),
             judge_membership(list(self._roots.values()), root, known),
         ):
             if refused is not None:
@@ -230,12 +271,11 @@ class NodeStart:
     def _unknown_level(self, level: int | None, where: str) -> Iterator[StartProblem]:
         """Yield why a node does not start with a finalized level of `metadata.version`."""
         least, most = metadata_versions_of(self.rules.version)
-        if level is None or least <= level <= (level if most is None else most):
+        if level is None or least <= level <= most:
             return
-        known = f"from {least}" if most is None else f"from {least} to {most}"
         problem = (
             f"{METADATA_VERSION} in {where} is {level}, which {self.rules.version} does not know "
-            f"(expected a level {known})"
+            f"(expected a level from {least} to {most})"
         )
         yield StartProblem(self._metadata_dir, "metadata-version", _ILLEGAL_ARGUMENT, problem)
 
@@ -248,7 +288,12 @@ class NodeStart:
             note = "the directory is of a broker with ZooKeeper: the node begins without any topic"
             self.metadata = MetadataStart(note=note)
         else:
-            self.metadata = MetadataStart(note=_UNKNOWN)
+            note = (
+                f"{METADATA_LOG} is in none of these directories: which topics the cluster has is "
+                "not known here, and every log with a topic id is taken as known. A node that has "
+                f"lost it and is the only controller {_LOST[self.rules.strays]}"
+            )
+            self.metadata = MetadataStart(note=note)
 
     def _note(self, cut: int) -> str:
         assert self.topics is not None
@@ -325,6 +370,18 @@ def vanished_topics(rows: Iterable[PartitionStart], known: KnownTopics) -> tuple
     return tuple(sorted(found - known.cluster.topic_ids.keys()))
 
 
+def becomes_log(copy: Log, node: NodeStart) -> bool:
+    """Return whether a copy that was moving in becomes the log: the controller assigned it so.
+
+    Kafka: LogManager.recoverAbandonedFutureLogs (3.7)
+    """
+    if node.topics is None or copy.topic_id is None or not node.rules.has_directory_ids:
+        return False
+    number = copy.topic_partition.partition
+    directory_id = node.directory_id(copy.parent_directory)
+    return node.topics.is_assigned_to(copy.topic_id, number, directory_id)
+
+
 def promote_copies(
     rows: Sequence[PartitionStart], context: ManagerContext, node: NodeStart
 ) -> tuple[PartitionStart, ...]:
@@ -334,16 +391,11 @@ def promote_copies(
 
     Kafka: LogManager.recoverAbandonedFutureLogs (3.7)
     """
-    known = node.topics
-    if known is None or not node.rules.has_directory_ids:
-        return tuple(rows)
     changed: dict[str, PartitionStart] = {
         os.path.join(row.directory, row.name): row for row in rows
     }
     for partition, copy in context.registry.future.items():
-        if copy.topic_id is None or not known.is_assigned_to(
-            copy.topic_id, partition.partition, node.directory_id(copy.parent_directory)
-        ):
+        if not becomes_log(copy, node):
             continue
         name = directory_name(*partition)
         reason = f"the controller assigned this directory: {BECOMES_LOG} {name}"
@@ -356,15 +408,29 @@ def promote_copies(
     return tuple(changed.values())
 
 
-def created_partitions(context: ManagerContext, known: KnownTopics) -> tuple[str, ...]:
-    """Return the partitions of a node that no log was loaded for: it makes an empty one.
+def assigned_partitions(known: KnownTopics | None) -> Collection[TopicPartition] | None:
+    """Return the partitions that are assigned to a node; None where that is not known."""
+    if known is None or known.may_learn_more:
+        return None
+    return {TopicPartition(topic, number) for topic, number in known.replicas_here()}
 
-    Without every directory online, it makes none for a partition that may be in the others.
 
-    Kafka: LogManager.getOrCreateLog (4.2)
-    """
-    if context.offline:
-        return ()
-    found = (TopicPartition(topic, number) for topic, number in known.replicas_here())
-    there = {*context.registry.current, *context.registry.future}
-    return tuple(directory_name(*each) for each in sorted(found) if each not in there)
+def unserved_logs(
+    rows: Iterable[PartitionStart], context: ManagerContext, node: NodeStart
+) -> tuple[PartitionStart, ...]:
+    """Return the rows, with the reason for which no client reaches a log that is loaded."""
+    known = node.topics
+    if known is None:
+        return tuple(rows)
+    ids = {each for path in context.directories if (each := node.directory_id(path)) is not None}
+    logs = {log.directory: log for log in context.registry.current.values()}
+    found = []
+    for row in rows:
+        log = logs.get(os.path.join(row.directory, row.name))
+        if row.verdict in {"loads", "recovers"} and log is not None and log.topic_id is not None:
+            topic, number = log.topic_partition
+            reason = known.unserved_reason(topic, log.topic_id, number, ids)
+            found.append(replace(row, unserved=reason))
+        else:
+            found.append(row)
+    return tuple(found)

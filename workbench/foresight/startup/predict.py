@@ -10,14 +10,14 @@ Kafka: LogManager.startup, KafkaRaftServer.initializeLogDirs, ReplicaManager (4.
 import os
 import time
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from random import Random
 from typing import Any, Final
 from uuid import UUID
 
 from workbench.config.broker_config import BrokerConfig
-from workbench.config.broker_rules import StrayRule
+from workbench.config.broker_rules import FailedDirectoryRule, StrayRule
 from workbench.config.internal_topics import METADATA_LOG, with_internal_topics
 from workbench.errors import LogDirectoryError, StorageError
 from workbench.file_system.dry import DryFileSystem
@@ -31,24 +31,38 @@ from workbench.files.names import (
     parse_directory_name,
 )
 from workbench.foresight.startup.consumer import ConsumerView, consume
+from workbench.foresight.startup.failed_directories import (
+    created_partitions,
+    leaderless_partitions,
+    why_it_ends,
+    with_failed_directories,
+)
 from workbench.foresight.startup.kafka_errors import kafka_exception
+from workbench.foresight.startup.losses import (
+    abandoned_copies,
+    copies_beside_logs,
+    with_losses,
+)
 from workbench.foresight.startup.node import (
     NodeStart,
     StartProblem,
-    created_partitions,
+    assigned_partitions,
     promote_copies,
     stray_test,
+    unserved_logs,
     vanished_topics,
 )
 from workbench.foresight.startup.prediction import (
     DirectoryStart,
     PartitionStart,
     StartupPrediction,
+    Verdict,
 )
 from workbench.foresight.startup.start_rows import partition_start, reading_problem
 from workbench.foresight.startup.undetected import unnoticed_damage
 from workbench.inspection.broker_version import MeantBroker, meant_broker
 from workbench.inspection.listing import Listing, list_log_directories
+from workbench.inspection.partition import DiskPartition
 from workbench.log.log import Log
 from workbench.log_manager.context import ManagerContext
 from workbench.log_manager.directory import ManagedDirectory
@@ -57,10 +71,12 @@ from workbench.log_manager.lifecycle import release
 from workbench.log_manager.loading import FolderToLoad, Outcome, Progress, load_logs
 from workbench.log_manager.opening import SET_ASIDE, StrayTest, load_folder
 from workbench.log_manager.registry import DuplicateLogError
-from workbench.runtime.clock import ManualClock, SystemClock
+from workbench.runtime.clock import ManualClock
 from workbench.runtime.failures import LogDirFailures
+from workbench.runtime.gc_pause import gc_paused
 from workbench.runtime.scheduler import ManualScheduler
 from workbench.runtime.steps import Outline, Step
+from workbench.runtime.times import time_or_now
 
 _STORAGE: Final = "org.apache.kafka.common.errors.KafkaStorageException"
 
@@ -104,13 +120,13 @@ def predict_startup(
         LogDirectoryError: a directory is named twice, or does not exist.
     """
     paths = [os.fspath(path) for path in directories]
-    clock = ManualClock(SystemClock().now() if now is None else now)
+    clock = ManualClock(time_or_now(now))
     told = _Told()
     context = ManagerContext.of(
         paths,
         config,
         with_internal_topics(topic_configs),
-        fs=DryFileSystem(fs, within=paths),
+        fs=DryFileSystem(fs, within=paths, now=clock.now),
         clock=clock,
         scheduler=ManualScheduler(clock),
         observer=Outline(told.take),
@@ -127,23 +143,25 @@ def predict_startup(
         context, roots, told.by_folder[METADATA_LOG], meant.rules,
         node_id=node_id, cluster_id=cluster_id,
     )  # fmt: skip
-    prediction = _Prediction(context, told, meant, consumers=consumers)
+    prediction = _Prediction(context, told, meant, listing, consumers=consumers)
     try:
         prediction.check_node(node, is_alone=only is not None)
         is_stray = stray_test(node, topic_ids)
         outcomes: list[Outcome] = []
-        for directory in context.live:  # one by one: the steps belong to one partition at a time
-            outcomes += load_logs(
-                [directory],
-                lambda folder: prediction.load(folder, is_stray),
-                context.failures,
-                threads=1,
-                progress=progress,
-                keep_going=True,
-                only=only,
-            )
+        with nullcontext() if consumers else gc_paused():  # what is loaded is kept, but not records
+            for directory in context.live:  # one by one: steps belong to one partition at a time
+                outcomes += load_logs(
+                    [directory],
+                    lambda folder: prediction.load(folder, is_stray),
+                    context.failures,
+                    threads=1,
+                    progress=progress,
+                    keep_going=True,
+                    only=only,
+                )
+        prediction.note_end_of_loading()
         prediction.check_other_checkpoints()
-        return prediction.result(outcomes, node)
+        return prediction.result(outcomes, node, is_alone=only is not None)
     finally:
         release(context)
 
@@ -177,14 +195,22 @@ class _Prediction:
     """Collect the prediction."""
 
     def __init__(
-        self, context: ManagerContext, told: _Told, meant: MeantBroker, *, consumers: bool
+        self,
+        context: ManagerContext,
+        told: _Told,
+        meant: MeantBroker,
+        listing: Listing,
+        *,
+        consumers: bool,
     ) -> None:
         self._context = context
         self._meant = meant
+        self._listing = listing
         self._told = told
         self._consumers = consumers
         self._seconds = 0.0
         self._failed: dict[str, OSError] = {}
+        self._failed_loading: frozenset[str] = frozenset()  # until all logs were loaded
         self._unread: dict[str, str] = {}  # directory → what could not be read
         self._cleaned_in: dict[str, Collection[TopicPartition]] = {}
         context.failures.listeners.append(self._note_failure)
@@ -271,6 +297,10 @@ class _Prediction:
             return (view,)
         return view, consume(log, "read_committed")
 
+    def note_end_of_loading(self) -> None:
+        """Note which directories have failed by now: a broker treats later failures otherwise."""
+        self._failed_loading = frozenset(self._failed)
+
     def check_other_checkpoints(self) -> None:
         """Read the checkpoints that other parts of a broker read once the logs are loaded.
 
@@ -284,8 +314,16 @@ class _Prediction:
             except StorageError:
                 continue  # the failure was recorded where it happened
 
-    def result(self, outcomes: list[Outcome], node: NodeStart) -> StartupPrediction:
-        """Return the complete prediction."""
+    def result(
+        self, outcomes: list[Outcome], node: NodeStart, *, is_alone: bool
+    ) -> StartupPrediction:
+        """Return the complete prediction.
+
+        Args:
+            outcomes: the logs that were loaded, or tried.
+            node: the node.
+            is_alone: whether only some logs were asked for.
+        """
         context = self._context
         for outcome in outcomes:
             if outcome.error is not None and outcome.stops_a_broker:
@@ -294,30 +332,60 @@ class _Prediction:
                 kind = "duplicate-partition" if is_double else "partition"
                 refusal = StartProblem(where, kind, kafka_exception(outcome.error), problem)
                 self._refusals.setdefault(where, refusal)
-        directories = tuple(map(self._directory, context.directories.values()))
+        for path, why, ends in copies_beside_logs(context, node):
+            if ends:
+                self._refusals.setdefault(path, StartProblem(path, "partition", _STORAGE, why))
+            else:
+                self._failed.setdefault(path, OSError(why))
+        directories = tuple(self._directory(each, node) for each in context.directories.values())
         refusals = self._refusals.values()
         exception, problem = next(((each.exception, each.problem) for each in refusals), ("", ""))
-        if not problem and len(self._failed) == len(context.directories):
-            path, error = next(iter(self._failed.items()))
-            problem = f"every log directory has failed, and the broker halts: {path}: {error}"
-        partitions = tuple(
-            self._partition(outcome)
-            for outcome in sorted(outcomes, key=lambda outcome: (outcome.directory, outcome.path))
+        rows = list(map(self._partition, outcomes))
+        if not problem:
+            by_logs = {row.directory for row in rows if row.verdict == "offline"}
+            problem = why_it_ends(self._failed, by_logs, node, len(context.directories))
+            is_thrown = problem and len(self._failed) < len(context.directories)
+            if is_thrown and node.rules.failed_directory is FailedDirectoryRule.ENDS_IN_A_LOG:
+                exception = _STORAGE  # other versions halt
+        partitions: Iterable[PartitionStart] = unserved_logs(
+            promote_copies(rows, context, node), context, node
         )
-        partitions = promote_copies(partitions, context, node)
+        assigned = assigned_partitions(node.topics)
+        partitions = with_losses(abandoned_copies(partitions, context, assigned), self._before)
+        if not is_alone:
+            failed = {path: str(error) for path, error in self._failed.items()}
+            verdicts: tuple[tuple[Verdict, Mapping[str, str]], ...] = (
+                ("offline", failed), ("unread", self._unread),
+            )  # fmt: skip
+            for verdict, reasons in verdicts:
+                partitions = with_failed_directories(
+                    partitions, reasons, verdict, context.fs, starts=not problem
+                )
+        every = tuple(sorted(partitions, key=lambda row: (row.directory, row.name)))
         metadata = node.metadata
         if metadata is not None and node.topics is not None and not problem:
+            created = (
+                ()
+                if self._unread
+                else created_partitions(context, node, every, self._failed, self._failed_loading)
+            )
             metadata = replace(
                 metadata,
-                vanished=vanished_topics(partitions, node.topics),
-                created=() if self._failed else created_partitions(context, node.topics),
+                vanished=vanished_topics(every, node.topics),
+                created=created,
+                leaderless=tuple(leaderless_partitions(context, node, created)),
             )
         return StartupPrediction(
-            not problem, problem, exception, directories, partitions, self._meant, metadata,
+            not problem, problem, exception, directories, every, self._meant, metadata,
             self._seconds,
         )  # fmt: skip
 
-    def _directory(self, directory: ManagedDirectory) -> DirectoryStart:
+    @property
+    def _before(self) -> Iterable[DiskPartition]:
+        """The partition directories as they are now."""
+        return (each for root in self._listing.roots for each in root.partitions)
+
+    def _directory(self, directory: ManagedDirectory, node: NodeStart) -> DirectoryStart:
         path, clean = directory.path, directory.had_clean_shutdown
         if path in self._refusals:
             reason = self._refusals[path]
@@ -329,7 +397,7 @@ class _Prediction:
             return DirectoryStart(path, clean, "offline", _STORAGE, str(error))
         if path in self._unread:
             return DirectoryStart(path, clean, "unread", "", self._unread[path])
-        return DirectoryStart(path, clean, "online")
+        return DirectoryStart(path, clean, "online", "", node.new_directory(path))
 
     def _partition(self, outcome: Outcome) -> PartitionStart:
         row = partition_start(

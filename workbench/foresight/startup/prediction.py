@@ -11,7 +11,7 @@ from workbench.foresight.startup.consumer import ConsumerView
 from workbench.foresight.startup.describe_steps import RECOVERED
 from workbench.inspection.broker_version import MeantBroker
 from workbench.runtime.steps import Step
-from workbench.runtime.words import safe
+from workbench.runtime.words import plural, safe
 
 Verdict = Literal[
     "loads",      # without changes to its records
@@ -19,7 +19,7 @@ Verdict = Literal[
     "stray",      # the directory is renamed as stray and not served
     "deleted",    # the directory is marked for deletion
     "future",     # a copy that was moving in from another directory
-    "offline",    # loading it takes its log directory offline
+    "offline",    # its log directory goes offline, because of this log or another file
     "refuses",    # the broker does not start
     "unread",     # it cannot be read here, so nothing is predicted
 ]  # fmt: skip
@@ -40,7 +40,8 @@ class DirectoryStart:
             "refuses": the broker does not start; "unread": one of its files cannot be read here,
             so nothing is predicted for its logs.
         exception: the exception that Kafka throws; empty if none.
-        problem: the problem; empty if none.
+        problem: the problem; empty if none. Of an "online" directory: what else the broker does
+            with it, as `startup.node.NodeStart.new_directory` has it.
         kind: the kind of the problem if the broker refuses the directory, as `startup.node.Reason`
             has it, "partition" or "duplicate-partition"; otherwise empty.
     """
@@ -55,7 +56,7 @@ class DirectoryStart:
 
 @dataclass(frozen=True, slots=True)
 class PartitionStart:
-    """The prediction for one partition, unless another takes the log directory offline.
+    """The prediction for one partition.
 
     Attributes:
         directory: the log directory.
@@ -67,7 +68,11 @@ class PartitionStart:
         bytes_cut: bytes truncated from segments, and of entire segments that are deleted.
         log_start_offset: log start offset once it is loaded; None if it is not.
         log_end_offset: log end offset once it is loaded; None if it is not.
+        log_end_before: log end offset as the files have it now, after the last whole batch; None
+            if it was not looked at.
+        records_lost: records that can be read now, and that the start removes; None: not known.
         changes: the changes to its files in order, a sentence each.
+        unserved: why no client reaches the log, although the broker loads it; empty if one does.
         unnoticed: damage that the broker does not detect, and its consequences.
         consumers: what consumers meet then, read_uncommitted first; read_committed only with
             transactions. Empty if it is not served, or consumers were not asked for.
@@ -83,7 +88,10 @@ class PartitionStart:
     bytes_cut: int = 0
     log_start_offset: int | None = None
     log_end_offset: int | None = None
+    log_end_before: int | None = None
+    records_lost: int | None = None
     changes: tuple[str, ...] = ()
+    unserved: str = ""
     unnoticed: tuple[str, ...] = ()
     consumers: tuple[ConsumerView, ...] = ()
     steps: tuple[Step, ...] = ()
@@ -92,6 +100,39 @@ class PartitionStart:
     def recovery_bytes(self) -> int:
         """The bytes of the segments that recovery reads."""
         return sum(step.numbers["size"] for step in self.steps if step.kind == RECOVERED)
+
+    @property
+    def offsets_lost(self) -> int:
+        """The offsets that the start removes at the end of the log, readable or not."""
+        if self.log_end_offset is None or self.log_end_before is None:
+            return 0
+        return max(self.log_end_before - self.log_end_offset, 0)
+
+    @property
+    def loss(self) -> str:
+        """What the start removes of the log, as a clause; empty if nothing."""
+        if self.verdict == "deleted" and self.records_lost:
+            return f"the log is removed, with {plural(self.records_lost, 'record')}"
+        if not self.offsets_lost:
+            return ""
+        assert self.log_end_offset is not None
+        assert self.log_end_before is not None
+        last = self.log_end_before - 1
+        which = f"offsets {self.log_end_offset} to {last} are"
+        if last == self.log_end_offset:
+            which = f"offset {last} is"
+        text = f"{which} removed"
+        if self.records_lost is None:
+            return text
+        return f"{text}; {plural(self.records_lost, 'record')} of them can be read now"
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether the log is loaded, perhaps recovered, as it is, and all of it is served."""
+        is_whole = not (self.bytes_cut or self.offsets_lost or self.unserved or self.unnoticed)
+        if self.verdict == "recovers":  # that it is read again is the only change
+            return is_whole and not self.records_lost and len(self.changes) <= 1
+        return is_whole and self.verdict == "loads" and not (self.changes or self.records_lost)
 
     @property
     def becomes_log(self) -> bool:
@@ -119,6 +160,10 @@ class MetadataStart:
         vanished: topics with a log here that are not known then: their logs become stray.
         created: names of partitions assigned to the node without a log that it takes: it makes an
             empty one.
+        leaderless: those of `created` that may remain without a leader, because the controller has
+            them in a log directory that is none of these.
+        later: what the node may learn before it serves its logs, and until when this copy of the
+            metadata log reaches; empty for the only controller.
         note: what this copy of the disk does not say; empty if nothing.
     """
 
@@ -128,6 +173,8 @@ class MetadataStart:
     topics: int = 0
     vanished: tuple[str, ...] = ()
     created: tuple[str, ...] = ()
+    leaderless: tuple[str, ...] = ()
+    later: str = ""
     note: str = ""
 
     def as_dict(self) -> dict[str, Any]:
@@ -139,8 +186,14 @@ class MetadataStart:
             "topics": self.topics,
             "vanished": list(self.vanished),
             "created": list(self.created),
+            "leaderless": list(self.leaderless),
+            "later": self.later,
             "note": self.note,
         }
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 _SHOWN: Final = (
@@ -153,6 +206,10 @@ _SHOWN: Final = (
     "bytes_cut",
     "log_start_offset",
     "log_end_offset",
+    "log_end_before",
+    "offsets_lost",
+    "records_lost",
+    "unserved",
 )
 
 
@@ -185,12 +242,38 @@ class StartupPrediction:
     def summary(self) -> str:
         """The answer in one sentence."""
         if not self.starts:
-            return f"the broker does not start: {self.problem}"
+            thrown = f" ({self.exception})" if self.exception else ""
+            return f"the broker does not start: {self.problem}{thrown}"
         counts: dict[str, int] = {}
         for row in self.partitions:
             counts[row.verdict] = counts.get(row.verdict, 0) + 1
-        words = (f"{count:,} {verdict}" for verdict, count in counts.items())
-        return f"the broker starts; partitions: {', '.join(words) or 'none'}"
+        words = ", ".join(f"{count:,} {verdict}" for verdict, count in counts.items()) or "no logs"
+        unread = [each.verdict == "unread" for each in self.partitions]
+        unread += [each.verdict == "unread" for each in self.directories]
+        if any(unread):
+            return f"as far as the directories can be read here: {words}"
+        return "; ".join(filter(None, [f"the broker starts: {words}", *self._losses()]))
+
+    def _losses(self) -> Iterator[str]:
+        """Yield what is lost, or not there, as clauses."""
+        damaged = sum(bool(row.unnoticed) for row in self.partitions)
+        if damaged:
+            yield f"damage in {plural(damaged, 'log')} is not detected"
+        unserved = sum(bool(row.unserved) for row in self.partitions)
+        if unserved:
+            yield f"{plural(unserved, 'log')} of these {_are(unserved)} not served"
+        lost = [row for row in self.partitions if row.records_lost]
+        if lost:
+            count = sum(row.records_lost or 0 for row in lost)
+            yield f"{plural(count, 'record')} that can be read now {_are(count)} removed"
+        created = 0 if self.metadata is None else len(self.metadata.created)
+        if created:
+            yield f"{plural(created, 'partition')} {_are(created)} made empty"
+        new = sum(each.verdict == "online" and bool(each.problem) for each in self.directories)
+        if new:
+            yield f"{new} log director{'y is' if new == 1 else 'ies are'} taken as new"
+        if self.metadata is not None and self.metadata.later:
+            yield "as far as this copy of the metadata says"
 
     def __repr__(self) -> str:
         return safe(f"<StartupPrediction {self.summary}>")

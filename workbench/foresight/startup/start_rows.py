@@ -99,9 +99,9 @@ def _failure(outcome: Outcome, error: Exception) -> tuple[Verdict, str, str]:
 def _success(log: Log, steps: Sequence[Step], first: int | None, cut: int) -> tuple[Verdict, str]:
     name = parse_directory_name(os.path.basename(log.directory))
     kind = "log" if name is None else name.kind
-    if kind == "stray":
-        aside = (step.reason for step in steps if step.kind == SET_ASIDE)
-        return "stray", next(aside, "the log was renamed as stray before")
+    aside = [step.reason for step in steps if step.kind == SET_ASIDE]
+    if aside or kind == "stray":
+        return "stray", aside[0] if aside else "the log was renamed as stray before"
     if kind == "delete":
         return "deleted", "the log is marked for deletion"
     if kind == "future":

@@ -7,38 +7,35 @@ DelegationTokenDelta, MetadataBatchLoader (4.2)
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, ClassVar, Final
 
-from workbench.decoders.records.access_control_entry_record import AccessControlEntryRecord
-from workbench.decoders.records.broker_registration_change_record import (
+from workbench.decoders.records import (
+    AccessControlEntryRecord,
     BrokerRegistrationChangeRecord,
-)
-from workbench.decoders.records.clear_elr_record import ClearElrRecord
-from workbench.decoders.records.client_quota_record import ClientQuotaRecord
-from workbench.decoders.records.config_record import ConfigRecord
-from workbench.decoders.records.delegation_token_record import DelegationTokenRecord
-from workbench.decoders.records.feature_level_record import FeatureLevelRecord
-from workbench.decoders.records.fence_broker_record import FenceBrokerRecord
-from workbench.decoders.records.k_raft_version_record import KRaftVersionRecord
-from workbench.decoders.records.leader_change_message import LeaderChangeMessage
-from workbench.decoders.records.partition_change_record import PartitionChangeRecord
-from workbench.decoders.records.partition_record import PartitionRecord
-from workbench.decoders.records.producer_ids_record import ProducerIdsRecord
-from workbench.decoders.records.register_broker_record import RegisterBrokerRecord
-from workbench.decoders.records.register_controller_record import RegisterControllerRecord
-from workbench.decoders.records.remove_access_control_entry_record import (
+    ClearElrRecord,
+    ClientQuotaRecord,
+    ConfigRecord,
+    DelegationTokenRecord,
+    FeatureLevelRecord,
+    FenceBrokerRecord,
+    KRaftVersionRecord,
+    LeaderChangeMessage,
+    PartitionChangeRecord,
+    PartitionRecord,
+    ProducerIdsRecord,
+    RegisterBrokerRecord,
+    RegisterControllerRecord,
     RemoveAccessControlEntryRecord,
-)
-from workbench.decoders.records.remove_delegation_token_record import RemoveDelegationTokenRecord
-from workbench.decoders.records.remove_topic_record import RemoveTopicRecord
-from workbench.decoders.records.remove_user_scram_credential_record import (
+    RemoveDelegationTokenRecord,
+    RemoveTopicRecord,
     RemoveUserScramCredentialRecord,
+    SnapshotFooterRecord,
+    TopicRecord,
+    UnfenceBrokerRecord,
+    UnregisterBrokerRecord,
+    UnregisterControllerRecord,
+    UserScramCredentialRecord,
+    VotersRecord,
+    ZkMigrationStateRecord,
 )
-from workbench.decoders.records.snapshot_footer_record import SnapshotFooterRecord
-from workbench.decoders.records.topic_record import TopicRecord
-from workbench.decoders.records.unfence_broker_record import UnfenceBrokerRecord
-from workbench.decoders.records.unregister_broker_record import UnregisterBrokerRecord
-from workbench.decoders.records.user_scram_credential_record import UserScramCredentialRecord
-from workbench.decoders.records.voters_record import VotersRecord
-from workbench.decoders.records.zk_migration_state_record import ZkMigrationStateRecord
 from workbench.inspection.cluster.image import (
     CONFIG_TYPES,
     OPERATIONS,
@@ -330,6 +327,9 @@ class ClusterFold:
         )
         self._set("controller", self.cluster.controllers, data["controllerId"], registration)
 
+    def _unregister_controller(self, data: UnregisterControllerRecord) -> None:
+        self._set("controller", self.cluster.controllers, data["controllerId"], None)
+
     def _unfence(self, data: UnfenceBrokerRecord) -> None:
         self._fence(data, is_fenced=False)
 
@@ -375,6 +375,7 @@ class ClusterFold:
         "UnfenceBrokerRecord": _unfence,
         "BrokerRegistrationChangeRecord": _change_broker,
         "RegisterControllerRecord": _register_controller,
+        "UnregisterControllerRecord": _unregister_controller,
         "kraft_voters": _voters,
         "leader_change": _leader,
         "kraft_version": _kraft_version,

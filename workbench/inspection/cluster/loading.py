@@ -114,7 +114,9 @@ def stored_cluster(listing: Listing) -> StoredCluster:
     return StoredCluster() if metadata is None else read_stored_cluster(metadata)
 
 
-def read_stored_cluster(partition: DiskPartition, until: int | None = None) -> StoredCluster:
+def read_stored_cluster(
+    partition: DiskPartition, until: int | None = None, *, from_snapshot: bool = True
+) -> StoredCluster:
     """Return the state that a node reads from a metadata log: newest snapshot, records after it.
 
     All records are used, even those that the quorum has perhaps not committed yet. A snapshot that
@@ -123,6 +125,7 @@ def read_stored_cluster(partition: DiskPartition, until: int | None = None) -> S
     Args:
         partition: the metadata log.
         until: the first offset that is not read; None reads to the end.
+        from_snapshot: whether the state begins with the newest snapshot; otherwise with the log.
 
     Raises:
         OSError: a file cannot be read.
@@ -131,14 +134,15 @@ def read_stored_cluster(partition: DiskPartition, until: int | None = None) -> S
     """
     size = _size_now(partition)
     known = partition.state if isinstance(partition.state, _WholeState) else None
-    if known is not None and known.size == size and (until is None or known.end <= until):
+    is_known = known is not None and known.size == size and from_snapshot
+    if known is not None and is_known and (until is None or known.end <= until):
         return known.cluster
     reading = StateReading(names.MAX_OFFSET if until is None else until)
-    found = snapshot_files(partition)
+    found = snapshot_files(partition) if from_snapshot else []
     if found:
         reading.snapshot(found[-1])
     reading.log(partition)
-    if until is None and size is not None:
+    if until is None and size is not None and from_snapshot:
         partition.state = _WholeState(reading.fold.cluster, reading.next_offset, size)
     return reading.fold.cluster
 
@@ -446,7 +450,7 @@ class StateReading:
         if problem is None and "bytes" in decoded:
             problem = f"type {decoded['type']}, version {decoded.get('version', 0)}"
         if problem is not None:
-            self._add(segment, offset, problem, "a record that Kafka 4.3 knows", _IGNORED)
+            self._add(segment, offset, problem, "a record that Kafka 4.4 knows", _IGNORED)
             return decoded
         rows, contradiction = self.fold.rows, self.fold.cluster.contradiction
         self.fold.take(decoded)

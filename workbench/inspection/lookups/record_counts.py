@@ -1,14 +1,13 @@
-"""How many records a consumer gets of a partition, which is not the log end minus the log start.
+"""How many records batches have with offsets in a range.
 
-Compaction, aborted transactions and control records take offsets that no consumer gets. Batch
-headers say how many records there are; records are decoded only where headers do not: compressed
-batches of magic 0 and 1, and a batch across the log start offset. Damage that headers do not show,
-such as an invalid CRC, is not seen: `verify` finds it.
+Batch headers say how many records there are; records are decoded only where headers do not:
+compressed batches of magic 0 and 1, and a batch across an end of the range. What consumers get of a
+partition is counted by `loaders.offsets.record_counts`.
 
-Kafka: DefaultRecordBatch.countOrNull, CompletedFetch (4.2)
+Kafka: DefaultRecordBatch.countOrNull (4.2)
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,56 +15,51 @@ import numpy.typing as npt
 from workbench.inspection.log_parts import HIGHEST
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
-from workbench.inspection.transactions import ABORTED, OPEN, Transactions, read_transactions
 from workbench.layout import problems
 
 Rows = npt.NDArray[Any]
 Counts = npt.NDArray[np.int64]
 
 
-class RecordCounts(NamedTuple):
-    """The records of a partition between log start and log end offset.
+def records_below(partition: DiskPartition, high: int) -> int:
+    """Count the records from the log start offset to below an offset, by headers of local segments.
 
-    Attributes:
-        records: those that a read_uncommitted consumer gets.
-        committed: those that a read_committed consumer gets.
-        aborted: of aborted transactions.
-        open: of transactions that have not ended.
-        control: control records, which no consumer gets.
-    """
-
-    records: int = 0
-    committed: int = 0
-    aborted: int = 0
-    open: int = 0
-    control: int = 0
-
-
-def count_records(
-    partition: DiskPartition, transactions: Transactions | None = None
-) -> RecordCounts:
-    """Count the records of a log, local and remote segments.
-
-    Args:
-        partition: the partition.
-        transactions: those of the partition, if they are known.
+    Control records do not count; see the module for what headers do not show.
 
     Raises:
         OSError: a file cannot be read.
     """
-    known = read_transactions(partition) if transactions is None else transactions
-    start, highest = partition.log_start_offset, -1
-    found = np.zeros(len(RecordCounts._fields), np.int64)
-    for part in partition.parts:
-        if part.segment is None:
+    low, found = partition.log_start_offset, 0
+    for segment in partition.segments:
+        if segment.base_offset >= high:
+            break
+        for table in segment.batch_parts():
+            counts = counts_of(segment, table.rows, low, high)
+            found += int(counts[~table.rows["is_control"]].sum())
+    return found
+
+
+def readable_records(partition: DiskPartition, low: int = 0, high: int = HIGHEST) -> int:
+    """Count the records with offsets in [low, high) that can be read now, in local segments.
+
+    Records are decoded: those of damaged batches do not count, nor do control records.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    found, highest = 0, low - 1
+    following = [segment.base_offset for segment in partition.segments[1:]]
+    for segment, end in zip(partition.segments, [*following, HIGHEST], strict=True):
+        if end <= low or segment.base_offset >= high:
             continue
-        low = max(start, part.low) if part.is_remote else start
-        high = part.high if part.is_remote else part.following
-        for table in part.segment.batch_parts():
-            counts = counts_of(part.segment, table.rows, low, high)
-            highest = _without_repeated(table.rows, counts, highest)
-            found += _sums(table.rows, counts, known)
-    return RecordCounts(*found.tolist())
+        for chunk in segment.read(segment.position_of(low), options=0):
+            offsets = chunk.columns.offsets
+            is_data = ~chunk.rows["is_control"][chunk.columns.batch]
+            before = np.maximum.accumulate(np.concatenate([[highest], offsets]))
+            is_wanted = is_data & (offsets > before[:-1]) & (offsets < high)
+            found += int(np.count_nonzero(is_wanted))
+            highest = int(before[-1])
+    return found
 
 
 def counts_of(segment: Segment, rows: Rows, low: int, high: int = HIGHEST) -> Counts:
@@ -100,26 +94,3 @@ def counts_of(segment: Segment, rows: Rows, low: int, high: int = HIGHEST) -> Co
         numbers = np.searchsorted(rows["position"], chunk.rows["position"])
         np.add.at(counts, numbers[batch], 1)
     return counts
-
-
-def _without_repeated(rows: Rows, counts: Counts, highest: int) -> int:
-    """Take out batches that do not ascend, which no consumer gets; return the highest offset."""
-    if not len(rows):
-        return highest
-    before = np.maximum.accumulate(np.concatenate([[highest], rows["last_offset"][:-1]]))
-    counts[rows["last_offset"] <= before] = 0
-    return max(highest, int(rows["last_offset"].max()))
-
-
-def _sums(rows: Rows, counts: Counts, transactions: Transactions) -> Counts:
-    """Return int64[5]: the fields of `RecordCounts` of some batches."""
-    fates, is_control = transactions.fates(rows), rows["is_control"]
-    is_aborted, is_open = fates == ABORTED, fates == OPEN
-    is_stable = rows["base_offset"] < transactions.last_stable_offset
-    return np.array([
-        counts[~is_control].sum(),
-        counts[~is_control & ~is_aborted & ~is_open & is_stable].sum(),
-        counts[is_aborted].sum(),
-        counts[is_open].sum(),
-        counts[is_control].sum(),
-    ])  # fmt: skip

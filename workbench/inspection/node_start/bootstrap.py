@@ -26,6 +26,7 @@ METADATA_VERSION: Final = "metadata.version"
 _NO_LEVEL: Final = -1
 _LATEST_MAGIC: Final = 2
 _CORRUPT: Final = "org.apache.kafka.common.errors.CorruptRecordException"
+_NULL: Final = "java.lang.NullPointerException"
 _NO_ELEMENT: Final = "java.util.NoSuchElementException"
 
 
@@ -82,7 +83,9 @@ def judge_contents(entry: FileEntry) -> Refusal | None:
         problem or f"{entry.size} bytes without a whole batch", "whole batches with valid CRCs",
         "The controller does not start.",
     )  # fmt: skip
-    return Refusal(finding, _CORRUPT if problem else _NO_ELEMENT)
+    if problem:
+        return Refusal(finding, _CORRUPT)
+    return Refusal(finding, _NULL if 0 < entry.size <= MAGIC_AT else _NO_ELEMENT)
 
 
 def _read_batches(entry: FileEntry) -> tuple[int, str]:

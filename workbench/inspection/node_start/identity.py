@@ -8,13 +8,14 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
+from workbench.config.broker_rules import MODELED_RULES, BrokerRules, TopicsFrom
 from workbench.files import names
 from workbench.files.meta_properties import MetaProperties
 from workbench.files.text import format_uuid
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Root
-from workbench.inspection.node_start.refusal import RUNTIME, Refusal
+from workbench.inspection.node_start.refusal import KAFKA, RUNTIME, Refusal
 from workbench.inspection.unreadable import if_readable
 
 RESERVED_IDS: Final = 100
@@ -25,11 +26,12 @@ _MISMATCH: Final = "meta-properties-mismatch"
 _TOGETHER: Final = "A broker that has both in log.dirs does not start."
 
 
-def judge_properties(root: Root) -> Refusal | None:
+def judge_properties(root: Root, rules: BrokerRules = MODELED_RULES) -> Refusal | None:
     """Return why a node cannot read a directory's `meta.properties`; None if it can.
 
     The directory goes offline then. A node without another directory does not start, nor one whose
-    metadata log is in this directory. One that cannot be read here is not judged.
+    metadata log is in this directory, nor any before 3.7. One that cannot be read here is not
+    judged.
 
     Kafka: MetaPropertiesEnsemble.Loader.load (3.7)
     """
@@ -37,11 +39,18 @@ def judge_properties(root: Root) -> Refusal | None:
     if entry is None or meta is None:
         return None
     for problem in meta.problems[:1]:
+        broker = (
+            "A broker with only this directory does not start. One with others continues without "
+            "it, unless its metadata log is here."
+        )
+        if not rules.skips_unreadable_properties:
+            broker = (
+                "A broker in KRaft mode does not start. With ZooKeeper, it starts with what it can "
+                "parse, unless the version is unknown."
+            )
         finding = Finding(
             _DAMAGED, "error", entry.path, problem.position, None, problem.found, problem.expected,
-            "A broker with only this directory does not start. Since 3.7, one with others "
-            "continues without it, unless its metadata log is here. With ZooKeeper, before 3.7, "
-            "it starts with what it can parse.",
+            broker,
         )  # fmt: skip
         return Refusal(finding, RUNTIME)
     return None
@@ -64,7 +73,7 @@ def judge_ids(root: Root) -> Refusal | None:
     return None
 
 
-def judge_missing(root: Root) -> Refusal | None:
+def judge_missing(root: Root, rules: BrokerRules = MODELED_RULES) -> Refusal | None:
     """Return why a KRaft node does not start with a directory that has no `meta.properties`."""
     if root.has_name(names.META_PROPERTIES):
         return None
@@ -74,7 +83,7 @@ def judge_missing(root: Root) -> Refusal | None:
     )
     kind = "meta-properties-missing"
     finding = Finding(kind, "error", root.path, None, None, "no meta.properties", "one", broker)
-    return Refusal(finding, RUNTIME)
+    return Refusal(finding, RUNTIME if rules.skips_unreadable_properties else KAFKA)
 
 
 def judge_cluster_id(root: Root) -> Refusal | None:
@@ -87,7 +96,12 @@ def judge_cluster_id(root: Root) -> Refusal | None:
 
 
 def judge_together(
-    roots: Sequence[Root], node_id: int | None = None, cluster_id: str | None = None
+    roots: Sequence[Root],
+    node_id: int | None = None,
+    cluster_id: str | None = None,
+    rules: BrokerRules = MODELED_RULES,
+    *,
+    is_kraft: bool = True,
 ) -> Iterator[Refusal]:
     """Yield the contradictions between the `meta.properties` of directories.
 
@@ -95,6 +109,8 @@ def judge_together(
         roots: the directories.
         node_id: the node's id; None takes the first that is found.
         cluster_id: the cluster's id; as ``node_id``.
+        rules: how nodes of the version that is assumed behave.
+        is_kraft: whether the node runs without ZooKeeper.
     """
     seen: dict[str, tuple[str, str]] = {}
     if node_id is not None:
@@ -112,14 +128,36 @@ def judge_together(
                 found, wanted = f"directory.id as in {where}", "an id of its own"
                 yield Refusal(_finding(_MISMATCH, entry, found, wanted, _TOGETHER), RUNTIME)
         for name, value in own:
-            if value is None:
+            if value is None or (name == "cluster.id" and not rules.stores_cluster_id):
                 continue
             known, where = seen.setdefault(name, (str(value), entry.path))
             if known != str(value):
                 found = f"{name} {value}"
                 wanted = f"{known}, as in {where}" if where else known
                 broker = _TOGETHER if where else "A broker with the other id does not start."
-                yield Refusal(_finding(_MISMATCH, entry, found, wanted, broker), RUNTIME)
+                exception = _of_mismatch(roots, rules, name, is_kraft=is_kraft)
+                yield Refusal(_finding(_MISMATCH, entry, found, wanted, broker), exception)
+
+
+def _of_mismatch(roots: Sequence[Root], rules: BrokerRules, name: str, *, is_kraft: bool) -> str:
+    """Return the exception for ids that differ: before 3.7 each case has its own.
+
+    The directories are compared with each other first, then with the configuration, and in the end
+    with the cluster's id in ZooKeeper.
+
+    Kafka: KafkaServer.getBrokerMetadataAndOfflineDirs, getOrGenerateBrokerId, startup (2.4),
+    BrokerMetadataCheckpoint.getBrokerMetadataAndOfflineDirs (3.0 to 3.6)
+    """
+    if rules.skips_unreadable_properties or rules.topics_from is TopicsFrom.METADATA_LOG:
+        return RUNTIME
+    metas = [meta for root in roots if (meta := _properties(root)[1]) is not None]
+    if not rules.stores_cluster_id:
+        return "kafka.common.InconsistentBrokerIdException"
+    if len({(meta.node_id, meta.cluster_id) for meta in metas}) > 1:
+        return "kafka.common.InconsistentBrokerMetadataException"
+    if name == "cluster.id":
+        return "kafka.common.InconsistentClusterIdException"
+    return f"kafka.common.Inconsistent{'NodeId' if is_kraft else 'BrokerId'}Exception"
 
 
 def node_id_of(roots: Sequence[Root]) -> int | None:

@@ -1,4 +1,4 @@
-"""Judge whether the cluster in a node's metadata log lets the node in.
+"""Judge whether a node can apply its metadata log, and whether the cluster in it lets the node in.
 
 A node that leads nothing and cannot register waits, and stops when
 `initial.broker.registration.timeout.ms` have passed.
@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
+from workbench.config.broker_rules import BrokerRules
+from workbench.config.log_config import refused_value
 from workbench.files import names
 from workbench.files.text import format_uuid
 from workbench.inspection.findings import Finding
@@ -20,6 +22,7 @@ from workbench.inspection.node_start.refusal import ILLEGAL_STATE, RUNTIME, Refu
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable
 
+_CONFIG: Final = "org.apache.kafka.common.config.ConfigException"
 _KIND: Final = "meta-properties-mismatch"
 _STOPS: Final = "The node waits for a controller that lets it in, and stops after a minute."
 
@@ -39,6 +42,35 @@ def judge_records(partition: DiskPartition, known: KnownTopics) -> Refusal | Non
         "a record that fits those before it", "The controller does not start.",
     )  # fmt: skip
     return Refusal(finding, RUNTIME if "topic id" in found else ILLEGAL_STATE)
+
+
+def judge_configs(
+    partition: DiskPartition, known: KnownTopics, rules: BrokerRules
+) -> Refusal | None:
+    """Return why a broker does not start with the stored configurations of topics; None if it does.
+
+    A broker makes the configuration of each topic before it loads the logs.
+
+    Args:
+        partition: the metadata log.
+        known: what the node knows.
+        rules: how brokers of the version that is assumed behave.
+
+    Kafka: LogManager.fetchTopicConfigOverrides, LogConfig.fromProps (4.2)
+    """
+    for topic, own in sorted(known.cluster.configs.topics.items()):
+        for name, value in sorted(own.items()):
+            problem = refused_value(name, value, rules)
+            if problem and topic in known.cluster.topic_ids:
+                finding = Finding(
+                    "topic-config", "error", partition.path, None, None,
+                    f"topic {topic}: {problem}",
+                    "a value that the version allows",
+                    "The broker does not start. Set the value while an older version runs, or with "
+                    "serve --writable and kafka-configs.sh.",
+                )  # fmt: skip
+                return Refusal(finding, _CONFIG)
+    return None
 
 
 def judge_membership(roots: Sequence[Root], metadata: Root, known: KnownTopics) -> Refusal | None:

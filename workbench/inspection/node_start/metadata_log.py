@@ -24,12 +24,14 @@ class LogRange(NamedTuple):
         end: log end offset.
         epoch: leader epoch of the last batch; 0 without batches.
         cut: bytes that the recovery truncates, and of the segments that it removes.
+        time: largest timestamp of the last batch, ms; None without batches.
     """
 
     start: int
     end: int
     epoch: int
     cut: int
+    time: int | None = None
 
 
 class MetadataSnapshot(NamedTuple):
@@ -57,6 +59,7 @@ def recovered_range(partition: DiskPartition) -> LogRange:
     segments = partition.segments
     start = end = segments[0].base_offset if segments else 0
     epoch = cut = 0
+    time = None
     for segment in segments:
         if cut:  # later segments are removed
             cut += segment.size
@@ -69,9 +72,10 @@ def recovered_range(partition: DiskPartition) -> LogRange:
                 if len(batches.rows):
                     last = batches.rows[-1]
                     end, epoch = int(last["last_offset"]) + 1, int(last["partition_leader_epoch"])
+                    time = int(last["max_timestamp"])
                     reached = int(last["position"]) + int(last["size"])
         cut = size - reached
-    return LogRange(start, end, epoch, cut)
+    return LogRange(start, end, epoch, cut, time)
 
 
 def newest_snapshot(partition: DiskPartition, log_start: int) -> MetadataSnapshot | None:

@@ -75,7 +75,8 @@ class StoredSegment:
         entries = cut_end(cut_start(epochs.entries, self.start_offset), end + 1)
         if epochs.problems or not entries:
             return None
-        return RemoteSegmentMetadata(self.segment_id, self.start_offset, end, entries)
+        size = None if segment is None else segment.size
+        return RemoteSegmentMetadata(self.segment_id, self.start_offset, end, entries, size=size)
 
 
 @dataclass(frozen=True)

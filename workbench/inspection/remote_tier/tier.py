@@ -4,15 +4,17 @@ Nothing is read of a partition before its remote log is asked for.
 """
 
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from workbench.errors import LogDirectoryError
+from workbench.errors import CorruptFileError, LogDirectoryError
 from workbench.file_system.source import Files
 from workbench.inspection.entries import list_folder
-from workbench.inspection.listing import Listing
+from workbench.inspection.listing import Listing, MakePartition
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.remote_tier.aiven_files import AivenFiles
 from workbench.inspection.remote_tier.aiven_keys import KeyRing
@@ -28,7 +30,14 @@ from workbench.inspection.remote_tier.stored_segments import (
     StoredPartition,
     list_local_segments,
 )
-from workbench.inspection.remote_tier.tier_names import FolderName, parse_folder_name
+from workbench.inspection.remote_tier.tier_names import (
+    MANIFEST,
+    FolderName,
+    parse_file_name,
+    parse_folder_name,
+)
+
+_NUMBER: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
 class _Folder(NamedTuple):
@@ -167,6 +176,78 @@ class _Loader:
     def load(self) -> RemoteContents:
         """Return what the tier holds of the partition."""
         return self.tier.contents_of(self.partition)
+
+
+def with_tier_alone(
+    listing: Listing, path: str, make: MakePartition, keys: Mapping[str, str] | None = None
+) -> Listing:
+    """Return a listing with the partitions of a remote tier, if the tier is all that was opened.
+
+    Their topics, partitions and ids come from names of folders; where Aiven's plugin put a prefix
+    before the topic, from a manifest.
+
+    Args:
+        listing: what was opened; returned as it is unless it is the tier, and nothing else.
+        path: the tier's folder.
+        make: makes a partition.
+        keys: see `attach_remote_tier`.
+
+    Raises:
+        OSError: a folder cannot be listed.
+    """
+    if len(listing.roots) != 1 or _tier_path(listing.roots[0].path) != _tier_path(path):
+        return listing
+    (root,) = listing.roots
+    found = list(_partitions_of(_tier_path(path), root.fs, make, KeyRing(keys or {})))
+    if not found:
+        return listing
+    found.sort(key=lambda each: (each.topic, each.partition, each.path))
+    used = {os.path.relpath(each.path, _tier_path(path)).split("/")[0] for each in found}
+    others = tuple(name for name in root.unknown_folders if name not in used)
+    root = replace(root, partitions=tuple(found), unknown_folders=others, is_tier=True)
+    named: dict[str, DiskPartition] = {}
+    for each in found:
+        named[each.path if each.name in named else each.name] = each
+    return Listing((root,), named)
+
+
+def _partitions_of(
+    tier: str, fs: Files, make: MakePartition, keys: KeyRing
+) -> Iterator[DiskPartition]:
+    """Yield the partitions that a tier has segments of."""
+
+    def of(path: str, topic: str, number: int, topic_id: str) -> DiskPartition:
+        partition = make(f"{topic}-{number}", path, root=tier, topic=topic, partition=number, fs=fs)
+        partition.remote_topic_id = topic_id
+        return partition
+
+    files = AivenFiles(tier, keys, fs)
+    for folder in list_folder(tier, fs=fs).folders:
+        path = f"{tier}/{folder}"
+        for name in parse_folder_name(folder):
+            contents = list_folder(path, tier, fs)
+            if name.partition is not None:
+                if any(parse_file_name(each.name) for each in contents.files):
+                    yield of(path, name.topic, name.partition, name.topic_id)
+                    break
+                continue
+            numbers = [each for each in contents.folders if _NUMBER.fullmatch(each)]
+            topic = _topic_in_manifest(path, numbers, tier, files) or name.topic
+            for each in numbers:
+                yield of(f"{path}/{each}", topic, int(each), name.topic_id)
+
+
+def _topic_in_manifest(
+    path: str, numbers: Sequence[str], tier: str, files: AivenFiles
+) -> str | None:
+    """Return the topic by the first manifest that can be read, which has no prefix."""
+    for number in numbers:
+        for entry in list_folder(f"{path}/{number}", tier, files.stored_by).files:
+            if entry.name.endswith(MANIFEST):
+                with suppress(OSError, CorruptFileError):
+                    stem = f"{path}/{number}/{entry.name.removesuffix(MANIFEST)}"
+                    return files.manifest(stem).topic
+    return None
 
 
 def _tier_path(path: str) -> str:

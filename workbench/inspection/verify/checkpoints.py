@@ -6,6 +6,7 @@ Kafka: OffsetCheckpointFile, LogManager.loadLogs, LogLoader.recoverLog (4.2)
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from workbench.config.broker_rules import FailedDirectoryRule
 from workbench.files import names
 from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.names import TopicPartition
@@ -19,10 +20,20 @@ from workbench.inspection.verify.shutdown_state import METADATA_TOPIC, ShutdownS
 Results = Mapping[TopicPartition, PartitionResult]
 Checkpoints = Mapping[str, OffsetCheckpoint]
 
-_OFFLINE: Final = (
-    "the log directory goes offline, and a broker with only this one exits (2.8 first opens its "
-    "port)"
-)
+_OFFLINE: Final = {
+    FailedDirectoryRule.ENDS_IN_A_LOG: (
+        "the log directory goes offline, and a broker with only this one exits (2.8 first opens "
+        "its port)"
+    ),
+    FailedDirectoryRule.MAKES_LOGS_AGAIN: (
+        "the log directory goes offline, and a broker with others makes its logs again there, "
+        "empty; one with only this directory exits"
+    ),
+    FailedDirectoryRule.KEEPS_PLACES: (
+        "the log directory goes offline, and a broker with only this one, or its metadata log in "
+        "it, exits"
+    ),
+}
 _SHOWN: Final = 5  # partitions that a finding names; it counts the rest
 
 
@@ -54,7 +65,7 @@ def verify_checkpoint_files(
         entry = root.file(name)
         assert entry is not None
         for problem in checkpoint.problems[:1]:
-            severity, broker = _damaged_checkpoint(name)
+            severity, broker = _damaged_checkpoint(name, _OFFLINE[situation.rules.failed_directory])
             yield Finding(
                 "checkpoint-damaged", severity, entry.path, problem.position, None, problem.found,
                 problem.expected, broker,
@@ -63,17 +74,17 @@ def verify_checkpoint_files(
         yield from _missing_checkpoints(root)
 
 
-def _damaged_checkpoint(name: str) -> tuple[Severity, str]:
+def _damaged_checkpoint(name: str, offline: str) -> tuple[Severity, str]:
     if name == names.RECOVERY_POINTS:
-        return "error", f"A broker uses 0 as recovery points; even so, {_OFFLINE}."
+        return "error", f"A broker uses 0 as recovery points; even so, {offline}."
     if name == names.LOG_START_OFFSETS:
-        return "error", f"A broker uses 0 as log start offsets; even so, {_OFFLINE}."
+        return "error", f"A broker uses 0 as log start offsets; even so, {offline}."
     if name == names.CLEANER_OFFSETS:
         return "error", (
-            f"With the cleaner on, {_OFFLINE}; with log.cleaner.enable=false a broker does not "
+            f"With the cleaner on, {offline}; with log.cleaner.enable=false a broker does not "
             "read the file."
         )
-    return "error", f"When the broker reads the high watermarks, {_OFFLINE}."
+    return "error", f"When the broker reads the high watermarks, {offline}."
 
 
 def _missing_checkpoints(root: Root) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
+from workbench.config.broker_rules import MODELED_RULES, BrokerRules, StrayRule
 from workbench.config.internal_topics import METADATA_LOG
 from workbench.files import names, text
 from workbench.files.clean_shutdown import CleanShutdown
@@ -21,7 +22,11 @@ from workbench.inspection.node_start.identity import (
 )
 from workbench.inspection.node_start.judge import judge_metadata_log
 from workbench.inspection.node_start.known_topics import KnownTopics, known_topics
-from workbench.inspection.node_start.membership import judge_membership, judge_records
+from workbench.inspection.node_start.membership import (
+    judge_configs,
+    judge_membership,
+    judge_records,
+)
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import findings_of_unread, if_readable, unreadable
 from workbench.inspection.verify.metadata_log import verify_bootstrap
@@ -41,12 +46,12 @@ def era_of(root: Root) -> Era:
     return Era(timed or epochs or metadata, epochs or metadata, metadata, kraft)
 
 
-def verify_root(root: Root, era: Era) -> Iterator[Finding]:
+def verify_root(root: Root, era: Era, rules: BrokerRules) -> Iterator[Finding]:
     """Yield what is wrong with a log directory's plain files and with the names in it."""
     yield from findings_of_unread(root.unread)
     if not root.is_log_directory:
         return
-    yield from _meta_properties(root, era)
+    yield from _meta_properties(root, era, rules)
     yield from _clean_shutdown(root)
     yield from _names(root)
 
@@ -67,7 +72,7 @@ def _clean_shutdown(root: Root) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _meta_properties(root: Root, era: Era) -> Iterator[Finding]:
+def _meta_properties(root: Root, era: Era, rules: BrokerRules) -> Iterator[Finding]:
     entry = root.file(names.META_PROPERTIES)
     try:
         meta = root.meta_properties
@@ -81,7 +86,7 @@ def _meta_properties(root: Root, era: Era) -> Iterator[Finding]:
         if refusal is not None:
             yield refusal.finding
         return
-    refusal = judge_properties(root) or judge_ids(root)
+    refusal = judge_properties(root, rules) or judge_ids(root)
     if refusal is not None:
         yield refusal.finding
 
@@ -124,8 +129,13 @@ _FOLDERS: Final = {
 }
 
 
-def verify_roots(roots: Sequence[Root]) -> Iterator[Finding]:
-    """Yield the contradictions between log directories that were opened together."""
+def verify_roots(roots: Sequence[Root], rules: BrokerRules = MODELED_RULES) -> Iterator[Finding]:
+    """Yield the contradictions between log directories that were opened together.
+
+    Args:
+        roots: the log directories.
+        rules: of the broker that findings speak of.
+    """
     directories = [root for root in roots if root.is_log_directory]
     first: dict[str, str] = {}
     for root in directories:
@@ -147,7 +157,7 @@ def verify_roots(roots: Sequence[Root]) -> Iterator[Finding]:
     for refusal in judge_together(directories):
         yield refusal.finding
     yield from _topic_ids(directories)
-    yield from _of_metadata(directories)
+    yield from _of_metadata(directories, rules)
 
 
 def _unformatted(roots: Sequence[Root]) -> Iterator[Finding]:
@@ -182,7 +192,7 @@ def _topic_ids(roots: Sequence[Root]) -> Iterator[Finding]:
             yield Finding("topic-id", "warning", path, None, None, found, wanted, broker)
 
 
-def _of_metadata(roots: Sequence[Root]) -> Iterator[Finding]:
+def _of_metadata(roots: Sequence[Root], rules: BrokerRules) -> Iterator[Finding]:
     """Yield what the metadata log, and the files beside it, make of the other partitions."""
     found = [root for root in roots if any(p.name == METADATA_LOG for p in root.partitions)]
     for root in found[:1] or roots[:1]:
@@ -201,20 +211,35 @@ def _of_metadata(roots: Sequence[Root]) -> Iterator[Finding]:
             kind = "metadata-log-place"
             yield Finding(kind, severity, path, None, None, METADATA_LOG, wanted, broker)
     metadata = next(p for p in found[0].partitions if p.name == METADATA_LOG)
-    if any(judge_metadata_log(metadata)):
+    if any(judge_metadata_log(metadata, rules=rules)):
         return  # no node gets to know its topics
-    known = if_readable(lambda: known_topics(metadata, node_id_of(roots)))
+    known = if_readable(lambda: known_topics(metadata, node_id_of(roots), rules=rules))
     if known is None:
         return
-    for refusal in (judge_records(metadata, known), judge_membership(roots, found[0], known)):
+    for refusal in (
+        judge_records(metadata, known),
+        judge_configs(metadata, known, rules),
+        judge_membership(roots, found[0], known),
+    ):
         if refusal is not None:
             yield refusal.finding
     used = [p for root in roots for p in root.partitions if p.kind in {"log", "future"}]
-    yield from _stray(used, known)
+    yield from _stray(used, known, rules)
 
 
-def _stray(partitions: Iterable[DiskPartition], known: KnownTopics) -> Iterator[Finding]:
-    """Yield the partitions that a node sets aside because it does not know them."""
+_STRAYS: Final = {
+    StrayRule.DELETED: "A broker deletes the directory once it has started.",
+    StrayRule.RENAMED_AT_LOAD: (
+        "A broker renames the directory to -stray, and does not serve the log."
+    ),
+}
+
+
+def _stray(
+    partitions: Iterable[DiskPartition], known: KnownTopics, rules: BrokerRules
+) -> Iterator[Finding]:
+    """Yield the partitions that a node sets aside or deletes because it does not know them."""
+    broker = _STRAYS.get(rules.strays, _STRAYS[StrayRule.RENAMED_AT_LOAD])
     for partition in partitions:
         found = partition.topic_id  # read once: a broker may delete the directory meanwhile
         topic_id = None if found is None else text.parse_uuid(found)
@@ -222,6 +247,5 @@ def _stray(partitions: Iterable[DiskPartition], known: KnownTopics) -> Iterator[
             continue
         reason = known.stray_reason(topic_id, partition.partition)
         if reason is not None:
-            broker = "A broker renames the directory to -stray, and does not serve the log."
             kind = "topic-unknown"
             yield Finding(kind, "warning", partition.path, None, None, reason, "", broker)

@@ -19,7 +19,7 @@ from workbench.inspection.partition import DiskPartition
 from workbench.inspection.verify.segments.log_pass import MOST_OF_A_KIND
 from workbench.inspection.verify.segments.segment import SegmentSummary
 from workbench.inspection.verify.segments.trusted_batches import EPOCH_ROW
-from workbench.inspection.verify.shutdown_state import PartitionShutdownState
+from workbench.inspection.verify.shutdown_state import PartitionShutdownState, goes_offline
 from workbench.layout.rows import joined_rows
 
 Rows = npt.NDArray[Any]
@@ -27,10 +27,6 @@ Rows = npt.NDArray[Any]
 _BATCH: Final = (
     "A broker does not detect it: the CRC does not cover the epoch, and recovery keeps the batch. "
     "Consumers read the batch; followers may truncate their logs at the wrong offset."
-)
-_OFFLINE: Final = (
-    "The log directory goes offline when a broker loads the partition; a broker with only this "
-    "directory exits."
 )
 
 
@@ -73,7 +69,7 @@ def verify_epochs(
             yield _missing(partition.path, "no leader-epoch-checkpoint", situation)
         return
     for problem in file.problems[:1]:
-        broker = _OFFLINE if problem.kind != "wrong order" else _REORDERED
+        broker = goes_offline(situation.rules) if problem.kind != "wrong order" else _REORDERED
         severity = "error" if problem.kind != "wrong order" else "warning"
         found, wanted = problem.found, problem.expected
         kind = "leader-epochs-damaged"

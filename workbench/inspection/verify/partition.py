@@ -8,13 +8,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, pairwise
+from typing import Final
 
 import numpy as np
 
+from workbench.config.broker_rules import BrokerRules, StrayRule
 from workbench.config.internal_topics import COMPACTED_TOPICS
 from workbench.files import names
 from workbench.files.names import FileKind, TopicPartition
-from workbench.inspection.findings import Finding
+from workbench.files.reading import FileProblem
+from workbench.inspection.findings import Finding, Severity
 from workbench.inspection.lookups.time_lookup import first_in_segment
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable, unread_kinds, unreadable
@@ -28,6 +31,7 @@ from workbench.inspection.verify.shutdown_state import (
     PartitionShutdownState,
     SegmentContext,
     ShutdownState,
+    goes_offline,
 )
 from workbench.inspection.verify.snapshots import verify_snapshots
 from workbench.inspection.verify.transactions import verify_transactions
@@ -142,12 +146,13 @@ def verify_partition(
             expects_one=era.epochs_and_snapshots and partition.topic != METADATA_TOPIC,
         ),
         verify_epochs(partition, epochs, logs, log_end, here),
-        _metadata(partition, era),
+        _metadata(partition, era, here.rules),
         verify_metadata_log(partition, deep=deep, rules=here.rules),
     ):  # fmt: skip
         collect(step, findings)
-    if not segments and partition.kind == "log" and not unread_logs and not _is_unread(partition):
-        findings.append(_no_segments(partition, era))
+    is_here = partition.remote_topic_id is None and not _is_unread(partition)
+    if not segments and partition.kind == "log" and not unread_logs and is_here:
+        findings.append(_no_segments(partition, era, here.rules))
     return PartitionResult(findings, log_end)
 
 
@@ -243,16 +248,20 @@ def _swapped(
         yield from found
 
 
-def _metadata(partition: DiskPartition, era: Era) -> Iterator[Finding]:
+_SETS_ASIDE: Final = "A broker renames the directory to -stray and creates an empty log instead."
+
+
+def _metadata(partition: DiskPartition, era: Era, rules: BrokerRules) -> Iterator[Finding]:
     """Check `partition.metadata`."""
     entry = partition.file(names.PARTITION_METADATA)
     metadata = partition.metadata
     if entry is not None and metadata is not None:
-        for problem in metadata.problems[:1]:
-            broker = (
-                "The log directory goes offline when a broker loads the partition; a broker with "
-                "only this directory exits."
-            )
+        problems = list(metadata.problems[:1])
+        if not problems and metadata.version and rules.checks_topic_id_version:
+            problems.append(FileProblem("unknown version", 0, f"version {metadata.version}", "0"))
+        for problem in problems:
+            is_fatal = problem == metadata.ends_a_broker()
+            broker = "A broker does not start." if is_fatal else goes_offline(rules)
             yield Finding(
                 "partition-metadata-damaged", "error", entry.path, problem.position, None,
                 problem.found, problem.expected, broker,
@@ -261,9 +270,12 @@ def _metadata(partition: DiskPartition, era: Era) -> Iterator[Finding]:
         return
     elif era.kraft and partition.kind == "log" and partition.topic != METADATA_TOPIC:
         # With ZooKeeper a broker writes it later: after an upgrade some partitions lack it.
-        broker = "A broker renames the directory to -stray and creates an empty log instead."
+        # Before 3.7, a broker in KRaft mode does so, too.
+        is_lost = rules.strays is StrayRule.RENAMED_AT_LOAD
+        severity: Severity = "error" if is_lost else "info"
+        broker = _SETS_ASIDE if is_lost else "A broker serves the log, and writes the file again."
         yield Finding(
-            "partition-metadata-missing", "error", partition.path, None, None,
+            "partition-metadata-missing", severity, partition.path, None, None,
             "no partition.metadata", "one, as in every partition of a KRaft cluster", broker,
         )  # fmt: skip
 
@@ -273,9 +285,10 @@ def _is_unread(partition: DiskPartition) -> bool:
     return any(not each.name for each in partition.unread)
 
 
-def _no_segments(partition: DiskPartition, era: Era) -> Finding:
-    if not partition.has_name(names.PARTITION_METADATA) and era.kraft:
-        broker = "A broker renames the directory to -stray and creates an empty log instead."
+def _no_segments(partition: DiskPartition, era: Era, rules: BrokerRules) -> Finding:
+    is_nameless = not partition.has_name(names.PARTITION_METADATA) and era.kraft
+    if is_nameless and rules.strays is StrayRule.RENAMED_AT_LOAD:
+        broker = _SETS_ASIDE
     else:
         broker = "A broker creates an empty log there, at the checkpointed log start offset or 0."
     found, wanted = f"{len(partition.files)} files", "at least one .log"

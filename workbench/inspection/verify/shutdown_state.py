@@ -12,7 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from workbench.config.broker_rules import MODELED_RULES, BrokerRules, IndexCheck
+from workbench.config.broker_rules import (
+    MODELED_RULES,
+    BrokerRules,
+    FailedDirectoryRule,
+    IndexCheck,
+)
 from workbench.files import names
 from workbench.files.names import FileKind, TopicPartition
 from workbench.inspection.entries import FileEntry
@@ -197,6 +202,19 @@ def _count(number: int, what: str) -> str:
 def has_own_files(root: Root) -> bool:
     """Return whether a log directory has any of a broker's own files; otherwise it is a part."""
     return any(file.name in names.ROOT_FILES for file in (*root.files, *root.beside))
+
+
+def goes_offline(rules: BrokerRules) -> str:
+    """Return what follows, by version, where a log cannot be loaded."""
+    if rules.failed_directory is FailedDirectoryRule.ENDS_IN_A_LOG:
+        return "A broker does not start."
+    offline = "The log directory goes offline when a broker loads the partition"
+    if rules.failed_directory is FailedDirectoryRule.MAKES_LOGS_AGAIN:
+        return (
+            f"{offline}, and a broker with others makes its logs again there, empty; one with only "
+            "this directory exits."
+        )
+    return f"{offline}; a broker with only this directory, or its metadata log in it, exits."
 
 
 def shutdown_state_of(root: Root, rules: BrokerRules = MODELED_RULES) -> ShutdownState:

@@ -152,10 +152,10 @@ def verify_partitions(
         yield root, found
     if not is_filtered and listing.roots:
         together: list[Finding] = []
-        collect(verify_roots(listing.roots), together)
+        collect(verify_roots(listing.roots, rules), together)
         if any(map(is_running, listing.roots)):
             together = confirmed(
-                together, lambda: list(verify_roots(roots_listed_anew(listing.roots)))
+                together, lambda: list(verify_roots(roots_listed_anew(listing.roots), rules))
             )
         yield listing.roots[-1], together
 
@@ -172,7 +172,7 @@ def _of_root(
     """Return the findings of a log directory, or only those about the partitions with results."""
     found: list[Finding] = []
     if whole:
-        collect(verify_root(root, era), found)
+        collect(verify_root(root, era, situation.rules), found)
         collect(verify_checkpoint_files(root, checkpoints, situation), found)
     collect(verify_checkpoints(root, checkpoints, results, situation), found)
     if whole:

@@ -10,9 +10,8 @@ from workbench.kernels.codecs.foreign import call_inflate
 from workbench.kernels.codecs.inputs import Library
 from workbench.kernels.intrinsics import read_word, write_i32, write_i64
 
-# ISA-L's `struct inflate_state` (igzip_lib.h): its size, positions of fields, values. The rest is
-# the code's tables.
-STATE_SIZE: Final = 1 << 18
+# ISA-L's `struct inflate_state` (igzip_lib.h): positions of fields, values. The rest is the code's
+# tables.
 _NEXT_OUT: Final = 0
 _AVAIL_OUT: Final = 8
 _TOTAL_OUT: Final = 12
@@ -33,7 +32,7 @@ def decode_member(source: int, end: int, target: int, limit: int, library: Libra
     """Decode one member that fills the bytes between two addresses, writing below ``limit``.
 
     Args:
-        library: the addresses of `isal_inflate`, a state of `STATE_SIZE` bytes, and
+        library: the addresses of `isal_inflate`, a state of `inputs.GZIP_STATE_SIZE` bytes, and
             `isal_inflate_reset`.
 
     Returns:

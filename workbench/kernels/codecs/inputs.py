@@ -1,6 +1,16 @@
-"""What the kernels of the codecs are given besides arrays."""
+"""What the kernels of the codecs are given besides arrays, and their codes."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+# Results of `lz4.decode_blocks`.
+OK: Final = 0
+CUT_SHORT: Final = 1
+BLOCK_TOO_LARGE: Final = 2
+CORRUPT_BLOCK: Final = 3
+NO_ROOM: Final = 4
+
+GZIP_STATE_SIZE: Final = 1 << 18
+"""Bytes of ISA-L's `struct inflate_state`."""
 
 
 class Library(NamedTuple):

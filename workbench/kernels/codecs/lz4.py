@@ -14,6 +14,13 @@ import numpy.typing as npt
 
 from workbench.kernels._jit import kernel
 from workbench.kernels.codecs.foreign import call_lz4
+from workbench.kernels.codecs.inputs import (
+    BLOCK_TOO_LARGE,
+    CORRUPT_BLOCK,
+    CUT_SHORT,
+    NO_ROOM,
+    OK,
+)
 from workbench.kernels.intrinsics import (
     address_of,
     copy,
@@ -24,12 +31,6 @@ from workbench.kernels.intrinsics import (
     write_u8,
 )
 from workbench.layout.lz4_frame import BLOCK_SIZE, STORED_BIT, WRITTEN_HEADER
-
-OK: Final = 0
-CUT_SHORT: Final = 1
-BLOCK_TOO_LARGE: Final = 2
-CORRUPT_BLOCK: Final = 3
-NO_ROOM: Final = 4
 
 _HEADER_SIZE: Final = len(WRITTEN_HEADER)
 _CHECKSUM_AT: Final = _HEADER_SIZE - 1

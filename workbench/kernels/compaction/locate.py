@@ -261,18 +261,17 @@ def _is_superseded(row: Any, marks: int, count: int, origin: int) -> bool:
 
 @kernel
 def superseded_batches(
-    rows: Rows, marks: npt.NDArray[np.uint8], origin: int
-) -> npt.NDArray[np.bool_]:
-    """Return which batches hold only superseded records, according to the marks.
+    rows: Rows, marks: npt.NDArray[np.uint8], origin: int, found: npt.NDArray[np.bool_]
+) -> None:
+    """Find the batches that hold only superseded records, according to the marks.
 
     Args:
         rows: BATCH_ROW[m], batches of magic 2.
         marks, origin: see `key_table.put_keys`.
+        found: bool[m], filled.
     """
-    found = np.zeros(len(rows), np.bool_)
     for index in range(len(rows)):
         found[index] = _is_superseded(rows[index], address_of(marks), len(marks), origin)
-    return found
 
 
 @kernel

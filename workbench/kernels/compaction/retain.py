@@ -29,7 +29,23 @@ from workbench.layout.attributes import (
     NONE,
     TRANSACTIONAL_BIT,
 )
-from workbench.layout.batch_header import BATCH_HEADER, BATCH_HEADER_SIZE, CRC_FROM, LENGTH_END
+from workbench.layout.batch_header import (
+    ATTRIBUTES_AT,
+    BASE_SEQUENCE_AT,
+    BASE_TIMESTAMP_AT,
+    BATCH_HEADER_SIZE,
+    BATCH_LENGTH_AT,
+    CRC_AT,
+    CRC_FROM,
+    LAST_OFFSET_DELTA_AT,
+    LENGTH_END,
+    MAGIC_AT,
+    MAX_TIMESTAMP_AT,
+    PARTITION_LEADER_EPOCH_AT,
+    PRODUCER_EPOCH_AT,
+    PRODUCER_ID_AT,
+    RECORD_COUNT_AT,
+)
 from workbench.layout.compaction import (
     BEYOND,
     COPIED,
@@ -42,24 +58,11 @@ from workbench.layout.compaction import (
     UNUSUAL,
 )
 from workbench.layout.problems import OK
-from workbench.layout.structure import place as place_of
 
 _NO_HORIZON = -1
 _NO_PRODUCER = -1
 _MOST_RECORDS = 2**31 - 1
 _MAGIC = 2
-_LENGTH_AT = place_of(BATCH_HEADER, "batch_length")
-_EPOCH_AT = place_of(BATCH_HEADER, "partition_leader_epoch")
-_MAGIC_AT = place_of(BATCH_HEADER, "magic")
-_CRC_AT = place_of(BATCH_HEADER, "crc")
-_ATTRIBUTES_AT = place_of(BATCH_HEADER, "attributes")
-_LAST_OFFSET_DELTA_AT = place_of(BATCH_HEADER, "last_offset_delta")
-_BASE_TIMESTAMP_AT = place_of(BATCH_HEADER, "base_timestamp")
-_MAX_TIMESTAMP_AT = place_of(BATCH_HEADER, "max_timestamp")
-_PRODUCER_ID_AT = place_of(BATCH_HEADER, "producer_id")
-_PRODUCER_EPOCH_AT = place_of(BATCH_HEADER, "producer_epoch")
-_BASE_SEQUENCE_AT = place_of(BATCH_HEADER, "base_sequence")
-_RECORD_COUNT_AT = place_of(BATCH_HEADER, "record_count")
 
 
 @kernel
@@ -179,24 +182,24 @@ def _write_header(
         times: (base timestamp, max timestamp), ms.
     """
     put_i64(at, row.base_offset)
-    put_i32(at + _LENGTH_AT, size - LENGTH_END)
-    put_i32(at + _EPOCH_AT, row.partition_leader_epoch)
-    write_u8(at + _MAGIC_AT, _MAGIC)
-    put_i16(at + _ATTRIBUTES_AT, attributes)
-    put_i32(at + _LAST_OFFSET_DELTA_AT, row.last_offset - row.base_offset)
-    put_i64(at + _BASE_TIMESTAMP_AT, times[0])
-    put_i64(at + _MAX_TIMESTAMP_AT, times[1])
-    put_i64(at + _PRODUCER_ID_AT, row.producer_id)
-    put_i16(at + _PRODUCER_EPOCH_AT, row.producer_epoch)
-    put_i32(at + _BASE_SEQUENCE_AT, row.base_sequence)
-    put_i32(at + _RECORD_COUNT_AT, count)
+    put_i32(at + BATCH_LENGTH_AT, size - LENGTH_END)
+    put_i32(at + PARTITION_LEADER_EPOCH_AT, row.partition_leader_epoch)
+    write_u8(at + MAGIC_AT, _MAGIC)
+    put_i16(at + ATTRIBUTES_AT, attributes)
+    put_i32(at + LAST_OFFSET_DELTA_AT, row.last_offset - row.base_offset)
+    put_i64(at + BASE_TIMESTAMP_AT, times[0])
+    put_i64(at + MAX_TIMESTAMP_AT, times[1])
+    put_i64(at + PRODUCER_ID_AT, row.producer_id)
+    put_i16(at + PRODUCER_EPOCH_AT, row.producer_epoch)
+    put_i32(at + BASE_SEQUENCE_AT, row.base_sequence)
+    put_i32(at + RECORD_COUNT_AT, count)
     _seal(at, size)
 
 
 @kernel
 def _seal(at: int, size: int) -> None:
     """Write the CRC of a batch."""
-    put_i32(at + _CRC_AT, crc32c_at(at + CRC_FROM, size - CRC_FROM))
+    put_i32(at + CRC_AT, crc32c_at(at + CRC_FROM, size - CRC_FROM))
 
 
 @kernel
@@ -207,7 +210,7 @@ def seal_batch(data: npt.NDArray[np.uint8], start: int, end: int) -> None:
         data: uint8[n], C-contiguous; the batch is [start, end).
     """
     at = address_of(data) + start
-    put_i32(at + _LENGTH_AT, end - start - LENGTH_END)
+    put_i32(at + BATCH_LENGTH_AT, end - start - LENGTH_END)
     _seal(at, end - start)
 
 

@@ -42,6 +42,11 @@ DEEPEST: Final = 64  # loops in loops
 FREE_ITEMS: Final = 4096  # items without bytes that a value may have beside one for each byte
 
 
+def working_memory(nodes: int) -> Int64s:
+    """Return the memory that `decode_avro` works in."""
+    return np.zeros(nodes + 3 * (DEEPEST + 1), np.int64)
+
+
 def decode_avro(
     data: Bytes,
     spans: Int64s,
@@ -49,6 +54,7 @@ def decode_avro(
     jumps: Int64s,
     columns: Int64s,
     counts: Int64s,
+    memory: Int64s,
     numbers: Int64s,
     results: Int64s,
     writes: bool,  # noqa: FBT001
@@ -64,15 +70,16 @@ def decode_avro(
             bytes are a start in ``data``, and a length ``room`` further on. Floats are their bits.
             A union is the branch; an array or map its length.
         counts: int64[nodes], set to the entries of each column.
+        memory: as `working_memory` returns it.
         numbers: int64[...], set if ``writes``; must have the room that ``counts`` then gives.
         results: int64[n, 2], set: `GOOD` or a problem, and the byte of the value where it is.
         writes: False: only count.
     """
     nodes = len(counts)
-    saved = np.zeros(nodes, np.int64)
-    left = np.zeros(DEEPEST + 1, np.int64)
-    slots = np.zeros(DEEPEST + 1, np.int64)
-    bodies = np.zeros(DEEPEST + 1, np.int64)
+    saved = memory[:nodes]
+    left = memory[nodes : nodes + DEEPEST + 1]
+    slots = memory[nodes + DEEPEST + 1 : nodes + 2 * (DEEPEST + 1)]
+    bodies = memory[nodes + 2 * (DEEPEST + 1) : nodes + 3 * (DEEPEST + 1)]
     for index in range(len(spans)):
         start: Any = spans[index, 0]
         at = start

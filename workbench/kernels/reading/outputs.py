@@ -5,6 +5,7 @@ set
 to ones and in which a null clears its bit: the shape of Arrow's large_binary.
 """
 
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -43,12 +44,7 @@ SEARCHED_FIELDS: Final = (
 """What a search notes of a BATCH_ROW."""
 
 
-class RecordOutputs(NamedTuple):
-    """Output arrays of one chunk; a column that is not wanted has length 1 or 0.
-
-    `used` int64[9] says how much of each is filled; the next call continues there.
-    """
-
+class _Arrays(NamedTuple):
     offsets: npt.NDArray[np.int64]
     timestamps: npt.NDArray[np.int64]
     batch: npt.NDArray[np.int32]
@@ -65,6 +61,36 @@ class RecordOutputs(NamedTuple):
     header_value_data: npt.NDArray[np.uint8]
     header_value_validity: npt.NDArray[np.uint8]
     used: npt.NDArray[np.int64]
+
+
+class RecordOutputs(_Arrays):
+    """Output arrays of one chunk; a column that is not wanted has length 1 or 0.
+
+    `used` int64[9] says how much of each is filled; the next call continues there.
+    """
+
+    @cached_property
+    def addresses(self) -> npt.NDArray[np.int64]:
+        """Return int64[32], the address and the length of each array, as the library takes them.
+
+        Raises:
+            TypeError: an array has another type or is not contiguous.
+        """
+        found = np.empty(2 * len(self), np.int64)
+        for index, (name, dtype) in enumerate(OUTPUT_DTYPES.items()):
+            array: npt.NDArray[Any] = getattr(self, name)
+            if array.dtype != dtype or array.ndim != 1 or not array.flags.c_contiguous:
+                raise TypeError(
+                    f"{name} of outputs: found {array.dtype}{list(array.shape)}, "
+                    f"expected {dtype}[n], contiguous"
+                )
+            found[2 * index : 2 * index + 2] = array.ctypes.data, len(array)
+        return found
+
+    @cached_property
+    def address(self) -> int:
+        """The address of `addresses`."""
+        return int(self.addresses.ctypes.data)
 
 
 Rows = npt.NDArray[Any]  # of BATCH_ROW
@@ -90,3 +116,7 @@ def no_outputs() -> RecordOutputs:
         header_value_validity=np.zeros(1, np.uint8),
         used=np.zeros(USED_COUNT, np.int64),
     )
+
+
+OUTPUT_DTYPES: Final = {name: array.dtype for name, array in no_outputs()._asdict().items()}
+"""The type of each array of `RecordOutputs`."""

@@ -18,6 +18,7 @@ from workbench.layout.attributes import (
     CODEC_MASK,
     CONTROL_BIT,
     DELETE_HORIZON_BIT,
+    LARGEST_CODEC,
     LOG_APPEND_TIME_BIT,
     NONE,
     TRANSACTIONAL_BIT,
@@ -97,7 +98,7 @@ def _read_batch(at: int, row: Any) -> None:
     row.is_control = (attributes & CONTROL_BIT) != 0
     if row.magic != 2:
         row.problem = UNKNOWN_MAGIC
-    elif row.codec > ZSTD:
+    elif row.codec > LARGEST_CODEC:
         row.problem = UNKNOWN_CODEC
     elif (
         row.record_count < 0
@@ -139,7 +140,7 @@ def _read_message(at: int, row: Any) -> None:
         row.problem = UNKNOWN_MAGIC
     elif row.magic == 1 and row.size < SMALLEST_ENTRY + 8:
         row.problem = SHORT_BATCH
-    elif row.codec > ZSTD:
+    elif row.codec > LARGEST_CODEC:
         row.problem = UNKNOWN_CODEC
     elif row.codec == ZSTD:
         row.problem = ZSTD_IN_OLD_FORMAT

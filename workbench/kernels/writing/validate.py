@@ -47,11 +47,11 @@ from workbench.kernels.writing.validate_records import fill_records, is_refused
 from workbench.layout.attributes import (
     CODEC_MASK,
     CONTROL_BIT,
+    LARGEST_CODEC,
     LOG_APPEND_TIME,
     LOG_APPEND_TIME_BIT,
     NONE,
     TRANSACTIONAL_BIT,
-    ZSTD,
 )
 from workbench.layout.batch_header import (
     ATTRIBUTES_AT,
@@ -130,7 +130,9 @@ def _read_batch(at: int, size: int, row: npt.NDArray[np.int64]) -> None:
     row[RECORD_COUNT] = read_i32(at + RECORD_COUNT_AT)
     row[CRC] = crc
     row[COMPUTED_CRC] = computed
-    row[PROBLEM] = CRC_MISMATCH if crc != computed else UNKNOWN_CODEC if codec > ZSTD else OK
+    row[PROBLEM] = (
+        CRC_MISMATCH if crc != computed else UNKNOWN_CODEC if codec > LARGEST_CODEC else OK
+    )
 
 
 @kernel
@@ -163,7 +165,9 @@ def _read_message(at: int, size: int, row: npt.NDArray[np.int64]) -> None:
     row[RECORD_COUNT] = 1 if codec == NONE else -1
     row[CRC] = crc
     row[COMPUTED_CRC] = computed
-    row[PROBLEM] = CRC_MISMATCH if crc != computed else UNKNOWN_CODEC if codec > ZSTD else OK
+    row[PROBLEM] = (
+        CRC_MISMATCH if crc != computed else UNKNOWN_CODEC if codec > LARGEST_CODEC else OK
+    )
 
 
 @kernel

@@ -6,7 +6,7 @@ from typing import Final
 from workbench.foresight.preflight.results import Preflight
 from workbench.foresight.startup.prediction import PartitionStart
 from workbench.loaders.answers.report_page import Badge, Row, Section, Target, Tile
-from workbench.loaders.answers.sections import MOST_ROWS, first_upper, left_out
+from workbench.loaders.answers.sections import MOST_ROWS, first_upper, left_out, not_loaded
 from workbench.loaders.explanations.offset_fates import fate_sentence
 from workbench.loaders.explanations.what_if import WhatIf
 from workbench.runtime.words import plural, size_text
@@ -47,7 +47,7 @@ def freed(result: WhatIf, command: str) -> Section:
     ordered = sorted(result, key=lambda row: (row.size_after - row.size, row.name))
     shown = ordered[:MOST_ROWS]
     rows: list[Row] = [
-        [row.name, Badge("not loaded", "bad") if row.problem else row.policy,
+        [row.name, not_loaded(row.name) if row.problem else row.policy,
          size_text(row.size), _size(row.deleted_bytes), _size(row.compacted_bytes),
          size_text(row.size_after), size_text(row.size_as_configured), _signed(row.difference),
          first_upper("; ".join(row.reasons))]

@@ -1,37 +1,41 @@
 """What is known of log directories as a whole, each part computed when it is first asked for."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from workbench.coordinator.groups.stored_groups import StoredGroups
-from workbench.coordinator.offsets.group_lag import group_lags
+from workbench.comparison.compare import Comparer
+from workbench.comparison.results import VERDICTS, PartitionComparison
 from workbench.coordinator.transactions.stored_transactions import OpenProducer, StoredTransactions
 from workbench.errors import WorkbenchError
-from workbench.foresight.dry_listing import open_dry, time_or_now
+from workbench.foresight.dry_listing import open_dry
 from workbench.foresight.dry_logs import DryLogs
 from workbench.foresight.preflight.results import Preflight
+from workbench.foresight.startup.removal import removal_sentence
+from workbench.inspection.brokers import listings_by_broker
 from workbench.inspection.cluster.image import StoredCluster
 from workbench.inspection.cluster.loading import stored_cluster
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import DiskPartition
 from workbench.loaders.answers.days import WrittenDays, written
-from workbench.loaders.answers.stuck import not_consumed, not_readable, stuck_logs
+from workbench.loaders.answers.stuck import lags_at, not_consumed, not_readable, stuck_logs
 from workbench.loaders.explanations.explain_partition import (
     Explainer,
     is_cleaned,
     load_one,
     policy_of,
 )
+from workbench.loaders.offsets.damage import Losses, losses_of_damaged
 from workbench.loaders.tables.coordinator_rows import open_producer_row
+from workbench.runtime.times import time_or_now
 from workbench.tables.stuck import GroupLagRow, StuckRow
 from workbench.tables.transactions import OpenProducerRow
 
 
 class TopicSize(NamedTuple):
-    """The bytes of one topic, by names and sizes of files.
+    """The bytes of one topic that the disk holds, without the holes of preallocated files.
 
     Attributes:
         topic: its name.
@@ -39,6 +43,7 @@ class TopicSize(NamedTuple):
         logs: bytes of `.log` files in use.
         others: bytes of all other files of those logs.
         leftovers: bytes of `-delete`, `-stray` and `-future` folders.
+        length: the lengths of all these files, with their holes.
     """
 
     topic: str
@@ -46,10 +51,11 @@ class TopicSize(NamedTuple):
     logs: int
     others: int
     leftovers: int
+    length: int
 
     @property
     def size(self) -> int:
-        """All of its bytes."""
+        """All of its bytes that the disk holds."""
         return self.logs + self.others + self.leftovers
 
 
@@ -58,14 +64,16 @@ def topic_sizes(listing: Listing) -> list[TopicSize]:
     found: dict[str, list[int]] = {}
     for root in listing.roots:
         for partition in root.partitions:
-            row = found.setdefault(partition.topic, [0, 0, 0, 0])
-            size = sum(file.size for file in partition.files)
+            row = found.setdefault(partition.topic, [0, 0, 0, 0, 0])
+            held = sum(file.occupied for file in partition.files)
+            row[4] += sum(file.size for file in partition.files)
             if partition.kind != "log":
-                row[3] += size
+                row[3] += held
                 continue
+            logs = sum(each.files["log"].occupied for each in partition.segments)
             row[0] += 1
-            row[1] += partition.size
-            row[2] += size - partition.size
+            row[1] += logs
+            row[2] += held - logs
     rows = [TopicSize(topic, *row) for topic, row in found.items()]
     return sorted(rows, key=lambda row: (-row.size, row.topic))
 
@@ -104,12 +112,13 @@ class Facts:
 
     Attributes:
         listing: the log directories.
-        now: ms; what ages are measured by. None: groups by the newest commit, everything else by
-            the machine's time.
+        now: ms; what ages are measured by. None: lags of groups by the newest commit, everything
+            else by the machine's time.
         kafka: the version that is assumed; None: the newest that the directories show.
         predict: returns the preflight of a start on them.
         verify: returns what `verify` reports.
         progress: a callback before each log that is judged; what it raises ends the work.
+        is_deep: whether `verify` checks every CRC and decodes every record.
     """
 
     listing: Listing
@@ -118,6 +127,23 @@ class Facts:
     predict: Callable[[], Preflight]
     verify: Callable[[], Sequence[Finding]]
     progress: Callable[[], None] = lambda: None
+    is_deep: bool = field(kw_only=True)
+
+    @cached_property
+    def brokers(self) -> dict[int, Listing]:
+        """Id of each broker → its directories, if they are those of several; otherwise nothing."""
+        found = listings_by_broker(self.listing)
+        return found if len(found) > 1 else {}
+
+    @cached_property
+    def replicas(self) -> list[PartitionComparison]:
+        """The replicas of each partition that several brokers have, compared; the worst first."""
+        comparer = Comparer({str(node_id): own for node_id, own in self.brokers.items()})
+        compared = []
+        for name in comparer.partitions():
+            self.progress()
+            compared.append(comparer.compare(name, deep=self.is_deep))
+        return sorted(compared, key=lambda each: -VERDICTS.index(each.verdict))
 
     @cached_property
     def preflight(self) -> Preflight:
@@ -128,6 +154,18 @@ class Facts:
     def findings(self) -> Sequence[Finding]:
         """What is damaged."""
         return self.verify()
+
+    @cached_property
+    def removal(self) -> str:
+        """How many readable records a start removes; empty if none, or of several brokers."""
+        if len(listings_by_broker(self.listing)) > 1:
+            return ""
+        return removal_sentence(self.listing, [self.preflight.prediction])
+
+    @cached_property
+    def losses(self) -> list[Losses]:
+        """What damage has taken of the logs in which it was found."""
+        return losses_of_damaged(self.listing.partitions.values(), self.findings)
 
     @cached_property
     def cluster(self) -> StoredCluster:
@@ -162,7 +200,7 @@ class Facts:
     @cached_property
     def _lags(self) -> list[GroupLagRow]:
         """Committed offsets as they are stored."""
-        return list(group_lags(StoredGroups(self.listing), self.now))
+        return lags_at(self.listing, now=self.now)
 
     @cached_property
     def opened(self) -> list[OpenProducerRow]:

@@ -1,8 +1,9 @@
 """The page of a report: one HTML file, light and dark, wide and narrow, without any script."""
 
+import re
 from collections.abc import Sequence
 from html import escape
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from workbench.inspection.findings import Finding
 from workbench.runtime.words import safe, share_text
@@ -37,11 +38,14 @@ class Tile(NamedTuple):
         label: what it counts.
         value: the number, as text.
         tone: see `Badge`.
+        leads: where it leads: "error" or "warning", findings of that severity; "loss", to what a
+            start takes; empty: to its section.
     """
 
     label: str
     value: str
     tone: str
+    leads: Literal["", "error", "warning", "loss"] = ""
 
 
 Cell = str | int | Badge | Bar | None
@@ -82,6 +86,7 @@ class Section(NamedTuple):
         concerns: what is in the way, each with its badge.
         steps: what to do, in order.
         targets: where the rows lead, one per row; empty: nowhere. The page does not use them.
+        verdict: one sentence that sums up the whole page; empty: another part has it.
     """
 
     title: str
@@ -93,9 +98,12 @@ class Section(NamedTuple):
     concerns: Sequence[tuple[Badge, str]] = ()
     steps: Sequence[str] = ()
     targets: Sequence[Target] = ()
+    verdict: str = ""
 
 
-def page(title: str, subtitle: str, tiles: Sequence[Tile], sections: Sequence[Section]) -> str:
+def page(
+    title: str, verdict: str, made: str, tiles: Sequence[Tile], sections: Sequence[Section]
+) -> str:
     """Return the page; every text is escaped, and characters that are not visible are shown."""
     links = "".join(
         f'<a href="#part-{at}">{_text(part.title)}</a>' for at, part in enumerate(sections)
@@ -120,7 +128,8 @@ def page(title: str, subtitle: str, tiles: Sequence[Tile], sections: Sequence[Se
 <header>
 <p class="kind">Kafka Log Workbench: report</p>
 <h1>{_text(title)}</h1>
-<p class="summary">{_text(subtitle)}</p>
+<p class="summary">{_text(verdict)}</p>
+<p class="made">{_text(made)}</p>
 <div class="tiles">{cards}</div>
 <nav aria-label="Parts of the report">{links}</nav>
 </header>
@@ -178,7 +187,11 @@ def _number(is_number: bool) -> str:  # noqa: FBT001 - of a column
 
 
 def _wide(cell: Cell) -> str:
-    return ' data-long=""' if isinstance(cell, str) and len(cell) > _LONG else ""
+    if not isinstance(cell, str) or len(cell) <= _LONG_NAME:
+        return ""
+    if not any(map(str.isspace, cell)):
+        return ' data-name=""'
+    return ' data-long=""' if len(cell) > _LONG else ""
 
 
 def _cell(cell: Cell) -> str:
@@ -191,7 +204,9 @@ def _cell(cell: Cell) -> str:
             f'<span class="bar"><i style="width:{100 * cell.share:.1f}%"></i></span>'
             f'<span class="share">{_text(share_text(cell.share))}</span>'
         )
-    return f"{cell:,}" if isinstance(cell, int) else _text(cell)
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    return _PLACES.sub(r"\g<0><wbr>", _text(cell)) if "name" in _wide(cell) else _text(cell)
 
 
 def _text(text: str) -> str:
@@ -199,6 +214,8 @@ def _text(text: str) -> str:
 
 
 _LONG: Final = 40  # characters; longer text may take several lines
+_LONG_NAME: Final = 16  # characters; longer names may, which break where a part of them ends
+_PLACES: Final = re.compile("[-._/]+")
 _SIZES: Final = frozenset("B")  # how texts of sizes end
 
 _STYLE: Final = """
@@ -221,7 +238,8 @@ h1{margin:4px 0 10px;font-size:26px;line-height:1.25;overflow-wrap:anywhere}
 h2{margin:0 0 10px;font-size:19px}
 h3{margin:0 0 4px;font-size:14px}
 p{margin:0 0 10px;max-width:76ch;overflow-wrap:anywhere}
-.summary{font-size:16px;color:var(--soft)}
+.summary{font-size:17px;max-width:90ch}
+.made{color:var(--soft);font-size:13.5px}
 .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(132px,1fr));gap:12px;margin:20px 0}
 .tile{background:var(--card);border:1px solid var(--line);border-radius:12px;padding:14px 16px;
 box-shadow:var(--shadow);border-top:3px solid currentColor}
@@ -243,15 +261,17 @@ overflow-wrap:anywhere;max-width:120ch}
 font-weight:600;white-space:nowrap}
 .badge.good{background:var(--good-bg)}.badge.warn{background:var(--warn-bg)}
 .badge.bad{background:var(--bad-bg)}.badge.calm{background:var(--calm-bg)}
-.table{overflow:auto;max-height:560px;margin:6px -8px 12px;border-radius:8px}
+.table{overflow:auto;max-height:max(560px,80vh);margin:6px -8px 12px;border-radius:8px}
 .table:focus-visible{outline:2px solid var(--accent)}
 table{border-collapse:collapse;width:100%;font-size:13.5px;font-variant-numeric:tabular-nums}
-th,td{text-align:left;vertical-align:top;padding:7px 12px;border-bottom:1px solid var(--line);
+th,td{text-align:left;vertical-align:top;padding:7px 10px;border-bottom:1px solid var(--line);
 white-space:nowrap}
 thead th{position:sticky;top:0;background:var(--card);color:var(--soft);font-weight:600;
 font-size:12.5px;box-shadow:inset 0 -1px 0 var(--line)}
 tbody tr:last-child td{border-bottom:0}
-td[data-long]{white-space:normal;min-width:26ch;overflow-wrap:anywhere}
+td[data-long]{white-space:normal;min-width:17ch;overflow-wrap:anywhere}
+td[data-name]{white-space:normal;min-width:11ch;overflow-wrap:anywhere}
+td{max-width:44ch}
 .number{text-align:right}
 .none{color:var(--soft)}
 .bar{display:inline-block;width:110px;height:8px;border-radius:4px;background:var(--calm-bg);

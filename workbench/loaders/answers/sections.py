@@ -4,22 +4,80 @@ A section composes what other commands say, and names the command that gives it.
 records are not in it.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Final
+from typing import Final, Literal
 
+from workbench.comparison.advice import advice
+from workbench.comparison.results import PartitionComparison, Verdict
+from workbench.config.internal_topics import METADATA_LOG
+from workbench.foresight.preflight.first_minutes import FirstMinutes
+from workbench.foresight.preflight.results import Preflight
 from workbench.inspection.findings import SEVERITIES
+from workbench.inspection.listing import opened_paths
 from workbench.loaders.answers.facts import Facts, LogVerdict
 from workbench.loaders.answers.report_page import Badge, Bar, Cell, Row, Section, Target, Tile
+from workbench.loaders.offsets.damage import loss_text, losses_by_place, summary
 from workbench.runtime.times import duration_text
-from workbench.runtime.words import plural, size_text
+from workbench.runtime.words import named_or_more, plural, size_text
+from workbench.tables.offsets import DamagedRangeRow
 from workbench.tables.stuck import StuckRow
+
+
+def verdict(facts: Facts) -> str:
+    """Return whether a broker starts, what the first minutes take, and what blocks readers."""
+    preflight = facts.preflight
+    if not preflight.prediction.starts:
+        return f"No broker starts here: {preflight.prediction.problem}."
+    taken = [*_taken(preflight)]
+    what = f", and within minutes {' and '.join(taken)}" if taken else ""
+    if not taken and preflight.first_minutes is not None:
+        what = "; its first minutes take nothing"
+    return f"A broker starts{what}{_not_served(preflight)}{_blocked(facts)}."
+
+
+def deleted_bytes(minutes: FirstMinutes) -> int:
+    """Return the bytes that the first check of retention deletes for good."""
+    return sum(each.size for each in minutes.passes if each.what == "retention")
+
+
+def _taken(preflight: Preflight) -> Iterator[str]:
+    minutes = preflight.first_minutes or FirstMinutes()
+    size = deleted_bytes(minutes)
+    if size:
+        whole = size_text(sum(row.size for row in preflight))
+        topics = sorted({each.topic for each in minutes.passes if each.what == "retention"})
+        yield f"retention deletes {size_text(size)} of {whole} ({named_or_more(topics)})"
+    dropped = sum(each.records for each in minutes.passes if each.what == "compaction")
+    if dropped:
+        yield f"compaction drops {plural(dropped, 'record')}"
+    groups = sorted({each.group for each in minutes.restarts})
+    if groups:
+        places = plural(len(minutes.restarts), "partition")
+        verb = "does" if len(groups) == 1 else "do"
+        yield f"{named_or_more(groups)} {verb} not go on where they stopped, in {places}"
+
+
+def _not_served(preflight: Preflight) -> str:
+    names = [row.topic for row in preflight if row.verdict in {"not served", "served in part"}]
+    return f"; not served: {named_or_more(names)}" if names else ""
+
+
+def _blocked(facts: Facts) -> str:
+    held = [
+        f"{row.transactional_id or f'producer {row.producer_id}'} blocks "
+        f"{row.topic}-{row.partition}"
+        for row in facts.opened
+    ]
+    return f"; the open transaction of {named_or_more(held)}" if held else ""
+
 
 MOST_ROWS: Final = 200
 """Of a table; a line says how many more there are."""
-_SOUND: Final = (
-    "Nothing was found in the names, sizes, headers and indexes of all files. Without --deep, CRCs "
-    "and records were not checked; the command below checks them."
+_SOUND: Final = "Nothing was found in the names, sizes, headers and indexes of all files"
+_SHALLOW: Final = (
+    "CRCs and records were not checked (--deep does): the command below checks them, too."
 )
 _LEADERLESS: Final = (
     "No partition has a leader, as a cluster leaves its metadata when its last node shuts down."
@@ -32,8 +90,12 @@ _BY_TIME: Final = (
 BY_RETENTION: Final = "retention"
 """What the target of a log's row is about if retention alone shortens the log."""
 _TONES: Final = {"error": "bad", "warning": "warn", "info": "calm"}
+_COUNTED: Final[tuple[tuple[Literal["error", "warning"], str, str], ...]] = (
+    ("error", "errors", "bad"), ("warning", "warnings", "warn"),
+)  # fmt: skip
 _VERDICTS: Final = {
-    "served": "good", "damaged": "warn", "empty": "warn", "unknown": "warn", "deleted": "calm",
+    "served": "good", "damaged": "warn", "expiring": "warn", "empty in part": "warn",
+    "empty": "warn", "unknown": "warn", "deleted": "calm",
     "fine": "good", "falling behind": "warn", "stalled": "bad", "starts over": "bad",
 }  # fmt: skip
 
@@ -72,38 +134,128 @@ def start(facts: Facts, where: str) -> Section:
         [f"{first_upper(str(preflight.recovery))}."],
         ["topic", "verdict", "partitions", "bytes", "recovery reads", "truncated", "why"],
         rows, left_out(len(preflight), "topic"), concerns, list(preflight.steps),
-        [Target(topic=row.topic) for row in ordered],
+        [Target(topic=row.topic) for row in ordered], verdict(facts),
     )  # fmt: skip
+
+
+def replicas(facts: Facts, where: str) -> Section:
+    """Whether the replicas of several brokers agree, and which to keep."""
+    compared = facts.replicas
+    shown = compared[:MOST_ROWS]
+    rows: list[Row] = [
+        [each.name, Badge(each.verdict, _AGREEMENTS[each.verdict]), each.ahead,
+         ", ".join(f"{one.broker}: {one.log_end_offset:,}" for one in each.replicas), advice(each)]
+        for each in shown
+    ]  # fmt: skip
+    depth = "every CRC was checked" if facts.is_deep else "headers and stored CRCs were compared"
+    return Section(
+        "Do the replicas agree?", f"kafka-workbench compare-replicas {_by_broker(facts, where)}",
+        [f"Directories of {plural(len(facts.brokers), 'broker')}; {depth}."],
+        ["partition", "verdict", "ahead", "log end offset by broker", "what to keep"],
+        rows, left_out(len(compared), "partition"),
+        targets=[Target(partition=each.name) for each in shown],
+        verdict=_agreement(compared),
+    )  # fmt: skip
+
+
+_AGREEMENTS: Final[dict[Verdict, str]] = {
+    "alike": "good", "lag": "warn", "damage": "bad", "divergence": "bad", "loss": "bad",
+}  # fmt: skip
+_DISAGREEMENTS: Final[dict[Verdict, str]] = {
+    "lag": "has a replica that is behind", "damage": "has a damaged replica",
+    "divergence": "has replicas with different records", "loss": "loses committed records",
+}  # fmt: skip
+
+
+def _agreement(compared: Sequence[PartitionComparison]) -> str:
+    """Return in one sentence whether replicas agree, by the worst that was found."""
+    worst = compared[0].verdict if compared else "alike"
+    if worst == "alike":
+        return "The replicas of all partitions hold the same records."
+    first, *others = [each for each in compared if each.verdict == worst]
+    more = f", and so do {plural(len(others), 'other')}" if others else ""
+    return f"{first.name} {_DISAGREEMENTS[worst]}{more}. {advice(first)}"
+
+
+def _by_broker(facts: Facts, where: str) -> str:
+    """Return the directories as `compare-replicas` takes them."""
+    pairs = [
+        f"{node_id}={shlex.quote(path)}"
+        for node_id, own in facts.brokers.items()
+        for path in opened_paths(own)
+    ]
+    return " ".join(pairs) or where
 
 
 def findings(facts: Facts, where: str) -> Section:
     """What is damaged."""
     ordered = sorted(facts.findings, key=lambda each: -SEVERITIES.index(each.severity))
+    lost = losses_by_place(facts.losses)
     rows: list[Row] = [
-        [Badge(each.severity, _TONES[each.severity]), each.kind, each.path, each.position,
-         each.offset, each.found, each.broker]
+        [Badge(each.severity, _TONES[each.severity]), each.kind, _shorter(facts, each.path),
+         each.position, each.offset, each.found, _lost(lost.get((each.path, each.position))),
+         each.broker]
         for each in ordered[:MOST_ROWS]
     ]  # fmt: skip
     return Section(
-        "What is damaged?", f"kafka-workbench verify {where}",
-        [] if rows else [_SOUND],
-        ["severity", "kind", "file", "byte", "offset", "found", "what a broker does"],
+        "What is damaged?", _verify(facts, where),
+        [*_what_was_checked(facts)],
+        ["severity", "kind", "file", "byte", "offset", "found", "lost", "what a broker does"],
         rows, left_out(len(ordered), "finding"),
         targets=[Target(finding=each) for each in ordered[:MOST_ROWS]],
     )  # fmt: skip
 
 
+def _verify(facts: Facts, where: str) -> str:
+    """Return the command that finds the same: of several brokers, the directories of each."""
+    places = [shlex.join(opened_paths(own)) for own in facts.brokers.values()]
+    return "; ".join(f"kafka-workbench verify {place}" for place in places or [where])
+
+
+def _what_was_checked(facts: Facts) -> Iterator[str]:
+    """Yield how deep the check was, and how much of damaged logs can be read."""
+    readable = summary(facts.losses)
+    if readable:
+        yield f"{readable}."
+    if facts.removal:
+        yield facts.removal
+    if not facts.findings:
+        deep = ", every CRC was checked, and every record decoded" if facts.is_deep else ""
+        yield f"{_SOUND}{deep}."
+    if not facts.is_deep:
+        yield _SHALLOW
+
+
+def _shorter(facts: Facts, path: str) -> str:
+    """Return a path without what all paths begin with."""
+    roots = [each.path.rstrip("/") for each in facts.listing.roots]
+    return path.removeprefix(f"{roots[0]}/") if len(roots) == 1 else path
+
+
+def _lost(row: DamagedRangeRow | None) -> str | None:
+    return None if row is None else first_upper(loss_text(row).removeprefix("Lost: "))
+
+
 def sizes(facts: Facts, where: str) -> Section:
     """What fills the disk."""
-    total = sum(row.size for row in facts.sizes) or 1
+    total = facts.listing.occupied
+    notes = []
+    if others := facts.listing.occupied_by_others:
+        notes.append(f"{size_text(others)} more are in files of no topic, such as checkpoints.")
+    holes = sum(row.length - row.size for row in facts.sizes)
+    if holes:
+        notes.append(
+            f"The files are {size_text(holes)} longer than that: holes, as preallocated indexes "
+            "have, take no room."
+        )
     rows: list[Row] = [
-        [row.topic, row.partitions, size_text(row.size), Bar(row.size / total),
+        [row.topic, row.partitions, size_text(row.size), Bar(row.size / (total or 1)),
          size_text(row.logs), size_text(row.others), size_text(row.leftovers)]
         for row in facts.sizes[:MOST_ROWS]
     ]  # fmt: skip
     return Section(
-        "What fills the disk?", f"kafka-workbench ls {where} --topics --sort size", [],
-        ["topic", "partitions", "bytes", "share", "segments", "indexes, snapshots",
+        "What fills the disk?", f"kafka-workbench ls {where} --topics --sort size", notes,
+        ["topic", "partitions", "on the disk", "share", "segments", "indexes, snapshots",
          "deleted, stray, moving"],
         rows, left_out(len(facts.sizes), "topic"),
         targets=[Target(topic=row.topic) for row in facts.sizes[:MOST_ROWS]],
@@ -150,7 +302,8 @@ def logs(facts: Facts, where: str) -> Section:
         [row.partition, size_text(row.size), row.policy, *_log_cells(row)] for row in shown
     ]
     return Section(
-        "Is it cleaned and deleted as configured?", f"kafka-workbench explain {where}", [],
+        "Is it cleaned and deleted as configured?", f"kafka-workbench explain {where}",
+        [] if _is_configured(facts) else [_DEFAULTS],
         ["partition", "bytes", "cleanup.policy", "cleaner", "retention", "why"],
         rows, left_out(len(facts.logs), "log"),
         targets=[Target(partition=row.partition, what=None if row.is_compacted else BY_RETENTION)
@@ -158,15 +311,32 @@ def logs(facts: Facts, where: str) -> Section:
     )  # fmt: skip
 
 
+def not_loaded(partition: str) -> Badge:
+    """Return what is said of a log that the log manager does not load."""
+    is_of_kraft = partition == METADATA_LOG
+    return Badge("KRaft's own", "calm") if is_of_kraft else Badge("not loaded", "bad")
+
+
 def _log_cells(row: LogVerdict) -> list[Cell]:
     if row.problem:
-        return [Badge("not loaded", "bad"), None, row.problem]
+        return [not_loaded(row.partition), None, row.problem]
     cleaner: Cell = None
     if row.is_compacted:
         cleaner = Badge("due", "good") if row.is_due else Badge("waits", "calm")
     deletes = f"deletes {size_text(row.deleted_bytes)}" if row.deletes else "keeps"
     why = row.cleaning if row.is_compacted else row.retention
     return [cleaner, Badge(deletes, "warn" if row.deletes else "calm"), first_upper(f"{why}.")]
+
+
+_DEFAULTS: Final = (
+    "These directories hold no configuration: Kafka's defaults are assumed, such as retention.ms "
+    "of 7 days."
+)
+
+
+def _is_configured(facts: Facts) -> bool:
+    """Return whether the directories have the configurations of topics."""
+    return facts.listing.metadata_log is not None
 
 
 def stuck(facts: Facts, where: str) -> Section:
@@ -179,7 +349,11 @@ def stuck(facts: Facts, where: str) -> Section:
     ]  # fmt: skip
     return Section(
         "What is stuck?", f"kafka-workbench stuck {where}",
-        [] if rows else ["Everything is deleted, compacted, readable and consumed as configured."],
+        [] if rows else [
+            "Everything is deleted, compacted, readable and consumed as configured."
+            if _is_configured(facts)
+            else f"Everything is deleted, compacted, readable and consumed. {_DEFAULTS}"
+        ],
         ["partition", "what", "held by", "offset", "bytes behind", "why", "to do"],
         rows, left_out(len(facts.stuck), "row"),
         targets=[_of_stuck(row) for row in shown],
@@ -189,6 +363,12 @@ def stuck(facts: Facts, where: str) -> Section:
 def _of_stuck(row: StuckRow) -> Target:
     group = row.holder.removeprefix("group ") if row.holder.startswith("group ") else None
     return Target(partition=f"{row.topic}-{row.partition}", group=group, what=row.what)
+
+
+_AT_NEWEST_COMMIT: Final = (
+    "Lags are judged over the hour before the newest commit, what has expired by this machine's "
+    "time."
+)
 
 
 def groups(facts: Facts, where: str) -> Section:
@@ -203,7 +383,8 @@ def groups(facts: Facts, where: str) -> Section:
     ]  # fmt: skip
     return Section(
         "Groups by lag", f"kafka-workbench stuck {where}",
-        [] if rows else ["No committed offset is in these directories."],
+        ([_AT_NEWEST_COMMIT] if facts.now is None else [])
+        if rows else ["No committed offset is in these directories."],
         ["group", "partition", "verdict", "lag", "time behind", "bytes behind", "why"],
         rows, left_out(len(facts.lags), "offset"),
         targets=[Target(partition=f"{row.topic}-{row.partition}", group=row.group)
@@ -266,28 +447,47 @@ def cluster(facts: Facts, where: str) -> Section:
 
 
 SECTIONS: Final[dict[str, Callable[[Facts, str], Section]]] = {
-    "identity": identity, "start": start, "findings": findings, "sizes": sizes, "days": days,
+    "replicas": replicas, "identity": identity, "start": start, "findings": findings,
+    "sizes": sizes, "days": days,
     "logs": logs, "stuck": stuck, "groups": groups, "transactions": transactions,
     "cluster": cluster,
 }  # fmt: skip
 """Name of a section → what makes it of the facts and the paths in a shell's words; in order."""
 
+OF_ONE_BROKER: Final = frozenset({"identity", "start", "logs", "stuck"})
+"""Sections that start a broker dry; a start is of one."""
+
+
+def sections_of(facts: Facts) -> list[str]:
+    """Return the names of the sections that can be made of directories, in order."""
+    kept = SECTIONS.keys() - (OF_ONE_BROKER if facts.brokers else {"replicas"})
+    return [name for name in SECTIONS if name in kept]
+
 
 def tiles(name: str, facts: Facts) -> Iterable[Tile]:
     """Yield the numbers that sum up a section."""
-    if name == "start":
+    if name == "replicas":
+        differing = sum(each.verdict != "alike" for each in facts.replicas)
+        tone = _AGREEMENTS[facts.replicas[0].verdict] if facts.replicas else "good"
+        yield Tile("partitions differ", f"{differing:,} of {len(facts.replicas):,}", tone)
+    elif name == "start":
         preflight = facts.preflight
         served, starts = sum(row.verdict == "served" for row in preflight), preflight.prediction
         tone = "good" if served == len(preflight) else "warn" if starts.starts else "bad"
         yes = starts.starts
         yield Tile("broker starts", "yes" if yes else "no", "good" if yes else "bad")
-        yield Tile("topics served", f"{served:,} of {len(preflight):,}", tone)
+        yield Tile("topics served whole", f"{served:,} of {len(preflight):,}", tone)
+        minutes = preflight.first_minutes
+        if yes and minutes is not None:
+            size = deleted_bytes(minutes)
+            tone = "bad" if size else "good"
+            yield Tile("deleted after a start", size_text(size), tone, "loss")
     elif name == "findings":
-        for severity, label, tone in (("error", "errors", "bad"), ("warning", "warnings", "warn")):
+        for severity, label, tone in _COUNTED:
             count = sum(each.severity == severity for each in facts.findings)
-            yield Tile(label, f"{count:,}", tone if count else "good")
+            yield Tile(label, f"{count:,}", tone if count else "good", severity)
     elif name == "sizes":
-        yield Tile("on the disk", size_text(sum(row.size for row in facts.sizes)), "calm")
+        yield Tile("on the disk", size_text(facts.listing.occupied), "calm")
     elif name == "stuck":
         yield Tile("stuck", f"{len(facts.stuck):,}", "warn" if facts.stuck else "good")
     elif name == "groups" and facts.lags:

@@ -4,11 +4,11 @@ Kafka: UnifiedLog.deleteOldSegments, LogCleanerManager, UnifiedLog.lastStableOff
 """
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Final
 
-from workbench.cleaner.schedule.log_to_clean import LogToClean
+from workbench.cleaner.schedule.log_to_clean import FIRST_UNSTABLE, LogToClean
 from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.offsets.group_lag import (
     BEHIND,
@@ -25,15 +25,16 @@ from workbench.coordinator.transactions.stored_transactions import (
 from workbench.coordinator.transactions.transaction_explanation import abort_command
 from workbench.errors import WorkbenchError
 from workbench.files.names import TopicPartition
-from workbench.foresight.dry_listing import Config, open_dry, time_or_now
+from workbench.foresight.dry_listing import Config, open_dry
 from workbench.foresight.dry_logs import DryLogs
 from workbench.inspection.listing import Listing
 from workbench.inspection.lookups.unread_part import unread_part
 from workbench.loaders.explanations.explain_partition import cleaning_problem, dirt_of
+from workbench.loaders.explanations.offset_fates import retention_ms_of
 from workbench.log.log import Log
 from workbench.log.retention import LogState, by_time
 from workbench.log.segments.segment import LogSegment
-from workbench.runtime.times import age_text
+from workbench.runtime.times import LONGEST_TIME, duration_text, time_or_now
 from workbench.runtime.words import plural
 from workbench.tables.stuck import GroupLagRow, StuckRow
 
@@ -41,6 +42,7 @@ NOT_DELETED: Final = "not deleted"
 NOT_COMPACTED: Final = "not compacted"
 NOT_READABLE: Final = "not readable"
 NOT_CONSUMED: Final = "not consumed"
+_AHEAD: Final = 3_600_000  # ms; the default of message.timestamp.after.max.ms
 _RESET: Final = "; kafka-consumer-groups.sh --reset-offsets chooses where it continues"
 
 
@@ -64,7 +66,28 @@ def stuck_rows(
         dry.load(lambda _folder: True)
         yield from stuck_logs(dry, moment)
     yield from not_readable(listing, StoredTransactions(listing).open_producers())
-    yield from not_consumed(group_lags(StoredGroups(listing), now, window_ms))
+    yield from not_consumed(lags_at(listing, config, now=now, window_ms=window_ms))
+
+
+def lags_at(
+    listing: Listing, config: Config = None, *, now: int | None = None, window_ms: int = WINDOW_MS
+) -> list[GroupLagRow]:
+    """Return how far groups are behind, and what has expired.
+
+    Args:
+        listing: the directories.
+        config: `offsets.retention.minutes` counts.
+        now: ms. None: lags by the newest commit, and what has expired by the machine's time, as a
+            broker judges that starts now.
+        window_ms: see `group_lags`.
+
+    Raises:
+        ConfigError: the retention of offsets is not allowed.
+        OSError: a file cannot be read.
+    """
+    retention_ms = retention_ms_of(config) if isinstance(config, Mapping) else None
+    coordinator = StoredGroups(listing, now=time_or_now(now), retention_ms=retention_ms)
+    return [*group_lags(coordinator, now, window_ms)]
 
 
 def stuck_logs(
@@ -88,8 +111,11 @@ def stuck_logs(
 
 
 def _not_deleted(name: TopicPartition, state: LogState) -> Iterator[StuckRow]:
-    """Yield the segment that `retention.ms` stops at, if it deleted later ones on their own."""
-    if not state.config.delete or state.config.retention_ms < 0:
+    """Yield the segment that `retention.ms` stops at, if a record of a time to come keeps it.
+
+    Or if later ones would be deleted on their own.
+    """
+    if not state.config.delete or state.time_limit.value < 0:
         return
     verdicts = by_time(state)
     stopper = next((each for each in verdicts if not each.is_deleted), None)
@@ -101,20 +127,29 @@ def _not_deleted(name: TopicPartition, state: LogState) -> Iterator[StuckRow]:
         for number, segment in enumerate(state.segments[at + 1 : -1], at + 1)
         if by_time(state._replace(segments=state.segments[number:]))[0].is_deleted
     ]
-    if not held:
-        return
     offset, time = _newest_record(stopper.segment)
+    is_ahead = time is not None and time > state.now + _AHEAD
+    if not held and not is_ahead:
+        return
     reason = (
-        f"retention.ms stops at segment {stopper.segment.base_offset}: {stopper.reason}; "
-        f"{plural(len(held), 'later segment')} would be deleted on their own"
+        f"{state.time_limit.name} stops at segment {stopper.segment.base_offset}: {stopper.reason}"
     )
+    if held:
+        reason += f"; {plural(len(held), 'later segment')} would be deleted on their own"
+        until = held[-1].base_offset
+    else:
+        assert offset is not None
+        until = offset + 1
+        reason += f"; a record of the batch that ends at offset {offset} has a time to come"
     action = (
-        f"kafka-delete-records.sh with the offset {held[-1].base_offset} of {name.topic}-"
+        f"kafka-delete-records.sh with the offset {until} of {name.topic}-"
         f"{name.partition} deletes what is before it; message.timestamp.after.max.ms (since 3.6) "
         "refuses such timestamps"
     )
     size = stopper.segment.size + sum(segment.size for segment in held)
     holder = f"segment {stopper.segment.base_offset}"
+    if time is not None and time > LONGEST_TIME:  # the reason says it
+        time = None
     yield StuckRow(NOT_DELETED, *name, holder, offset, time, size, reason, action)
 
 
@@ -143,7 +178,7 @@ def _not_compacted(dry: DryLogs, name: TopicPartition, log: Log, now: int) -> It
         reason = "log.cleaner.enable is false"
         size, action = found.cleanable_bytes, "Set log.cleaner.enable to true and restart"
         yield StuckRow(NOT_COMPACTED, *name, "log.cleaner.enable", None, None, size, reason, action)
-    elif found.offsets.least_bound.name == "first unstable offset":
+    elif found.offsets.least_bound.name == FIRST_UNSTABLE:
         at = found.offsets.least_bound.offset
         size = found.uncleanable_bytes - log.active_segment.size  # which is never cleaned
         if size <= 0:
@@ -183,11 +218,11 @@ def not_readable(listing: Listing, producers: Iterable[OpenProducer]) -> Iterato
 
 
 def not_consumed(lags: Iterable[GroupLagRow]) -> Iterator[StuckRow]:
-    """Yield the committed offsets whose group falls behind, stalls or starts over."""
+    """Yield the offsets with records to consume whose group falls behind, stalls or starts over."""
     for row in lags:
-        if row.verdict not in {STALLED, BEHIND, STARTS_OVER}:
+        if row.verdict not in {STALLED, BEHIND, STARTS_OVER} or row.lag == 0:
             continue
-        late = "" if row.lag_ms is None else f"; the oldest is {age_text(row.lag_ms)}"
+        late = "" if row.lag_ms is None else f"; the oldest is {duration_text(row.lag_ms)} old"
         yield StuckRow(
             NOT_CONSUMED,
             row.topic,

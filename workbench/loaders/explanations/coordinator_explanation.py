@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from workbench.coordinator.groups.commit_history import CommitHistory
 from workbench.coordinator.groups.group_explanation import (
+    MIRRORED,
     START_OFFSET,
     GroupExplainer,
     waits_for_transaction,
@@ -24,9 +25,13 @@ from workbench.inspection.facts.text_table import text_table
 from workbench.inspection.listing import Listing
 from workbench.loaders.explanations.explanation import value_text
 from workbench.loaders.tables.rows import ArrowTable, table_of
+from workbench.runtime.times import time_text
 from workbench.runtime.words import plural, safe, safe_lines
 from workbench.tables.foresight import CoordinatorRuleRow
 
+EXPIRES_SOON: Final = (
+    "for at most 10 minutes after a start: the first check of offsets then removes what has expired"
+)
 _COLUMNS: Final = ("partition", "rule", "verdict", "why")
 
 
@@ -154,7 +159,22 @@ def explained(
         coordinator.observe(history, group)
     explainer = GroupExplainer(coordinator, history, group)
     rows = tuple(explainer.verdicts())
-    return GroupExplanation(group, _conclusion(rows, len(explainer.partitions)), rows)
+    conclusion = _conclusion(rows, len(explainer.partitions)) + _until(coordinator, group)
+    return GroupExplanation(group, conclusion, rows)
+
+
+def _until(coordinator: StoredGroups, group: str) -> str:
+    """Say how long what a broker has just loaded holds, where no time is given; or nothing."""
+    if coordinator.now is not None:
+        return ""
+    times = [
+        each.expiry.at
+        for each in coordinator.offsets(group)
+        if each.unserved is None and each.expiry is not None and each.expiry.at is not None
+    ]
+    if not times:
+        return ""
+    return f"; after {time_text(min(times), 'seconds')} {EXPIRES_SOON}"
 
 
 def explain_transaction(
@@ -188,6 +208,9 @@ def _conclusion(rows: tuple[CoordinatorVerdict, ...], partitions: int) -> str:
     shares = [row for row in rows if row.rule == START_OFFSET]
     if shares:
         return _share_conclusion(shares)
+    mirrored = [row for row in rows if row.rule == MIRRORED and row.verdict == "unknown"]
+    if not partitions and mirrored:
+        return f"nothing is committed here; {mirrored[0].where}: {mirrored[0].reason}"
     if not partitions:
         return "no commit is in the log, so its start is unknown"
     waits = {row.where: row for row in reversed(rows) if waits_for_transaction(row)}

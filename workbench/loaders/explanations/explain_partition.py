@@ -10,17 +10,23 @@ from functools import cached_property
 
 from workbench.cleaner.cleaner import plan_cleaning
 from workbench.cleaner.config import CleanerConfig
-from workbench.cleaner.schedule.log_to_clean import LogToClean, cleaning_order, log_to_clean
+from workbench.cleaner.schedule.log_to_clean import (
+    FIRST_UNSTABLE,
+    LogToClean,
+    cleaning_order,
+    log_to_clean,
+)
 from workbench.errors import LogDirectoryError, WorkbenchError
 from workbench.file_system.source import absolute
 from workbench.files.names import CLEANER_OFFSETS, TopicPartition
 from workbench.foresight.dry_logs import DryLogs
 from workbench.foresight.explain.cleaning import (
     NEVER,
-    ONLY_WHEN_WRITTEN,
+    TIED,
     Policy,
     explain_cleaning,
     explain_uncleanable,
+    what_changes,
 )
 from workbench.foresight.explain.retention import explain_retention
 from workbench.foresight.explain.rule_verdict import RuleVerdict
@@ -47,7 +53,7 @@ class Explainer:
         self._tries = tries
 
     @cached_property
-    def _order(self) -> list[TopicPartition]:
+    def _order(self) -> list[LogToClean]:
         """The compacted logs that are due, in the order in which they are cleaned."""
         dry = self._dry
         dry.load(lambda folder: dry.is_compacted(folder.topic_partition))
@@ -55,7 +61,7 @@ class Explainer:
             dirt_of(dry, log, self._now) for name, log in dry.logs.items() if dry.is_compacted(name)
         )
         known = (one for one in found if isinstance(one, LogToClean))
-        return [one.topic_partition for one in cleaning_order(known)]
+        return cleaning_order(known)
 
     def cleaning(self, partition: DiskPartition) -> Explanation:
         """Return why a partition is cleaned, or is not; see `Partition.explain_cleaning`."""
@@ -126,6 +132,11 @@ def plan_partition(
     )
     high_watermark = str(dry.high_watermarks[log.topic_partition])
     return CleaningPlan(partition, rounds, problem, size, high_watermark, dry.meant)
+
+
+def is_compacted(dry: DryLogs, partition: DiskPartition) -> bool:
+    """Return whether the cleaner works on a log, as far as is known."""
+    return dry.is_compacted(TopicPartition(partition.topic, partition.partition))
 
 
 def load_one(dry: DryLogs, partition: DiskPartition) -> Log:
@@ -211,14 +222,18 @@ def cleaning_conclusion(rows: Sequence[RuleVerdict]) -> str:
         if order.threshold == 1:
             return "the log is cleaned"
         place = "first" if order.value == 1 else f"as number {order.value}"
-        return f"the log is cleaned {place} of {order.threshold} logs"
+        tied = order.reason.partition(TIED)[2]
+        text = f"the log is cleaned {place} of {order.threshold} logs"
+        return f"{text}: {tied}" if tied else text
     named = "" if blocking.reason.startswith(blocking.rule) else f"{blocking.rule}: "
     text = f"the log is not cleaned: {named}{blocking.reason}"
     if blocking.rule in {"log.cleaner.enable", "cleanup.policy", "uncleanable"}:
         return text
     if order.due is None:
         never = order.reason.endswith(NEVER)
-        return f"{text}; {NEVER if never else ONLY_WHEN_WRITTEN}"
+        held = (row for row in rows if row.rule == FIRST_UNSTABLE)
+        unstable = next((row.value for row in held if row.verdict in {"blocks", "limits"}), None)
+        return f"{text}; {NEVER if never else what_changes(unstable)}"
     return f"{text}; if nothing is written, the log can be cleaned at {due_text(order.due)}"
 
 

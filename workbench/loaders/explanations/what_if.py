@@ -20,7 +20,7 @@ from workbench.coordinator.runtime.era import era_of
 from workbench.errors import WorkbenchError
 from workbench.file_system.source import absolute
 from workbench.files.names import TopicPartition
-from workbench.foresight.dry_listing import Config, open_dry, require_topics, time_or_now
+from workbench.foresight.dry_listing import Config, open_dry
 from workbench.foresight.dry_logs import DryLogs
 from workbench.foresight.explain.cleaning import Policy, explain_cleaning, explain_uncleanable
 from workbench.foresight.explain.retention import explain_retention
@@ -39,9 +39,10 @@ from workbench.loaders.explanations.offset_fates import (
     fates_of_offsets,
     retention_ms_of,
 )
+from workbench.loaders.scan.plan import choose_partitions
 from workbench.loaders.tables.rows import ArrowTable, table_of
 from workbench.log.log import Log
-from workbench.runtime.times import time_text
+from workbench.runtime.times import time_or_now, time_text
 from workbench.runtime.words import plural, safe, safe_lines
 from workbench.tables.columns import json_of
 from workbench.tables.foresight import WhatIfRow
@@ -266,6 +267,8 @@ def what_would_be(
     config: Config,
     now: int | None,
     topics: Collection[str] | None,
+    partitions: Collection[int | str] | None = None,
+    *,
     kafka: str | None = None,
     progress: Callable[[], None] = lambda: None,
 ) -> WhatIf:
@@ -276,16 +279,12 @@ def what_would_be(
     moment = time_or_now(now)
     given = config if isinstance(config, Mapping) else {}
     retention_ms = retention_ms_of(given)
-    wanted = {topics} if isinstance(topics, str) else topics
-    if wanted is not None:
-        require_topics(wanted, {partition.topic for partition in listing.partitions.values()})
-    folders = {
-        absolute(partition.path)
-        for partition in listing.partitions.values()
-        if partition.kind == "log" and (wanted is None or partition.topic in wanted)
-    }
+    chosen = choose_partitions(listing, topics, partitions)
+    folders = {absolute(partition.path) for partition in chosen if partition.kind == "log"}
     whole = list_log_directories(map(absolute, listing.log_directories), fs=listing.fs)
-    judge = partial(_outcome, whole, now=moment, folders=folders, kafka=kafka, progress=progress)
+    judge = partial(
+        logs_outcome, whole, now=moment, folders=folders, kafka=kafka, progress=progress
+    )
     outcome = judge(config)
     before = judge(None) if config else outcome
     sizes = {fate.name: fate.size_after for fate in before.fates}
@@ -295,7 +294,8 @@ def what_would_be(
     offsets: tuple[OffsetFateRow, ...] = ()
     if all(root.is_log_directory for root in listing.roots):
         listing = whole  # of which the metadata log was read
-    if wanted is None or GROUPS_TOPIC in wanted:
+    is_named = topics is not None or partitions is not None
+    if not is_named or any(partition.topic == GROUPS_TOPIC for partition in chosen):
         era = None if kafka is None else era_of(kafka)
         if kafka is not None:
             retention_ms = outcome.offsets_retention_minutes * MINUTE
@@ -304,7 +304,7 @@ def what_would_be(
     return WhatIf(dict(given), moment, tuple(fates), outcome.verdicts, outcome.meant, offsets)
 
 
-class _Outcome(NamedTuple):
+class LogsOutcome(NamedTuple):
     """What a broker does with some logs.
 
     Attributes:
@@ -320,7 +320,7 @@ class _Outcome(NamedTuple):
     offsets_retention_minutes: int
 
 
-def _outcome(
+def logs_outcome(
     listing: Listing,
     config: Config,
     *,
@@ -328,7 +328,7 @@ def _outcome(
     folders: Collection[str],
     kafka: str | None,
     progress: Callable[[], None],
-) -> _Outcome:
+) -> LogsOutcome:
     """Let retention and cleaning work on the logs in some folders."""
     with open_dry(listing.log_directories, config, now, kafka, listing.fs, listing) as dry:
         dry.load(lambda folder: folder.path in folders, progress)
@@ -349,7 +349,7 @@ def _outcome(
         ]
         minutes = dry.settings.broker.offsets_retention_minutes
     fates.sort(key=lambda fate: (fate.topic, fate.partition))
-    return _Outcome(dry.meant, fates, verdicts, minutes)
+    return LogsOutcome(dry.meant, fates, verdicts, minutes)
 
 
 def _failed(dry: DryLogs, name: TopicPartition, error: Exception) -> PartitionFate:
@@ -413,7 +413,7 @@ def _clean(dry: DryLogs, log: Log, policy: Policy, now: int) -> tuple[int, int, 
         now,
         broker=dry.settings.broker,
         policy=policy,
-        order=[log.topic_partition] if found.is_cleanable else [],
+        order=[found] if found.is_cleanable else [],
         problem=problem,
     )
     return saved, dropped, cleaning_conclusion(rows)

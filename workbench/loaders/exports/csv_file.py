@@ -50,6 +50,7 @@ def write_csv(
         if field.name in _BINARY - as_bytes and pa.types.is_nested(field.type)
     }
     texts = as_bytes | as_json
+    texts |= {field.name for field in schema if pa.types.is_timestamp(field.type)}
     written = pa.schema(
         [(f.name, pa.large_string() if f.name in texts else f.type) for f in schema]
     )
@@ -60,11 +61,13 @@ def write_csv(
                 if name in as_bytes
                 else _as_json(column)
                 if name in as_json
+                else _as_time(column)
+                if pa.types.is_timestamp(column.type)
                 else column
                 for name, column in zip(schema.names, batch.columns, strict=True)
             ]
             if escapes:
-                arrays = [_without_formulas(column) for column in arrays]
+                arrays = [without_formulas(column) for column in arrays]
             if clean is not None:
                 arrays = [_cleaned(column, clean) for column in arrays]
             writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=written))
@@ -75,6 +78,11 @@ def _is_raw(field: pa.Field) -> bool:
     return field.name == "headers" or (
         field.name in _BINARY and str(field.type) in {"binary", "large_binary"}
     )
+
+
+def _as_time(column: pa.Array) -> pa.Array:
+    """Return times in UTC as ISO 8601, as `runtime.times.time_text` has them."""
+    return pc.replace_substring(column.cast(pa.large_string()), " ", "T", max_replacements=1)
 
 
 def _as_json(column: pa.Array) -> pa.Array:
@@ -90,7 +98,7 @@ def _is_text(column: pa.Array) -> bool:
     return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
 
 
-def _without_formulas(column: pa.Array) -> pa.Array:
+def without_formulas(column: pa.Array) -> pa.Array:
     """Return text with an apostrophe before what a spreadsheet would run as a formula."""
     if not _is_text(column):
         return column

@@ -7,6 +7,7 @@ no file is left.
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import IO, Any, Final, Literal
 
@@ -18,11 +19,13 @@ from workbench.loaders.exports.csv_file import write_csv
 from workbench.loaders.exports.parquet_file import write_parquet
 from workbench.loaders.scan.not_searched import NotSearched
 from workbench.loaders.scan.plan import input_paths
-from workbench.loaders.scan.scan import Scan, of_one_worker
+from workbench.loaders.scan.scan import Scan, of_one_worker, stored_in
 from workbench.loaders.scan.segment_batches import matching_chunks
 from workbench.loaders.schemas import RECORD_FIELDS
 from workbench.record.buffers import BufferPool
 from workbench.runtime.job import Job
+from workbench.values.by_topic import decoder_of, format_of
+from workbench.values.readable import AUTO
 
 Format = Literal["parquet", "csv", "jsonl"]
 FORMATS: Final[tuple[Format, ...]] = ("parquet", "csv", "jsonl")
@@ -30,6 +33,7 @@ SUFFIXES: Final[dict[str, Format]] = {
     ".parquet": "parquet",
     ".csv": "csv",
     ".jsonl": "jsonl",
+    ".json": "jsonl",
     ".ndjson": "jsonl",
 }
 """The format of a file by the ending of its name."""
@@ -100,7 +104,19 @@ class Export(Job):
 
     def _lines(self) -> Iterator[str]:
         pool = BufferPool()
-        shown = json_lines.shown_by(self._scan.values.decoders if self._scan.decode else {})
+        decode = self._scan.decode
+        decoders = self._scan.values.decoders if decode else {}
+        schemas = cache(partial(stored_in, self._scan.listing))
+
+        @cache
+        def shown(topic: str) -> json_lines.Shown:
+            asked = {
+                name: decoder_of(each, topic)
+                for name, each in decoders.items()
+                if format_of(decode[name], topic) not in {None, AUTO}
+            }
+            return json_lines.shown_by(asked, json_lines.readable_of(topic, schemas))
+
         everything = replace(self._scan.options, columns=tuple(RECORD_FIELDS))
         for read in self._scan.plan():
             where = (read.partition.topic, read.partition.partition)
@@ -108,6 +124,6 @@ class Export(Job):
                 for chunk, keep, *_ in matching_chunks(read, everything, pool):
                     runs = runs_of(keep)
                     yield from json_lines.record_lines(
-                        chunk.columns, chunk.rows, runs, where, shown=shown
+                        chunk.columns, chunk.rows, runs, where, shown=shown(where[0])
                     )
                     self._count(int(keep.sum()))

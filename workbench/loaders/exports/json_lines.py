@@ -1,9 +1,10 @@
 """Records and batches as JSON lines, in bulk: the format that other tools rely on.
 
-A record is ``topic, partition, offset, timestamp, timestampType, key, value, headers``, as a Kafka
-consumer reports them: a timestamp is in ms, or -1 if there is none; bytes are hex, null is null,
-and keys and values are what `Shown` makes of them. A batch has the fields of `BatchRow`,
-with times in ms, or null if there are none.
+A record is ``topic, partition, offset, timestamp, time, timestamp_type, key, value, headers``, as a
+Kafka consumer reports them: a timestamp is in ms, or -1 if there is none; ``time`` is the same in
+ISO 8601, null if there is none; null is null, and keys, values and the values of headers are what
+`Shown` makes of their bytes. A batch has the fields of
+`BatchRow`, with times in ms, or null if there are none.
 
 Kafka: ConsumerRecord, TimestampType (4.2)
 """
@@ -30,6 +31,7 @@ from workbench.loaders.exports.pieces import (
     HUGE,
     MOST_DECODED,
     hex_json_pieces,
+    readable_json_pieces,
     size_at,
     sizes_of,
     text_json_pieces,
@@ -38,9 +40,12 @@ from workbench.loaders.schemas import schema_of
 from workbench.record.columns import BinaryColumn, HeaderColumn, RecordColumns
 from workbench.record.control import decode_control_record
 from workbench.record.reading.reader import ALL_COLUMNS
+from workbench.runtime.times import FIRST_TIME, LONGEST_TIME
 from workbench.tables.segments import BatchRow
 from workbench.values.column import ColumnDecoder
 from workbench.values.printing import decoded_value
+from workbench.values.readable import Readable, as_json, readable
+from workbench.values.schemas.schemas import Schemas
 
 EVERYTHING: Final = ALL_COLUMNS
 """The columns to decode for complete records."""
@@ -55,30 +60,51 @@ Rows = npt.NDArray[Any]
 
 
 class Shown(NamedTuple):
-    """What replaces the bytes of keys and values, ready for JSON; None: their hex.
+    """What replaces the bytes of keys and values, for `values.readable.as_json`; None: their hex.
 
     Attributes:
         key: from a key to what it means.
         value: from the key and the value of a record to what the value means.
+        header: from the value of a header to what it means.
     """
 
     key: Callable[[bytes | None], Any] | None = None
     value: Callable[[bytes | None, bytes | None], Any] | None = None
+    header: Callable[[bytes | None], Any] | None = None
 
 
 HEX: Final = Shown()
 
 
-def shown_by(decoders: Mapping[str, ColumnDecoder]) -> Shown:
+def _size(data: bytes | None) -> dict[str, int] | None:
+    return None if data is None else {"size": len(data)}
+
+
+HIDDEN: Final = Shown(_size, lambda _, value: _size(value), _size)
+"""Only how many bytes there are."""
+
+
+def readable_of(topic: str, schemas: Callable[[], Schemas] = Schemas) -> Shown:
+    """Return keys, values and headers of a topic as `values.readable` reads them."""
+    rule = Readable(topic, schemas)
+    return Shown(rule.key, rule.value, readable)
+
+
+def shown_by(decoders: Mapping[str, ColumnDecoder], rule: Shown = HEX) -> Shown:
     """Return keys and values as the decoders of a scan's columns read them.
 
     What cannot be decoded is an object with ``error`` and ``bytes``.
+
+    Args:
+        decoders: of the scan's columns.
+        rule: for columns without a decoder, and for headers.
     """
     nothing = {"key": pa.nulls(1, pa.large_binary())}
     key, value = decoders.get("key"), decoders.get("value")
     return Shown(
-        None if key is None else lambda data: decoded_value(key, data, nothing),
-        None if value is None else lambda _, data: decoded_value(value, data, nothing),
+        rule.key if key is None else lambda data: decoded_value(key, data, nothing),
+        rule.value if value is None else lambda _, data: decoded_value(value, data, nothing),
+        rule.header,
     )
 
 
@@ -106,8 +132,8 @@ def _hex_items(column: BinaryColumn, first: int, end: int) -> list[str]:
     return items
 
 
-def _header_items(column: HeaderColumn, first: int, end: int) -> list[str]:
-    """Return the headers of records [first, end) as JSON lists of [name, hex or null]."""
+def _header_items(column: HeaderColumn, first: int, end: int, shown: Shown) -> list[str]:
+    """Return the headers of records [first, end) as JSON lists of [name, value]."""
     offsets = column.offsets[first : end + 1]
     low, high = int(offsets[0]), int(offsets[-1])
     if low == high:
@@ -116,20 +142,26 @@ def _header_items(column: HeaderColumn, first: int, end: int) -> list[str]:
         json.dumps(str(column.keys.item(index) or b"", "utf-8", "replace"))
         for index in range(low, high)
     ]
-    values = _hex_items(column.values, low, high)
+    show = shown.header
+    values = (
+        _hex_items(column.values, low, high)
+        if show is None
+        else [_json(show, column.values, at) for at in range(low, high)]
+    )
     pairs = [f"[{name},{value}]" for name, value in zip(names, values, strict=True)]
     places = (offsets - low).tolist()
     return [f"[{','.join(pairs[a:b])}]" for a, b in pairwise(places)]
 
 
 def _keys(columns: RecordColumns, rows: Rows, first: int, end: int, shown: Shown) -> list[str]:
-    """Return the keys of records [first, end) as JSON; those of control records as hex."""
+    """Return the keys of records [first, end) as JSON; those of control records as bytes."""
     assert columns.keys is not None
-    items = _hex_items(columns.keys, first, end)
-    if shown.key is not None:
-        for at in _of_data(columns, rows, first, end):
-            items[at - first] = _json(shown.key, columns.keys, at)
-    return items
+    if shown.key is None:
+        return _hex_items(columns.keys, first, end)
+    return [
+        _json(shown.key if is_data else _stored, columns.keys, at)
+        for at, is_data in _of_data(columns, rows, first, end)
+    ]
 
 
 def _values(columns: RecordColumns, rows: Rows, first: int, end: int, shown: Shown) -> list[str]:
@@ -137,25 +169,48 @@ def _values(columns: RecordColumns, rows: Rows, first: int, end: int, shown: Sho
     keys, values = columns.keys, columns.values
     assert keys is not None
     assert values is not None
-    items = _hex_items(values, first, end)
-    if shown.value is not None:
-        for at in _of_data(columns, rows, first, end):
-            items[at - first] = _json(partial(shown.value, keys.item(at)), values, at)
-    return items
+    if shown.value is None:
+        return _hex_items(values, first, end)
+    return [
+        _json(partial(shown.value, keys.item(at)) if is_data else _stored, values, at)
+        for at, is_data in _of_data(columns, rows, first, end)
+    ]
 
 
-def _of_data(columns: RecordColumns, rows: Rows, first: int, end: int) -> list[int]:
-    """Return which of the records [first, end) are not control records."""
+def _of_data(
+    columns: RecordColumns, rows: Rows, first: int, end: int
+) -> Iterator[tuple[int, bool]]:
+    """Yield the records [first, end), and whether each is not a control record."""
     is_control = rows["is_control"][columns.batch[first:end]]
-    found: list[int] = (np.flatnonzero(~is_control) + first).tolist()
-    return found
+    return zip(range(first, end), (~is_control).tolist(), strict=True)
+
+
+def _stored(data: bytes | None) -> bytes | None:
+    return data
 
 
 def _json(meaning: Callable[[bytes | None], Any], column: BinaryColumn, at: int) -> str:
-    """Return what a key or a value means as JSON; those that are too large are not decoded."""
-    if size_at(column, at) > MOST_DECODED:
-        return json.dumps({"error": f"not decoded: more than {MOST_DECODED:,} bytes"})
-    return json.dumps(printable(meaning(column.item(at))), default=str)
+    """Return what a key or a value means as JSON."""
+    return as_json(meaning(column.item(at)))
+
+
+def _json_pieces(
+    meaning: Callable[[bytes | None], Any], column: BinaryColumn, at: int
+) -> Iterator[str]:
+    """Yield what a key or a value means as JSON; what is too large to decode is text or hex."""
+    if size_at(column, at) <= MOST_DECODED:
+        return iter([_json(meaning, column, at)])
+    return readable_json_pieces(column, at)
+
+
+def _times(timestamps: npt.NDArray[np.int64]) -> list[str]:
+    """Return times as JSON: ISO 8601 in UTC; null without one, or outside the years 1 to 9999."""
+    known = (timestamps != -1) & (timestamps >= FIRST_TIME) & (timestamps <= LONGEST_TIME)
+    moments = np.where(known, timestamps, 0).astype("datetime64[ms]")
+    texts = [f'"{text}Z"' for text in np.datetime_as_string(moments, unit="ms").tolist()]
+    for index in np.flatnonzero(~known).tolist():
+        texts[index] = "null"
+    return texts
 
 
 def _type_names(columns: RecordColumns, rows: Rows, first: int, end: int) -> list[str]:
@@ -171,15 +226,16 @@ def _block(
     """Return records [first, end) as lines, without the line ends."""
     assert columns.headers is not None
     lines = [
-        f'{prefix}{offset},"timestamp":{timestamp},"timestampType":"{kind}",'
+        f'{prefix}{offset},"timestamp":{timestamp},"time":{time},"timestamp_type":"{kind}",'
         f'"key":{key},"value":{value},"headers":{headers}}}'
-        for offset, timestamp, kind, key, value, headers in zip(
+        for offset, timestamp, time, kind, key, value, headers in zip(
             columns.offsets[first:end].tolist(),
             columns.timestamps[first:end].tolist(),
+            _times(columns.timestamps[first:end]),
             _type_names(columns, rows, first, end),
             _keys(columns, rows, first, end, shown),
             _values(columns, rows, first, end, shown),
-            _header_items(columns.headers, first, end),
+            _header_items(columns.headers, first, end, shown),
             strict=True,
         )
     ]
@@ -290,27 +346,33 @@ def _huge_line(
     assert values is not None
     assert headers is not None
     (kind,) = _type_names(columns, rows, at, at + 1)
+    is_control = bool(rows["is_control"][columns.batch[at]])
     yield f'{prefix}{columns.offsets[at]},"timestamp":{columns.timestamps[at]},'
-    yield f'"timestampType":"{kind}","key":'
+    (time,) = _times(columns.timestamps[at : at + 1])
+    yield f'"time":{time},"timestamp_type":"{kind}","key":'
     if shown.key is None:
         yield from hex_json_pieces(keys, at)
     else:
-        yield from _keys(columns, rows, at, at + 1, shown)
+        yield from _json_pieces(_stored if is_control else shown.key, keys, at)
     yield ',"value":'
     if shown.value is None:
         yield from hex_json_pieces(values, at)
     else:
-        yield from _values(columns, rows, at, at + 1, shown)
+        key = None if size_at(keys, at) > MOST_DECODED else keys.item(at)
+        yield from _json_pieces(_stored if is_control else partial(shown.value, key), values, at)
     yield ',"headers":['
     first, end = headers.offsets[at : at + 2].tolist()
     for header in range(first, end):
         yield "[" if header == first else ",["
         yield from text_json_pieces(headers.keys, header)
         yield ","
-        yield from hex_json_pieces(headers.values, header)
+        if shown.header is None:
+            yield from hex_json_pieces(headers.values, header)
+        else:
+            yield from _json_pieces(shown.header, headers.values, header)
         yield "]"
     yield "]"
-    if rows["is_control"][columns.batch[at]]:
+    if is_control:
         yield f',"control":{json.dumps(control_of(columns, at))}'
     elif decoder is not None:
         yield f',"decoded":{_decoded(columns, at, decoder)}'

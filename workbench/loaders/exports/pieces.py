@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.record.columns import BinaryColumn, RecordColumns
+from workbench.values.readable import is_text
 
 PIECE: Final = 3 << 16  # bytes; base64 takes three at a time
 HUGE: Final = 1 << 20
@@ -78,6 +79,24 @@ def text_json_pieces(column: BinaryColumn, index: int) -> Iterator[str]:
     for text in utf8_pieces(column, index, "replace"):
         yield json.dumps(text)[1:-1]
     yield '"'
+
+
+def readable_json_pieces(column: BinaryColumn, index: int) -> Iterator[str]:
+    """Yield one value, not null, as JSON: a string of text, or an object with ``bytes`` as hex."""
+    if is_text_at(column, index):
+        yield from text_json_pieces(column, index)
+    else:
+        yield '{"bytes": '
+        yield from hex_json_pieces(column, index)
+        yield "}"
+
+
+def is_text_at(column: BinaryColumn, index: int) -> bool:
+    """Return whether one value is text, as `values.readable` says."""
+    try:
+        return all(map(is_text, utf8_pieces(column, index, "strict")))
+    except UnicodeDecodeError:
+        return False
 
 
 def hex_pieces(column: BinaryColumn, index: int) -> Iterator[str]:

@@ -3,18 +3,22 @@
 Records keep topic, partition, order, key, value, headers and timestamp; they get new offsets. Each
 transaction on the target holds records of one partition, and the offset in the source to continue
 at, committed for a group that is named after the replay. So a replay that was stopped at any point
-continues there, and consumers with read_committed see every record once.
+continues there, and consumers with read_committed see every record once. The metadata of the
+offset says which source it is of, because offsets of another topic or directory say nothing of it.
 """
 
 import contextlib
 import copy
 import json
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from hashlib import sha256
+from typing import Any, Final, Literal, NamedTuple
 
 from workbench.config.internal_topics import HIDDEN_TOPICS
 from workbench.errors import ReplayError
+from workbench.file_system.source import is_uri
 from workbench.inspection.partition import DiskPartition
 from workbench.loaders.scan.scan import Scan
 from workbench.runtime.extras import optional
@@ -28,6 +32,7 @@ _WAIT_S: Final = 30.0
 _LOOK_S: Final = 2.0  # between looks at whether any broker was reached
 
 Record = Mapping[str, Any]
+OtherSource = Literal["fail", "restart", "continue"]
 
 
 def replay(
@@ -38,6 +43,7 @@ def replay(
     create_topics: bool = False,
     rate: float | None = None,
     progress: Callable[[int], None] | None = None,
+    other_source: OtherSource = "fail",
 ) -> list[ReplayRow]:
     """Write records to the partitions of the same names; return a row for each partition.
 
@@ -51,10 +57,14 @@ def replay(
             and the defaults of the cluster; times are those of the records.
         rate: records per second at the most.
         progress: receives the number of records after each transaction.
+        other_source: what to do where a replay of this name read another source: another cluster,
+            another topic of the name, or another directory where topics have no ids. "fail",
+            "restart" at the log start, or "continue" at its offset.
 
     Raises:
         MissingDependencyError: confluent-kafka is not installed.
         ReplayError: the cluster cannot be reached, lacks a topic or partition, or refuses records;
+            or the replay read another source, or a longer log, before;
             what was committed before is kept, and a replay of the same name continues there.
 
     Internal topics are not written: groups and transactions belong to the cluster they are in.
@@ -65,17 +75,61 @@ def replay(
     target = _Target(kafka, with_servers, name)
     target.check(scan, partitions, create_topics=create_topics)
     pace = _Pace(rate)
-    return [_replay_one(scan, each, target, pace, progress) for each in partitions]
+    # Every start is known before anything is written.
+    starts = [
+        (each, target.start(each, _Source.of(scan, each), other_source)) for each in partitions
+    ]
+    return [_replay_one(scan, each, start, target, pace, progress) for each, start in starts]
+
+
+class _Source(NamedTuple):
+    """What a partition is read from; an offset is of no use for another one.
+
+    Attributes:
+        cluster: the cluster's id; "": unknown.
+        topic: the topic's id; "": unknown.
+        directory: a hash of the path of the partition directory.
+    """
+
+    cluster: str
+    topic: str
+    directory: str
+
+    @classmethod
+    def of(cls, scan: Scan, partition: DiskPartition) -> "_Source":
+        """Return the source of a partition."""
+        path = partition.path if is_uri(partition.path) else os.path.realpath(partition.path)
+        roots = (root for root in scan.listing.roots if partition.path.startswith(root.path))
+        found = (root.meta_properties for root in roots)
+        cluster = next((each.cluster_id for each in found if each and each.cluster_id), "")
+        return cls(cluster, partition.topic_id or "", sha256(os.fsencode(path)).hexdigest()[:16])
+
+    def difference(self, text: str) -> str | None:
+        """Say how the source of a committed offset differs; None: it does not, or is unknown.
+
+        Args:
+            text: the metadata of the offset.
+        """
+        try:
+            other = _Source(*json.loads(text))
+        except (TypeError, ValueError):
+            return None  # a replay of an earlier version
+        if self.cluster and other.cluster and self.cluster != other.cluster:
+            return f"cluster {other.cluster}, and this is {self.cluster}"
+        if self.topic and other.topic:
+            is_other = self.topic != other.topic
+            return f"topic id {other.topic}, and this is {self.topic}" if is_other else None
+        return "another directory" if self.directory != other.directory else None
 
 
 def _replay_one(
     scan: Scan,
     partition: DiskPartition,
+    start: int,
     target: "_Target",
     pace: "_Pace",
     progress: Callable[[int], None] | None,
 ) -> ReplayRow:
-    start = max(target.next_offset(partition) or 0, partition.log_start_offset or 0)
     offset, records, size, new_times = start, 0, 0, 0
     for chunk in _chunks(_of_partition(scan, partition, start), pace.most):
         target.write(partition, chunk)
@@ -175,6 +229,7 @@ class _Target:
             }
         )
         self._consumer = kafka.Consumer({**config, "group.id": group, "enable.auto.commit": False})
+        self._sources: dict[str, _Source] = {}
         self._refused = ""
         self._unreachable = ""
         self._is_down = False
@@ -221,18 +276,42 @@ class _Target:
                 if self._is_down or time.monotonic() >= end:
                     raise
 
-    def next_offset(self, partition: DiskPartition) -> int | None:
-        """Return the source's offset that an earlier run of this name would write next."""
+    def start(self, partition: DiskPartition, source: _Source, other: OtherSource) -> int:
+        """Return the source's offset that a run of this name writes next.
+
+        Raises:
+            ReplayError: an earlier run read another source, or one that ended later.
+        """
+        self._sources[partition.name] = source
         asked = [self._kafka.TopicPartition(partition.topic, partition.partition)]
         (found,) = self._ask(
             "look up where the replay was", self._consumer.committed, asked, timeout=_WAIT_S
         )
-        return found.offset if found.offset >= 0 else None
+        first = partition.log_start_offset or 0
+        if found.offset < 0:
+            return first
+        difference = source.difference(found.metadata or "")
+        if difference is None and found.offset > max(partition.log_end_offset, first):
+            difference = (
+                f"up to offset {found.offset}, and this log ends at {partition.log_end_offset}"
+            )
+        if difference is None or other == "continue":
+            return max(int(found.offset), first)
+        if other == "restart":
+            return first
+        raise ReplayError(
+            self._where,
+            f"{partition.name}: the replay of this name has read {difference}; use another name, "
+            "or say what to do with another source: restart or continue",
+        )
 
     def write(self, partition: DiskPartition, records: Sequence[Record]) -> None:
         """Write records, and how far the source was read, in one transaction."""
         where = self._kafka.TopicPartition(
-            partition.topic, partition.partition, records[-1]["offset"] + 1
+            partition.topic,
+            partition.partition,
+            records[-1]["offset"] + 1,
+            metadata=json.dumps(self._sources[partition.name]),
         )
         self._refused = ""
         try:

@@ -1,13 +1,21 @@
 """What damage has taken of a log, for a reader to act on: lost offsets, and where to continue."""
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
+from workbench.inspection.findings import Finding
 from workbench.inspection.partition import DiskPartition
+from workbench.inspection.unreadable import if_readable
 from workbench.loaders.offsets.explanation import goes_on
+from workbench.loaders.offsets.rescued import rescued_offsets
 from workbench.loaders.offsets.runs import IN_BATCHES, OffsetRun, offset_runs
 from workbench.runtime.words import plural
 from workbench.tables.offsets import DamagedRangeRow
+
+Place = tuple[str | None, int | None]
+"""A path, and a position in bytes."""
 
 
 class Losses(NamedTuple):
@@ -42,6 +50,29 @@ def losses_of(partition: DiskPartition) -> Losses:
     return Losses(tuple(found), readable)
 
 
+def losses_of_damaged(
+    partitions: Iterable[DiskPartition], findings: Iterable[Finding]
+) -> list[Losses]:
+    """Return what damage has taken of the logs with errors in their segments; others are not read.
+
+    Args:
+        partitions: the logs.
+        findings: what is wrong in them.
+    """
+    damaged = {
+        os.path.dirname(each.path)
+        for each in findings
+        if each.severity == "error" and each.path.endswith(".log")
+    }
+    read = (if_readable(partial(losses_of, each)) for each in partitions if each.path in damaged)
+    return [each for each in read if each is not None]
+
+
+def losses_by_place(losses: Iterable[Losses]) -> Mapping[Place, DamagedRangeRow]:
+    """Return the lost offsets by where their damage begins, as a finding has it."""
+    return {(row.path, row.byte): row for each in losses for row in each.ranges}
+
+
 def damaged_ranges(partition: DiskPartition) -> tuple[DamagedRangeRow, ...]:
     """Return the ranges of offsets that damage has taken.
 
@@ -67,6 +98,7 @@ def _rows(
             run.records,
             on,
             run.stops,
+            len(rescued_offsets(partition, run)),
             run.why,
             run.path,
             run.position,
@@ -82,7 +114,8 @@ def loss_text(row: DamagedRangeRow) -> str:
     if row.records is not None:
         count = plural(row.records, "record")
     on = "A consumer fails there until it seeks to" if row.stops else "Consumers pass to"
-    return f"Lost: {offsets}, {count}. {on} {row.next_offset}."
+    left = f" --rescue still reads {plural(row.rescuable, 'record')}." if row.rescuable else ""
+    return f"Lost: {offsets}, {count}. {on} {row.next_offset}.{left}"
 
 
 def summary(losses: Iterable[Losses]) -> str:

@@ -3,11 +3,12 @@
 Kafka: UnifiedLog.read, ReplicaManager.readFromLog, CompletedFetch (4.2)
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any, Final, Literal
 
+import numpy as np
 import pyarrow as pa
 
 from workbench.files.indexes.offset_index import OffsetIndex
@@ -15,6 +16,7 @@ from workbench.inspection.facts.html import table_html
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.transactions import Transactions, read_transactions
 from workbench.inspection.unreadable import if_readable
+from workbench.loaders.offsets.rescued import rescued_batches, rescued_offsets
 from workbench.loaders.offsets.runs import FATES, IN_BATCHES, OffsetRun, offset_runs
 from workbench.loaders.scan.plan import (
     HIGHEST,
@@ -60,6 +62,7 @@ class OffsetExplanation:
         run: the offsets around it with the same fate.
         read_uncommitted, read_committed: what a consumer of the isolation level gets.
         advice: what to do.
+        rescuable: in a damaged range: the offsets whose records ``rescue`` still reads.
     """
 
     partition: str
@@ -68,6 +71,7 @@ class OffsetExplanation:
     read_uncommitted: ConsumerAnswer
     read_committed: ConsumerAnswer
     advice: str
+    rescuable: tuple[int, ...] = ()
 
     @property
     def fate(self) -> str:
@@ -93,6 +97,7 @@ class OffsetExplanation:
             "read_uncommitted": asdict(self.read_uncommitted),
             "read_committed": asdict(self.read_committed),
             "advice": self.advice,
+            "rescuable": list(self.rescuable),
         }
 
     def rows(self) -> list[tuple[str, str]]:
@@ -107,11 +112,21 @@ class OffsetExplanation:
             ("why", run.why),
             ("as are offsets", around),
             ("in", place),
+            ("still readable", self._still_readable),
             ("read_uncommitted", self.read_uncommitted.why),
             ("read_committed", self.read_committed.why),
             ("what to do", self.advice),
         ]
         return [(name, text) for name, text in rows if text]
+
+    @property
+    def _still_readable(self) -> str:
+        """What the disk still gives of a damaged range; empty if nothing."""
+        if not self.rescuable:
+            return ""
+        records = "the record" if self.offset in self.rescuable else "not the record, but others"
+        text = f"{records}, with --rescue, which reads offsets {_ranges_text(self.rescuable)} here"
+        return f"{text}; each may have changed bytes"
 
     def __str__(self) -> str:
         lines = (f"  {name}: {text}" for name, text in self.rows())
@@ -145,7 +160,17 @@ def explain_offset(partition: DiskPartition, offset: int) -> OffsetExplanation:
     uncommitted = reading.answer("read_uncommitted")
     committed = reading.answer("read_committed")
     advice = _advice(partition, offset, own, uncommitted)
-    return OffsetExplanation(partition.name, offset, own, uncommitted, committed, advice)
+    left = tuple(rescued_offsets(partition, own)) if own.rescuable_at else ()
+    if offset in left:
+        advice += f" kafka-workbench dump --rescue --offsets {offset} prints what the disk has."
+    return OffsetExplanation(partition.name, offset, own, uncommitted, committed, advice, left)
+
+
+def _ranges_text(offsets: Sequence[int]) -> str:
+    """Return ascending offsets as text, such as "5 to 9, 12"."""
+    edges = np.flatnonzero(np.diff(offsets) != 1) + 1
+    runs = [(int(run[0]), int(run[-1])) for run in np.split(np.asarray(offsets), edges)]
+    return ", ".join(f"{first}" if first == last else f"{first} to {last}" for first, last in runs)
 
 
 class _Reading:
@@ -213,14 +238,35 @@ class _Reading:
                 return ConsumerAnswer(
                     "unknown", None, f"the offsets from {first} on could not be read"
                 )
-            if run.stops:
-                damage = damage or run
+            if run.stops and damage is None:
+                given = self._given(run, first, level)
+                if given is not None:
+                    return given
+                damage = run
+            elif run.stops:
+                continue
             elif damage is not None and run.fate in IN_BATCHES:
                 return self._fails(damage, first)
             elif run.fate in wanted:
                 text = "the record" if first == offset else f"the record at {first} next"
                 return ConsumerAnswer("gets", first, f"gets {text}")
         return self._waits(offset, bound) if damage is None else self._fails(damage, self.end)
+
+    def _given(self, run: OffsetRun, first: int, level: IsolationLevel) -> ConsumerAnswer | None:
+        """Return what a consumer gets of a batch before the record that stops it; None: nothing.
+
+        It takes a batch whose CRC is valid, and returns its records up to the one that it cannot
+        read. Of a transaction, that is not said: a read_committed consumer may skip the batch.
+        """
+        for batch in rescued_batches(self._partition, run)[:1]:
+            is_sure = level == "read_uncommitted" or not batch.is_transactional
+            for offset in batch.before:
+                if batch.has_valid_crc and is_sure and offset >= first:
+                    text = (
+                        "the record" if offset == self._offset else f"the record at {offset} next"
+                    )
+                    return ConsumerAnswer("gets", offset, f"gets {text}")
+        return None
 
     def _waits(self, offset: int, bound: int) -> ConsumerAnswer:
         at = max(offset, bound)
@@ -239,6 +285,18 @@ class _Reading:
             f"fails at the damage from offset {damage.first} on (CorruptRecordException), at every "
             f"poll until it seeks to {on}"
         )
+        for batch in rescued_batches(self._partition, damage)[:1]:
+            if batch.has_valid_crc:
+                text = (
+                    "fails at a record of the batch (InvalidRecordException), at every poll until "
+                    f"it seeks to {on}; to seek past the record, as the exception advises, is not "
+                    "enough"
+                )
+            elif len(batch.before) == len(batch.offsets):
+                text += "; with check.crcs=false it gets every record, changed bytes among them"
+            elif batch.before:
+                last = batch.before[-1]
+                text += f"; with check.crcs=false it gets the records up to {last} and fails then"
         return ConsumerAnswer("fails", on, text)
 
 
@@ -314,7 +372,7 @@ def _newer(partition: DiskPartition, offset: int, key: bytes) -> int | None:
 
 
 _ADVICE: Final = {
-    "record": "Nothing: kafka-workbench dump --offsets {offset} prints it.",
+    "record": "Nothing: kafka-workbench dump DIR -p {partition} --offsets {offset} prints it.",
     "open": (
         "kafka-workbench transactions --open says which transaction waits, and what ends it; until "
         "then read_committed consumers stop at the last stable offset."
@@ -363,7 +421,9 @@ def _advice(partition: DiskPartition, offset: int, run: OffsetRun, answer: Consu
         )
     else:
         text = _ADVICE[run.fate]
-    return text.format(offset=offset, start=start, end=end, next=answer.next_offset)
+    return text.format(
+        partition=partition.name, offset=offset, start=start, end=end, next=answer.next_offset
+    )
 
 
 def run_table(partition: DiskPartition, offsets: Any = None) -> pa.Table:

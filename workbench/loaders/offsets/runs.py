@@ -26,6 +26,7 @@ from workbench.inspection.transaction_markers import batch_rows
 from workbench.inspection.transactions import ABORTED, OPEN, Transactions, read_transactions
 from workbench.inspection.unreadable import if_readable
 from workbench.layout import problems
+from workbench.loaders.scan.not_searched import RESCUED
 from workbench.loaders.scan.plan import HIGHEST, SegmentRead
 from workbench.loaders.scan.segment_chunks import Prepared, RecordChoice, keep_mask, read_prepared
 from workbench.record.buffers import BufferPool
@@ -73,6 +74,7 @@ class OffsetRun(NamedTuple):
         cuts: of a damaged range: whether the way from batch to batch ends there, so that a broker
             finds later offsets only by an entry of the offset index.
         stops: of a damaged range: whether consumers fail there, and do not pass it.
+        rescuable_at: of a damaged range: positions in the file of batches that may give records.
     """
 
     first: int
@@ -84,6 +86,7 @@ class OffsetRun(NamedTuple):
     records: int | None = None
     cuts: bool = False
     stops: bool = False
+    rescuable_at: tuple[int, ...] = ()
 
     @property
     def offsets(self) -> int:
@@ -421,4 +424,5 @@ def _damaged(first: int, last: int, damages: list[_Damage]) -> OffsetRun:
         count,
         any(each.finding.kind in _CUTTING for each in damages),
         any(each.finding.kind not in _PASSED for each in damages),
+        tuple(each.at.position for each in damages if each.finding.kind in RESCUED),
     )

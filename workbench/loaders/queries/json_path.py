@@ -105,11 +105,15 @@ def paths_in(documents: Iterable[Any], most: int) -> list[str]:
             left += [(path, each) for each in value if isinstance(each, dict)]
         elif isinstance(value, dict):
             for name, inner in value.items():
-                is_plain = _SIMPLE.fullmatch(name) and not set(name) & {" ", "."}
-                step = f".{name}" if is_plain else f"[{json.dumps(name, ensure_ascii=False)}]"
-                found[path + step] = None
-                left.append((path + step, inner))
+                found[path + step_text(name)] = None
+                left.append((path + step_text(name), inner))
     return list(found)[:most]
+
+
+def step_text(name: str) -> str:
+    """Return the step to a field as a path writes it: ``.id``, or ``["a b"]``."""
+    is_plain = _SIMPLE.fullmatch(name) and not set(name) & {" ", "."}
+    return f".{name}" if is_plain else f"[{json.dumps(name, ensure_ascii=False)}]"
 
 
 def parsed(data: memoryview | bytes) -> Any:

@@ -110,6 +110,10 @@ class Query:
             if admits(self.condition, each.topic, each.partition) is not False
         ]
 
+    def names(self, topic: str) -> bool:
+        """Return whether it asks for a topic by its name."""
+        return any(isinstance(c, OfTopic) and c.admits(topic) for c in every(self.condition))
+
     @property
     def asks_invalid(self) -> bool:
         """Whether it asks for what cannot be read."""

@@ -159,6 +159,8 @@ def column(
     if name in {"key", "value", "headers"}:
         source: Any = getattr(columns, {"key": "keys", "value": "values"}.get(name, name))
         return headers(source) if name == "headers" else binary(source)
+    if name == "bytes":
+        return integers(columns.sizes(), kind, NO_ABSENT)
     if name == "sequence":
         return integers(sequences(columns, rows), kind)
     field = {"batch_base_offset": "base_offset", "batch_position": "position"}.get(name, name)

@@ -1,8 +1,10 @@
-"""Records as pandas and DuckDB take them: both from the same Arrow batches."""
+"""Records as pandas, Polars and DuckDB take them: all from the same Arrow batches."""
 
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from workbench.runtime.extras import optional
 
@@ -10,6 +12,8 @@ DtypeBackend = Literal["numpy_nullable", "pyarrow"]
 
 _INTEGERS: Final = {pa.int16(): "Int16", pa.int32(): "Int32", pa.int64(): "Int64"}
 _NULLABLE: Final = {pa.int8(): "Int8", pa.bool_(): "boolean", **_INTEGERS}
+_INFINITY: Final = (1 << 63) - 1  # microseconds, to DuckDB
+_MOST: Final = _INFINITY // 1000 - 1  # ms that are microseconds of an int64
 _TEXTS: Final = (pa.string(), pa.large_string())
 
 
@@ -29,6 +33,8 @@ def data_frame(table: pa.Table, dtype_backend: DtypeBackend | None = None) -> An
         own = _NULLABLE.get(kind)
         if dtype_backend == "numpy_nullable" and kind in _TEXTS:
             return pd.StringDtype()
+        if dtype_backend is None and kind == pa.string():
+            return pd.StringDtype("pyarrow")  # as of the tables of `inspect`
         if dtype_backend == "pyarrow" or not (own or pa.types.is_timestamp(kind)):
             return pd.ArrowDtype(kind)
         if own and (dtype_backend == "numpy_nullable" or kind in has_nulls):
@@ -44,6 +50,91 @@ def data_frame(table: pa.Table, dtype_backend: DtypeBackend | None = None) -> An
     return frame
 
 
+class DuckdbStream:
+    """A stream of Arrow batches for DuckDB, whose times are microseconds.
+
+    Times that DuckDB cannot hold, after the year 294246 or as far before 1970, are its
+    ``infinity`` and ``-infinity``: DuckDB itself would refuse the whole query.
+
+    Args:
+        stream: an object with ``__arrow_c_schema__`` and ``__arrow_c_stream__``.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    @property
+    def _schema(self) -> pa.Schema:
+        given = getattr(self._stream, "schema", None)
+        return pa.schema(map(_for_duckdb, pa.schema(self._stream) if given is None else given))
+
+    def __arrow_c_schema__(self) -> object:
+        """Give the schema to DuckDB, which asks for it before it reads."""
+        return self._schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Stream to DuckDB; each call reads again."""
+        schema = self._schema
+        given = pa.RecordBatchReader.from_stream(self._stream)
+        batches = (
+            pa.RecordBatch.from_arrays(list(map(_in_microseconds, batch.columns)), schema=schema)
+            for batch in given
+        )
+        reader = pa.RecordBatchReader.from_batches(schema, batches)
+        return reader.__arrow_c_stream__(requested_schema)
+
+
+def _for_duckdb(field: pa.Field) -> pa.Field:
+    kind = field.type
+    is_time = pa.types.is_timestamp(kind) and kind.unit == "ms"
+    return field.with_type(pa.timestamp("us", kind.tz)) if is_time else field
+
+
+def _in_microseconds(column: pa.Array) -> pa.Array:
+    """Return times in ms as DuckDB takes them, other columns as they are."""
+    kind = column.type
+    if not (pa.types.is_timestamp(kind) and kind.unit == "ms"):
+        return column
+    times = column.cast(pa.int64())
+    scaled = pc.multiply(pc.max_element_wise(-_MOST, pc.min_element_wise(times, _MOST)), 1000)
+    scaled = pc.if_else(pc.greater(times, _MOST), _INFINITY, scaled)
+    scaled = pc.if_else(pc.less(times, -_MOST), -_INFINITY, scaled)
+    return pc.if_else(times.is_valid(), scaled, None).cast(pa.timestamp("us", kind.tz))
+
+
+def lazy_frame(
+    schema: pa.Schema, batches_of: Callable[[tuple[str, ...]], Iterable[pa.RecordBatch]]
+) -> Any:
+    """Return records as a `polars.LazyFrame`, which reads only the columns that a query needs.
+
+    Args:
+        schema: of all columns.
+        batches_of: returns the records with some of the columns; every call reads them again.
+
+    Raises:
+        MissingDependencyError: polars is not installed.
+    """
+    polars = optional("polars")
+    sources = optional("polars.io.plugins", "polars")
+
+    def read(
+        columns: list[str] | None, predicate: Any, rows: int | None, _size: int | None
+    ) -> Iterator[Any]:
+        names = schema.names if columns is None else columns or schema.names[:1]
+        for batch in batches_of(tuple(names)):
+            frame = polars.from_arrow(batch)
+            frame = frame if predicate is None else frame.filter(predicate)
+            if rows is not None:
+                frame = frame.head(rows)
+                rows -= frame.height
+            yield frame
+            if rows == 0:
+                return
+
+    whole = polars.from_arrow(schema.empty_table())
+    return sources.register_io_source(read, schema=whole.schema)
+
+
 def register_view(stream: Any, name: str, connection: Any = None) -> Any:
     """Register a stream of Arrow batches as a `duckdb` view, and return the connection.
 
@@ -57,7 +148,7 @@ def register_view(stream: Any, name: str, connection: Any = None) -> Any:
         MissingDependencyError: duckdb is not installed.
     """
     connection = new_connection() if connection is None else connection
-    connection.register(name, stream)
+    connection.register(name, DuckdbStream(stream))
     return connection
 
 

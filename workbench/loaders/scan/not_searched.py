@@ -6,7 +6,7 @@ start offset, in a remote segment, or in bytes that cannot be read.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
@@ -18,11 +18,11 @@ from workbench.loaders.scan.plan import HIGHEST, LOWEST, out_of_use
 from workbench.runtime.words import plural
 
 Kind = Literal[
-    "leftover", "snapshot", "below-start", "folder", "remote", "unknown", "damaged", "undecodable",
-    "not-json",
+    "leftover", "snapshot", "below-start", "folder", "internal", "remote", "unknown", "damaged",
+    "undecodable", "not-json",
 ]  # fmt: skip
 
-INCLUDED: Final = frozenset({"leftover", "snapshot", "below-start", "folder"})
+INCLUDED: Final = frozenset({"leftover", "snapshot", "below-start", "folder", "internal"})
 """The kinds that ``everything`` includes."""
 
 _FOLDERS: Final = {
@@ -30,6 +30,9 @@ _FOLDERS: Final = {
     "stray": "is a stray",
     "future": "is a copy for another disk",
 }
+RESCUED: Final = frozenset({"crc", "record"})
+"""The kinds of findings about batches whose other records ``rescue`` reads."""
+
 _NAMES: Final[dict[str, tuple[str, str]]] = {
     "leftover": ("file that is out of use", "files that are out of use"),
     "snapshot": ("metadata snapshot", "metadata snapshots"),
@@ -85,19 +88,31 @@ def left_out(
     """
     found: list[NotSearched] = []
     chosen = list(searched)
+    are_chosen = set(chosen)
     for partition in chosen:
         if not everything:
             found += _out_of_use(partition)
             found += _below_start(partition)
         found += _beside(partition)
+    others = [each for each in meant if each not in are_chosen]
     found += [
         NotSearched("folder", each.path, _FOLDERS.get(each.kind, "is not in use"), _size(each))
-        for each in meant
-        if each not in chosen
+        for each in others
+        if each.kind != "log"
     ]
-    if chosen == [each for each in listing.partitions.values() if each in chosen]:
+    found += _internal(each for each in others if each.kind == "log")
+    if chosen == [each for each in listing.partitions.values() if each in are_chosen]:
         found += _unknown_in_roots(listing)
     return found
+
+
+def _internal(partitions: Iterable[DiskPartition]) -> Iterator[NotSearched]:
+    """Yield each of Kafka's own topics that is not named, with its size."""
+    sizes: Counter[str] = Counter()
+    for each in partitions:
+        sizes[each.topic] += _size(each)
+    for topic, size in sizes.items():
+        yield NotSearched("internal", "", f"the topic {topic} is Kafka's own", size)
 
 
 def _size(partition: DiskPartition) -> int:
@@ -162,6 +177,7 @@ def unread_by(findings: Iterable[Finding], unread: int, query: str) -> list[NotS
             "undecodable" if each.kind == "undecoded" else "damaged", each.path, str(each.found)
         )
         for each in findings
+        if each.kind not in RESCUED or each.severity == "error"  # what was rescued was read
     ]
     if unread:
         values = plural(unread, "key or value", "keys and values")
@@ -170,20 +186,38 @@ def unread_by(findings: Iterable[Finding], unread: int, query: str) -> list[NotS
     return found
 
 
-def summary(entries: Iterable[NotSearched], option: str = "everything=True") -> str:
+def summary(entries: Collection[NotSearched], option: str = "everything=True") -> str:
     """Return what was not searched as one line; empty if there is nothing.
 
     Args:
         entries: what was not searched.
         option: how a reader asks for everything.
     """
-    given = list(entries)
+    given = [each for each in entries if each.kind != "internal"]
+    others = internal_topics(
+        entries, "name {} with -t" if option.startswith("-") else "name {} in topics"
+    )
     if not given:
-        return ""
+        return others
     counts = Counter(each.kind for each in given)
     parts = [plural(count, *_NAMES[kind]) for kind, count in counts.items()]
     hint = ""
     if counts.keys() & INCLUDED:
         whom = "them" if counts.keys() <= INCLUDED else "those that can be read"
         hint = f"; {option} includes {whom}"
-    return f"not searched: {', '.join(parts)}; the first: {given[0]}{hint}"
+    text = f"not searched: {', '.join(parts)}; the first: {given[0]}{hint}"
+    return f"{text}; {others}" if others else text
+
+
+def internal_topics(entries: Iterable[NotSearched], how: str) -> str:
+    """Return which of Kafka's own topics were left out, as one line; empty if none were.
+
+    Args:
+        entries: what was not searched.
+        how: what a reader does to get them, such as "name {} with -t".
+    """
+    count = sum(each.kind == "internal" for each in entries)
+    if not count:
+        return ""
+    what = plural(count, "of Kafka's own topics", "of Kafka's own topics")
+    return f"{what} left out: {how.format('it' if count == 1 else 'them')}"

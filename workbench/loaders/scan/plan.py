@@ -7,20 +7,21 @@ this order. An index entry is trusted only if it points to a batch with a valid 
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.files.names import parse_file_name
+from workbench.config.internal_topics import HIDDEN_TOPICS
+from workbench.files.names import TopicPartition, parse_file_name
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.listing import Listing
-from workbench.inspection.lookups.log_tail import log_end_offset
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
-from workbench.inspection.transactions import ABORTED, read_transactions
+from workbench.inspection.transactions import ABORTED, Transactions, read_transactions
 from workbench.runtime.several import several
 from workbench.runtime.times import Time
 from workbench.runtime.words import did_you_mean
@@ -70,6 +71,30 @@ class Fates(Protocol):
         """Return int8[m]: what `Transactions.fates` returns for BATCH_ROW[m]."""
 
 
+class FatesOnDemand:
+    """The transactions of a partition, looked for when the first record of one is met.
+
+    Args:
+        partition: the partition.
+    """
+
+    def __init__(self, partition: DiskPartition) -> None:
+        self._partition = partition
+
+    @cached_property
+    def _transactions(self) -> Transactions:
+        return read_transactions(self._partition)
+
+    def fates(self, rows: Rows) -> npt.NDArray[np.int8]:
+        """Return int8[m]: what `Transactions.fates` returns for BATCH_ROW[m]."""
+        return self._transactions.fates(rows)
+
+    @property
+    def last_stable_offset(self) -> int:
+        """The offset at which a consumer with read_committed stops."""
+        return self._transactions.last_stable_offset
+
+
 class LogEnd(NamedTuple):
     """Where a log ended when a job was planned.
 
@@ -112,6 +137,7 @@ class SegmentRead:
         is_remote: whether the segment is in the remote tier.
         before: the `.log` of the segment before, as it was when a job was planned.
         metadata: the `partition.metadata`, as it was when a stream was planned.
+        fates: of all batches of the partition, for who reads uncommitted records and says so.
     """
 
     partition: DiskPartition
@@ -128,6 +154,7 @@ class SegmentRead:
     is_remote: bool = False
     before: FileEntry | None = None
     metadata: FileEntry | None = None
+    fates: FatesOnDemand | None = field(default=None, compare=False)
 
     @property
     def place(self) -> tuple[str, int, int, str]:
@@ -185,6 +212,42 @@ def choose_partitions(
     return chosen
 
 
+def chosen_names(
+    listing: Listing,
+    topics: Iterable[str] | str | None,
+    partitions: Iterable[int | str] | int | str | None,
+) -> frozenset[TopicPartition] | None:
+    """Return the names of the partitions that `choose_partitions` returns; None: nothing is named.
+
+    Raises:
+        LookupError: a topic or partition does not exist; the message names the nearest.
+    """
+    if topics is None and partitions is None:
+        return None
+    chosen = choose_partitions(listing, topics, partitions)
+    return frozenset(TopicPartition(each.topic, each.partition) for each in chosen)
+
+
+def without_internal(chosen: Sequence[DiskPartition]) -> list[DiskPartition]:
+    """Return partitions without those of Kafka's own topics; one that was opened alone is meant.
+
+    Whoever reads the records of a directory means those of its users' topics.
+    """
+    return list(filter(is_of_users, chosen))
+
+
+def is_of_users(partition: DiskPartition) -> bool:
+    """Return whether a partition is none of Kafka's own topics, or was opened alone."""
+    return partition.topic not in HIDDEN_TOPICS or partition.is_alone
+
+
+def are_named(
+    topics: Iterable[str] | str | None, partitions: Iterable[int | str] | int | str | None
+) -> bool:
+    """Return whether Kafka's own topics are meant, too: topics or partitions have names."""
+    return topics is not None or any(isinstance(p, str) for p in several(partitions or ()))
+
+
 def _names_of(partition: DiskPartition) -> tuple[str, str]:
     """Return the names of a partition: its directory's, and the one that it has in use."""
     return partition.name, f"{partition.topic}-{partition.partition}"
@@ -206,6 +269,8 @@ def _require(
                 "everything; kafka-workbench undelete brings it back in a copy"
             )
         hint = did_you_mean(str(name), sorted(map(str, there)))
+        if what == "topic" and any(name in _names_of(partition) for partition in chosen):
+            hint = f", which is a partition: partitions={name!r}, on the command line -p {name}"
         raise LookupError(f"unknown {what} {name}{hint}")
 
 
@@ -222,7 +287,7 @@ def offset_range(
     given = offsets.get(partition.name) if isinstance(offsets, Mapping) else offsets
     low, high = given or (None, None)
     if (low is not None and low < 0) or (high is not None and high < 0):
-        log_end = log_end_offset(partition) or 0
+        log_end = partition.log_end_offset
         low = low if low is None or low >= 0 else max(0, log_end + low)
         high = high if high is None or high >= 0 else max(0, log_end + high)
     start = LOWEST if everything else partition.log_start_offset
@@ -252,7 +317,8 @@ def plan_partition(
     if isolation_level == "read_committed":
         transactions = read_transactions(partition)
         high = min(high, transactions.last_stable_offset)
-    reads = segments_within(partition, low, high)
+    fates = FatesOnDemand(partition)
+    reads = [replace(each, fates=fates) for each in segments_within(partition, low, high)]
     if everything:
         reads += out_of_use(partition, low, high)
     return [
@@ -317,7 +383,7 @@ def as_now(read: SegmentRead) -> list[SegmentRead]:
     for _ in range(_LISTINGS):
         partition = read.partition.listed_again()
         again = [
-            replace(each, transactions=read.transactions)
+            replace(each, transactions=read.transactions, fates=read.fates)
             for each in segments_within(partition, low, high)
         ]
         if all(each.segment.files["log"].is_there for each in again):

@@ -8,69 +8,76 @@ out, and values that cannot be decoded are null: a warning and `Scan.findings` r
 import copy
 import dataclasses
 import os
-import warnings
 import weakref
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
-from functools import cached_property
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import pyarrow as pa
 
-from workbench.errors import CorruptRecordError
+from workbench.errors import CorruptDataWarning, LogDirectoryError, UncommittedRecordsWarning
 from workbench.file_system.outputs import new_file
+from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import DiskPartition
-from workbench.inspection.unreadable import findings_about_records
 from workbench.loaders.exports.parquet_file import ROW_GROUP, write_parquet
 from workbench.loaders.guessed_names import GuessedNames
 from workbench.loaders.queries.query import Query, all_of, parse
 from workbench.loaders.queries.ranges import common
+from workbench.loaders.read_warnings import warn_caller
 from workbench.loaders.scan.column_engines import (
     DtypeBackend,
     data_frame,
+    lazy_frame,
     register_view,
 )
-from workbench.loaders.scan.newest import Longs, are_in, newest_offsets
-from workbench.loaders.scan.not_searched import NotSearched, left_out, unread_by
+from workbench.loaders.scan.field_columns import columns_read, fields_of, with_fields
+from workbench.loaders.scan.not_searched import (
+    NotSearched,
+    internal_topics,
+    left_out,
+    unread_by,
+)
 from workbench.loaders.scan.plan import (
     HIGHEST,
     LOWEST,
     IsolationLevel,
     SegmentRead,
+    are_named,
     choose_partitions,
     input_paths,
+    is_of_users,
     offset_range,
     offsets_of,
     plan_partition,
 )
+from workbench.loaders.scan.reading import ScanReading, Watch
 from workbench.loaders.scan.rows import BatchesAhead, rows_of
-from workbench.loaders.scan.scan_options import OnCorrupt, ScanOptions, takes_scan_options
-from workbench.loaders.scan.segment_batches import EVERY_RECORD, ReadOptions, read_segments
-from workbench.loaders.scan.splits import size_of
-from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
-from workbench.record.buffers import BufferPool, lent_pool
+from workbench.loaders.scan.scan_options import (
+    OTHER_OPTIONS,
+    OnCorrupt,
+    ScanOptions,
+    by_column,
+    known_decodings,
+    takes_scan_options,
+)
+from workbench.loaders.scan.segment_batches import EVERY_RECORD, ReadOptions
+from workbench.loaders.schemas import RECORD_FIELDS
 from workbench.runtime.extras import optional
 from workbench.runtime.several import several
 from workbench.runtime.times import time_range
-from workbench.runtime.words import did_you_mean, safe, unknown_column
-from workbench.runtime.workers import useful, worker_count
+from workbench.runtime.words import did_you_mean, safe
+from workbench.runtime.workers import worker_count
 from workbench.values.masking import Masks
 
 if TYPE_CHECKING:  # imported when something is to be decoded
     from workbench.loaders.scan.decoding import ValueColumns
-    from workbench.values.registry import AnyDecoding
     from workbench.values.schemas.schemas import Schemas
 
 
 _SHOWN: Final = 20  # records that `head` gives
 _END: Final = 1024  # offsets at the end of a log that `tail` reads first
-_MANY: Final = 100_000  # records; a limit below is reached before workers would help
-
-
-class CorruptDataWarning(UserWarning):
-    """A scan left out batches, or made values null, that it cannot read; see `Scan.findings`."""
 
 
 class Scan(GuessedNames):
@@ -92,20 +99,30 @@ class Scan(GuessedNames):
         where: a query that records must meet, as `queries.query` describes: ``"key:id-7
             $.amount>100 -test"``. What it excludes by offset, time or partition is not read.
         columns: names out of `schemas.SCAN_FIELDS`; default `schemas.RECORD_FIELDS`. What is not
-            asked for is not decoded.
+            asked for is not decoded. ``$.total_cents`` or ``$.customer.id`` is a field of the
+            values, which are JSON unless ``decode`` says otherwise; null where a value lacks it.
         decode: how to read bytes, by column: ``{"key": "utf8", "value": "avro"}``, or the values
-            alone: ``"json"``; see `values.registry`. ``json`` gives a struct whose type is inferred
-            from 1000 records, the first of all partitions; an Arrow schema or struct type is the
-            type of the JSON: fields it does not name are skipped, missing fields are null.
+            alone: ``"json"``; see `values.registry`. ``"auto"`` gives keys and values as text by
+            the rule of `values.readable`, other bytes as ``0x`` and hex. ``json`` gives a struct
+            whose type is inferred from all records that are asked for, which are read once more for
+            it: whole numbers
+            beside fractions are doubles, beyond int64 decimals, a number beside text is text. An
+            Arrow schema or struct type is the type of the JSON: fields it does not name are
+            skipped, missing fields are null, and so is a field that does not fit.
             ``avro``, ``protobuf`` and ``json_schema`` find the schemas of values that begin with an
             id in the topic `_schemas` of the same directories; ``avro:FILE`` takes one schema,
-            ``avro:FOLDER`` schemas by id. A value that cannot be decoded is null.
+            ``avro:FOLDER`` schemas by id. A value that cannot be decoded is null. A topic may have
+            a format of its own, ``{"value": {"orders": "json", "*": "avro"}}``, with ``"*"`` for
+            the others; a column of several types is text, with JSON for what has fields.
         mask: rules that keep private data out, see `values.masking`; lines, or a file of lines.
         isolation_level: ``read_committed`` leaves out aborted records and stops at the last stable
-            offset, as a consumer would.
+            offset, as a consumer would. Not given, all are read, and a warning says how many
+            records of aborted or open transactions there were.
         limit: records at the most.
         include_control: whether to return control records too.
-        check_crc: whether to leave out batches whose CRC is invalid.
+        rescue: whether to read also what damaged batches still give: the records of a batch whose
+            CRC is invalid, and those beside a record whose lengths are wrong. Each may have changed
+            bytes; a finding says which batch it is.
         on_corrupt: ``report`` continues and warns; ``raise`` stops at the first damaged batch, or
             value that cannot be decoded.
         workers: threads that decompress, decode and filter side by side; None: one per core, at
@@ -113,8 +130,11 @@ class Scan(GuessedNames):
         everything: whether to read also what no consumer gets, and what is still on the disk:
             records below the log start offset, files out of use (``.deleted``, ``.cleaned``,
             ``.swap``), metadata snapshots, folders that are marked for deletion, strays and future
-            ones, and batches whose CRC is invalid. An offset can come several times; the column
+            ones, and what ``rescue`` reads. An offset can come several times; the column
             ``file`` says where each is.
+        include_internal: whether to read Kafka's own topics, such as ``__consumer_offsets``, though
+            neither ``topics`` nor ``partitions`` nor the query names them. Otherwise they are left
+            out, unless nothing else is there; `left_out` says which.
         latest: whether to return only the newest record of each key of a partition, among those of
             ``offsets`` and the isolation level; null values show which keys end in a tombstone.
             Records without a key are left out. The keys are read once more, before the records.
@@ -122,7 +142,7 @@ class Scan(GuessedNames):
     Raises:
         LookupError: a topic, partition or column does not exist.
         QueryError: the query cannot be read.
-        SchemaError: a mask has no meaning, or a decoding is unknown.
+        SchemaError: a mask has no meaning or is about no topic, or a decoding is unknown.
         ValueError: an argument has no meaning.
     """
 
@@ -137,19 +157,21 @@ class Scan(GuessedNames):
     ) -> None:
         unknown = sorted(options.keys() - ScanOptions.__annotations__.keys())
         if unknown:
-            hint = did_you_mean(unknown[0], ScanOptions.__annotations__)
+            hint = OTHER_OPTIONS.get(unknown[0]) or did_you_mean(
+                unknown[0], ScanOptions.__annotations__
+            )
             raise TypeError(f"unknown option {unknown[0]!r} of a scan{hint}")
         asked = options.get("columns")
         names = several(RECORD_FIELDS if asked is None else asked)
-        for name in names:
-            if name not in SCAN_FIELDS:
-                raise LookupError(unknown_column(name, SCAN_FIELDS))
-        self.listing = listing
+        read = columns_read(names)
+        self._columns = tuple(names)
+        self.listing = _required(listing)
         self.masks = Masks.of(options.get("mask"))
-        decode = options.get("decode") or {}
-        by_column = decode if isinstance(decode, Mapping) else {"value": decode}
-        self.decode = _known_decodings(by_column, names)
+        self.masks.require_topics(each.topic for each in self.listing.partitions.values())
+        decode = by_column(options.get("decode") or {}, read)
+        self.decode = known_decodings(with_fields(decode, names), read, listing)
         self.isolation_level: IsolationLevel = options.get("isolation_level", "read_uncommitted")
+        self._says_uncommitted = "isolation_level" not in options
         if self.isolation_level not in {"read_uncommitted", "read_committed"}:
             levels = "read_uncommitted or read_committed"
             raise ValueError(f"isolation_level is {self.isolation_level!r}, not {levels}")
@@ -170,8 +192,7 @@ class Scan(GuessedNames):
         self._given: ScanOptions = {**options, **chosen_by}
         where = options.get("where", "")
         self.where = self._where = where if isinstance(where, Query) else parse(where)
-        chosen = choose_partitions(listing, *self._place, everything=self.everything)
-        self.partitions = self.where.admitted(chosen, listing.partitions.values())
+        self.partitions = self._chosen(include_internal=options.get("include_internal", False))
         offsets = options.get("offsets")
         if isinstance(offsets, Mapping):
             self.offsets: Any = {name: offsets_of(each) for name, each in offsets.items()}
@@ -179,19 +200,28 @@ class Scan(GuessedNames):
             self.offsets = None if offsets is None else offsets_of(offsets)
         first, end = time_range(options.get("timestamps"))
         self.options = ReadOptions(
-            columns=names,
+            columns=read,
             times=common(
                 self.where.times,
                 (LOWEST if first is None else first, HIGHEST if end is None else end),
             ),
             where=self.where,
             include_control=options.get("include_control", False),
-            check_crc=options.get("check_crc", not self.everything),
+            rescue=options.get("rescue", self.everything),
         )
-        self.findings: list[Finding] = []
-        self.unread = 0
+        self.infers_from_first = False
+        self.watch: Watch | None = None
+        self._ranges: Mapping[str, tuple[int, int]] = {}
+        self._last = ScanReading(self)
         if self.decode and self.where.asks_invalid:
             self._bind_invalid()
+
+    def _chosen(self, *, include_internal: bool) -> list[DiskPartition]:
+        """Return the partitions that the options and the query choose."""
+        chosen = choose_partitions(self.listing, *self._place, everything=self.everything)
+        if not (self.everything or include_internal or are_named(*self._place)):
+            chosen = [p for p in chosen if is_of_users(p) or self.where.names(p.topic)] or chosen
+        return self.where.admitted(chosen, self.listing.partitions.values())
 
     def _bind_invalid(self) -> None:
         """Let ``invalid`` mean what the decodings of the scan cannot read."""
@@ -225,8 +255,27 @@ class Scan(GuessedNames):
             LookupError: a column does not exist.
         """
         names = tuple(name for each in columns for name in several(each))
-        decode = {name: each for name, each in self.decode.items() if name in names}
+        read = columns_read(names)
+        decode = {name: each for name, each in self.decode.items() if name in read}
         return self._with(columns=names, decode=decode)
+
+    def flatten(self) -> "Scan":
+        """Return the scan with a column per field of the values, such as ``$.customer.id``.
+
+        They are in the place of the column ``value``; lists remain lists. Values without a decoding
+        are read as JSON, and records are read to find the fields.
+
+        Raises:
+            LookupError: the scan has no column ``value``, or values have no fields.
+            MissingDependencyError: a format needs a package.
+            SchemaError: a decoding or mask cannot be used.
+        """
+        if "value" not in self.columns:
+            raise LookupError(f"no column value to flatten; columns: {', '.join(self.columns)}")
+        scan = self._with(decode={"value": "json", **self.decode})
+        fields = fields_of(scan.schema.field("value").type)
+        names = [each for name in self.columns for each in (fields if name == "value" else [name])]
+        return scan.select(*names)
 
     def limit(self, count: int) -> "Scan":
         """Return the scan that ends after ``count`` records.
@@ -268,6 +317,7 @@ class Scan(GuessedNames):
         """Names, types and nullability of the columns; records are read to infer types.
 
         Raises:
+            LookupError: a column is a field that values do not have.
             MissingDependencyError: a format needs a package.
             SchemaError: a decoding or mask cannot be used.
         """
@@ -291,7 +341,13 @@ class Scan(GuessedNames):
         from workbench.loaders.scan.decoding import value_columns
 
         return value_columns(
-            self.options.columns, self.decode, self.masks, self._first_records, self._schemas
+            self._columns,
+            self.decode,
+            self.masks,
+            {partition.topic for partition in self.partitions},
+            sample=self._first_records,
+            schemas=partial(stored_in, self.listing),
+            values=self._every_value,
         )
 
     def _bare(self, columns: tuple[str, ...], partitions: list[DiskPartition]) -> "Scan":
@@ -301,33 +357,50 @@ class Scan(GuessedNames):
         scan.decode = {}
         scan.masks = Masks()
         scan.options = dataclasses.replace(self.options, columns=columns)
+        scan._columns = columns  # noqa: SLF001 - the same class
         scan.partitions = partitions
         return scan
 
-    def _first_records(self, columns: tuple[str, ...]) -> pa.Table:
-        """Return columns of the first records of each partition."""
+    def _only(self, columns: tuple[str, ...]) -> "Scan":
+        """Return a scan of the same records with some of the columns."""
+        scan = copy.copy(self)
+        scan.options = dataclasses.replace(self.options, columns=columns)
+        if not self.is_plain:
+            scan.values = self.values.only(columns)
+        return scan
+
+    def _of_topic(self, topic: str | None) -> list[DiskPartition]:
+        """Return the partitions of a topic; None: all."""
+        return [p for p in self.partitions if topic in {None, p.topic}]
+
+    def _first_records(self, columns: tuple[str, ...], topic: str | None = None) -> pa.Table:
+        """Return columns of the first records of each partition of a topic; None: of all."""
         from workbench.loaders.scan.decoding import SAMPLE
 
         tables = [self._bare(columns, []).schema.empty_table()]
-        for partition in self.partitions:
+        partitions = self._of_topic(topic)
+        for partition in partitions:
             first = self._bare(columns, [partition])
             first.latest = False
-            tables.append(first.head(max(SAMPLE // len(self.partitions), 1)))
+            tables.append(first.head(max(SAMPLE // len(partitions), 1)))
         return pa.concat_tables(tables)
 
-    def _schemas(self) -> "Schemas":
-        """Return the schemas of the topic `_schemas` in the same directories."""
-        from workbench.loaders.scan.decoding import stored_schemas
-        from workbench.values.schemas.schemas import SCHEMAS_TOPIC
-
-        partitions = [p for p in self.listing.partitions.values() if p.topic == SCHEMAS_TOPIC]
-        whole = Scan(Listing((), {p.path: p for p in partitions}), columns=("key", "value"))
-        return stored_schemas(whole.batches())
+    def _every_value(self, name: str, topic: str | None = None) -> Iterator[pa.Array]:
+        """Yield a column of all records of a topic, for its type; see `infers_from_first`."""
+        if self.infers_from_first:
+            yield from self._first_records((name,), topic)[name].chunks
+            return
+        bare = self._bare((name,), self._of_topic(topic))
+        bare.on_corrupt = "report"  # the reading that counts raises
+        if self.latest:  # which of them are the newest does not matter to the type
+            bare.latest, bare.most = False, None
+        for batch in ScanReading(bare).batches():
+            yield batch.column(0)
 
     @property
     def columns(self) -> list[str]:
         """Names of the columns."""
-        return list(self.options.columns)
+        return list(self._columns)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out an iteration that has begun."""
@@ -338,11 +411,26 @@ class Scan(GuessedNames):
         more = f" and {len(self.partitions) - 3} more" if len(self.partitions) > 3 else ""
         return safe(f"<Scan of {names}{more}: {', '.join(self.columns)}>")
 
+    def _repr_html_(self) -> str:
+        """Return what will be read as a table, for notebooks; no record is read for it."""
+        rows: list[list[Cell]] = [
+            [p.name, p.log_start_offset, p.log_end_offset, p.size] for p in self.partitions
+        ]
+        own = [each for each in self.left_out if each.kind == "internal"]
+        notes = [f"columns: {', '.join(self.columns)}"]
+        notes += [f"{len(rows) - _SHOWN} more partitions"] if len(rows) > _SHOWN else []
+        notes += [internal_topics(own, "name {} in topics")] if own else []
+        names = ["partition", "log start offset", "log end offset", "bytes"]
+        title = "Scan: nothing is read before head(), to_pandas() or another verb"
+        return table_html(title, names, rows[:_SHOWN], safe("; ".join(notes)))
+
     def plan(self) -> list[SegmentRead]:
         """Return the segments that will be read, in order; reads names, indexes, transactions."""
         reads: list[SegmentRead] = []
         for partition in self.partitions:
-            given = offset_range(self.offsets, partition, everything=self.everything)
+            given = self._ranges.get(partition.path) or offset_range(
+                self.offsets, partition, everything=self.everything
+            )
             low, high = common(given, self.where.offsets)
             reads += plan_partition(
                 partition, low, high, self.isolation_level, everything=self.everything
@@ -357,91 +445,28 @@ class Scan(GuessedNames):
         Raises:
             CorruptRecordError: with ``on_corrupt="raise"``, at the first damage or bad value.
         """
-        schema = self.schema
-        is_plain = self.is_plain
-        asked = tuple(self.options.columns if is_plain else self.values.read)
-        hidden = ("offset",) if self.latest and "offset" not in asked else ()
-        options = dataclasses.replace(self.options, columns=(*asked, *hidden))
-        newest: dict[str, Longs] = {}
-        self.findings, self.unread = [], 0
-        left = HIGHEST if self.most is None else self.most
-        for partition in self.partitions if left else ():
-            self._note(findings_about_records(partition))
-        reads = self.plan() if left else []
-        with ExitStack() as closed:
-            # Not a thread's: a caller may take the batches in several, one after the other.
-            pool = closed.enter_context(lent_pool())
-            found = closed.enter_context(
-                closing(read_segments(reads, options, pool, self._threads(reads)))
-            )
-            for read, _, (batch, unread), findings in found:
-                self._note(findings)
-                self.unread += unread
-                batch = self._newest(batch, read, reads, newest, asked)  # noqa: PLW2901
-                taken = batch if batch.num_rows <= left else batch.slice(0, left)
-                left -= taken.num_rows
-                if is_plain and taken.num_rows:
-                    yield taken
-                elif taken.num_rows:
-                    for part in self.values.parts(taken):
-                        yield self._applied(part, schema, read)
-                if not left:
-                    break
-        if self.findings:
-            warnings.warn(
-                f"{len(self.findings)} damaged batches or values are missing or null; the first: "
-                f"{self.findings[0]}",
-                CorruptDataWarning,
-                stacklevel=2,
-            )
+        reading = self._last = ScanReading(self)
+        yield from reading.batches()
+        if losses := reading.losses():
+            warn_caller(losses, CorruptDataWarning)
+        if self._says_uncommitted and (uncommitted := reading.uncommitted()):
+            hint = "isolation_level='read_committed' leaves them out, 'read_uncommitted' is silent"
+            warn_caller(f"{uncommitted}; {hint}", UncommittedRecordsWarning)
 
-    def _newest(
-        self,
-        batch: pa.RecordBatch,
-        read: SegmentRead,
-        reads: Sequence[SegmentRead],
-        known: dict[str, Longs],
-        asked: Sequence[str],
-    ) -> pa.RecordBatch:
-        """Return the records of a batch that are the newest of their keys; all, unless `latest`.
+    @property
+    def findings(self) -> list[Finding]:
+        """What the last reading left out or made null: damage, and what cannot be decoded."""
+        return self._last.findings
 
-        Args:
-            batch: has offsets.
-            read: what it was read of.
-            reads: all that is read.
-            known: path of a partition → offsets of the newest records; it is filled in.
-            asked: the columns to return.
-        """
-        if not self.latest:
-            return batch
-        path = read.partition.path
-        if path not in known:
-            mine = [each for each in reads if each.partition is read.partition]
-            known[path] = newest_offsets(mine, BufferPool())
-        offsets = batch.column("offset").to_numpy()
-        return batch.filter(pa.array(are_in(offsets, known[path]))).select(asked)
+    @property
+    def unread(self) -> int:
+        """How many keys and values a path of the query could not look into in the last reading."""
+        return self._last.unread
 
-    def _threads(self, reads: Sequence[SegmentRead]) -> int:
-        """Return how many workers have something to do."""
-        if self.most is not None and self.most < _MANY and not self.where.conditions:
-            return 1
-        return useful(self.workers, sum(map(size_of, reads)))
-
-    def _applied(
-        self, batch: pa.RecordBatch, schema: pa.Schema, read: SegmentRead
-    ) -> pa.RecordBatch:
-        """Return a batch decoded and masked; bad values are null and noted."""
-        path = read.segment.path
-        applied, findings = self.values.apply(batch, schema, read.partition.topic, path)
-        self._note(findings)
-        return applied
-
-    def _note(self, findings: list[Finding]) -> None:
-        """Keep the findings, or raise the first of them."""
-        if findings and self.on_corrupt == "raise":
-            first = findings[0]
-            raise CorruptRecordError(first.path, first.position, first.found)
-        self.findings.extend(findings)
+    @property
+    def last_reading(self) -> ScanReading:
+        """The last reading, with what it found."""
+        return self._last
 
     def to_arrow_batch_reader(self) -> pa.RecordBatchReader:
         """Return a reader that streams the records; memory stays bounded whatever the size."""
@@ -475,13 +500,32 @@ class Scan(GuessedNames):
         """
         return data_frame(self.to_arrow(), dtype_backend)
 
-    def to_polars(self) -> Any:
+    def to_polars(self, *, lazy: bool = False) -> Any:
         """Return all records as a `polars.DataFrame`.
+
+        Args:
+            lazy: whether to return a `polars.LazyFrame` instead. Each ``collect()`` reads the
+                records again, batch by batch: only the columns that the query needs, and no more
+                batches than its ``head()`` needs. Filters are applied to each batch; ranges of
+                offsets and times, and ``where``, which skip batches, are those of the scan.
 
         Raises:
             MissingDependencyError: polars is not installed.
         """
+        if lazy:
+            return lazy_frame(self.schema, lambda names: self._only(names).batches())
         return optional("polars").from_arrow(self.to_arrow())
+
+    def to_spark(self, spark: Any) -> Any:
+        """Return all records as a DataFrame of Spark, with the columns and types of `to_arrow`.
+
+        They are read here, and are all in memory at once. What is larger, Spark reads in tasks of
+        its own: ``spark.read.format("kafka-log").load(path)``.
+
+        Args:
+            spark: a `pyspark.sql.SparkSession`, such as that of `workbench.spark.session`.
+        """
+        return spark.createDataFrame(self.to_arrow())
 
     def to_duckdb(self, table_name: str = "records", connection: Any = None) -> Any:
         """Make this scan a view and return the `duckdb` connection.
@@ -524,14 +568,14 @@ class Scan(GuessedNames):
             count = write_parquet(
                 scan.batches(), scan.schema, file, compression, row_group_bytes, self.workers
             )
-            self.findings, self.unread = scan.findings, scan.unread
+            self._last = scan.last_reading
             return count
 
     def count(self) -> int:
         """Return how many records there are; keys, values and headers are not decoded."""
         narrow = self._bare(("offset",), self.partitions)
         total: int = sum(batch.num_rows for batch in narrow.batches())
-        self.findings, self.unread = narrow.findings, narrow.unread
+        self._last = narrow.last_reading
         return total
 
     def head(self, count: int = _SHOWN) -> pa.Table:
@@ -540,7 +584,7 @@ class Scan(GuessedNames):
         first = copy.copy(self)
         first.most = limit
         table = first.to_arrow()
-        self.findings, self.unread = first.findings, first.unread
+        self._last = first.last_reading
         return table
 
     def tail(self, count: int = _SHOWN) -> pa.Table:
@@ -556,29 +600,49 @@ class Scan(GuessedNames):
         if self.most is not None or self.everything:
             table = self.to_arrow()
             return table.slice(max(table.num_rows - count, 0))
-        last: list[pa.Table] = []
+        ranges: dict[str, tuple[int, int]] = {}
         left = count
+        chosen: list[DiskPartition] = []
         for partition in reversed(self.partitions):
             if not left:
                 break
-            last.append(self._end_of(partition, left))
-            left -= last[-1].num_rows
-        return pa.concat_tables([self.schema.empty_table(), *reversed(last)])
+            ranges[partition.path], found = self._end_of(partition, left)
+            chosen.insert(0, partition)
+            left -= found
+        end = self._within(ranges, chosen)
+        table = end.to_arrow()
+        self._last = end.last_reading
+        return table
 
-    def _end_of(self, partition: DiskPartition, count: int) -> pa.Table:
-        """Return the last records of a partition, from ever longer ends of its log."""
+    def _within(
+        self, ranges: Mapping[str, tuple[int, int]], partitions: list[DiskPartition]
+    ) -> "Scan":
+        """Return a scan of the same records of these offsets, by path of partition."""
+        scan = copy.copy(self)
+        scan._ranges, scan.partitions = ranges, partitions  # noqa: SLF001 - the same class
+        return scan
+
+    def _end_of(self, partition: DiskPartition, count: int) -> tuple[tuple[int, int], int]:
+        """Return the offsets of the last records of a partition, and how many of them there are."""
         given = offset_range(self.offsets, partition)
         low, high = common(given, self.where.offsets)
         low, high = max(low, partition.log_start_offset), min(high, partition.log_end_offset)
         size = max(2 * count, _END)
         while True:
-            part = copy.copy(self)
-            part.partitions = [partition]
-            part.offsets = (max(low, high - size), max(low, high))
-            table = part.to_arrow()
-            if table.num_rows >= count or high - size <= low:
-                self.findings, self.unread = part.findings, part.unread
-                return table.slice(max(table.num_rows - count, 0))
+            begin = max(low, high - size)
+            part = self._bare(("offset",), [partition])
+            reading = ScanReading(
+                part._within(  # noqa: SLF001 - the same class
+                    {partition.path: (begin, max(low, high))}, [partition]
+                )
+            )
+            offsets = [batch.column(0) for batch in reading.batches()]
+            found = sum(map(len, offsets))
+            if found >= count or high - size <= low:
+                if found > count:
+                    begin = pa.chunked_array(offsets)[found - count].as_py()
+                    found = count
+                return (begin, max(low, high)), found
             size *= 8
 
     def to_pylist(self) -> list[dict[str, Any]]:
@@ -612,26 +676,24 @@ def of_one_worker(scan: Scan) -> Scan:
     return other
 
 
-def _known_decodings(
-    decode: "Mapping[str, AnyDecoding]", columns: Sequence[str]
-) -> "dict[str, AnyDecoding]":
-    """Return decodings by column.
-
-    Raises:
-        LookupError: a column is neither key nor value, or not read.
-        SchemaError: a format is unknown.
-    """
-    for name in decode:
-        if name not in {"key", "value"} or name not in columns:
-            raise LookupError(f"unknown column {name} to decode")
-    if decode:
-        from workbench.values.registry import known
-
-        for decoding in decode.values():
-            known(decoding)
-    return dict(decode)
-
-
 def _kept(given: Any) -> Any:
     """Return one name, or several that can be looked at again."""
     return given if given is None or isinstance(given, int | str) else tuple(given)
+
+
+def _required(listing: object) -> Listing:
+    """Refuse what is not a listing, such as a partition, which has a scan of its own."""
+    if not isinstance(listing, Listing):
+        kind = type(listing).__name__
+        raise LogDirectoryError("Scan", f"expected a listing (found {kind}, whose scan() has one)")
+    return listing
+
+
+def stored_in(listing: Listing) -> "Schemas":
+    """Return the schemas of the topic `_schemas` in these directories."""
+    from workbench.loaders.scan.decoding import stored_schemas
+    from workbench.values.schemas.schemas import SCHEMAS_TOPIC
+
+    partitions = [p for p in listing.partitions.values() if p.topic == SCHEMAS_TOPIC]
+    whole = Scan(Listing((), {p.path: p for p in partitions}), columns=("key", "value"))
+    return stored_schemas(ScanReading(whole).batches())  # verify says what is wrong with it

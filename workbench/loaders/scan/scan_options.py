@@ -1,16 +1,22 @@
 """The options of a scan, and a signature that shows them; needs no Arrow."""
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
-from workbench.loaders.scan.plan import IsolationLevel, OffsetRange, TimeRange
+from workbench.inspection.listing import Listing
+from workbench.loaders.scan.plan import (
+    IsolationLevel,
+    OffsetRange,
+    TimeRange,
+    choose_partitions,
+)
 from workbench.runtime.signatures import Function, shows
 
 if TYPE_CHECKING:
     from workbench.loaders.queries.query import Query
     from workbench.values.masking import AnyMasks
-    from workbench.values.registry import AnyDecoding
+    from workbench.values.registry import ColumnDecoding
 
 OnCorrupt = Literal["report", "raise"]
 
@@ -22,15 +28,16 @@ class LogOptions(TypedDict, total=False):
     timestamps: str | TimeRange | None
     where: "str | Query"
     columns: Iterable[str] | str | None
-    decode: "Mapping[str, AnyDecoding] | str | None"
+    decode: "Mapping[str, ColumnDecoding] | str | None"
     mask: "AnyMasks"
     isolation_level: IsolationLevel
     limit: int | None
     include_control: bool
-    check_crc: bool
+    rescue: bool
     on_corrupt: OnCorrupt
     workers: int | None
     everything: bool
+    include_internal: bool
     latest: bool
 
 
@@ -46,13 +53,25 @@ class ScanOptions(RecordOptions, total=False):
     topics: Iterable[str] | str | None
 
 
+OTHER_OPTIONS: Final = {
+    "since": '; did you mean timestamps=("2026-11-25", None)?',
+    "until": '; did you mean timestamps=(None, "2026-11-25")?',
+    **{
+        f"{column}_format": f'; did you mean decode={{"{column}": …}}?'
+        for column in ("key", "value")
+    },
+}
+"""What the command line calls an option, and the option here."""
+
+
 DEFAULTS: Final[Mapping[str, Any]] = {
     "where": "",
     "isolation_level": "read_uncommitted",
     "include_control": False,
-    "check_crc": True,
+    "rescue": False,
     "on_corrupt": "report",
     "everything": False,
+    "include_internal": False,
     "latest": False,
 }
 """What options are that are not given; the others are None."""
@@ -66,8 +85,48 @@ def takes_scan_options(*others: str) -> Callable[[Function], Function]:
     """
     return shows(
         inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=DEFAULTS.get(name), annotation=kind
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=DEFAULTS.get(name),
+            annotation=getattr(kind, "__forward_arg__", kind),
         )
         for name, kind in ScanOptions.__annotations__.items()
         if name not in others
     )
+
+
+def by_column(
+    decode: "Mapping[str, ColumnDecoding] | ColumnDecoding", columns: Collection[str]
+) -> "Mapping[str, ColumnDecoding]":
+    """Return decodings by column: ``"auto"`` alone is of keys and values, others of values."""
+    if isinstance(decode, Mapping):
+        return decode
+    if decode == "auto":
+        return {name: decode for name in ("key", "value") if name in columns}
+    return {"value": decode}
+
+
+def known_decodings(
+    decode: "Mapping[str, ColumnDecoding]", columns: Sequence[str], listing: Listing
+) -> "dict[str, ColumnDecoding]":
+    """Return decodings by column.
+
+    Raises:
+        LookupError: a column is neither key nor value, or not read; or a topic is not there.
+        SchemaError: a format is unknown.
+    """
+    for name in decode:
+        if name not in {"key", "value"} or name not in columns:
+            raise LookupError(f"unknown column {name} to decode")
+    if decode:
+        from workbench.values.by_topic import OTHERS, formats_of
+        from workbench.values.registry import known
+
+        decode = {name: formats_of(how) for name, how in decode.items()}
+        for how in decode.values():
+            by_topic = how if isinstance(how, Mapping) else {OTHERS: how}
+            for topic, decoding in by_topic.items():
+                if topic != OTHERS:
+                    choose_partitions(listing, topic, None, everything=True)
+                known(decoding)
+    return dict(decode)

@@ -5,13 +5,17 @@
 
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
+from operator import or_
 from typing import Final, Generic, NamedTuple, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from workbench.inspection.findings import Finding
+from workbench.inspection.transaction_markers import is_transaction_data
+from workbench.inspection.transactions import ABORTED
 from workbench.loaders.queries.conditions import Columns
 from workbench.loaders.queries.query import Query
 from workbench.loaders.scan import arrow
@@ -32,8 +36,18 @@ T = TypeVar("T")
 
 EVERY_RECORD: Final = Query()
 
-DECODED: Final = {"key": KEYS, "value": VALUES, "headers": HEADERS}
-"""The columns that are decoded only if somebody looks at them."""
+_DECODED: Final = {
+    "key": KEYS,
+    "value": VALUES,
+    "headers": HEADERS,
+    "bytes": KEYS | VALUES | HEADERS,
+}
+"""What is decoded only for the columns that are of it."""
+
+
+def decoded_for(names: Iterable[str]) -> int:
+    """Return what is to be decoded for some columns: KEYS, VALUES and HEADERS as bits."""
+    return reduce(or_, (_DECODED[name] for name in names if name in _DECODED), 0)
 
 
 @dataclass(frozen=True)
@@ -44,14 +58,14 @@ class ReadOptions:
         columns: names out of `schemas.SCAN_FIELDS`; what is not named is not decoded.
         times: timestamps [first, end) in ms; `ALL_TIMES` also takes records without one.
         include_control: whether to take control records too.
-        check_crc: whether to leave out batches whose CRC is invalid.
+        rescue: whether to read what damaged batches still give.
         where: what a record must meet; its ranges are those of the read and of ``times`` already.
     """
 
     columns: tuple[str, ...]
     times: tuple[int, int] = ALL_TIMES
     include_control: bool = False
-    check_crc: bool = True
+    rescue: bool = False
     where: Query = EVERY_RECORD
 
     @cached_property
@@ -63,8 +77,7 @@ class ReadOptions:
     def choice(self) -> RecordChoice:
         """What is to be decoded for these columns and conditions."""
         named = self.where.columns.union(self.columns)
-        decoded = sum(DECODED[name] for name in named if name in DECODED)
-        return RecordChoice(decoded, self.times, self.include_control, self.check_crc)
+        return RecordChoice(decoded_for(named), self.times, self.include_control, self.rescue)
 
 
 class SegmentBatch(NamedTuple):
@@ -74,16 +87,34 @@ class SegmentBatch(NamedTuple):
     findings: list[Finding]
 
 
+class OfTransactions(NamedTuple):
+    """Records of batches some of which belong to transactions.
+
+    Attributes:
+        rows: BATCH_ROW[m], the batches.
+        batch: int[n], which of them each record is of.
+    """
+
+    rows: Rows
+    batch: npt.NDArray[np.int64]
+
+    def filtered(self, keep: Mask) -> "OfTransactions":
+        """Return some of the records, by bool[n]."""
+        return OfTransactions(self.rows, self.batch[keep])
+
+
 class Matching(NamedTuple, Generic[T]):
     """What of a chunk meets ``where``.
 
     Attributes:
         value: the records, or bool[n], which of them they are.
         unread: how many keys and values a path of ``where`` could not look into: they are not JSON.
+        of_transactions: the records, if some belong to transactions.
     """
 
     value: T
     unread: int
+    of_transactions: OfTransactions | None = None
 
 
 class MatchingRecords(NamedTuple):
@@ -161,7 +192,15 @@ def _batch_of(
     batch = pa.RecordBatch.from_arrays(arrays, schema=options.schema)
     if np.count_nonzero(matching) < len(matching):
         batch = batch.filter(arrow.booleans(np.asarray(matching)))
-    return Matching(batch, len(column.unread))
+    return Matching(batch, len(column.unread), _of_transactions(chunk, np.asarray(matching)))
+
+
+def _of_transactions(chunk: Chunk, keep: Mask) -> OfTransactions | None:
+    """Return the records in ``keep``; None if none can be of a transaction."""
+    if not is_transaction_data(chunk.rows).any():
+        return None
+    # The memory of a chunk is used again.
+    return OfTransactions(chunk.rows.copy(), chunk.columns.batch[keep].astype(np.int64))
 
 
 def columns_of(columns: RecordColumns, rows: Rows, read: SegmentRead) -> Columns:
@@ -173,4 +212,19 @@ def columns_of(columns: RecordColumns, rows: Rows, read: SegmentRead) -> Columns
         read: the segment.
     """
     place = read.place
-    return Columns(lambda name: arrow.column(name, columns, rows, place))
+
+    def array(name: str) -> pa.Array:
+        if name == "committed":
+            return _committed(columns, rows, read)
+        return arrow.column(name, columns, rows, place)
+
+    return Columns(array)
+
+
+def _committed(columns: RecordColumns, rows: Rows, read: SegmentRead) -> pa.Array:
+    """Return which records a consumer with read_committed gets; null outside of the log."""
+    if read.fates is None:
+        return pa.nulls(len(columns), pa.bool_())
+    is_aborted = (read.fates.fates(rows) == ABORTED)[columns.batch]
+    is_stable = columns.offsets < read.fates.last_stable_offset
+    return arrow.booleans(np.asarray(~is_aborted & is_stable))

@@ -40,13 +40,13 @@ class RecordChoice:
         options: the choice of KEYS, VALUES, HEADERS to decode.
         times: timestamps [first, end) in ms; `ALL_TIMES` also takes records without one.
         include_control: whether to keep control records too.
-        check_crc: whether to leave out batches whose CRC is invalid.
+        rescue: whether to read what damaged batches still give.
     """
 
     options: int = ALL_COLUMNS
     times: tuple[int, int] = ALL_TIMES
     include_control: bool = False
-    check_crc: bool = True
+    rescue: bool = False
 
 
 class WantedRecords(NamedTuple):
@@ -90,7 +90,7 @@ def read_wanted(
     options: int = ALL_COLUMNS,
     times: tuple[int, int] = ALL_TIMES,
     include_control: bool = False,
-    check_crc: bool = True,
+    rescue: bool = False,
 ) -> Iterator[WantedRecords]:
     """Yield the chunks of one segment that can hold wanted records.
 
@@ -100,12 +100,12 @@ def read_wanted(
     Args:
         read: the segment, and the offsets wanted of it.
         pool: the pool of output memory.
-        options, times, include_control, check_crc: see `RecordChoice`.
+        options, times, include_control, rescue: see `RecordChoice`.
 
     Raises:
         FileNotFoundError: the segment was removed since it was listed.
     """
-    choice = RecordChoice(options, times, include_control, check_crc)
+    choice = RecordChoice(options, times, include_control, rescue)
     for each in read_prepared([read], choice, keep_mask, pool):
         yield WantedRecords(each.chunk, each.value, each.findings)
 
@@ -212,7 +212,7 @@ class _SegmentReading(Generic[T]):
                 read.start,
                 read.stop,
                 options=choice.options,
-                check_crc=choice.check_crc,
+                rescue=choice.rescue,
                 select=batch_selector(read, choice.times, include_control=choice.include_control),
                 pool=pool,
                 base_offset=max(read.segment.base_offset, read.floor),
@@ -358,18 +358,34 @@ class _OffsetOrder:
         lowest = base if given is None else given.last + 1
         ascends = np.count_nonzero(offsets[1:] > offsets[:-1]) == len(offsets) - 1
         is_sound = ascends and lowest <= offsets[0] and offsets[-1] < self._end
+        # A batch that was returned too early comes again in its right place, where all is sound:
+        # so the short way is closed once there was one.
         if is_sound and not self._given_too_early:
             kept = np.ones(len(offsets), np.bool_)
         else:
-            lowest = self._start if given is None else lowest
+            lowest = self._lowest_of_first(chunk) if given is None else lowest
             kept, lowest = self._kept(chunk, lowest)
         if is_sound or kept.any():
             self._given = _given_batch(chunk, kept, lowest)
         return kept
 
+    def _lowest_of_first(self, chunk: Chunk) -> int:
+        """Return the lowest offset that the first records can have.
+
+        Reading that begins inside of a segment begins at a batch that the offset index names, which
+        is in order.
+        """
+        read = self._read
+        is_named = read.start > 0 and read.floor == LOWEST
+        if is_named and int(chunk.rows["position"][chunk.columns.batch[0]]) == read.start:
+            return max(self._start, int(chunk.columns.offsets[0]))
+        return self._start
+
     def _kept(self, chunk: Chunk, lowest: int) -> tuple[Mask, int]:
         """Return `check` of a chunk that does not ascend, and the lowest offset it might have."""
         offsets, start = chunk.columns.offsets, self._start
+        # Each record gets one finding, by the first rule that it breaks: returned before, outside
+        # of the segment, too high for what follows, below what it follows.
         inside = (offsets < self._end) & (offsets >= start)
         too_high, lowest = self._too_high(chunk, inside, lowest)
         again = self._given_before(chunk)
@@ -378,6 +394,7 @@ class _OffsetOrder:
         self._tell(chunk, ~inside, "offset-range", f"[{start}, {self._end})")
         self._tell(chunk, too_high, "offset-order", _BELOW)
         inside &= ~too_high
+        # Left out records do not raise the bar: only those that are kept, and chunks before.
         highest = np.maximum.accumulate(np.where(inside, offsets, LOWEST))
         before = np.maximum(np.concatenate([[LOWEST], highest[:-1]]), lowest - 1)
         ascending = offsets > before
@@ -392,14 +409,20 @@ class _OffsetOrder:
         """
         offsets, batch, given = chunk.columns.offsets, chunk.columns.batch, self._given
         at = np.flatnonzero(inside)
+        # Runs of records that are right or wrong together: a batch, whose offsets follow from its
+        # base offset, or one record of a batch that contradicts itself.
         is_head = (np.diff(batch[at], prepend=-1) != 0) | _in_doubt(chunk, at)
         heads, tails = at[is_head], at[np.append(is_head[1:], True)[: len(at)]]
         first, last = offsets[heads], offsets[tails]
         if given is not None:
+            # The last batch of the chunk before takes part: it may be the one that is too high. Its
+            # records have been returned, so this is only reported, and what it hid is let through.
             first, last = np.append(given.first, first), np.append(given.last, last)
         too_high = np.zeros(len(first), np.bool_)
         below = (lowest if given is None else given.lowest) - 1
         for boundary, culprit in out_of_place(first, last, below):
+            # Of two that overlap, the earlier is too high. A later one that is too low is left out
+            # by what ascends, in `_kept`.
             too_high[boundary] = culprit == boundary
         if given is not None:
             if too_high[0]:
@@ -409,6 +432,7 @@ class _OffsetOrder:
                 self._given_too_early.append(given)
             too_high = too_high[1:]
         wrong = np.zeros(len(offsets), np.bool_)
+        # From runs back to records: the cumulative sum of heads is the number of a record's run.
         wrong[at] = too_high[np.cumsum(is_head) - 1]
         return wrong, lowest
 

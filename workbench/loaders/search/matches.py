@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from workbench.loaders.scan import arrow
 from workbench.loaders.scan.plan import SegmentRead
-from workbench.loaders.scan.segment_batches import DECODED
+from workbench.loaders.scan.segment_batches import columns_of, decoded_for
 from workbench.loaders.schemas import SCAN_FIELDS
 from workbench.loaders.search.sort_keys import SortKey
 from workbench.record.reading.reader import Chunk
@@ -198,7 +198,7 @@ class Matches:
         names = tuple(columns)
         wanted = np.fromiter(numbers, np.int64)
         found = self._together()
-        options = sum(DECODED[name] for name in names if name in DECODED)
+        options = decoded_for(names)
         batches = [_schema(names).empty_table()]
         places = [np.zeros(0, np.int64)]
         for read, start, stop, mine in self._runs(found.batch[wanted]):
@@ -253,7 +253,7 @@ def _schema(names: tuple[str, ...]) -> pa.Schema:
 
 def _record_batch(names: tuple[str, ...], read: SegmentRead, chunk: Chunk) -> pa.RecordBatch:
     """Return some columns of the records of a chunk."""
-    arrays = [arrow.column(name, chunk.columns, chunk.rows, read.place) for name in names]
+    arrays = [*map(columns_of(chunk.columns, chunk.rows, read), names)]
     return pa.RecordBatch.from_arrays(arrays, schema=_schema(names))
 
 

@@ -64,6 +64,7 @@ _NAMED: Final = {
     names.LOCK: ByHand("no", "an empty file: nothing is gained"),
 }
 _ORPHAN: Final = ByHand("yes", "an index without its .log: a broker deletes it when it loads")
+_SWAPPED: Final = ByHand("no", "its .log.swap becomes the segment's .log when a broker loads it")
 _TEMPORARY: Final = ByHand("yes", "a file that was being written: a broker writes it again")
 _UNKNOWN: Final = ByHand("look", "Kafka does not know such a file; somebody put it there")
 
@@ -87,5 +88,6 @@ def by_hand(entry: FileEntry, partition: DiskPartition | None) -> ByHand:
     if name.suffix in _SUFFIXES:
         return _SUFFIXES[name.suffix]
     if entry in partition.orphans:
-        return _ORPHAN
+        swap = names.file_name("log", name.offset, names.SWAP)
+        return _SWAPPED if partition.has_name(swap) else _ORPHAN
     return _SEGMENT.get(name.kind, _UNKNOWN)

@@ -2,15 +2,21 @@
 
 from collections.abc import Iterator, Sequence
 
-from workbench.cleaner.schedule.log_to_clean import LogToClean, cleaning_order, dirty_since
+from workbench.cleaner.schedule.log_to_clean import (
+    LogToClean,
+    cleaning_order,
+    dirty_since,
+    place_of,
+)
 from workbench.file_system.source import absolute
 from workbench.files.names import TopicPartition
-from workbench.foresight.dry_listing import Config, open_dry, time_or_now
+from workbench.foresight.dry_listing import Config, open_dry
 from workbench.foresight.dry_logs import DryLogs
 from workbench.foresight.explain.cleaning import earliest_cleaning
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import DiskPartition
 from workbench.loaders.explanations.explain_partition import cleaning_problem, dirt_of, policy_of
+from workbench.runtime.times import time_or_now
 from workbench.tables.cleaning import CleaningRow
 
 
@@ -45,7 +51,7 @@ def cleaning_rows(
             if dry.is_compacted(name)
         }
         measured = [one for one in dirt.values() if isinstance(one, LogToClean)]
-        order = [one.topic_partition for one in cleaning_order(measured)]
+        order = cleaning_order(measured)
         for partition in served:
             yield _row(dry, partition, dirt, order, moment, tries=tries)
 
@@ -54,7 +60,7 @@ def _row(
     dry: DryLogs,
     partition: DiskPartition,
     dirt: dict[TopicPartition, LogToClean | str],
-    order: list[TopicPartition],
+    order: list[LogToClean],
     now: int,
     *,
     tries: bool,
@@ -66,7 +72,8 @@ def _row(
     if not isinstance(found, LogToClean):
         error = found or dry.problems.get(name)
         return CleaningRow(*start, *(None,) * 12, None if error is None else str(error))
-    is_due = name in order
+    place = place_of(name, order)
+    is_due = place is not None
     return CleaningRow(
         *start,
         found.first_dirty_offset,
@@ -79,7 +86,7 @@ def _row(
         found.log.config.min_cleanable_dirty_ratio,
         dirty_since(found.log, found.first_dirty_offset),
         is_due,
-        order.index(name) + 1 if is_due else None,
+        None if place is None else place.place,
         earliest_cleaning(found.log, checkpoint, now),
         (cleaning_problem(found, now, dry) or None) if tries and is_due else None,
     )

@@ -1,9 +1,8 @@
 """The tables of `logs.inspect` about a KRaft cluster, at any offset or time."""
 
-import warnings
-
 import pyarrow as pa
 
+from workbench.errors import CorruptDataWarning
 from workbench.inspection.cluster import rows
 from workbench.inspection.cluster.history import ClusterHistory
 from workbench.inspection.cluster.image import StoredCluster
@@ -15,14 +14,14 @@ from workbench.inspection.cluster.provenance import (
 )
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
-from workbench.loaders.scan.scan import CorruptDataWarning
+from workbench.loaders.read_warnings import warn_caller
 from workbench.loaders.tables.rows import table_of
 from workbench.tables import cluster as tables
 
 
 def _warn(findings: list[Finding] | tuple[Finding, ...]) -> None:
     for finding in findings:
-        warnings.warn(str(finding), CorruptDataWarning, stacklevel=4)
+        warn_caller(str(finding), CorruptDataWarning)
 
 
 class ClusterTables:

@@ -89,6 +89,30 @@ def offset_rows(offsets: Iterable[CommittedOffset]) -> Iterator[CommittedOffsetR
         )
 
 
+def uncommitted_rows(
+    coordinator: StoredGroups, group: str | None = None
+) -> Iterator[CommittedOffsetRow]:
+    """Yield a row without an offset for each partition that is assigned and not committed."""
+    for each in coordinator.uncommitted(group):
+        log = coordinator.logs.log(each.where)
+        yield CommittedOffsetRow(
+            each.group, *each.where, None, None, None, None, None, None,
+            None if log is None else log.log_start_offset,
+            None if log is None else log.log_end_offset,
+            None if log is None else log.high_watermark,
+            None, None, each.reason, None, None if log is None else log.topic_id,
+            each.log_partition, None, None,
+        )  # fmt: skip
+
+
+def all_offset_rows(
+    coordinator: StoredGroups, group: str | None = None
+) -> list[CommittedOffsetRow]:
+    """Return the rows of committed offsets and of assigned partitions without one, sorted."""
+    rows = [*offset_rows(coordinator.offsets(group)), *uncommitted_rows(coordinator, group)]
+    return sorted(rows, key=lambda each: (each.group, each.topic, each.partition))
+
+
 def commit_rows(
     commits: Iterable[CommitRecord], lags: Iterable[CommitLag] | None = None
 ) -> Iterator[CommitRow]:

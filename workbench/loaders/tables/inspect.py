@@ -17,13 +17,13 @@ from workbench.files import names
 from workbench.inspection.broker_version import meant_broker
 from workbench.inspection.findings import Finding, without_info
 from workbench.inspection.listing import Listing
-from workbench.inspection.lookups.record_counts import count_records
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.remote_tier.segment_rows import remote_segment_rows
 from workbench.inspection.segment import Segment
 from workbench.inspection.verify.partition import Advance
 from workbench.inspection.verify.verify import verify_partitions
-from workbench.loaders.scan.plan import choose_partitions
+from workbench.loaders.offsets.record_counts import count_records
+from workbench.loaders.scan.plan import choose_partitions, chosen_names
 from workbench.loaders.schemas import schema_of
 from workbench.loaders.tables import segment_tables
 from workbench.loaders.tables.by_hand import by_hand
@@ -41,7 +41,14 @@ from workbench.tables.directories import (
     LeaderEpochRow,
     ProducerRow,
 )
-from workbench.tables.groups import CommitRow, CommittedOffsetRow, GroupRow, MemberRow, RebalanceRow
+from workbench.tables.groups import (
+    CommitRow,
+    CommittedOffsetRow,
+    DeliveryRow,
+    GroupRow,
+    MemberRow,
+    RebalanceRow,
+)
 from workbench.tables.offsets import DamagedRangeRow, OffsetRunRow, RecordCountRow
 from workbench.tables.segments import RemoteSegmentRow
 from workbench.tables.transactions import MarkerRow, OpenProducerRow, RepairRow, TransactionRow
@@ -72,9 +79,8 @@ def chosen_findings(
         ConfigError: the version is unknown.
         LookupError: a topic or partition does not exist.
     """
-    folders, chosen = None, set()
-    if topics is not None or partitions is not None:
-        chosen = {(p.topic, p.partition) for p in choose_partitions(listing, topics, partitions)}
+    folders, chosen = None, chosen_names(listing, topics, partitions)
+    if chosen is not None:
         # A chosen partition includes its stray and future directories.
         every = (p for root in listing.roots for p in root.partitions)
         folders = {p.path for p in every if (p.topic, p.partition) in chosen}
@@ -89,7 +95,7 @@ def chosen_findings(
     if partitions is None:
         from workbench.coordinator.verify import verify_coordinators
 
-        wanted = None if topics is None else {topic for topic, _ in chosen}
+        wanted = None if chosen is None else {topic for topic, _ in chosen}
         found += verify_coordinators(listing, topics=wanted, deep=deep)
     return found if info else without_info(found)
 
@@ -339,7 +345,9 @@ class Inspect(ClusterTables):
     ) -> pa.Table:
         """Return one row per committed offset (`CommittedOffsetRow`), with its log.
 
-        Offsets that a restarted broker would not return are included: ``unserved`` says why.
+        A partition that is assigned to a member, and for which nothing is committed, has a row
+        without an offset. Offsets that a restarted broker would not return are included:
+        ``unserved`` says why.
 
         Args:
             group: only of this group.
@@ -350,10 +358,10 @@ class Inspect(ClusterTables):
         Raises:
             ValueError: ``version`` is not a version.
         """
-        from workbench.loaders.tables.coordinator_rows import offset_rows
+        from workbench.loaders.tables.coordinator_rows import all_offset_rows
 
         coordinator = self._coordinator(version, now=now, retention_ms=retention_ms)
-        return table_of(CommittedOffsetRow, offset_rows(coordinator.offsets(group)))
+        return table_of(CommittedOffsetRow, all_offset_rows(coordinator, group))
 
     def commits(
         self, group: str | None = None, *, version: str | None = None, lag: bool = True
@@ -387,10 +395,11 @@ class Inspect(ClusterTables):
         window_ms: int = 3_600_000,
         version: str | None = None,
     ) -> pa.Table:
-        """Return one row per committed offset (`GroupLagRow`): lag, seconds behind, verdict.
+        """Return one row per offset or assigned partition (`GroupLagRow`): lag, time, verdict.
 
         Args:
-            now: ms; the end of the window, and when records are aged. None: the newest commit.
+            now: ms; the end of the window, and when records are aged and offsets expire. None: the
+                newest commit, and nothing has expired, as in a broker that has just started.
             window_ms: the time before it, whose commits decide the verdict.
             version: see `groups`.
 
@@ -400,7 +409,8 @@ class Inspect(ClusterTables):
         from workbench.coordinator.offsets.group_lag import group_lags
         from workbench.tables.stuck import GroupLagRow
 
-        return table_of(GroupLagRow, group_lags(self._coordinator(version), now, window_ms))
+        coordinator = self._coordinator(version, now=now)
+        return table_of(GroupLagRow, group_lags(coordinator, now, window_ms))
 
     def rebalances(self, group: str | None = None, *, version: str | None = None) -> pa.Table:
         """Return one row per change of a generation, epoch or assignment (`RebalanceRow`).
@@ -423,6 +433,19 @@ class Inspect(ClusterTables):
         history = RebalanceHistory(coordinator.logs.topic_names, group)
         coordinator.observe(history, group, each_commit=False)
         return table_of(RebalanceRow, history.finish())
+
+    def deliveries(self, group: str | None = None) -> pa.Table:
+        """Return one row per change of records of a share group (`DeliveryRow`).
+
+        ``event`` is one of `coordinator.groups.share_history.EVENTS`. Records that a group fetched
+        and acknowledged at once are in one row with their neighbors. A coordinator writes snapshots
+        and prunes its log: of what came before the first one, only the state is known.
+
+        Args:
+            group: only of this group.
+        """
+        rows = self._coordinator(None).share_deliveries(group)
+        return table_of(DeliveryRow, rows)
 
     def transactions(self) -> pa.Table:
         """Return one row per transactional id (`TransactionRow`), and what it blocks.

@@ -3,7 +3,6 @@
 Each is made of pairs of a partition and one of its segments, in their order.
 """
 
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -12,12 +11,16 @@ from typing import Any, Final, NamedTuple, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from workbench.errors import CorruptDataWarning
+from workbench.files.indexes.offset_index import OffsetIndex
+from workbench.files.indexes.time_index import TimeIndex
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
+from workbench.layout.attributes import UNKNOWN
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.rows import joined_rows
+from workbench.loaders.read_warnings import warn_caller
 from workbench.loaders.scan import arrow
-from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.loaders.schemas import schema_of
 from workbench.loaders.tables.rows import table_of
 from workbench.record.reading.batch_table import ROWS_AT_ONCE
@@ -37,11 +40,12 @@ T = TypeVar("T")
 
 _GROUP_BYTES: Final = 8 << 20  # of small segments that one worker reads together
 _MOST_OF_GROUP: Final = 256  # segments
+_ABSENT: Final = np.iinfo(np.int64).min
 
 
 def warn_left_out(path: str, why: object) -> None:
     """Warn of a file that a table leaves out because it cannot be read."""
-    warnings.warn(f"{path} is left out: {why}", CorruptDataWarning, stacklevel=3)
+    warn_caller(f"{path} is left out: {why}", CorruptDataWarning)
 
 
 def _read(
@@ -213,7 +217,7 @@ def _entries(
             *(arrow.repeated(value, field.type, count) for value, field in where),  # type: ignore[arg-type]
             arrow.integers(np.arange(count, dtype=np.int32), pa.int32(), arrow.NO_ABSENT),
             *(
-                arrow.integers(numbers, field.type, arrow.NO_ABSENT)
+                arrow.integers(numbers, field.type, _ABSENT if field.nullable else arrow.NO_ABSENT)
                 for numbers, field in zip(values, list(schema)[4:], strict=True)
             ),
         ]
@@ -222,25 +226,83 @@ def _entries(
 
 
 def offset_index(found: Found) -> pa.Table:
-    """Return one row per entry of the `.index` files (`OffsetIndexRow`)."""
+    """Return one row per entry of the `.index` files (`OffsetIndexRow`), with its batch."""
     return _entries(
         schema_of(OffsetIndexRow),
         (
-            (p, s, [index.offsets, index.offsets - s.base_offset, index.positions])
+            (p, s, _offset_columns(s, index))
             for p, s, index in _read(found, lambda _, segment: segment.offset_index)
         ),
     )
 
 
+def _offset_columns(segment: Segment, index: OffsetIndex) -> list[Any]:
+    """Return the numbers of entries, and of the batches before each."""
+    rows = _batch_rows(segment)
+    positions = index.positions.astype(np.int64)
+    before = np.concatenate(([0], positions[:-1]))
+    at, is_there = _places(rows["position"], positions)
+    first, was_there = _places(rows["position"], before)
+    known = is_there & was_there & (at >= first)
+    unknown = np.concatenate(([0], np.cumsum(rows["record_count"] < 0)))
+    records = np.concatenate(([0], np.cumsum(rows["record_count"], dtype=np.int64)))
+    is_counted = known & (unknown[at] == unknown[first])
+    return [
+        index.offsets,
+        index.offsets - segment.base_offset,
+        positions,
+        _base_offsets(rows, at, is_there),
+        positions - before,
+        np.where(known, at - first, _ABSENT),
+        np.where(is_counted, records[at] - records[first], _ABSENT),
+    ]
+
+
 def time_index(found: Found) -> pa.Table:
-    """Return one row per entry of the `.timeindex` files (`TimeIndexRow`)."""
+    """Return one row per entry of the `.timeindex` files (`TimeIndexRow`), with its batch."""
     return _entries(
         schema_of(TimeIndexRow),
         (
-            (p, s, [index.timestamps, index.offsets, index.offsets - s.base_offset])
+            (p, s, _time_columns(s, index))
             for p, s, index in _read(found, lambda _, segment: segment.time_index)
         ),
     )
+
+
+def _time_columns(segment: Segment, index: TimeIndex) -> list[Any]:
+    """Return the numbers of entries, and of the batch with the offset of each."""
+    rows = _batch_rows(segment)
+    at = np.searchsorted(rows["last_offset"], index.offsets)
+    is_there = at < len(rows)
+    positions = np.append(rows["position"].astype(np.int64), _ABSENT)[at]
+    return [
+        index.timestamps,
+        index.offsets,
+        index.offsets - segment.base_offset,
+        np.where(is_there, positions, _ABSENT),
+        _base_offsets(rows, at, is_there),
+    ]
+
+
+def _batch_rows(segment: Segment) -> Any:
+    """Return the batches of a segment, BATCH_ROW[n]; none if its file cannot be read."""
+    try:
+        return segment.batches.rows
+    except OSError as error:
+        warn_left_out(segment.path, error)
+        return np.zeros(0, BATCH_ROW)
+
+
+def _places(starts: Any, positions: Any) -> tuple[Any, Any]:
+    """Return the number of the batch that begins at each position, and whether one does."""
+    at = np.searchsorted(starts, positions)
+    return at, np.append(starts.astype(np.int64), _ABSENT)[at] == positions
+
+
+def _base_offsets(rows: Any, at: Any, is_there: Any) -> Any:
+    """Return the base offset of batches by number; `_ABSENT` where there is none."""
+    known = np.where(rows["base_offset"] == UNKNOWN, _ABSENT, rows["base_offset"])
+    return np.where(is_there, np.append(known, _ABSENT)[at], _ABSENT)
 
 
 def aborted_transactions(found: Found) -> pa.Table:

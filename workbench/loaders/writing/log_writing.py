@@ -36,12 +36,13 @@ class BatchStyle:
 
     @property
     def topic_config(self) -> dict[str, int]:
-        """The configuration of a topic whose segments roll by size alone."""
+        """The configuration of a topic of records of any size; its segments roll by size alone."""
         return {
             "internal.segment.bytes": self.segment_size,
             "segment.ms": 2**63 - 1,
             "retention.ms": -1,
             "retention.bytes": -1,
+            "max.message.bytes": 2**31 - 1,
             "message.timestamp.after.max.ms": 2**63 - 1,
         }
 

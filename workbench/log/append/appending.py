@@ -16,6 +16,7 @@ from workbench.errors import (
     StorageError,
     UnexpectedAppendOffsetError,
 )
+from workbench.file_system.local import is_passing
 from workbench.layout import problems
 from workbench.layout.attributes import NO_PARTITION_LEADER_EPOCH, NO_TIMESTAMP, NONE
 from workbench.log.append.append_info import UNKNOWN_OFFSET, LogAppendInfo
@@ -111,9 +112,23 @@ def append(
         except StorageError:
             raise
         except OSError as error:
-            offline = context.log_directory
-            raise failures.failed(offline, "append to", where, error) from error
+            raise _failed(log, error) from error
     return info
+
+
+def _failed(log: BaseLog, error: OSError) -> StorageError:
+    """Return the error of an append that the operating system failed.
+
+    The log directory is offline then, unless the process lacked descriptors or memory before
+    anything was written.
+    """
+    context, end, active = log.context, log.local.end, log.local.segments.active
+    is_new = end.segment_base_offset != active.base_offset
+    if is_passing(error) and active.log.size == (0 if is_new else end.position):
+        return context.nothing_written("append to", error)
+    return context.failures.failed(
+        context.log_directory, "append to", context.topic_partition, error
+    )
 
 
 def maybe_roll(log: BaseLog, size: int, info: LogAppendInfo, now: int) -> LogSegment:

@@ -92,7 +92,7 @@ class LogSegment(SegmentFiles):
         """Append batches that have their offsets, and the index entries that are due.
 
         An entry is due for a batch when more than `index.interval.bytes` were appended since the
-        last one.
+        last one; before 3.9, only for the first batch of those that are appended together.
 
         Args:
             largest_offset: the records' largest offset.
@@ -112,7 +112,9 @@ class LogSegment(SegmentFiles):
         if not self.offset_index.can_append_offset(largest_offset):
             raise OffsetOverflowError(largest_offset, self.base_offset, log.path)
         log.append(records)
-        if batches is None:
+        if not self.context.rules.indexes_each_batch:
+            self._add_one_entry(largest_offset, records, position)
+        elif batches is None:
             self._add_entries(records, position)
         else:
             self._add_known_entries(batches, position)
@@ -167,6 +169,32 @@ class LogSegment(SegmentFiles):
         self._max_timestamp = due.largest
         self.append_entries(due)
         self._bytes_since_entry = int(rows[-1]["position"] + rows[-1]["size"]) - due.last_entry
+
+    def _add_one_entry(self, largest_offset: int, records: MemoryRecords, position: int) -> None:
+        """Append the index entry that is due for batches which are appended together.
+
+        Kafka: LogSegment.append (0.8.2 to 3.8)
+        """
+        rows = records.batches().rows
+        if not len(rows):
+            return
+        latest = rows[int(rows["max_timestamp"].argmax())]
+        if latest["max_timestamp"] > self.max_timestamp_so_far.timestamp:
+            self._max_timestamp = TimestampOffset(
+                int(latest["max_timestamp"]), int(latest["last_offset"])
+            )
+        since = self._bytes_since_entry
+        is_due = since > self.index_interval_bytes
+        if not self.context.rules.indexes_last_offset:
+            largest_offset = int(rows[0]["base_offset"])
+        if self.context.observer is not None:
+            self.tell_entry(largest_offset, position, since, is_due)
+        if is_due:
+            at = self.max_timestamp_so_far
+            self.offset_index.append(largest_offset, position)
+            self.time_index.maybe_append(at.timestamp, at.offset)
+            since = 0
+        self._bytes_since_entry = since + len(records.buffer)
 
     def append_entries(self, due: DueEntries) -> None:
         """Append index entries of batches."""

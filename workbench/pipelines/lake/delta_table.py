@@ -10,7 +10,6 @@ Delta: Transaction Identifiers (protocol)
 import json
 import os
 import secrets
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from uuid import UUID
 
 import pyarrow as pa
 
+from workbench.errors import OutputError
 from workbench.file_system.source import is_uri
 from workbench.files.text import format_uuid, parse_uuid
 from workbench.pipelines.lake.data_files import PARTITIONED_BY, DataFile, Staging
@@ -33,6 +33,7 @@ from workbench.pipelines.lake.table import (
     schema_of_upsert,
     written_meanwhile,
 )
+from workbench.runtime.clock import SystemClock
 from workbench.runtime.extras import optional
 
 _APP: Final = "kafka-log-workbench"
@@ -73,6 +74,10 @@ class DeltaTable:
         """See `Table.schema`."""
         return None if self._table is None else pa.schema(self._table.schema().to_arrow())
 
+    def widens(self, _here: pa.DataType, _new: pa.DataType) -> bool:
+        """See `Table.widens`: deltalake takes no table that widens types."""
+        return False
+
     def positions(self, logs: Positions) -> Positions:
         """See `Table.positions`."""
         found = {}
@@ -106,10 +111,12 @@ class DeltaTable:
 
         run = secrets.token_hex(8)
         if not is_uri(self.name):
-            return Staging(LocalFileSystem(), os.path.realpath(self.name), run, schema)
+            return Staging(
+                LocalFileSystem(), os.path.realpath(self.name), run, schema, folders=PARTITIONED_BY
+            )
         stores = optional("deltalake.fs", "deltalake")
         handler = stores.DeltaStorageHandler(self.name, dict(self.options))
-        return Staging(PyFileSystem(handler), "", run, schema)
+        return Staging(PyFileSystem(handler), "", run, schema, folders=PARTITIONED_BY)
 
     def publish(self, staging: Staging, added: Sequence[DataFile], moved: Positions) -> None:
         """See `Table.publish`; new columns are a commit of their own before that of the files."""
@@ -121,7 +128,7 @@ class DeltaTable:
         """Commit what the body commits, unless somebody else has written meanwhile.
 
         Raises:
-            OutputError: somebody has.
+            OutputError: somebody has, or it cannot be written.
         """
         of = self._delta.exceptions
         try:
@@ -129,7 +136,7 @@ class DeltaTable:
         except of.DeltaError as error:
             if isinstance(error, of.CommitFailedError) or "already exists" in str(error):
                 raise written_meanwhile(self.name, error) from error
-            raise
+            raise OutputError(self.name, f"cannot be written: {error}") from error
         self._open()
 
     def _publish(self, schema: pa.Schema, added: list[Any], properties: Any) -> None:
@@ -154,7 +161,11 @@ class DeltaTable:
         )
 
     def _properties(self, moved: Positions) -> Any:
-        """Return the properties of a commit that moves positions."""
+        """Return the properties of a commit that moves positions.
+
+        A commit that creates the table is not tried again: deltalake would repeat it as version 1
+        of a table that another process has created, without looking for conflicts.
+        """
         transactions = [
             self._delta.Transaction(app, number)
             for log, at in moved.items()
@@ -167,7 +178,7 @@ class DeltaTable:
             for log, at in moved.items()
             if at.topic_id is not None
         ]
-        return self._delta.CommitProperties(_KEPT, None, transactions)
+        return self._delta.CommitProperties(_KEPT, 0 if self._table is None else None, transactions)
 
     def _append(
         self, batches: Iterator[pa.RecordBatch], schema: pa.Schema, properties: Any
@@ -190,6 +201,7 @@ class DeltaTable:
                 mode="error",
                 partition_by=list(PARTITIONED_BY),
                 storage_options=dict(self.options),
+                commit_properties=self._properties({}),
             )
         merger = self._table.merge(
             pa.RecordBatchReader.from_batches(schema_of_upsert(schema), batches),
@@ -201,7 +213,11 @@ class DeltaTable:
         )
         merger = merger.when_matched_delete(f"source.{DELETES}")
         merger = merger.when_matched_update_all(except_cols=[DELETES])
-        merger.when_not_matched_insert_all(f"not source.{DELETES}", except_cols=[DELETES]).execute()
+        merger = merger.when_not_matched_insert_all(f"not source.{DELETES}", except_cols=[DELETES])
+        version = self._table.version()
+        merger.execute()
+        if self._table.version() == version:  # nothing changes: deltalake makes no commit
+            self._append(iter(()), schema, properties)
 
 
 def _add(file: DataFile) -> Any:
@@ -215,7 +231,7 @@ def _add(file: DataFile) -> Any:
         file.path,
         file.size,
         values,
-        time.time_ns() // 1_000_000,
+        SystemClock().now(),
         data_change=True,
         stats=json.dumps(_statistics(file.metadata)),
     )

@@ -29,7 +29,6 @@ from workbench.runtime.extras import optional
 
 _PROPERTY: Final = "kafka-log-workbench"
 _RETRIES: Final = "commit.retry.num-retries"
-_FOLDERS: Final = ("by_topic", "by_day")  # files have all columns, as readers expect
 
 
 @dataclass
@@ -68,6 +67,15 @@ class IcebergTable:
         return pa.schema(
             [(each.name, _plain(each.type)) for each in self._table.schema().as_arrow()]
         )
+
+    def widens(self, here: pa.DataType, new: pa.DataType) -> bool:
+        """See `Table.widens`.
+
+        Iceberg: Schema Evolution, type promotion (specification)
+        """
+        if pa.types.is_decimal(here) and pa.types.is_decimal(new):
+            return bool(here.scale == new.scale and here.precision < new.precision)
+        return (here, new) in {(pa.int32(), pa.int64()), (pa.float32(), pa.float64())}
 
     def positions(self, logs: Positions) -> Positions:
         """See `Table.positions`."""
@@ -118,7 +126,6 @@ class IcebergTable:
             folder,
             secrets.token_hex(8),
             pa.schema([field.with_type(_plain(field.type)) for field in fields]),
-            folders=_FOLDERS,
         )
 
     def publish(self, staging: Staging, added: Sequence[DataFile], moved: Positions) -> None:

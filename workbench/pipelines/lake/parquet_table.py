@@ -1,16 +1,19 @@
-"""A table of Parquet files: ``topic=T/day=D/*.parquet``, and manifests that say what is committed.
+"""A table of Parquet files and manifests that say what is committed: ``by_topic=T/by_day=D/``.
 
 A commit is one new file: manifest N + 1, which did not exist before. Until it is there, data files
 are where no reader looks, under names that no pattern of Parquet files matches; then each is moved
 to its place. A process that dies in between leaves moves to the next one, which does them first.
 
-The layout is that of Hive: what reads such folders reads a table without knowing manifests.
+The layout is that of Hive: what reads such folders reads a table without knowing manifests. In
+tables of earlier versions, which go on as they are, folders are named ``topic=T/day=D``, and files
+do not have these two columns.
 """
 
 import json
 import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -21,9 +24,11 @@ from workbench.errors import OutputError
 from workbench.file_system.outputs import new_file
 from workbench.pipelines.lake.data_files import (
     ENDING,
+    FOLDERS,
     PARTITIONED_BY,
     DataFile,
     Staging,
+    below_topic,
     by_folders,
     is_local,
 )
@@ -46,10 +51,11 @@ UNFINISHED: Final = "_unfinished"
 
 _HIDDEN: Final = ".part"  # follows the ending of a file that is not committed
 
+_TAKEN: Final = "another process has written to the table meanwhile; run it again"
+
 Manifest = dict[str, Any]
 """The content of a manifest: its version, the positions of all logs, the schema (Arrow's, in
-hexadecimal), and the files that it added and
-removed."""
+hexadecimal), the names of the folders, and the files that it added and removed."""
 
 
 @dataclass
@@ -82,6 +88,10 @@ class ParquetTable:
         text = self._last.get("schema")
         return None if text is None else pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(text)))
 
+    def widens(self, _here: pa.DataType, _new: pa.DataType) -> bool:
+        """See `Table.widens`: Spark and others refuse folders with two types of a column."""
+        return False
+
     def positions(self, logs: Positions) -> Positions:
         """See `Table.positions`."""
         every = self._positions()
@@ -111,13 +121,27 @@ class ParquetTable:
         removed: list[str] = []
         if upsert:
             batches = self._replacing(batches, schema, removed)
-        self.publish(staging, staging.write(batches), moved, removed)
+        try:
+            added = staging.write(batches)
+        except FileNotFoundError:
+            if self._newest().get("version", 0) == self.version:
+                raise
+            raise OutputError(self.name, _TAKEN) from None  # whose commit removed what is staged
+        self.publish(staging, added, moved, removed)
 
     def staging(self, schema: pa.Schema) -> Staging:
         """See `Table.staging`."""
         run = f"{self.version + 1:012d}-{secrets.token_hex(4)}"
         folder = f"{self.root}/{UNFINISHED}/{run}"
-        return Staging(self.files, folder, run, schema, hidden=_HIDDEN)
+        return Staging(self.files, folder, run, schema, hidden=_HIDDEN, folders=self._names)
+
+    @property
+    def _names(self) -> tuple[str, str]:
+        """What folders divide by `PARTITIONED_BY`."""
+        if not self._last:
+            return FOLDERS
+        topic, day = self._last.get("folders", PARTITIONED_BY)
+        return topic, day
 
     def publish(
         self,
@@ -144,6 +168,7 @@ class ParquetTable:
                 for topic, number, id_ in sorted(positions, key=lambda key: key[:2])
             ],
             "schema": staging.schema.remove_metadata().serialize().to_pybytes().hex(),
+            "folders": list(staging.folders),
             "added": [each.path for each in added],
             "removed": list(removed),
         }
@@ -167,7 +192,7 @@ class ParquetTable:
             stays = batch.filter(pc.invert(batch[DELETES])).select(schema.names)
             if stays.num_rows:
                 yield stays
-        topics = tuple(f"{PARTITIONED_BY[0]}={topic}/" for topic in {log[0] for log in keys})
+        topics = tuple(below_topic(self._names, topic) for topic in {log[0] for log in keys})
         known = {log: pa.chunked_array(found) for log, found in keys.items()}
         for path in self._data_files():
             if topics and path.startswith(topics):
@@ -191,7 +216,7 @@ class ParquetTable:
             f"{self.root}/{path}",
             format="parquet",
             filesystem=self.files,
-            partitioning=by_folders(),
+            partitioning=by_folders(self._names),
             partition_base_dir=self.root,
         ).to_table()
 
@@ -214,7 +239,10 @@ class ParquetTable:
         return found
 
     def _finish(self) -> None:
-        """Do what the last commit left to do, and remove what can never be committed any more."""
+        """Do what the last commit left to do, and remove what can never be committed any more.
+
+        Two processes may do so at a time: what is not there any more, the other one has done.
+        """
         run = self._last.get("run")
         if run is None:
             return
@@ -223,14 +251,17 @@ class ParquetTable:
         removed = [f"{self.root}/{path}" for path in self._last["removed"]]
         for info in self.files.get_file_info(removed) if removed else ():
             if info.is_file:
-                self.files.delete_file(info.path)
+                with suppress(FileNotFoundError):
+                    self.files.delete_file(info.path)
         for path in self._last["added"]:
             if f"{staging}/{run}/{path}{_HIDDEN}" in left:
-                self._move(f"{staging}/{run}/{path}{_HIDDEN}", f"{self.root}/{path}")
+                with suppress(FileNotFoundError):
+                    self._move(f"{staging}/{run}/{path}{_HIDDEN}", f"{self.root}/{path}")
         for folder in self._folders(staging):
             number = folder.rpartition("/")[2].partition("-")[0]
             if number.isdigit() and int(number) <= self.version:
-                self.files.delete_dir(folder)
+                with suppress(FileNotFoundError):
+                    self.files.delete_dir(folder)
 
     def _below(self, folder: str) -> set[str]:
         from pyarrow.fs import FileSelector
@@ -255,16 +286,15 @@ class ParquetTable:
             OutputError: another process has written it meanwhile.
         """
         self.files.create_dir(os.path.dirname(path), recursive=True)
-        taken = "another process has written to the table meanwhile; run it again"
         if is_local(self.files):
             try:
                 with new_file(path) as file:
                     file.write(data)
             except OutputError:
-                raise OutputError(self.name, taken) from None
+                raise OutputError(self.name, _TAKEN) from None
             return
         if self.files.get_file_info(path).is_file:
-            raise OutputError(self.name, taken)
+            raise OutputError(self.name, _TAKEN)
         unfinished = f"{path}.{secrets.token_hex(4)}{_HIDDEN}"
         with self.files.open_output_stream(unfinished) as stream:
             stream.write(data)

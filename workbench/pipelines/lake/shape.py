@@ -1,24 +1,33 @@
 """The columns of a table: as a scan gives them, in the types that every format of a lake has.
 
-New fields of values become new fields of the table; a type of the table never changes.
+New fields of values become new fields of the table. A type of the table changes only where its
+format widens it without touching its files; what does not fit is rescued.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, count
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from workbench.errors import SchemaError
+from workbench.loaders.scan.decoding import Applied
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.schemas import SCAN_FIELDS
-from workbench.pipelines.lake.table import DELETES, KEY
+from workbench.pipelines.lake.data_files import FOLDERS
+from workbench.pipelines.lake.table import DELETES, KEY, Widens
 from workbench.spark_source.kinds import as_spark, spark_kind
-from workbench.values.formats.json import inferred_kind, merged_kind, readable_schema
+from workbench.values.fitting import as_text
+from workbench.values.formats.json import json_decoder
+from workbench.values.formats.pieces import FittingReader
+from workbench.values.guard import ENTRIES, MOST_ENTRIES
+from workbench.values.inference import Shape
 from workbench.values.masking import Masks
-from workbench.values.registry import AnyDecoding, Decoding
-from workbench.values.types import aligned, merged, merged_by
+from workbench.values.registry import ColumnDecoding, Decoding
+from workbench.values.types import aligned, is_held, merged, merged_by
 
 DAY: Final = "day"
 """The column that is made of ``timestamp``: the day in UTC; null: the record has no timestamp, or
@@ -29,10 +38,18 @@ TOPIC_ID: Final = "topic_id"
 
 With partition and offset it identifies a record, even if a topic was deleted and made again."""
 
+RESCUED: Final = "_rescued"
+"""The column with what of a record could not be decoded: JSON of path, such as ``value.price``, →
+text; null where a mask keeps it private."""
+
+_OWN: Final = frozenset(
+    each.casefold()
+    for each in (*SCAN_FIELDS, DAY, TOPIC_ID, RESCUED, DELETES, *FOLDERS)
+    if each != "bytes"  # it is younger than tables whose values have such a field
+)
+
 _FIRST_DAY: Final = -719_162  # 0001-01-01, in days since 1970
 _LAST_DAY: Final = 2_932_896  # 9999-12-31
-
-_SAMPLED: Final = 4096  # values whose JSON is looked at together
 
 
 def table_kind(kind: Any) -> Any:
@@ -40,29 +57,77 @@ def table_kind(kind: Any) -> Any:
     return spark_kind(kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
-def schema_of_scan(scan: Scan) -> pa.Schema:
+def schema_of_scan(scan: Scan, known: pa.Schema) -> pa.Schema:
     """Return the columns of a scan as those of a table, all nullable, with day and topic id.
 
-    The fields of decoded keys and values become columns of their own, by their names; one that the
-    table has already gets ``value_`` or ``key_`` before it.
+    The fields of decoded keys and values become columns of their own, see `names_of_fields`. What
+    cannot be decoded is in `RESCUED`.
+
+    Args:
+        scan: the scan.
+        known: the columns of the table, and those that are declared.
     """
-    columns = _columns({each.name: pa.nulls(0, each.type) for each in scan.schema}, None)
-    return pa.schema([(name, table_kind(array.type)) for name, array in columns.items()])
+    of_scan = {each.name: pa.nulls(0, each.type) for each in scan.schema}
+    columns = _columns(of_scan, None, known.names)
+    fields = [(name, table_kind(array.type)) for name, array in columns.items()]
+    return pa.schema([*fields, *([(RESCUED, pa.string())] if scan.decode else [])])
 
 
-def _columns(of_scan: dict[str, pa.Array], topic_id: str | None) -> dict[str, pa.Array]:
+def names_of_fields(kinds: Mapping[str, Any], known: Iterable[str]) -> dict[tuple[str, str], str]:
+    """Return the names of columns by column of the scan and field; no two differ in case alone.
+
+    A field has its own name. One that every table has (``topic``, ``day``), or another field, gets
+    ``key_`` or ``value_`` before it, and a number behind it where that is taken, too.
+
+    Args:
+        kinds: the structs, by ``key`` and ``value``.
+        known: names that a table already has, which remain those of the same fields.
+    """
+    there = set(known)
+    by_fold = {name.casefold() for name in there}
+    taken: set[str] = set()
+    found: dict[tuple[str, str], str] = {}
+
+    def take(field: tuple[str, str], name: str) -> bool:
+        folded = name.casefold()
+        if folded in _OWN or folded in taken or (folded in by_fold and name not in there):
+            return False
+        taken.add(folded)
+        found[field] = name
+        return True
+
+    fields = [(column, each.name) for column, kind in kinds.items() for each in kind]
+    prefixed = {f"{column}_{own}" for column in ("key", "value") for own in _OWN}
+    # Those that a table has come first: which field had a name must not depend on the order.
+    fields.sort(key=lambda each: each[1] not in there)
+    waiting = [each for each in fields if each[1].casefold() in prefixed or not take(each, each[1])]
+    for column, name in waiting:
+        names = chain([f"{column}_{name}"], (f"{column}_{name}_{n}" for n in count(2)))
+        next(each for each in names if take((column, name), each))
+    return found
+
+
+def _columns(
+    of_scan: dict[str, pa.Array], topic_id: str | None, known: Iterable[str]
+) -> dict[str, pa.Array]:
     """Return the columns of a table that are made of those of a scan of one topic."""
     found = {name: array for name, array in of_scan.items() if not _is_spread(name, array.type)}
     if "timestamp" in of_scan:
         found[DAY] = _days(of_scan["timestamp"])
     length = len(next(iter(of_scan.values())))
     found[TOPIC_ID] = pa.repeat(pa.scalar(topic_id, pa.string()), length)
-    for name, array in of_scan.items():
-        if _is_spread(name, array.type):
-            for field, inner in zip(array.type, array.flatten(), strict=True):
-                is_taken = field.name in SCAN_FIELDS or field.name in found
-                found[f"{name}_{field.name}" if is_taken else field.name] = inner
+    for (column, field), name in _names_of_spread(of_scan, known).items():
+        array = of_scan[column]
+        found[name] = pc.struct_field(array, array.type.get_field_index(field))
     return found
+
+
+def _names_of_spread(
+    of_scan: Mapping[str, pa.Array], known: Iterable[str]
+) -> dict[tuple[str, str], str]:
+    """Return `names_of_fields` of those columns of a scan whose fields become columns."""
+    kinds = {name: array.type for name, array in of_scan.items() if _is_spread(name, array.type)}
+    return names_of_fields(kinds, known)
 
 
 def _is_spread(name: str, kind: Any) -> bool:
@@ -82,56 +147,134 @@ def require_key(schema: pa.Schema, where: str) -> None:
         )
 
 
-def evolved(there: pa.Schema | None, found: pa.Schema, where: str) -> pa.Schema:
-    """Return the columns of a table after records with other columns were added.
+def declared(
+    there: pa.Schema | None, types: Iterable[pa.StructType], widens: Widens, where: str
+) -> pa.Schema:
+    """Return the columns of a table with those that are declared for fields of values.
 
     Args:
         there: the columns of the table; None: there is no table yet.
-        found: the columns of the records.
+        types: the fields of the values of each topic.
+        widens: see `Table.widens`.
         where: names the table in an error.
 
     Raises:
-        SchemaError: a column has values that its type in the table does not hold.
+        SchemaError: a field has another type in the table, or in the declaration of another topic.
     """
-    if there is None:
-        return found
-    fields = merged_by(partial(_unchanged, where), pa.struct(there), pa.struct(found))
-    return pa.schema(fields)
-
-
-def _unchanged(where: str, here: Any, new: Any, path: str) -> Any:
-    """Return the type that a table has, if it holds the values of another one."""
+    known = pa.schema([]) if there is None else there
     try:
-        if merged((here, new)) == here:
+        kind = table_kind(merged(types))
+    except SchemaError as error:
+        raise SchemaError(f"{error}; {{topic}} in the table's name gives each its own") from None
+    if not pa.types.is_struct(kind):
+        return known
+
+    def choose(here: Any, new: Any, path: str) -> Any:
+        if widens(here, new):
+            return new
+        if is_held(new, here):
             return here
-    except SchemaError:
-        pass
-    raise SchemaError(
-        f"{path[1:]} is {new} in these records and {here} in {where} (a table's types do not "
-        "change); give its type in decode, or load into another table"
-    )
+        raise SchemaError(
+            f"{path[1:]} is declared as {new} and is {here} in {where} (a table keeps its types); "
+            "leave it out of the declaration, or load into another table"
+        )
+
+    names = names_of_fields({"value": kind}, known.names)
+    fields = pa.struct([(names["value", each.name], each.type) for each in kind])
+    return pa.schema(list(merged_by(choose, pa.struct(known), fields)))
+
+
+def evolved(known: pa.Schema, found: pa.Schema, widens: Widens, where: str) -> pa.Schema:
+    """Return the columns of a table after records with other columns were added.
+
+    A field keeps the type that it has in the table, unless the table's format widens it.
+
+    Args:
+        known: the columns of the table, and those that are declared; none: there is no table yet.
+        found: the columns of the records.
+        widens: see `Table.widens`.
+        where: names the table in an error.
+
+    Raises:
+        SchemaError: a column that is not a field of a value has another type.
+    """
+
+    def choose(here: Any, new: Any, path: str) -> Any:
+        if widens(here, new):
+            return new
+        name = re.split(r"[.[]", path[1:])[0]
+        if name in SCAN_FIELDS and not is_held(new, here):
+            raise SchemaError(
+                f"{name} is {new} in these records and {here} in {where} (a table keeps its types);"
+                f" decode {name} as the earlier runs did, or load into another table"
+            )
+        return here
+
+    fields = list(merged_by(choose, pa.struct(known), pa.struct(found)))
+    order = {name: at for at, name in enumerate(found.names)}
+    if "offset" not in known.names:  # there is no table yet: what is declared is with the fields
+        fields.sort(key=lambda each: order.get(each.name, len(order) - 1.5))
+    return pa.schema(fields)
 
 
 def shaped(
     raw: pa.RecordBatch,
-    decoded: pa.RecordBatch,
+    applied: Applied,
     topic_id: str | None,
     schema: pa.Schema,
+    masks: Masks,
     *,
     upsert: bool,
 ) -> pa.RecordBatch:
     """Return a batch of a scan with the columns of a table; those that it lacks are null.
 
+    What is of another type than the table's is null in that field, and rescued.
+
     Args:
         raw: the batch as it was read: a value that is null there is a tombstone.
-        decoded: the same decoded and masked.
+        applied: the same decoded and masked.
         topic_id: of the topic that the records are of; None: it is unknown.
         schema: the columns of the table.
+        masks: of the topic.
         upsert: whether the column `DELETES` is added.
     """
-    there = _columns(dict(zip(decoded.schema.names, decoded.columns, strict=True)), topic_id)
+    decoded = applied.batch
+    of_scan = dict(zip(decoded.schema.names, decoded.columns, strict=True))
+    there = _columns(of_scan, topic_id, schema.names)
+    if RESCUED in schema.names:
+        texts = [each.texts() for each in applied.lost]
+        for (column, field), name in _names_of_spread(of_scan, schema.names).items():
+            there[name], unfit = fitted(there[name], schema.field(name).type)
+            texts.append(_texts(unfit, f"{column}.{field}", is_private=masks.touches(column)))
+        there[RESCUED] = _rescued(texts, decoded.num_rows)
     batch = conformed(pa.RecordBatch.from_pydict(there), schema)
     return batch.append_column(DELETES, raw["value"].is_null()) if upsert else batch
+
+
+def _texts(
+    unfit: Mapping[int, Mapping[str, str]], at: str, *, is_private: bool
+) -> dict[int, dict[str, str | None]]:
+    """Return row → path → text of what does not fit at a path; None: a mask keeps it private."""
+
+    def inside(path: str) -> str:
+        return f"{at}.{path}" if path and not path.startswith("[") else f"{at}{path}"
+
+    return {
+        row: {inside(path): None if is_private else text for path, text in texts.items()}
+        for row, texts in unfit.items()
+    }
+
+
+def _rescued(lost: Iterable[Mapping[int, Mapping[str, str | None]]], rows: int) -> pa.Array:
+    """Return what of each row could not be decoded, as JSON: path → text; null: all could."""
+    texts: list[str | None] = [None] * rows
+    found: dict[int, dict[str, str | None]] = {}
+    for each in lost:
+        for row, paths in each.items():
+            found.setdefault(row, {}).update(paths)
+    for row, paths in found.items():
+        texts[row] = json.dumps(paths, ensure_ascii=False)
+    return pa.array(texts, pa.string())
 
 
 def conformed(rows: Any, schema: pa.Schema) -> Any:
@@ -145,12 +288,53 @@ def conformed(rows: Any, schema: pa.Schema) -> Any:
     return type(rows).from_arrays(arrays, schema=schema)
 
 
+def fitted(array: Any, kind: Any) -> tuple[pa.Array, dict[int, dict[str, str]]]:
+    """Return an array of a scan as a type of a table, and what does not fit, which is null.
+
+    Returns:
+        The array, and row → path → text.
+    """
+    array = _as_table(array)
+    if is_held(array.type, kind):
+        return aligned(array, kind), {}
+
+    def load(value: Any) -> Any:
+        ENTRIES.left = MOST_ENTRIES  # all are in memory already
+        return value
+
+    # A time may be beyond those of Python.
+    values = array.cast(_with_times_as_text(array.type)).to_pylist(maps_as_pydicts="lossy")
+    reader = FittingReader(kind, "a value", load, _cast, names_all=True)
+    found = reader.read(values)
+    whole = {row: {"": as_text(values[row])} for row in reader.bad}
+    return found, {row: each.texts for row, each in reader.unfit.items()} | whole
+
+
+def _cast(value: Any, kind: Any) -> Any:
+    return pa.scalar(value).cast(kind).as_py()
+
+
+def _with_times_as_text(kind: Any) -> Any:
+    if pa.types.is_struct(kind):
+        return pa.struct([each.with_type(_with_times_as_text(each.type)) for each in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_with_times_as_text(kind.value_type)))
+    if pa.types.is_map(kind):
+        return pa.map_(kind.key_type, _with_times_as_text(kind.item_type))
+    return pa.string() if pa.types.is_temporal(kind) else kind
+
+
 def _as_kind(array: Any, kind: Any) -> pa.Array:
     if isinstance(array, pa.ChunkedArray):
         array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.nulls(0, array.type)
+    return aligned(_as_table(array), kind)
+
+
+def _as_table(array: Any) -> pa.Array:
+    """Return an array as the type that `table_kind` names."""
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
-    return aligned(as_spark(array, table_kind(array.type)), kind)
+    return as_spark(array, table_kind(array.type))
 
 
 def _days(times: pa.Array) -> pa.Array:
@@ -159,62 +343,50 @@ def _days(times: pa.Array) -> pa.Array:
     return pc.if_else(is_written, days, None).cast(pa.int32()).cast(pa.date32())
 
 
-def json_kind(values: Iterator[pa.Array]) -> Any:
-    """Return the type that holds the JSON of all values.
-
-    Raises:
-        SchemaError: a field has two types that no type holds.
-    """
-    kind = pa.null()
-    for array in values:
-        for first in range(0, len(array), _SAMPLED):
-            part = array.slice(first, _SAMPLED).to_pylist()
-            kind = merged_kind(kind, inferred_kind(part))
-    return kind
-
-
 def with_every_field(
-    decode: Mapping[str, AnyDecoding],
-    kind_of: Callable[[str], Any],
-    known: pa.Schema | None,
+    decode: Mapping[str, ColumnDecoding],
+    shape_of: Callable[[str], Shape],
+    known: pa.Schema,
     masks: Masks,
-) -> dict[str, AnyDecoding]:
+) -> dict[str, ColumnDecoding]:
     """Return decodings in which JSON has every field that one of the records has.
 
-    The values of columns that are JSON without a type are read once more for that: a scan alone
-    takes the fields of its first records.
+    Fields that the table has keep its types: what does not fit them is rescued.
 
     Args:
-        decode: decodings by column.
-        kind_of: returns the type that all JSON of a column has, see `json_kind`.
-        known: the columns of the table; None: there is no table yet.
+        decode: decodings by column; one that has a format for each topic stays as it is.
+        shape_of: returns what is seen in all JSON of a column, see `json_shape`.
+        known: the columns of the table, and those that are declared.
         masks: the rules of the scan.
 
     Raises:
-        SchemaError: a field has two types in the records that no type holds.
+        SchemaError: there are too many fields.
     """
-    found = dict(decode)
-    for name, how in decode.items():
-        if Decoding.of(how) == Decoding("json"):
-            kind = kind_of(name)
-            if known is not None:
-                kind = merged_by(_fraction, kind, _spread_kind(name, kind, known, masks))
-            found[name] = readable_schema(kind)
-    return found
+    inferred = [
+        name
+        for name, how in decode.items()
+        if not isinstance(how, Mapping) and Decoding.of(how) == Decoding("json")
+    ]
+    kinds = {name: _struct(shape_of(name).kind()) for name in inferred}
+    names = names_of_fields(kinds, known.names)
+    for name, kind in kinds.items():
+        there = {field.name: names[name, field.name] for field in kind}
+        # A mask of a field that none of the new records has is not a mistake.
+        there |= {each: each for each in _masked_fields(name, masks) if each not in there}
+        own = [(f, known.field(c).type) for f, c in there.items() if c in known.names]
+        kinds[name] = merged_by(lambda _new, here, _path: here, kind, pa.struct(own))
+    return dict(decode) | {
+        name: Decoding("json", json_decoder(kind, pa.string() if masks.touches(name) else None))
+        for name, kind in kinds.items()
+    }
 
 
-def _spread_kind(name: str, kind: Any, known: pa.Schema, masks: Masks) -> pa.DataType:
-    """Return those columns of a table that are fields of a column: its own, and masked ones.
-
-    A mask of a field that none of the new records has is not a mistake.
-    """
-    masked = [rule.path.split(".") for rule in masks.rules]
-    names = {field.name for field in kind} if pa.types.is_struct(kind) else set()
-    names |= {path[1] for path in masked if path[0] == name and len(path) > 1}
-    own = set(known.names) - {*SCAN_FIELDS, DAY, TOPIC_ID}
-    return pa.struct([(each, known.field(each).type) for each in sorted(names & own)])
+def _struct(kind: pa.DataType) -> Any:
+    return kind if pa.types.is_struct(kind) else pa.struct([])
 
 
-def _fraction(kind: Any, there: Any, _path: str) -> Any:
-    """Return the type of JSON, or fractions where a table has them."""
-    return there if (kind, there) == (pa.int64(), pa.float64()) else kind
+def _masked_fields(name: str, masks: Masks) -> Iterator[str]:
+    for rule in masks.rules:
+        column, _, path = rule.path.partition(".")
+        if column == name and path:
+            yield path.partition(".")[0]

@@ -10,11 +10,11 @@ from workbench.config.internal_topics import HIDDEN_TOPICS
 from workbench.errors import LogDirectoryError
 from workbench.files.names import TopicPartition
 from workbench.files.partition_metadata import is_made_again
-from workbench.inspection.listing import Listing, StrPath, list_log_directories, require_logs
+from workbench.inspection.listing import Listing, StrPath, require_logs
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.transactions import Transactions, read_transactions
 from workbench.loaders.offsets.runs import offset_runs
-from workbench.loaders.remote import all_opened, attach_tier
+from workbench.loaders.remote import listed_with_tier
 from workbench.loaders.scan.plan import IsolationLevel, choose_partitions, segments_within
 from workbench.loaders.scan.splits import size_of
 from workbench.pipelines.lake.table import LoadedUpTo, Log, Positions
@@ -44,10 +44,8 @@ def logs_of(
         LogDirectoryError: a path does not exist, nothing there looks like Kafka's, brokers are of
             different clusters, or two directories of one broker hold a partition.
     """
-    given, fs = all_opened(os.fspath(each) for each in several(paths))
-    listing = list_log_directories(given, fs=fs)
+    listing, _ = listed_with_tier(several(paths), remote, remote_keys)
     require_logs(listing)
-    attach_tier(listing, remote, remote_keys, fs)
     copies: dict[TopicPartition, list[str]] = {}
     for key, each in listing.partitions.items():
         if each.kind == "log" or each.is_alone:
@@ -73,11 +71,19 @@ def chosen(
     """Return the partitions to load, sorted; the topics that brokers make only if they are named.
 
     Raises:
+        LogDirectoryError: the name of one is not UTF-8, which no table has.
         LookupError: a topic or partition does not exist.
     """
     found = choose_partitions(listing, topics, partitions)
     if topics is None and partitions is None:
         found = [each for each in found if each.topic not in HIDDEN_TOPICS or each.is_alone]
+    for each in found:
+        if any("\ud800" <= character <= "\udfff" for character in each.topic):  # surrogates
+            raise LogDirectoryError(
+                each.path,
+                f"the name of the topic is not UTF-8 (found {os.fsencode(each.topic)!r}), which no "
+                "table has and no broker makes; choose the other topics by their names",
+            )
     return found
 
 

@@ -1,6 +1,6 @@
 """What all formats of tables have in common: they keep with the data up to where it was loaded."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 import pyarrow as pa
@@ -15,6 +15,10 @@ KEY: Final = ("topic", "partition", "key")
 DELETES: Final = "_deletes"
 """A column beside those of the table in the batches of an upsert: whether a record deletes the row
 of its key."""
+
+
+Widens = Callable[[Any, Any], bool]
+"""See `Table.widens`."""
 
 
 class LoadedUpTo(NamedTuple):
@@ -91,6 +95,10 @@ class Table(Protocol):
     @property
     def schema(self) -> pa.Schema | None:
         """The columns that it has; None: there is no table yet."""
+        ...
+
+    def widens(self, here: pa.DataType, new: pa.DataType) -> bool:
+        """Return whether a column of one type becomes one of another, and its files are read on."""
         ...
 
     def positions(self, logs: Positions) -> Positions:

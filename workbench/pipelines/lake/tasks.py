@@ -8,13 +8,13 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from workbench.errors import WorkbenchError
+from workbench.errors import CorruptDataWarning, WorkbenchError
 from workbench.loaders.scan.plan import IsolationLevel
-from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.pipelines.lake.data_files import DataFile, Staging
 from workbench.pipelines.lake.row_reader import Counts, RowReader, values_of
-from workbench.pipelines.lake.shape import json_kind
 from workbench.pipelines.lake.source import NewOffsets, new_offsets
+from workbench.values.formats.json import json_shape
+from workbench.values.inference import Shape
 
 _MOST_TASKS: Final = 10_000
 
@@ -75,14 +75,17 @@ def _called(function: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.R
             yield pa.RecordBatch.from_pydict({"number": [number], "result": [pickle.dumps(made)]})
 
 
-def find_new(isolation_level: IsolationLevel, item: tuple[Any, Any]) -> NewOffsets:
-    """Return `new_offsets` of a partition and its position."""
-    return new_offsets(*item, isolation_level)
+def find_new(isolation_level: IsolationLevel, item: tuple[Any, Any]) -> NewOffsets | Exception:
+    """Return `new_offsets` of a partition and its position, or why there are none."""
+    try:
+        return new_offsets(*item, isolation_level)
+    except (WorkbenchError, OSError) as error:
+        return error
 
 
-def kind_of_part(options: Mapping[str, Any], name: str, part: Sequence[NewOffsets]) -> Any:
-    """Return `json_kind` of a column of ranges of offsets."""
-    return json_kind(values_of(part, options, name))
+def shape_of_part(options: Mapping[str, Any], name: str, part: Sequence[NewOffsets]) -> Shape:
+    """Return `json_shape` of a column of ranges of offsets."""
+    return json_shape(values_of(part, options, name))
 
 
 def load_part(reader: RowReader, staging: Staging, part: Sequence[NewOffsets]) -> LoadedPart:

@@ -4,28 +4,35 @@ import os
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial, reduce
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from workbench.errors import LogDirectoryError
+from workbench.errors import CorruptDataWarning, LogDirectoryError, OutputError, SchemaError
 from workbench.file_system.outputs import refuse_inputs
 from workbench.file_system.source import is_uri
 from workbench.files.partition_metadata import is_made_again
 from workbench.inspection.listing import Listing, StrPath
 from workbench.inspection.partition import DiskPartition, metadata_now
+from workbench.loaders.read_warnings import warn_caller
 from workbench.loaders.remote import writable_place
 from workbench.loaders.scan.plan import IsolationLevel, input_paths
-from workbench.loaders.scan.scan import CorruptDataWarning, Scan
+from workbench.loaders.scan.reading import losses
+from workbench.loaders.scan.scan import Scan
 from workbench.loaders.schemas import RECORD_FIELDS
 from workbench.loaders.tables.rows import table_of
+from workbench.pipelines.lake.data_files import folder_name
 from workbench.pipelines.lake.delta_table import DeltaTable
 from workbench.pipelines.lake.iceberg_table import IcebergTable
 from workbench.pipelines.lake.parquet_table import ParquetTable
-from workbench.pipelines.lake.row_reader import Counts, RowReader
+from workbench.pipelines.lake.row_reader import REASON, Counts, RowReader
 from workbench.pipelines.lake.shape import (
+    declared,
     evolved,
     require_key,
     schema_of_scan,
@@ -38,18 +45,21 @@ from workbench.pipelines.lake.source import (
     in_commits,
     logs_of,
 )
-from workbench.pipelines.lake.table import LoadedUpTo, Log, Positions, Table
-from workbench.pipelines.lake.tasks import find_new, in_tasks, kind_of_part, load_part
+from workbench.pipelines.lake.table import LoadedUpTo, Log, Positions, Table, log_of
+from workbench.pipelines.lake.tasks import find_new, in_tasks, load_part, shape_of_part
 from workbench.runtime.several import several
 from workbench.tables.lake import LoadedRow
-from workbench.values.formats.json import merged_kind
+from workbench.values.by_topic import of_topics
+from workbench.values.inference import Shape
+from workbench.values.registry import declared_type
 
 if TYPE_CHECKING:
     from workbench.values.masking import AnyMasks
-    from workbench.values.registry import AnyDecoding
+    from workbench.values.registry import AnyType, ColumnDecoding
 
 Mode = Literal["append", "upsert"]
 TableFormat = Literal["parquet", "delta", "iceberg"]
+OnFailure = Callable[[str, Exception], object]
 FORMATS: Final[tuple[TableFormat, ...]] = ("parquet", "delta", "iceberg")
 
 TOPIC: Final = "{topic}"
@@ -63,16 +73,21 @@ SPARK_COMMIT_BYTES: Final = 64 << 30
 
 _TASK_BYTES: Final = 128 << 20
 
+Counted = dict[Log, Counter[str]]
+"""How many offsets of each log have which fate."""
+
 _ALWAYS: Final = ("topic", "partition", "offset", "timestamp")
 _COUNTED: Final = (
     "superseded",
     "tombstones",
+    "undecoded",
     "aborted",
     "control",
     "compacted",
     "deleted",
     "damaged",
     "missing",
+    "rescued",
 )
 
 
@@ -85,7 +100,8 @@ def to_table(
     remote: StrPath | None = None,
     remote_keys: Mapping[str, StrPath] | None = None,
     columns: Iterable[str] | str | None = None,
-    decode: "Mapping[str, AnyDecoding] | str | None" = None,
+    decode: "Mapping[str, ColumnDecoding] | str | None" = None,
+    types: "Mapping[str, AnyType] | None" = None,
     mask: "AnyMasks" = None,
     isolation_level: IsolationLevel = "read_committed",
     commit_bytes: int | None = None,
@@ -96,6 +112,8 @@ def to_table(
     filesystem: Any = None,
     mode: Mode = "append",
     tell: Callable[[str], object] = warnings.warn,
+    on_failure: OnFailure | None = None,
+    dry_run: bool = False,
 ) -> pa.Table:
     """Load the records that a table does not have yet; return what became of every offset.
 
@@ -103,7 +121,7 @@ def to_table(
     its records: a run that is killed at any moment and started again loads each record once, and a
     run later takes only what is new. The files are divided by topic and day (UTC). A topic that was
     deleted and made again, so that it has another id, is loaded from its beginning, beside the
-    records of the topic before it.
+    records of the topic before it. A log or topic that cannot be loaded does not stop the others.
 
     Args:
         paths: log directories of one broker, or of several of one cluster: of each partition the
@@ -116,8 +134,14 @@ def to_table(
         remote_keys: key id → file of the RSA private key of an encrypted tier.
         columns: names of the columns of a scan, see `Scan`; topic, partition, offset and timestamp
             are always there. ``day`` and ``topic_id`` are added.
-        decode: how to read keys and values, see `Scan`. JSON without a type gets every field that
-            one of the records has; later runs add new fields to the table.
+        decode: how to read keys and values, see `Scan`; where the topics of a table have formats
+            that differ, the column is text. JSON without a type gets every field that
+            one of the records has; later runs add new fields to the table, and a type that a field
+            has remains. What does not fit is null, and kept as text in the column ``_rescued``.
+        types: topic → the types of fields of its values: an Arrow schema, or a file with an Avro or
+            JSON Schema. The table has these columns from its first commit on, and keeps them. Of a
+            field that is not declared, the first records decide. Values are JSON unless ``decode``
+            says something else.
         mask: rules that keep private data out, see `values.masking`.
         isolation_level: ``read_committed`` leaves out aborted records and ends at the last stable
             offset; ``read_uncommitted`` takes all.
@@ -134,27 +158,36 @@ def to_table(
         filesystem: Parquet: of `pyarrow.fs` or fsspec, in which ``to`` is a path; None: by its URI.
         mode: "append" adds every record; "upsert" keeps the newest record of each key of a
             partition, for compacted topics: it replaces the row of its key, and a tombstone deletes
-            it; records without a key are left out.
+            it; records without a key are left out. A value that cannot be decoded replaces nothing:
+            the newest that can be counts, and the record is added to the table ``<to>_refused``.
         tell: receives sentences: which replica is read, which topics were made again, and which
             records are lost.
+        on_failure: receives the name of each log or topic that was not loaded, and the error. None:
+            the first is raised after the others were loaded, with a note for each of the rest.
+        dry_run: whether all is read, decoded and counted, and nothing is written; a sentence names
+            the columns that the table would get. Without ``spark``.
 
     Returns:
-        One row per partition (`tables.lake.LoadedRow`). Damaged batches are left out, warned of,
-        and counted.
+        One row per partition that was loaded (`tables.lake.LoadedRow`). Damaged batches are left
+        out, warned of, and counted.
 
     Raises:
         LogDirectoryError: a path does not exist, a log ends below what was loaded, records were
             read that the batch headers do not mention, or the other way round, or a topic was made
             again meanwhile.
-        LookupError: a topic, partition or column does not exist.
+        LookupError: a topic, partition or column does not exist, or types are declared for a topic
+            that is not loaded.
         MissingDependencyError: deltalake or pyiceberg is not installed.
         OutputError: the table would be in a directory that is read, or somebody else has written to
             it meanwhile.
-        SchemaError: a decoding or mask cannot be used, or values do not fit the table's types.
+        SchemaError: a decoding, mask or declared type cannot be used or is not the table's, or a
+            key of an upsert cannot be decoded.
         ValueError: an argument has no meaning.
     """
     if mode not in {"append", "upsert"}:
         raise ValueError(f"mode is {mode!r}, not append or upsert")
+    if spark is not None and dry_run:
+        raise ValueError("a dry run is one process: leave out spark")
     if spark is not None and mode != "append":
         raise ValueError(f"spark loads with mode append, not {mode}; without spark, with both")
     listing = logs_of(paths, remote, remote_keys, tell)
@@ -162,18 +195,66 @@ def to_table(
     metadata = {(each.topic, each.partition): metadata_now(each) for each in found}
     names = list(dict.fromkeys((*_ALWAYS, *(several(columns) or RECORD_FIELDS))))
     by_column = decode if isinstance(decode, Mapping) else {"value": decode} if decode else {}
+    if types:
+        by_column = {"value": "json", **by_column}
     workers = 1 if spark is not None and workers is None else workers
     raw: dict[str, Any] = {"isolation_level": isolation_level, "workers": workers}
-    scan_of = partial(
-        _scan, listing, columns=tuple(names), decode=dict(by_column), mask=mask, **raw
-    )
+    of_user = {"columns": tuple(names), "decode": by_column, "mask": mask, **raw}
+    scan_of = partial(_scan, listing, **of_user)
+    _scan(listing, [], **of_user)  # what is wrong with the options is said before all else
+    types_of = {topic: declared_type(given) for topic, given in (types or {}).items()}
+    if unknown := sorted(set(types_of) - {each.topic for each in found}):
+        raise LookupError(f"types are declared for {unknown[0]!r}, which is not loaded")
     most = commit_bytes or (COMMIT_BYTES if spark is None else SPARK_COMMIT_BYTES)
     rows: list[LoadedRow] = []
+    failed: dict[str, Exception] = {}
     for name, mine in _by_table(os.fspath(to), found, table_format).items():
-        table = _opened(name, table_format, options or {}, filesystem, listing)
-        loading = _Loading(table, metadata, scan_of, raw, most, mode == "upsert", spark, tell)
+        opened = partial(
+            _opened,
+            table_format=table_format,
+            options=options or {},
+            filesystem=filesystem,
+            listing=listing,
+        )
+        loading = _Loading(
+            table=opened(name),
+            refusals=partial(opened, name_of_refusals(name)),
+            metadata=metadata,
+            scan_of=partial(scan_of, decode=of_topics(by_column, {p.topic for p in mine})),
+            raw=raw,
+            commit_bytes=most,
+            spark=spark,
+            tell=tell,
+            types=tuple(
+                types_of[topic] for topic in {p.topic: None for p in mine} if topic in types_of
+            ),
+            upsert=mode == "upsert",
+            dry_run=dry_run,
+            failed=failed,
+        )
         rows += loading.rows(mine)
+    _report(failed, on_failure)
     return table_of(LoadedRow, rows)
+
+
+def _report(failed: Mapping[str, Exception], on_failure: OnFailure | None) -> None:
+    """Report what was not loaded, or raise the first error."""
+    first: Exception | None = None
+    for name, error in failed.items():
+        if on_failure is not None:
+            on_failure(name, error)
+        elif first is None:
+            first = error
+        else:
+            first.add_note(f"{name} is not loaded, either: {error}")
+    if first is not None:
+        raise first
+
+
+def name_of_refusals(name: str) -> str:
+    """Return the name of the table with the records that an upsert into a table refuses."""
+    path, mark, query = name.partition("?")
+    return f"{path.rstrip('/')}_refused{mark}{query}"
 
 
 def _by_table(
@@ -184,8 +265,11 @@ def _by_table(
         return {to: partitions}
     found: dict[str, list[DiskPartition]] = {}
     for each in partitions:
-        # A dot would be another namespace; Kafka allows no two topics that differ in this alone.
-        topic = each.topic.replace(".", "_") if table_format == "iceberg" else each.topic
+        topic = folder_name(each.topic)
+        if table_format == "iceberg":
+            # A dot would be another namespace; Kafka allows no two topics that differ in this
+            # alone. Two that a broker does not take share a table, whose rows have the topic.
+            topic = topic.replace(".", "_").replace("~", "_")
         found.setdefault(to.replace(TOPIC, topic), []).append(each)
     return found
 
@@ -235,14 +319,19 @@ class _Loading:
 
     Attributes:
         table: the table.
+        refusals: opens the table of the records that an upsert refuses.
         metadata: `partition.metadata_now` of each log, before anything of it was read.
         scan_of: returns a scan of ranges of offsets, with the options of the user.
         raw: the options of a scan that neither decodes nor masks.
-        commit_bytes, spark, tell: see `to_table`.
+        commit_bytes, spark, tell, dry_run: see `to_table`.
         upsert: whether records replace those of their key.
+        types: what is declared of the fields of values.
+        failed: gets the name of each log or topic that cannot be loaded, and the error.
+        planned: gets the columns that a dry run finds.
     """
 
     table: Table
+    refusals: Callable[[], Table]
     metadata: Mapping[Log, tuple[int, ...] | None]
     scan_of: Callable[..., Scan]
     raw: Mapping[str, Any]
@@ -250,6 +339,10 @@ class _Loading:
     upsert: bool
     spark: Any
     tell: Callable[[str], object]
+    types: tuple[pa.StructType, ...]
+    dry_run: bool
+    failed: dict[str, Exception]
+    planned: dict[str, pa.Field] = field(default_factory=dict)
 
     def rows(self, partitions: list[DiskPartition]) -> list[LoadedRow]:
         """Load what is new, and return what became of every offset."""
@@ -257,11 +350,41 @@ class _Loading:
         ranges = self._ranges([(p, there.get((p.topic, p.partition))) for p in partitions])
         counts = {each.log: Counter[str]() for each in ranges}
         for commit in in_commits(ranges, self.commit_bytes):
-            for log, found in self._commit(commit).items():
+            for log, found in self._committed(commit).items():
                 counts[log] += found
+        if self.planned:
+            self.tell(self._plan())
         return [
-            self._row(each, counts[each.log], is_first=each.log not in there) for each in ranges
+            self._row(each, counts[each.log], is_first=each.log not in there)
+            for each in ranges
+            if each.partition.topic not in self.failed
         ]
+
+    def _plan(self) -> str:
+        """Return the columns that a dry run has found, and which of them are new."""
+        there = self.table.schema
+        known = self.planned if there is None else there.names
+        columns = (
+            f"{each.name} {each.type}{'' if each.name in known else ' (new)'}"
+            for each in self.planned.values()
+        )
+        state = "would be made with" if there is None else "would have"
+        return f"{self.table.name} {state} the columns {', '.join(columns)}"
+
+    def _committed(self, commit: list[NewOffsets]) -> Counted:
+        """Commit some ranges of offsets, topic by topic if one of them cannot be loaded."""
+        commit = [each for each in commit if each.partition.topic not in self.failed]
+        topics = {each.partition.topic for each in commit}
+        try:
+            return self._commit(commit) if commit else {}
+        except (SchemaError, LogDirectoryError) as error:
+            if len(topics) == 1:
+                self.failed[topics.pop()] = error
+                return {}
+        found: Counted = {}
+        for topic in sorted(topics):
+            found |= self._committed([each for each in commit if each.partition.topic == topic])
+        return found
 
     def _known(self, partitions: list[DiskPartition]) -> Positions:
         """Return up to where the table has the partitions, and report which were made again."""
@@ -280,43 +403,101 @@ class _Loading:
     def _ranges(self, items: list[tuple[DiskPartition, LoadedUpTo | None]]) -> list[NewOffsets]:
         """Return what is new of partitions, of which positions are known."""
         find = partial(find_new, self.raw["isolation_level"])
-        if self.spark is None:
-            return [find(each) for each in items]
-        found = in_tasks(self.spark, find, items)
-        return [new._replace(partition=each) for new, (each, _) in zip(found, items, strict=True)]
+        found = map(find, items) if self.spark is None else in_tasks(self.spark, find, items)
+        ranges = []
+        for new, (partition, _) in zip(found, items, strict=True):
+            if isinstance(new, Exception):
+                self.failed[f"{partition.topic}-{partition.partition}"] = new
+            else:
+                ranges.append(new._replace(partition=partition))
+        return ranges
 
-    def _commit(self, commit: list[NewOffsets]) -> dict[Log, Counter[str]]:
+    def _commit(self, commit: list[NewOffsets]) -> Counted:
         """Load some ranges of offsets in one commit; return how many offsets have which fate."""
         scan = self.scan_of(commit)
+        known = declared(self.table.schema, self.types, self.table.widens, self.table.name)
         parts = [commit] if self.spark is None else list(in_commits(commit, _TASK_BYTES))
 
-        def kind_of(name: str) -> Any:
-            find = partial(kind_of_part, self.raw, name)
-            kinds = map(find, parts) if self.spark is None else in_tasks(self.spark, find, parts)
-            return reduce(merged_kind, kinds)
+        def shape_of(name: str) -> Shape:
+            find = partial(shape_of_part, self.raw, name)
+            shapes = map(find, parts) if self.spark is None else in_tasks(self.spark, find, parts)
+            return reduce(Shape.merge, shapes)
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the reading that counts will warn
-            decode = with_every_field(scan.decode, kind_of, self.table.schema, scan.masks)
+            decode = with_every_field(scan.decode, shape_of, known, scan.masks)
         scan = self.scan_of(commit, decode=decode)
-        schema = evolved(self.table.schema, schema_of_scan(scan), self.table.name)
+        found = schema_of_scan(scan, known)
+        schema = evolved(known, found, self.table.widens, self.table.name)
         if self.upsert:
             require_key(schema, self.table.name)
         reader = RowReader(self.raw, scan.values, scan.schema, schema, self.upsert)
         if self.spark is None:
-            counts = Counts.of(commit)
-            batches = self._counted(reader, commit, counts)
-            self.table.commit(batches, schema, _moved(commit), upsert=self.upsert)
+            counts, stopped = Counts.of(commit), list[Exception]()
+            batches = self._counted(reader, commit, counts, stopped)
+            try:
+                if self.dry_run:
+                    self.planned.update((each.name, each) for each in schema)
+                    for _ in batches:  # counts them
+                        pass
+                else:
+                    self.table.commit(batches, schema, _moved(commit), upsert=self.upsert)
+            except Exception:
+                if stopped:  # a library has made an error of its own of it
+                    raise stopped[0] from None
+                raise
         else:
             counts = self._in_tasks(reader, commit, parts)
         return counts.fates
 
     def _counted(
-        self, reader: RowReader, commit: list[NewOffsets], counts: Counts
+        self,
+        reader: RowReader,
+        commit: list[NewOffsets],
+        counts: Counts,
+        stopped: list[Exception],
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows; at their end the counts must be right."""
-        yield from reader.batches(commit, counts)
-        self._check(commit, counts)
+        """Yield the rows; at their end the counts must be right. ``stopped`` gets the error."""
+        try:
+            yield from reader.batches(commit, counts)
+            self._check(commit, counts)
+            if counts.left and not self.dry_run:
+                with ThreadPoolExecutor(1) as other:  # deltalake is writing in this one
+                    other.submit(self._refuse, reader, commit).result()
+        except Exception as error:
+            stopped.append(error)
+            raise
+
+    def _refuse(self, reader: RowReader, commit: list[NewOffsets]) -> None:
+        """Add the records whose values cannot be decoded to their own table, each once.
+
+        This is a commit of its own before that of the records: a run that dies between the two
+        finds that the table of the refused is ahead.
+        """
+        table = self.refusals()
+        if table.schema is not None and REASON not in table.schema.names:
+            raise OutputError(
+                table.name,
+                f"is not the table of what is refused from {self.table.name} (expected a column "
+                f"{REASON})",
+            )
+        there = table.positions(ids_of([each.partition for each in commit]))
+        done = {
+            log: at.next_offset
+            for log, at in there.items()
+            if not is_made_again(at.topic_id, _moved(commit)[log].topic_id)
+        }
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they were warned of
+            found = (
+                rows.filter(pc.greater_equal(rows["offset"], done.get(log_of(rows), 0)))
+                for rows in reader.refused(commit)
+            )
+            new = (rows for rows in found if rows.num_rows)
+            if (first := next(new, None)) is not None:
+                schema = reader.schema_of_refused
+                table.commit(chain([first], new), schema, _moved(commit), upsert=False)
+        self.tell(f"records whose values cannot be decoded are in {table.name}")
 
     def _in_tasks(
         self, reader: RowReader, commit: list[NewOffsets], parts: list[list[NewOffsets]]
@@ -329,7 +510,7 @@ class _Loading:
         for each in loaded:
             counts.add(each.counts)
             for sentence in each.warned:
-                warnings.warn(sentence, CorruptDataWarning, stacklevel=2)
+                warn_caller(sentence, CorruptDataWarning)
         self._check(commit, counts)
         added = [file for each in loaded for file in each.files]
         self.table.publish(staging, added, moved)
@@ -350,10 +531,7 @@ class _Loading:
                 )
         counts.check(commit, upsert=self.upsert)
         if counts.undecoded:
-            self.tell(
-                f"{len(counts.undecoded)} batches have values that are null; the first: "
-                f"{counts.undecoded[0]}"
-            )
+            self.tell(losses(counts.undecoded, counts.lost))
 
     def _row(self, each: NewOffsets, fates: Counter[str], *, is_first: bool) -> LoadedRow:
         """Return what became of the offsets of a partition."""

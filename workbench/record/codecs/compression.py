@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import CorruptRecordError
+from workbench.kernels import dispatch
 from workbench.kernels.codecs.inputs import DecompressionBounds
 from workbench.layout import problems
 from workbench.layout.attributes import codec_name
 from workbench.layout.lz4_frame import WRITTEN_CHECKSUM
-from workbench.record.buffers import read_only
 from workbench.record.codecs.libraries import compiled_decoder
 from workbench.record.codecs.registry import CODECS
 from workbench.record.limits import LARGEST_CONTENT, MOST_CONTENT
@@ -206,12 +206,10 @@ def decompress_usual(
         if read_small is None:
             return 0
         return _read_small_run(read_small, data, places, arena, spans, limits)
-    from workbench.kernels.codecs.unpack import unpack_bodies
-
     checksum = -1 if limits.magic == 0 else WRITTEN_CHECKSUM
     bounds = DecompressionBounds(limits.content, limits.enough, checksum)
-    count, arena.used = unpack_bodies(
-        codec, read_only(data), places, 0, arena.data, arena.used, bounds, library, spans
+    count, arena.used = dispatch.unpack_bodies(
+        codec, data, places, 0, arena.data, arena.used, bounds, library, spans
     )
     return int(count)
 

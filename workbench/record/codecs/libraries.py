@@ -15,7 +15,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from workbench.kernels.codecs.inputs import DecompressionBounds, Library
+from workbench.kernels import dispatch
+from workbench.kernels.codecs.inputs import GZIP_STATE_SIZE, DecompressionBounds, Library
 from workbench.kernels.dispatch import is_compiled
 from workbench.layout.attributes import GZIP, LZ4, SNAPPY, ZSTD
 from workbench.record.codecs import zstd_frame
@@ -147,13 +148,10 @@ def _gzip_decoder() -> Made:
 
     Its state is a struct whose layout we know for one version: check that it reads a member.
     """
-    from workbench.kernels.codecs.gzip import STATE_SIZE
-    from workbench.kernels.codecs.unpack import unpack_bodies
-
     inflate, reset = (_address(_ISAL, f"isal_inflate{name}") for name in ("", "_reset"))
     if not inflate or not reset:
         return None, None
-    state = np.zeros(STATE_SIZE, np.uint8)
+    state = np.zeros(GZIP_STATE_SIZE, np.uint8)
     library = Library(inflate, state.ctypes.data, reset)
     content = bytes(range(256)) * 4
     stream = zlib.compressobj(wbits=31)
@@ -161,7 +159,7 @@ def _gzip_decoder() -> Made:
     target, spans = np.zeros(2 * len(content), np.uint8), np.zeros((1, 2), np.int64)
     places = np.array([[0, len(source)]])
     limits = DecompressionBounds(len(content), len(target), 0)
-    _, used = unpack_bodies(GZIP, source, places, 0, target, 0, limits, library, spans)
+    _, used = dispatch.unpack_bodies(GZIP, source, places, 0, target, 0, limits, library, spans)
     is_right = target[:used].tobytes() == content
     return (library, state) if is_right else (None, None)
 

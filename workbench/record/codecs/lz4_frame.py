@@ -19,6 +19,8 @@ from typing import Final, NamedTuple
 import cramjam
 import numpy as np
 
+from workbench.kernels import dispatch
+from workbench.kernels.codecs.inputs import BLOCK_TOO_LARGE, CUT_SHORT, NO_ROOM, OK
 from workbench.kernels.dispatch import is_compiled
 from workbench.layout.lz4_frame import (
     BLOCK_SIZE,
@@ -28,7 +30,6 @@ from workbench.layout.lz4_frame import (
     WRITTEN_FLAGS,
     WRITTEN_HEADER,
 )
-from workbench.record.buffers import read_only
 from workbench.record.codecs.libraries import lz4_decoder
 from workbench.record.reading.arena import Arena, DecompressionError
 
@@ -158,15 +159,12 @@ def _compress_block(block: bytes | memoryview, level: int) -> bytes:
 
 
 def _decompress_blocks(data: memoryview, arena: Arena, header: FrameHeader) -> int:
-    # Imported at the first use: programs that never decompress lz4 do not wait for the compiler.
-    from workbench.kernels.codecs.lz4 import BLOCK_TOO_LARGE, CUT_SHORT, NO_ROOM, OK, decode_blocks
-
-    source = read_only(np.frombuffer(data, np.uint8))
+    source = np.frombuffer(data, np.uint8)
     at = header.blocks_at
     room = max(header.largest_block, 4 * len(source))
     while True:
         arena.reserve(min(room, arena.limit - arena.used))
-        code, at, arena.used = decode_blocks(
+        code, at, arena.used = dispatch.decode_blocks(
             source,
             at,
             header.largest_block,

@@ -1,7 +1,7 @@
 """The codecs: one entry for each, with all that reading and writing ask of it.
 
 A codec that Kafka adds needs its id and name in `layout.attributes`, a module of its own here, and
-an entry in `CODECS`; a kernel for it is an optimization.
+an entry in `CODECS`; a kernel for it is an optimization. A test adds one so.
 
 Kafka: CompressionType (4.2)
 """

@@ -224,7 +224,9 @@ class RecordLocator:
         places = places_of(run)
         places[:, 0] += BATCH_HEADER_SIZE
         places[run["record_count"] == 0] = -1
-        places[dispatch.superseded_batches(run, *self._marks)] = -1
+        is_superseded = np.empty(len(run), np.bool_)
+        dispatch.superseded_batches(run, *self._marks, is_superseded)
+        places[is_superseded] = -1
         spans = np.empty((len(rows), 2), np.int64)
         codec = int(run[0]["codec"])
         done = 0

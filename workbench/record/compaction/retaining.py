@@ -188,9 +188,7 @@ class Retainer:
         self, codec: int, library: Library, outcomes: Rows, first: int, last: int, at: int
     ) -> tuple[int, int]:
         """Write batches in one call of compiled code; return the position and row after them."""
-        from workbench.kernels.codecs.packing import pack_batches
-
-        self._filled, at, first = pack_batches(
+        self._filled, at, first = dispatch.pack_batches(
             self._plain, at, codec, library, outcomes, first, last, self._out, self._filled
         )
         return at, first

@@ -19,7 +19,7 @@ from workbench.layout import problems
 from workbench.layout.attributes import TIMESTAMP_TYPE_NAMES, codec_name
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.message_header import SMALLEST_ENTRY
-from workbench.layout.rows import joined_rows, with_more_rows
+from workbench.layout.rows import with_more_rows
 
 _WINDOW: Final = 1 << 18  # bytes read at a time if batches are small
 ROWS_AT_ONCE: Final = 1 << 14
@@ -115,6 +115,26 @@ def out_of_place(
             blamed = _culprit(first, last, boundary, lowest)
             found.append((boundary, blamed))
     return found
+
+
+def last_in_order(rows: npt.NDArray[Any], before: int) -> int:
+    """Return the last offset of the sound batches that are in order; ``before`` without any.
+
+    Args:
+        rows: BATCH_ROW[m].
+        before: the last offset before them.
+    """
+    if not len(rows):
+        return before
+    end = int(rows["last_offset"][-1])
+    if end > before and end == rows["last_offset"].max() and not rows["problem"].any():
+        return end
+    sound = rows[(rows["problem"] == problems.OK) & (rows["last_offset"] > before)]
+    if not len(sound):
+        return before
+    first, last = first_offsets(sound), sound["last_offset"]
+    culprits = [culprit for _, culprit in out_of_place(first, last, before)]
+    return int(np.delete(last, culprits).max(initial=before))
 
 
 def _culprit(
@@ -293,22 +313,6 @@ def scan_batches(source: FileSource, start: int = 0, stop: int | None = None) ->
     if 2 * count < len(rows):  # a table is kept; what it does not need is not
         rows = with_more_rows(rows[:count], 0)
     return BatchTable(rows[:count], ScanStop(code, position))
-
-
-def scan_more(source: FileSource, known: BatchTable) -> BatchTable:
-    """Do what `scan_batches` does for a file that grew: read only what follows the known batches.
-
-    The last of them is read again. If it is not there any more, the whole file is walked.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
-    if not len(known):
-        return scan_batches(source)
-    more = scan_batches(source, start=int(known.rows["position"][-1]))
-    if not len(more) or more.rows[0].tobytes() != known.rows[-1].tobytes():
-        return scan_batches(source)
-    return BatchTable(joined_rows([known.rows[:-1], more.rows], BATCH_ROW), more.stop)
 
 
 def walk_batches(

@@ -84,8 +84,11 @@ def batch_times(data: npt.NDArray[np.uint8], limit: int = MOST_CONTENT) -> Batch
         return BatchTimes(memory.out.offsets[:0], memory.out.timestamps[:0])
     records, start, end = decompressed(data, row, limit)
     spans[0, 0], spans[0, 1] = start, end
-    # The kernels ask for room by what the bytes could hold.
+    # The kernel of old formats asks for room by what the bytes could hold; the other for as many
+    # records as the header says, once the bytes could hold them.
     room = (end - start) // (SMALLEST_ENTRY if old else SMALLEST_RECORD) + 1
+    if not old:
+        room = min(room, int(row["record_count"]))
     out = memory.outputs(room)
     decode = dispatch.decode_messages if old else dispatch.decode_records
     _, code, position = decode(records, spans, rows, 0, 1, 0, out)

@@ -27,11 +27,12 @@ from workbench.layout.batch_header import BATCH_HEADER_SIZE, SMALLEST_RECORD
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.lz4_frame import WRITTEN_CHECKSUM
 from workbench.layout.message_header import SMALLEST_ENTRY
-from workbench.record.buffers import BufferPool, read_only, thread_pool
+from workbench.record.buffers import BufferPool, thread_pool
 from workbench.record.codecs.compression import Arena, TooLargeError, decompress_run
 from workbench.record.codecs.libraries import compiled_decoder
 from workbench.record.columns import ColumnBuilder, RecordColumns
 from workbench.record.limits import LARGEST_CONTENT, MOST_RECORDS, VARIABLE
+from workbench.record.reading.rescue import RESCUABLE, RescuedContents, rescue
 from workbench.record.reading.windows import BatchWindows, Problem, Window, entry_crc
 from workbench.record.reading.wrapper import WrapperError, wrapper_value
 
@@ -106,6 +107,8 @@ class RecordReader:
         stop: read batches that end at or before this position; default the file's end now.
         options: which of KEYS, VALUES, HEADERS to decode.
         check_crc: leave out batches whose CRC is invalid.
+        rescue: read, of batches that are left out otherwise, the records that can be read; the
+            problem then says how many. It costs a second decoding, and ``check_crc`` is not asked.
         select: called with BATCH_ROW[m], returns bool[m]: which batches to decode. Others cost
             nothing.
         pool: where output memory comes from; share one to use memory again across files.
@@ -124,6 +127,7 @@ class RecordReader:
         *,
         options: int = ALL_COLUMNS,
         check_crc: bool = True,
+        rescue: bool = False,
         select: Select | None = None,
         pool: BufferPool | None = None,
         base_offset: int = 0,
@@ -137,7 +141,7 @@ class RecordReader:
             self._pool,
             base_offset,
         )
-        self._how = _How(options, check_crc, select, self._windows.give_away)
+        self._how = _How(options, check_crc, select, self._windows.give_away, rescue)
         self._apart = apart
         self._expansion = float(_USUAL_RATIO)  # of decoded bytes to those of the file
         self._decoder = _Decoder(self._how, self._pool)
@@ -228,6 +232,7 @@ class _How(NamedTuple):
     check_crc: bool
     select: Select | None
     give_away: Callable[[], None]
+    rescue: bool = False
 
 
 class _Decoder:
@@ -240,7 +245,8 @@ class _Decoder:
         expansion: float = _USUAL_RATIO,
         memory: _Memory | None = None,
     ) -> None:
-        self._options, self._check_crc, self._select, self._give_away = how
+        self._options, self._check_crc, self._select, self._give_away, self._rescues = how
+        self._check_crc &= not self._rescues  # a first decoding checks them
         self._expansion = expansion
         self._pool = pool
         self._memory = _Memory() if memory is None else memory
@@ -264,20 +270,28 @@ class _Decoder:
 
     def _decode(self, window: Window) -> Iterator[Chunk]:
         """Decode the wanted batches of a window, in one chunk or more."""
+        rescued = self._rescued(window) if self._rescues else {}
         all_rows = window.rows
-        has_large = self._has_large_values(window)
+        has_large = not rescued and self._has_large_values(window)
         wanted = self._wanted(all_rows).nonzero()[0]
         if len(wanted) < len(all_rows):
             window = window._replace(rows=all_rows[wanted])
         rows = window.rows
         kinds = rows["magic"] * _PER_MAGIC + rows["codec"]
         edges = (kinds[1:] != kinds[:-1]).nonzero()[0] + 1
+        apart = {at: rescued[place] for at, place in enumerate(wanted.tolist()) if place in rescued}
+        if apart:
+            either_side = np.array([*apart, *(at + 1 for at in apart)])
+            edges = np.unique([*edges, *either_side[(either_side > 0) & (either_side < len(rows))]])
         value_data = None
         if has_large and len(rows) and not len(edges) and kinds[0] == 2 * 8 + NONE:
             self._give_away()
             value_data = window.data
         chunk = _ChunkStart(ColumnBuilder(self._options, self._pool, value_data), 0)
         for first, last in pairwise([0, *edges.tolist(), len(rows)] if len(rows) else []):
+            if first in apart:
+                self._decode_rescued(rows, first, apart[first], chunk)
+                continue
             if kinds[first] % 8 == NONE:
                 self._decode_plain(window, (first, last), chunk)
                 continue
@@ -288,6 +302,20 @@ class _Decoder:
                     chunk.builder = ColumnBuilder(self._options, self._pool)
                     chunk.first_row = done
         yield self._chunk(all_rows, rows, wanted, (chunk.first_row, len(rows)), chunk.builder)
+
+    def _rescued(self, window: Window) -> "dict[int, _RescuedBatch]":
+        """Return what the damaged batches of a window still give, by their rows."""
+        probing = _How(0, check_crc=True, select=self._select, give_away=lambda: None)
+        probe = _Decoder(probing, self._pool, self._expansion, self._memory)
+        found = [each for chunk in probe.decode(FilePiece(window, [])) for each in chunk.problems]
+        rows, places = window.rows, window.places(window.rows)
+        rescued = {}
+        for problem in found:
+            if problem.code in RESCUABLE:
+                at = int(np.searchsorted(rows["position"], problem.position))
+                start, end = places[at].tolist()
+                rescued[at] = _RescuedBatch(problem, rescue(window.data[start:end], rows[at]))
+        return rescued
 
     def _wanted(self, rows: Rows) -> npt.NDArray[np.bool_]:
         """Return bool[m]: which batches are to be decoded; those that cannot be are noted."""
@@ -344,6 +372,24 @@ class _Decoder:
         options = self._options | (CHECK_CRC if self._check_crc else 0)
         task = _Task(window.data, spans, rows, options, first - chunk.first_row)
         self._run_kernel(task, (0, len(rows)), chunk.builder, (count, size))
+
+    def _decode_rescued(
+        self, rows: Rows, at: int, found: "_RescuedBatch", chunk: "_ChunkStart"
+    ) -> None:
+        """Decode what a damaged batch still gives, and note how much that is."""
+        problem, rescued = found
+        text = f"{problem.found}; {rescued.text}" if problem.found else rescued.text
+        left_out = 0 if rescued.is_whole else problem.size
+        self._problems.append(problem._replace(found=text, size=left_out))
+        if not rescued.readable:
+            return
+        row, size = rows[at : at + 1].copy(), len(rescued.data)
+        if row["magic"][0] == 2:
+            row["record_count"] = rescued.readable
+        span = np.array([[0, size]], np.int64)
+        task = _Task(rescued.data, span, row, self._options, at - chunk.first_row)
+        self._run_kernel(task, (0, 1), chunk.builder, (size // SMALLEST_RECORD + 1, size))
+        rows["base_offset"][at] = row["base_offset"][0]  # of a wrapper, it is known now
 
     def _run_kernel(
         self, task: "_Task", run: tuple[int, int], builder: ColumnBuilder, room: tuple[int, int]
@@ -434,12 +480,10 @@ class _Decoder:
             The row after those that were decoded, or noted; ``first`` if that batch does not have
             the framing that Kafka writes.
         """
-        from workbench.kernels.codecs.packed import decode_packed
-
         before, codec = builder.record_count, int(task.rows[0]["codec"])
-        source, out = read_only(task.data), builder.reserve(0, 0)
+        source, out = task.data, builder.reserve(0, 0)
         while True:
-            first, code, position = decode_packed(
+            first, code, position = dispatch.decode_packed(
                 source,
                 places,
                 DecodeTask(first, codec, task.options),
@@ -540,6 +584,13 @@ class _ChunkStart:
 
     builder: ColumnBuilder
     first_row: int
+
+
+class _RescuedBatch(NamedTuple):
+    """Why a batch is left out otherwise, and what it still gives."""
+
+    problem: Problem
+    rescued: RescuedContents
 
 
 class _Task(NamedTuple):

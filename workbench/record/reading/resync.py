@@ -12,7 +12,7 @@ import numpy.typing as npt
 from workbench.file_system.source import FileSource
 from workbench.kernels import dispatch
 from workbench.layout import problems
-from workbench.layout.attributes import ZSTD
+from workbench.layout.attributes import CODEC_MASK, LARGEST_CODEC
 from workbench.layout.batch_header import (
     BATCH_HEADER_SIZE,
     ENTRY_HEADER_SIZE,
@@ -25,6 +25,7 @@ from workbench.layout.message_header import SMALLEST_ENTRY
 _WINDOW: Final = 4 << 20  # bytes looked through at a time; the largest batch that is found
 _FIRST_CHECKS: Final = 64 << 20  # bytes
 _CHECKS_A_BYTE: Final = 16
+FAR: Final = 1 << 31  # the offsets of a segment do not span more
 _FIRST_WINDOW: Final = 1 << 14  # mostly the next batch is near, and there can be many candidates
 
 
@@ -53,9 +54,9 @@ def _candidates(data: npt.NDArray[np.uint8], left: int) -> npt.NDArray[np.int64]
         size = size << 8 | data[places + at]
     magic = data[places + MAGIC_AT]
     codec_at = np.where(magic == 2, places + 22, places + ENTRY_HEADER_SIZE)
-    codec = data[np.minimum(codec_at, len(data) - 1)] & 7
+    codec = data[np.minimum(codec_at, len(data) - 1)] & CODEC_MASK
     smallest = np.where(magic == 2, BATCH_HEADER_SIZE, SMALLEST_ENTRY) - LENGTH_END
-    fits = (size >= smallest) & (size <= left - places - LENGTH_END) & (codec <= ZSTD)
+    fits = (size >= smallest) & (size <= left - places - LENGTH_END) & (codec <= LARGEST_CODEC)
     return places[fits]
 
 
@@ -145,28 +146,75 @@ def find_batch(
         is_zeros &= not has_bytes
         for place in _candidates(data, stop - position).tolist() if has_bytes else ():
             rest, left = data[place : place + BATCH_HEADER_SIZE], stop - position - place
+            # A value can hold a whole batch with a valid CRC. Only its offset shows that.
             if not offsets[0] <= int.from_bytes(rest[:8].tobytes(), signed=True) < offsets[1]:
                 continue
+            # What begins in this window may end in the next: read again here, not stepped back to.
             if len(rest) < BATCH_HEADER_SIZE:
                 rest = source.read(position + place, min(BATCH_HEADER_SIZE, left))
             count, _, _ = dispatch.scan_window(rest, 0, left, rows)
             if not count or rows[0]["problem"] != problems.OK or rows[0]["size"] > _WINDOW:
                 continue
             size = int(rows[0]["size"])
+            # Skipped, not ended: a smaller batch after it may still be within what is left.
             if not patience.allows(size):
                 continue
             whole = data[place : place + size]
             if len(whole) < size:
                 whole = source.read(position + place, size)
-            if len(whole) < size:
+            if len(whole) < size:  # somebody shortened the file meanwhile
                 continue
             matches[0] = False
             dispatch.check_crcs(whole, 0, rows, matches)
             dispatch.check_message_crcs(whole, 0, rows, matches)
             if matches[0]:
+                # Sound bytes earn checks as skipped ones do, so that long files lose no patience.
                 patience.passed(size)
                 return Searched(position + int(place), is_zeros=False)
         patience.passed(step)
         position += step
+        # Most damage is short: the first window is small, later ones grow.
         step = min(4 * step, _WINDOW)
     return Searched(None, is_zeros)
+
+
+def find_following(
+    source: FileSource, position: int, stop: int, last_offset: int, patience: ResyncBudget
+) -> Searched:
+    """Search for the next batch in (position, stop), after bytes at ``position`` that are not one.
+
+    Its offset is above ``last_offset``: one with a lower offset may be part of a value or of a
+    wrapper.
+
+    Args:
+        source: the file.
+        position, stop: byte positions.
+        last_offset: that of the last sound batch before.
+        patience: as in `find_batch`.
+    """
+    header = source.read(position, ENTRY_HEADER_SIZE).tobytes()
+    low, high = last_offset, last_offset + FAR
+    offset = int.from_bytes(header[:8], signed=True)
+    is_batch = len(header) == ENTRY_HEADER_SIZE and header[MAGIC_AT] <= 2
+    is_batch &= any(header[8:])  # zeros are what a file was made longer by: no offset 0
+    if is_batch and low < offset < high:
+        # The header of the damaged batch is believed as far as its offset goes: what lies inside of
+        # its records has lower offsets, or the same.
+        low = offset
+    found = find_batch(source, position + 1, stop, (low + 1, high), patience)
+    return found._replace(is_zeros=found.is_zeros and not any(header))
+
+
+def last_sound_offset(rows: npt.NDArray[Any], before: int) -> int:
+    """Return the last offset of the last batch without a problem, or ``before``.
+
+    Args:
+        rows: BATCH_ROW[m].
+        before: what is returned without one.
+    """
+    if not len(rows):
+        return before
+    if rows["problem"][-1] == problems.OK:
+        return int(rows["last_offset"][-1])
+    sound = rows["last_offset"][rows["problem"] == problems.OK]
+    return int(sound[-1]) if len(sound) else before

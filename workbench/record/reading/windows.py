@@ -19,7 +19,6 @@ from workbench.layout import problems
 from workbench.layout.batch_header import (
     BATCH_HEADER_SIZE,
     CRC_FROM,
-    ENTRY_HEADER_SIZE,
     LENGTH_END,
     MAGIC_AT,
 )
@@ -28,12 +27,16 @@ from workbench.layout.message_header import MESSAGE_CRC_FROM, SMALLEST_MESSAGE
 from workbench.record.buffers import BufferPool
 from workbench.record.limits import LARGEST_BATCH
 from workbench.record.reading.batch_table import places_of
-from workbench.record.reading.resync import ResyncBudget, Searched, find_batch
+from workbench.record.reading.resync import (
+    ResyncBudget,
+    Searched,
+    find_following,
+    last_sound_offset,
+)
 
 WINDOW: Final = 4 << 20  # bytes read at a time: calls are rare, and a core's cache still helps
 _ROWS_AT_ONCE: Final = 8192
 _BYTES_A_ROW: Final = 128  # a batch of one record seldom has fewer; more rows than fit come later
-_FAR: Final = 1 << 31  # the offsets of a segment do not span more
 
 Bytes = npt.NDArray[np.uint8]
 Rows = npt.NDArray[Any]
@@ -45,7 +48,7 @@ class Problem(NamedTuple):
     Attributes:
         code: one of `layout.problems`.
         position: the position in the file where the batch starts.
-        size: the number of bytes left out.
+        size: the number of bytes left out; 0: every record was rescued.
         offset: the batch's base offset according to its header, -1 if unknown.
         found, expected: the values as text; empty if the code says it all.
         is_zeros: whether it is known that all these bytes are zero.
@@ -125,6 +128,7 @@ class BatchWindows:
         self._rows = np.zeros(min(_ROWS_AT_ONCE, len(self._buffer) // _BYTES_A_ROW + 2), BATCH_ROW)
         self._is_given_away = False  # the buffer belongs to the holder of the last window
         self._last_offset = base_offset - 1  # of the last batch whose header is sound
+        self._searched: tuple[int, Searched] | None = None  # the last search, and from where
         self.problems: list[Problem] = []
         self.stop_code = problems.END
 
@@ -160,7 +164,7 @@ class BatchWindows:
                     continue
                 copied = whole.view(np.uint8).copy().view(BATCH_ROW)  # as bytes: see `layout.rows`
                 yield Window(data, position, copied)
-                self._last_offset = _last_sound_offset(whole, self._last_offset)
+                self._last_offset = last_sound_offset(whole, self._last_offset)
                 at += end - needed - position
                 if needed or code in {problems.END, problems.MORE_DATA}:
                     break
@@ -179,8 +183,8 @@ class BatchWindows:
         if needed or code not in {problems.BAD_SIZE, problems.UNFINISHED}:
             return None
         start = self._position + at
-        behind, _ = self._find_next(start, self._position + self._filled)
-        if behind is None:
+        behind, _ = self._find_next(start)
+        if behind is None or behind >= self._position + self._filled:
             return None
         self._leave_out(start, behind, code)
         return behind - self._position
@@ -219,7 +223,7 @@ class BatchWindows:
         self.stop_code = problems.UNFINISHED if code == problems.MORE_DATA else code
         if code not in {problems.BAD_SIZE, problems.UNFINISHED}:
             return False
-        behind, is_zeros = self._find_next(self._position, self._stop)
+        behind, is_zeros = self._find_next(self._position)
         # A batch too long for the file is merely incomplete if nothing follows it.
         if behind is not None or code == problems.BAD_SIZE:
             end = self._stop if behind is None else behind
@@ -237,20 +241,14 @@ class BatchWindows:
         self._filled = len(rest)
         self._position += count
 
-    def _find_next(self, position: int, stop: int) -> Searched:
-        """Search for a readable batch with a higher offset in (position, stop).
-
-        One with a lower offset may be part of a value or of a wrapper.
-        """
-        header = self._source.read(position, ENTRY_HEADER_SIZE).tobytes()
-        low, high = self._last_offset, self._last_offset + _FAR
-        offset = int.from_bytes(header[:8], signed=True)
-        is_batch = len(header) == ENTRY_HEADER_SIZE and header[MAGIC_AT] <= 2
-        is_batch &= any(header[8:])  # zeros are what a file was made longer by: no offset 0
-        if is_batch and low < offset < high:
-            low = offset
-        found = find_batch(self._source, position + 1, stop, (low + 1, high), self._patience)
-        return found._replace(is_zeros=found.is_zeros and not any(header))
+    def _find_next(self, position: int) -> Searched:
+        """Search for a readable batch after a position where none is; a search is done once."""
+        if self._searched is None or self._searched[0] != position:
+            found = find_following(
+                self._source, position, self._stop, self._last_offset, self._patience
+            )
+            self._searched = position, found
+        return self._searched[1]
 
     def _leave_out(self, start: int, end: int, code: int, *, is_zeros: bool = False) -> None:
         """Note the bytes from ``start`` to ``end`` as a problem: an invalid size."""
@@ -263,14 +261,6 @@ class BatchWindows:
         self.problems.append(
             Problem(problems.BAD_SIZE, start, end - start, -1, f"{size} bytes", expected, is_zeros)
         )
-
-
-def _last_sound_offset(rows: Rows, before: int) -> int:
-    """Return the last offset of the last batch without a problem, or ``before``."""
-    if rows["problem"][-1] == problems.OK:
-        return int(rows["last_offset"][-1])
-    sound = rows["last_offset"][rows["problem"] == problems.OK]
-    return int(sound[-1]) if len(sound) else before
 
 
 def count_valid(buffer: Bytes, rows: Rows, position: int = 0) -> int:

@@ -100,6 +100,8 @@ class Cluster(ClusterMessages):
         if name is None or problem is not None:
             expected = "expected topic-number, such as orders-0"
             raise ReplicationError(f"{partition!r}: {problem} ({expected})")
+        if not isinstance(brokers, int):
+            raise ReplicationError(f"{type(brokers).__name__}: expected a number of brokers")
         assigned = tuple(range(brokers)) if replicas is None else tuple(replicas)
         if brokers < 1 or not assigned or not set(assigned) <= set(range(brokers)):
             raise ReplicationError(

@@ -185,9 +185,10 @@ def _no_collection(queue: deque[_Node]) -> Iterator[None]:
 
 
 def _invariant(breaks: Invariant | str) -> Invariant:
-    if not isinstance(breaks, str):
+    if callable(breaks):
         return breaks
-    if breaks not in INVARIANTS:
+    known: object = breaks  # a caller may give anything
+    if not isinstance(known, str) or known not in INVARIANTS:
         names = ", ".join(map(repr, INVARIANTS))
         raise ReplicationError(f"invariant {breaks!r}: expected a function or one of {names}")
     return INVARIANTS[breaks]

@@ -150,7 +150,7 @@ class EngineStorage(Storage):
         self._identity = (node_id, cluster_id)
         self._clock = clock
         self._topic_configs = topic_configs
-        self._fs: FileSystem = DryFileSystem() if in_memory else LOCAL
+        self._fs: FileSystem = DryFileSystem(now=clock.now) if in_memory else LOCAL
         self._observer = observer
         self._decoded: dict[_Batch, tuple[StoredRecord, ...]] = {}
         self._manager: LogManager | None = None

@@ -1,39 +1,101 @@
 """The engine as one broker: its log manager, its coordinators and its topics.
 
-Kafka: BrokerServer, ReplicaManager (4.2)
+Kafka: BrokerServer, ProducerIdControlManager, ReplicaManager (4.2)
 """
 
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
 from workbench.config.broker_config import BROKER_NAMES
-from workbench.config.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from workbench.config.broker_rules import MODELED_RULES
+from workbench.config.internal_topics import (
+    INTERNAL_TOPICS,
+    METADATA_LOG,
+    OFFSETS_TOPIC,
+    TRANSACTIONS_TOPIC,
+)
 from workbench.config.settings import Settings
 from workbench.config.values import text_of
 from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
 from workbench.coordinator.transactions.serving.config import TransactionConfig
-from workbench.coordinator.transactions.serving.producer_ids import Deliver
+from workbench.coordinator.transactions.serving.producer_ids import (
+    Deliver,
+    ProducerIdsBlock,
+    first_block_after,
+)
 from workbench.coordinator.transactions.serving.states import TransactionVersion
 from workbench.coordinator.transactions.serving.transaction_coordinator import (
     TransactionCoordinator,
 )
 from workbench.errors import CoordinatorError, ServerError, WorkbenchError
+from workbench.files import names
 from workbench.files.names import CLEAN_SHUTDOWN, TopicPartition, topic_name_problem
 from workbench.inspection.cluster.image import StoredCluster
 from workbench.inspection.cluster.loading import read_stored_cluster
-from workbench.inspection.listing import Listing
+from workbench.inspection.listing import Listing, list_log_directories
+from workbench.inspection.verify.shutdown_state import is_running
+from workbench.log.log import Log
 from workbench.log_manager.manager import LogManager
 from workbench.runtime.error_codes import ErrorCode
+from workbench.server.broker.formatting import (
+    FORMATTED_FEATURES,
+    format_directory,
+    stored_bootstrap_features,
+)
 from workbench.server.broker.metadata_log import MetadataLog
-from workbench.server.broker.producer_id_blocks import ProducerIdBlocks
 from workbench.server.broker.topics import LedTopic, Topics
+from workbench.server.broker.unknown_configs import held_back
 from workbench.server.logs.assigned_topics import AssignedTopics
 from workbench.server.logs.served_log import Tell
+
+
+# A block is given once in the life of the directory: a producer whose id was given before could
+# have its records taken for those of the other, and dropped as duplicates.
+class ProducerIdBlocks:
+    """The controller's side of producer ids; the coordinator asks one block after the other.
+
+    Args:
+        logs: returns the broker's logs: what they hold is not given again.
+        next_id: the first producer id that is free by the cluster's metadata; 0 without.
+        metadata: where each block is written before it is given; None: nowhere.
+        node_id: the broker's id.
+    """
+
+    def __init__(
+        self,
+        logs: Callable[[], Iterable[Log]],
+        next_id: int,
+        metadata: MetadataLog | None,
+        node_id: int,
+    ) -> None:
+        self._logs = logs
+        self._next = next_id
+        self._metadata = metadata
+        self._node_id = node_id
+        self._is_first = True
+
+    def request(self, known: Iterable[int], deliver: Deliver) -> None:
+        """Give the next block.
+
+        Args:
+            known: other producer ids that are in use.
+            deliver: called with the block.
+        """
+        if self._is_first:
+            self._next = max(self._next, first_block_after(self._logs(), known))
+            self._is_first = False
+        block = ProducerIdsBlock(self._next)
+        if self._metadata is not None:
+            fields = {"brokerId": self._node_id, "nextProducerId": block.last + 1}
+            self._metadata.append([("ProducerIdsRecord", fields)])
+        self._next = block.last + 1
+        deliver(block)
+
 
 OnChange = Callable[[TopicPartition], None]
 """Called when a partition has more to read."""
@@ -57,6 +119,8 @@ class WritableBroker:
         listing: the directories.
         config: names of brokers and topics to values; ``"orders:retention.ms"`` is one topic's own.
         recover: whether directories are taken that were not stopped cleanly.
+        defaults: whether Kafka's defaults apply where a broker's configuration is unknown; False
+            deletes nothing that is not configured.
         on_change: called when a partition has more to read.
         on_halt: called when every log directory has failed.
         in_controller: calls a function later, in the thread that makes and deletes topics.
@@ -68,7 +132,8 @@ class WritableBroker:
         transactions: the transactions.
 
     Raises:
-        ServerError: a directory was not stopped cleanly, or what is served is not a log directory.
+        ServerError: a directory was not stopped cleanly, or cannot be formatted; or what is served
+            is not a log directory.
         LogDirectoryError, StorageError, WorkbenchError: see `LogManager.startup`.
     """
 
@@ -78,6 +143,7 @@ class WritableBroker:
         config: Mapping[str, Any] | None,
         *,
         recover: bool,
+        defaults: bool,
         on_change: OnChange,
         on_halt: OnHalt,
         in_controller: InController,
@@ -91,7 +157,22 @@ class WritableBroker:
         self._being_made = set[str]()
         _check(listing, recover=recover)
         cluster = _cluster_of(listing)
-        settings = _settings(cluster, config)
+        is_new = _is_new(listing, cluster)
+        stored = _stored(cluster)
+        config = dict(config or {})
+        Settings.of(config, MODELED_RULES)  # refuses what 4.2 does
+        if not (is_new or defaults) and (cluster is None or cluster.brokers):
+            # A broker was here: its server.properties is not in the directories.
+            knows_topics = cluster is not None
+            kept, held = held_back(
+                {**stored, **config}, knows_topics=knows_topics, compacted=_compacted(listing)
+            )
+            config |= kept
+            for sentence in held:
+                tell(sentence)
+        settings = Settings.of({**stored, **config})
+        if cluster is not None:
+            settings = settings.with_stored(cluster.configs.topics)
         with ExitStack() as stack:
             self.manager = LogManager(
                 [root.path for root in listing.roots],
@@ -100,14 +181,16 @@ class WritableBroker:
             )
             stack.enter_context(self.manager)
             self.manager.on_directory_failure(self._directory_failed)
-            features = {} if cluster is None else cluster.features
             directories = self.manager.live_directories
+            if is_new:
+                cluster = self._format(listing, directories[0])
+            features = {} if cluster is None else cluster.features
             metadata = MetadataLog.find(directories, self.manager.clock, features)
             if metadata is not None:
                 stack.callback(metadata.close)
             static = {
                 name: str(text_of(value) or "")
-                for name, value in (config or {}).items()
+                for name, value in config.items()
                 if name in BROKER_NAMES
             }
             self.topics = Topics(
@@ -146,6 +229,21 @@ class WritableBroker:
             )
             stack.enter_context(self.transactions)
             self._stack = stack.pop_all()
+
+    def _format(self, listing: Listing, directory: str) -> StoredCluster | None:
+        """Make the metadata of a new cluster, and return what it says.
+
+        Raises:
+            ServerError: a file cannot be written.
+        """
+        node_id = self.manager.identity.node_id
+        assert node_id is not None, "the log manager has given one"
+        features = stored_bootstrap_features(listing) or FORMATTED_FEATURES
+        try:
+            format_directory(directory, node_id, features, self.manager.clock)
+        except OSError as error:
+            raise ServerError(directory, f"cannot be formatted: {error}") from error
+        return _cluster_of(list_log_directories([directory]))
 
     def close(self) -> None:
         """Stop cleanly: end what is being ended, flush, write checkpoints and the marker."""
@@ -269,6 +367,9 @@ class WritableBroker:
             CoordinatorError: there is none.
         """
         gone = self.topics.delete(name)
+        if name == OFFSETS_TOPIC:  # so that it is loaded when it is made again
+            for where in gone:
+                self.groups.unload(where.partition)
         self.groups.on_partitions_deleted(gone)
 
 
@@ -281,11 +382,15 @@ def as_leaders_see(code: ErrorCode) -> ErrorCode:
 
 
 def _check(listing: Listing, *, recover: bool) -> None:
-    """Refuse what is not a log directory, or was not stopped cleanly."""
+    """Refuse what is not a log directory, is in use, or was not stopped cleanly."""
     for root in listing.roots:
         if not root.is_log_directory:
             raise ServerError(
                 str(root.path), "cannot be written to (expected a log directory, not a part of one)"
+            )
+        if is_running(root):
+            raise ServerError(
+                str(root.path), "is locked: a broker or another server runs on it. Stop that first"
             )
         marker = os.path.join(root.path, CLEAN_SHUTDOWN)
         if not recover and any(root.partitions) and not os.path.lexists(marker):
@@ -301,14 +406,33 @@ def _cluster_of(listing: Listing) -> StoredCluster | None:
     return None if metadata is None else read_stored_cluster(metadata)
 
 
-def _settings(cluster: StoredCluster | None, config: Mapping[str, Any] | None) -> Settings:
-    given = Settings.of(config)
+def _is_new(listing: Listing, cluster: StoredCluster | None) -> bool:
+    """Return whether no broker has used the directories: there are no logs and no metadata.
+
+    Those that belong to a broker with ZooKeeper remain as they are.
+    """
+    if cluster is not None and (cluster.features or cluster.topic_ids):
+        return False
+    if any(each.name != METADATA_LOG for root in listing.roots for each in root.partitions):
+        return False
+    found = (root.meta_properties for root in listing.roots)
+    return all(each is None or each.version != 0 for each in found)
+
+
+def _stored(cluster: StoredCluster | None) -> dict[str, Any]:
+    """Return what the cluster's metadata sets of brokers."""
     if cluster is None:
-        return given
-    stored = {
+        return {}
+    return {
         name: value
         for each in cluster.configs.brokers.values()
         for name, value in each.items()
         if name in BROKER_NAMES
     }
-    return Settings.of({**stored, **(config or {})}).with_stored(cluster.configs.topics)
+
+
+def _compacted(listing: Listing) -> list[str]:
+    """Return the topics that the cleaner compacted, but for the internal ones."""
+    found = (root.checkpoint(names.CLEANER_OFFSETS) for root in listing.roots)
+    topics = {where.topic for each in found if each is not None for where in each.offsets}
+    return sorted(topics - set(INTERNAL_TOPICS))

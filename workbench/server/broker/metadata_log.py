@@ -22,7 +22,9 @@ from workbench.record.memory_records import MemoryRecords
 from workbench.runtime.clock import Clock
 
 _TYPES: Final = {message.name: type_id for type_id, message in MESSAGES.items()}
-_METADATA_VERSION: Final = "metadata.version"
+METADATA_VERSION: Final = "metadata.version"
+FOREVER: Final = LogConfig.of({"retention.ms": -1, "retention.bytes": -1})
+"""The configuration of a metadata log: snapshots alone shorten it."""
 _PARTITION_RECORDS: Final = ((23, 2), (17, 1))
 """`metadata.version` since which a PartitionRecord has a version: eligible leader replicas
 (4.0-IV1), directories (3.7-IV2)."""
@@ -58,8 +60,7 @@ class MetadataLog:
         for directory in directories:
             path = os.path.join(directory, METADATA_LOG)
             if os.path.isdir(path):
-                forever = LogConfig.of({"retention.ms": -1, "retention.bytes": -1})
-                return cls(Log.open(path, forever, clock=clock), clock, features)
+                return cls(Log.open(path, FOREVER, clock=clock), clock, features)
         return None
 
     @property
@@ -68,7 +69,7 @@ class MetadataLog:
 
         Kafka: MetadataVersion.partitionRecordVersion (4.2)
         """
-        level = self._features.get(_METADATA_VERSION, 0)
+        level = self._features.get(METADATA_VERSION, 0)
         return next((version for since, version in _PARTITION_RECORDS if level >= since), 0)
 
     @property
@@ -102,11 +103,19 @@ class MetadataLog:
             self._log.flush(force_active_segment=True)
 
     def _encoded(self, name: str, fields: Mapping[str, Any]) -> bytes:
-        type_id = _TYPES[name]
         version = self.partition_record_version if name.startswith("Partition") else 0
-        head = b"".join(map(varint.encode_unsigned, (FRAME_VERSION, type_id, version)))
-        return head + MESSAGES[type_id].encode(dict(fields), version)
+        return encode_record(name, fields, version)
 
     def close(self) -> None:
         """Flush and close the log."""
         self._log.close()
+
+
+def encode_record(name: str, fields: Mapping[str, Any], version: int) -> bytes:
+    """Return the value of a record of the metadata log.
+
+    Kafka: MetadataRecordSerde, AbstractApiMessageSerde.write (4.2)
+    """
+    type_id = _TYPES[name]
+    head = b"".join(map(varint.encode_unsigned, (FRAME_VERSION, type_id, version)))
+    return head + MESSAGES[type_id].encode(dict(fields), version)

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID, uuid4
 
+from workbench.config.broker_rules import MODELED_RULES
 from workbench.config.internal_topics import HIDDEN_TOPICS, INTERNAL_TOPICS, METADATA_TOPIC
+from workbench.config.log_config import refused_value
 from workbench.config.settings import Settings
 from workbench.errors import ConfigError
 from workbench.files import text
@@ -268,10 +270,21 @@ class Topics:
                 )
 
     def _check_configs(self, own: Mapping[str, str]) -> None:
+        """Kafka: LogConfig.validate (4.2)."""
+        invalid = ErrorCode.INVALID_CONFIG
+        for name, value in own.items():
+            problem = refused_value(name, value, MODELED_RULES)
+            if problem:
+                raise invalid.error(problem)
         try:
-            self._settings.broker.topic_defaults().with_(own)
+            config = self._settings.broker.topic_defaults().with_(own)
         except ConfigError as error:
-            raise ErrorCode.INVALID_CONFIG.error(str(error)) from None
+            raise invalid.error(str(error)) from None
+        if config.remote_storage_enable:
+            raise invalid.error(
+                "Tiered Storage functionality is disabled in the broker. Topic cannot be "
+                "configured with remote log storage."
+            )
 
     @property
     def _has_ids(self) -> bool:

@@ -9,13 +9,13 @@ ReplicationControlManager.electLeaders, alterPartitionReassignments, FeatureCont
 ClientQuotaCache, ScramImage (4.2)
 """
 
-import time
 from collections import Counter
 from collections.abc import Mapping
 from typing import Final, NoReturn
 
 from workbench.config.internal_topics import METADATA_TOPIC
 from workbench.errors import CoordinatorError
+from workbench.runtime.clock import SystemClock
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.handlers.config_requests import (
     BROKER,
@@ -35,36 +35,7 @@ from workbench.server.handlers.stored_access import (
     scram_credentials,
 )
 from workbench.server.protocol import api_keys as apis
-from workbench.server.protocol.messages import (
-    add_raft_voter_request,
-    add_raft_voter_response,
-    alter_partition_reassignments_request,
-    alter_partition_reassignments_response,
-    describe_acls_request,
-    describe_acls_response,
-    describe_client_quotas_request,
-    describe_client_quotas_response,
-    describe_quorum_request,
-    describe_quorum_response,
-    describe_user_scram_credentials_request,
-    describe_user_scram_credentials_response,
-    elect_leaders_request,
-    elect_leaders_response,
-    expire_delegation_token_request,
-    expire_delegation_token_response,
-    list_config_resources_request,
-    list_config_resources_response,
-    list_partition_reassignments_request,
-    list_partition_reassignments_response,
-    remove_raft_voter_request,
-    remove_raft_voter_response,
-    renew_delegation_token_request,
-    renew_delegation_token_response,
-    unregister_broker_request,
-    unregister_broker_response,
-    update_features_request,
-    update_features_response,
-)
+from workbench.server.protocol import requests, responses
 from workbench.server.serving import BlockingHandler, Call, Values
 
 _METRICS_ALONE: Final = 0  # version of ListConfigResources that knows client metrics alone
@@ -75,9 +46,13 @@ _NO_NAMES: Final[Mapping[str, object]] = {}
 
 
 def describe_quorum(
-    call: Call, request: describe_quorum_request.DescribeQuorumRequest
-) -> describe_quorum_response.DescribeQuorumResponse:
-    """Return the quorum of the cluster's metadata: this node is its only voter."""
+    call: Call, request: requests.DescribeQuorumRequestData
+) -> responses.DescribeQuorumResponseData:
+    """Return the quorum of the cluster's metadata: this node is its only voter.
+
+    Raises:
+        CoordinatorError: UNSUPPORTED_VERSION: there is no metadata log.
+    """
     asked = [
         (topic["topicName"], each["partitionIndex"])
         for topic in request["topics"]
@@ -85,15 +60,17 @@ def describe_quorum(
     ]
     call.budget.charge(1 + len(asked))
     catalog = call.serving.catalog
-    is_known = asked == [(METADATA_TOPIC, 0)] and catalog.metadata_offset >= 0
-    node, now, end = catalog.node_id, int(time.time() * 1000), catalog.metadata_offset + 1
-    voter: describe_quorum_response.ReplicaState = {
+    if catalog.metadata_offset < 0:  # clients would retry an unknown partition for a minute
+        raise ErrorCode.UNSUPPORTED_VERSION.error()
+    is_known = asked == [(METADATA_TOPIC, 0)]
+    node, now, end = catalog.node_id, SystemClock().now(), catalog.metadata_offset + 1
+    voter: responses.DescribeQuorumResponseReplicaState = {
         "replicaId": node,
         "logEndOffset": end,
         "lastFetchTimestamp": now,
         "lastCaughtUpTimestamp": now,
     }
-    quorum: describe_quorum_response.PartitionData = {
+    quorum: responses.DescribeQuorumResponsePartitionData = {
         "errorCode": ErrorCode.NONE,
         "errorMessage": "",
         "leaderId": node,
@@ -101,12 +78,12 @@ def describe_quorum(
         "highWatermark": end,
         "currentVoters": [voter],
     }
-    unknown: describe_quorum_response.PartitionData = {
+    unknown: responses.DescribeQuorumResponsePartitionData = {
         "errorCode": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         "errorMessage": "This server does not host this topic-partition.",
     }
     host, port = call.address
-    listener: describe_quorum_response.Listener = {
+    listener: responses.DescribeQuorumResponseListener = {
         "name": "CONTROLLER", "host": host, "port": port
     }  # fmt: skip
     return {
@@ -130,12 +107,8 @@ def describe_quorum(
 
 def change_voters(
     call: Call,
-    _request: add_raft_voter_request.AddRaftVoterRequest
-    | remove_raft_voter_request.RemoveRaftVoterRequest,
-) -> (
-    add_raft_voter_response.AddRaftVoterResponse
-    | remove_raft_voter_response.RemoveRaftVoterResponse
-):
+    _request: requests.AddRaftVoterRequestData | requests.RemoveRaftVoterRequestData,
+) -> responses.AddRaftVoterResponseData | responses.RemoveRaftVoterResponseData:
     """Refuse another voter: the voters of the quorum are static.
 
     Kafka: KafkaRaftClient.handleAddVoterRequest, handleRemoveVoterRequest (4.2)
@@ -152,8 +125,8 @@ def change_voters(
 
 
 def unregister_broker(
-    call: Call, request: unregister_broker_request.UnregisterBrokerRequest
-) -> unregister_broker_response.UnregisterBrokerResponse:
+    call: Call, request: requests.UnregisterBrokerRequestData
+) -> responses.UnregisterBrokerResponseData:
     """Refuse: there is no other broker, and this one stays."""
     broker = request["brokerId"]
     if broker == call.serving.catalog.node_id:
@@ -171,8 +144,8 @@ def unregister_broker(
 
 
 def elect_leaders(
-    call: Call, request: elect_leaders_request.ElectLeadersRequest
-) -> elect_leaders_response.ElectLeadersResponse:
+    call: Call, request: requests.ElectLeadersRequestData
+) -> responses.ElectLeadersResponseData:
     """Return that no partition needs another leader."""
     asked, catalog = request["topicPartitions"], call.serving.catalog
     if request.get("electionType", 0) not in {0, 1}:  # preferred, unclean
@@ -185,7 +158,7 @@ def elect_leaders(
         }
     call.budget.charge(sum(1 + len(topic["partitions"]) for topic in asked))
 
-    def result(topic: str, number: int) -> elect_leaders_response.PartitionResult:
+    def result(topic: str, number: int) -> responses.ElectLeadersResponsePartitionResult:
         logs = catalog.logs_of(topic)
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if logs is None:
@@ -209,19 +182,19 @@ def elect_leaders(
 
 
 def alter_partition_reassignments(
-    call: Call, request: alter_partition_reassignments_request.AlterPartitionReassignmentsRequest
-) -> alter_partition_reassignments_response.AlterPartitionReassignmentsResponse:
+    call: Call, request: requests.AlterPartitionReassignmentsRequestData
+) -> responses.AlterPartitionReassignmentsResponseData:
     """Return that partitions are where they can be: on this broker."""
     asked = request["topics"]
     call.budget.charge(sum(1 + len(topic["partitions"]) for topic in asked))
-    answered: alter_partition_reassignments_response.AlterPartitionReassignmentsResponse = {
+    answered: responses.AlterPartitionReassignmentsResponseData = {
         "errorMessage": None if asked else "",
         "allowReplicationFactorChange": request.get("allowReplicationFactorChange", True),
     }
 
     def result(
         topic: str, number: int, replicas: list[int] | None
-    ) -> alter_partition_reassignments_response.ReassignablePartitionResponse:
+    ) -> responses.AlterPartitionReassignmentsResponseReassignablePartition:
         try:
             _check_reassignment(call, topic, number, replicas)
         except CoordinatorError as refused:
@@ -278,8 +251,8 @@ def _check_reassignment(call: Call, topic: str, number: int, replicas: list[int]
 
 
 def list_partition_reassignments(
-    call: Call, _request: list_partition_reassignments_request.ListPartitionReassignmentsRequest
-) -> list_partition_reassignments_response.ListPartitionReassignmentsResponse:
+    call: Call, _request: requests.ListPartitionReassignmentsRequestData
+) -> responses.ListPartitionReassignmentsResponseData:
     """Return nothing: no replica moves."""
     del call
     return {"topics": []}
@@ -289,8 +262,8 @@ def list_partition_reassignments(
 
 
 def list_config_resources(
-    call: Call, request: list_config_resources_request.ListConfigResourcesRequest
-) -> list_config_resources_response.ListConfigResourcesResponse:
+    call: Call, request: requests.ListConfigResourcesRequestData
+) -> responses.ListConfigResourcesResponseData:
     """Return what has a configuration.
 
     Kafka: ConfigHelper.handleListConfigResourcesRequest (4.2)
@@ -321,8 +294,8 @@ _UPGRADE, _SAFE, _UNSAFE = 1, 2, 3  # types of an update
 
 
 def update_features(
-    call: Call, request: update_features_request.UpdateFeaturesRequest
-) -> update_features_response.UpdateFeaturesResponse:
+    call: Call, request: requests.UpdateFeaturesRequestData
+) -> responses.UpdateFeaturesResponseData:
     """Check the levels that features are to get; one that would change is refused.
 
     Kafka: FeatureControlManager.updateFeatures (4.2)
@@ -343,7 +316,7 @@ def update_features(
 
 
 def _feature_problem(
-    call: Call, update: update_features_request.FeatureUpdateKey, *, validates: bool
+    call: Call, update: requests.UpdateFeaturesRequestFeatureUpdateKey, *, validates: bool
 ) -> str:
     name, level = update["feature"], update["maxVersionLevel"]
     node, current = call.serving.catalog.node_id, call.serving.catalog.features.get(name, 0)
@@ -373,8 +346,8 @@ def _feature_problem(
 
 
 def describe_acls(
-    call: Call, request: describe_acls_request.DescribeAclsRequest
-) -> describe_acls_response.DescribeAclsResponse:
+    call: Call, request: requests.DescribeAclsRequestData
+) -> responses.DescribeAclsResponseData:
     """Return the stored ACLs; without any, refuse as a broker that has no authorizer.
 
     Kafka: AclApis.handleDescribeAcls (4.2)
@@ -395,8 +368,8 @@ def change_acls(call: Call, request: Values) -> Values:
 
 
 def describe_client_quotas(
-    call: Call, request: describe_client_quotas_request.DescribeClientQuotasRequest
-) -> describe_client_quotas_response.DescribeClientQuotasResponse:
+    call: Call, request: requests.DescribeClientQuotasRequestData
+) -> responses.DescribeClientQuotasResponseData:
     """Return the stored quotas, once the question is checked.
 
     Kafka: ClientQuotaCache.describeClientQuotas (4.2)
@@ -428,7 +401,7 @@ _ENTITIES: Final = ("user", "client-id", "ip")
 
 
 def _component_problem(
-    component: describe_client_quotas_request.ComponentData,
+    component: requests.DescribeClientQuotasRequestComponentData,
 ) -> tuple[ErrorCode, str]:
     kind, match = component["matchType"], component["match"]
     invalid = ErrorCode.INVALID_REQUEST
@@ -448,8 +421,8 @@ def _component_problem(
 
 
 def describe_user_scram_credentials(
-    call: Call, request: describe_user_scram_credentials_request.DescribeUserScramCredentialsRequest
-) -> describe_user_scram_credentials_response.DescribeUserScramCredentialsResponse:
+    call: Call, request: requests.DescribeUserScramCredentialsRequestData
+) -> responses.DescribeUserScramCredentialsResponseData:
     """Return the users that have a SCRAM credential; without keys and salts.
 
     Kafka: ScramImage.describe (4.2)
@@ -461,7 +434,7 @@ def describe_user_scram_credentials(
 
     def result(
         name: str,
-    ) -> describe_user_scram_credentials_response.DescribeUserScramCredentialsResult:
+    ) -> responses.DescribeUserScramCredentialsResponseResult:
         code = ErrorCode.RESOURCE_NOT_FOUND
         problem = f"Attempt to describe a user credential that does not exist: {name}"
         if asked[name] > 1:
@@ -479,12 +452,8 @@ def describe_user_scram_credentials(
 
 def refuse_expiry(
     call: Call,
-    _request: renew_delegation_token_request.RenewDelegationTokenRequest
-    | expire_delegation_token_request.ExpireDelegationTokenRequest,
-) -> (
-    renew_delegation_token_response.RenewDelegationTokenResponse
-    | expire_delegation_token_response.ExpireDelegationTokenResponse
-):
+    _request: requests.RenewDelegationTokenRequestData | requests.ExpireDelegationTokenRequestData,
+) -> responses.RenewDelegationTokenResponseData | responses.ExpireDelegationTokenResponseData:
     """Refuse to change when a delegation token expires: there is none.
 
     Kafka: DelegationTokenManager.renewToken, expireToken (4.2)

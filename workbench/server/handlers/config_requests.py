@@ -23,22 +23,21 @@ from workbench.errors import CoordinatorError
 from workbench.files.names import topic_name_problem
 from workbench.inspection.cluster.image import EVERY_BROKER
 from workbench.runtime.error_codes import ErrorCode
+from workbench.server.protocol import requests, responses
 from workbench.server.protocol.api_keys import DESCRIBE_CONFIGS
-from workbench.server.protocol.messages import (
-    describe_configs_request,
-    describe_configs_response,
-)
 from workbench.server.serving import BlockingHandler, Call
 
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32  # resource types
 OF_TOPIC, _OF_BROKER, _OF_EVERY_BROKER, _OF_FILE, DEFAULT = 1, 2, 3, 4, 5  # sources
 _OF_METRICS, _OF_GROUP = 7, 8
-INTERNAL: Final = "internal."  # begins the names of configurations that no client sees
+INTERNAL: Final = "internal."  # begins the names of configurations that are shown only if set
+_SIZE: Final = "segment.bytes"
+_INTERNAL_SIZE: Final = INTERNAL + _SIZE
 MALFORMED: Final = (
     "This most likely occurs because of a request being malformed by the client library or the "
     "message was sent to an incompatible broker. See the broker logs for more details."
 )
-_Entry = describe_configs_response.DescribeConfigsResourceResult
+_Entry = responses.DescribeConfigsResponseResourceResult
 _TYPES: Final = {
     "boolean": 1, "string": 2, "int": 3, "short": 4, "long": 5, "double": 6, "list": 7, "class": 8,
     "password": 9,
@@ -56,8 +55,8 @@ class _Synonym(NamedTuple):
 
 
 def describe_configs(
-    call: Call, request: describe_configs_request.DescribeConfigsRequest
-) -> describe_configs_response.DescribeConfigsResponse:
+    call: Call, request: requests.DescribeConfigsRequestData
+) -> responses.DescribeConfigsResponseData:
     """Return configurations, with where each value is set."""
     named = {(each["resourceType"], each["resourceName"]): each for each in request["resources"]}
     resources = list(named.values())
@@ -78,12 +77,12 @@ def describe_configs(
 
 def _result(
     call: Call,
-    resource: describe_configs_request.DescribeConfigsResource,
-    request: describe_configs_request.DescribeConfigsRequest,
-) -> describe_configs_response.DescribeConfigsResult:
+    resource: requests.DescribeConfigsRequestResource,
+    request: requests.DescribeConfigsRequestData,
+) -> responses.DescribeConfigsResponseResult:
     kind, name = resource["resourceType"], resource["resourceName"]
     call.budget.charge(1, len(name))
-    result: describe_configs_response.DescribeConfigsResult = {
+    result: responses.DescribeConfigsResponseResult = {
         "resourceType": kind, "resourceName": name, "configs": []
     }  # fmt: skip
     try:
@@ -94,8 +93,6 @@ def _result(
     keys = resource["configurationKeys"]
     configs = [each for each in found if not keys or each["name"] in keys]
     for each in configs:
-        if call.serving.broker is None:
-            each["readOnly"] = True  # nothing can be changed
         if not request.get("includeSynonyms"):
             each["synonyms"] = []
         if not request.get("includeDocumentation"):
@@ -138,10 +135,14 @@ def _of_topic(call: Call, name: str) -> list[_Entry]:
         raise ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.error("")
     own = catalog.settings.own(name)
     sources = _Sources(call)
+    rows = catalog.settings.config_of(name).describe()
+    if _INTERNAL_SIZE in own:  # which is the size in effect
+        size = own.get(_SIZE, catalog.settings.broker.topic_defaults().segment_bytes)
+        rows = [each._replace(value=size) if each.name == _SIZE else each for each in rows]
     return [
         _topic_entry(row, sources, is_own=row.name in own)
-        for row in catalog.settings.config_of(name).describe()
-        if not row.name.startswith(INTERNAL)
+        for row in rows
+        if row.name in own or not row.name.startswith(INTERNAL)
     ]
 
 

@@ -23,18 +23,15 @@ from workbench.server.logs.log_read import (
 )
 from workbench.server.logs.served_log import NO_EPOCH
 from workbench.server.protocol import api_keys as apis
-from workbench.server.protocol.messages import (
-    fetch_request,
-    fetch_response,
-    list_offsets_request,
-    list_offsets_response,
-    offset_for_leader_epoch_request,
-    offset_for_leader_epoch_response,
-)
+from workbench.server.protocol import requests, responses
 from workbench.server.serving import BlockingHandler, Call, InThread, WaitingHandler
 
 _READ_COMMITTED: Final = 1
 _STEP_SECONDS: Final = 0.5
+_MOST_SECONDS: Final = 5.0
+"""Time in which one request decompresses and converts; the partitions after it are left for later:
+a batch of a few KB can hold a gigabyte."""
+_LATER: Final = ErrorCode.OFFSET_NOT_AVAILABLE  # clients ask again
 _QUICK_PARTITIONS: Final = 20
 _QUICK_BYTES: Final = 1 << 20  # what clients ask of a partition by default
 _ZSTD_SINCE: Final = 10  # version of Fetch
@@ -59,20 +56,18 @@ def check_epoch(log: PartitionLog, epoch: int) -> ErrorCode:
     return ErrorCode.FENCED_LEADER_EPOCH if is_old else ErrorCode.UNKNOWN_LEADER_EPOCH
 
 
-def _failed_fetch(partition: int, code: ErrorCode) -> fetch_response.PartitionData:
+def _failed_fetch(partition: int, code: ErrorCode) -> responses.FetchResponsePartitionData:
     """Kafka: FetchResponse.partitionResponse (4.0)."""
     return {"partitionIndex": partition, "errorCode": code, "highWatermark": -1, "records": b""}
 
 
-def _failed_offset(
-    partition: int, code: ErrorCode
-) -> list_offsets_response.ListOffsetsPartitionResponse:
+def _failed_offset(partition: int, code: ErrorCode) -> responses.ListOffsetsResponsePartition:
     return {"partitionIndex": partition, "errorCode": code}
 
 
 def _failed_epoch(
     partition: int, code: ErrorCode
-) -> offset_for_leader_epoch_response.EpochEndOffset:
+) -> responses.OffsetForLeaderEpochResponseEpochEndOffset:
     return {"errorCode": code, "partition": partition}
 
 
@@ -80,8 +75,8 @@ def _failed_epoch(
 
 
 async def fetch(
-    call: Call, request: fetch_request.FetchRequest, in_thread: InThread
-) -> fetch_response.FetchResponse:
+    call: Call, request: requests.FetchRequestData, in_thread: InThread
+) -> responses.FetchResponseData:
     """Return records; without enough of them after the time that the client waits."""
     changes, catalog, version = call.serving.changes, call.serving.catalog, call.request.version
 
@@ -148,7 +143,7 @@ async def _wait(call: Call, seen: dict[TopicPartition, int], seconds: float) -> 
 
 
 def _is_quick(
-    call: Call, asked: list[tuple[Where, str | None, fetch_request.FetchPartition]]
+    call: Call, asked: list[tuple[Where, str | None, requests.FetchRequestPartition]]
 ) -> bool:
     """Return whether a fetch reads so little that a hop to a thread costs more.
 
@@ -169,9 +164,9 @@ def _is_quick(
 
 def _fetch_now(
     call: Call,
-    request: fetch_request.FetchRequest,
-    asked: list[tuple[Where, str | None, fetch_request.FetchPartition]],
-) -> tuple[dict[Where, fetch_response.PartitionData], bool]:
+    request: requests.FetchRequestData,
+    asked: list[tuple[Where, str | None, requests.FetchRequestPartition]],
+) -> tuple[dict[Where, responses.FetchResponsePartitionData], bool]:
     """Return what each partition has, and whether an error must be returned without waiting.
 
     A missing partition is reported together with the others.
@@ -183,32 +178,35 @@ def _fetch_now(
         serving.room.left,
     )
     size, is_there, has_failed = 0, False, False
-    responses = {}
+    answers = {}
+    until = time.monotonic() + _MOST_SECONDS
     for where, name, each in asked:
+        if time.monotonic() > until:  # others wait; the client asks again for what is left
+            left = size
         log = None if name is None else serving.catalog.log(name, where.partition)
         if log is None:
             unknown = (
                 ErrorCode.UNKNOWN_TOPIC_ID if name is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             )
-            responses[where] = _failed_fetch(where.partition, unknown)
+            answers[where] = _failed_fetch(where.partition, unknown)
             continue
         found, cut = _fetch_partition(call, request, log, each, left - size, is_first=size == 0)
         size += len(found["records"] or b"") + cut
         is_there = True
         has_failed |= found["errorCode"] != ErrorCode.NONE
-        responses[where] = found
-    return responses, has_failed or not is_there
+        answers[where] = found
+    return answers, has_failed or not is_there
 
 
 def _fetch_partition(
     call: Call,
-    request: fetch_request.FetchRequest,
+    request: requests.FetchRequestData,
     log: PartitionLog,
-    asked: fetch_request.FetchPartition,
+    asked: requests.FetchRequestPartition,
     left: int,
     *,
     is_first: bool,
-) -> tuple[fetch_response.PartitionData, int]:
+) -> tuple[responses.FetchResponsePartitionData, int]:
     """Return what a partition has, and how many bytes less than it was allowed to."""
     number, offset = asked["partition"], asked["fetchOffset"]
     code = check_epoch(log, asked.get("currentLeaderEpoch", NO_EPOCH))
@@ -226,7 +224,7 @@ def _fetch_partition(
     is_known = is_committed or call.serving.broker is not None
     stable = log.last_stable_offset if is_known else high
     start = log.log_start_offset
-    result: fetch_response.PartitionData = {
+    result: responses.FetchResponsePartitionData = {
         "partitionIndex": number,
         "errorCode": ErrorCode.NONE,
         "highWatermark": high,
@@ -263,8 +261,8 @@ def _fetch_partition(
 
 
 def list_offsets(
-    call: Call, request: list_offsets_request.ListOffsetsRequest
-) -> list_offsets_response.ListOffsetsResponse:
+    call: Call, request: requests.ListOffsetsRequestData
+) -> responses.ListOffsetsResponseData:
     """Return the offset of each time, or of an end of the log."""
     is_committed = request.get("isolationLevel") == _READ_COMMITTED
     topics = request["topics"]
@@ -274,9 +272,13 @@ def list_offsets(
         for asked in topic["partitions"]
     )
 
+    until = time.monotonic() + _MOST_SECONDS
+
     def offset(
-        topic: str, asked: list_offsets_request.ListOffsetsPartition
-    ) -> list_offsets_response.ListOffsetsPartitionResponse:
+        topic: str, asked: requests.ListOffsetsRequestPartition
+    ) -> responses.ListOffsetsResponsePartition:
+        if time.monotonic() > until:  # others wait; the client asks again for what is left
+            return _failed_offset(asked["partitionIndex"], _LATER)
         if counts[topic, asked["partitionIndex"]] > 1:
             return _failed_offset(asked["partitionIndex"], ErrorCode.INVALID_REQUEST)
         return _offset(call, topic, asked, is_committed=is_committed)
@@ -293,8 +295,8 @@ def list_offsets(
 
 
 def _offset(
-    call: Call, topic: str, asked: list_offsets_request.ListOffsetsPartition, *, is_committed: bool
-) -> list_offsets_response.ListOffsetsPartitionResponse:
+    call: Call, topic: str, asked: requests.ListOffsetsRequestPartition, *, is_committed: bool
+) -> responses.ListOffsetsResponsePartition:
     number, timestamp = asked["partitionIndex"], asked["timestamp"]
     if timestamp < EARLIEST_PENDING_UPLOAD or call.request.version < _SINCE.get(timestamp, 1):
         return _failed_offset(number, ErrorCode.UNSUPPORTED_VERSION)
@@ -340,8 +342,8 @@ def _lookup(log: PartitionLog, timestamp: int, *, is_committed: bool) -> OffsetA
 
 
 def offset_for_leader_epoch(
-    call: Call, request: offset_for_leader_epoch_request.OffsetForLeaderEpochRequest
-) -> offset_for_leader_epoch_response.OffsetForLeaderEpochResponse:
+    call: Call, request: requests.OffsetForLeaderEpochRequestData
+) -> responses.OffsetForLeaderEpochResponseData:
     """Return where leader epochs end."""
     return {
         "topics": [
@@ -357,8 +359,8 @@ def offset_for_leader_epoch(
 
 
 def _end_of_epoch(
-    call: Call, topic: str, asked: offset_for_leader_epoch_request.OffsetForLeaderPartition
-) -> offset_for_leader_epoch_response.EpochEndOffset:
+    call: Call, topic: str, asked: requests.OffsetForLeaderEpochRequestOffsetForLeaderPartition
+) -> responses.OffsetForLeaderEpochResponseEpochEndOffset:
     number = asked["partition"]
     log = call.serving.catalog.log(topic, number)
     if log is None:

@@ -26,32 +26,11 @@ from workbench.runtime.error_codes import ErrorCode
 from workbench.server.handlers.authorized_operations import GROUP, UNKNOWN_OPERATIONS, operations
 from workbench.server.handlers.config_requests import MALFORMED
 from workbench.server.protocol import api_keys as apis
-from workbench.server.protocol.messages import (
-    consumer_group_describe_request,
-    consumer_group_describe_response,
-    consumer_group_heartbeat_request,
-    consumer_group_heartbeat_response,
-    delete_groups_request,
-    delete_groups_response,
-    describe_groups_request,
-    describe_groups_response,
-    find_coordinator_request,
-    find_coordinator_response,
-    heartbeat_request,
-    heartbeat_response,
-    join_group_request,
-    join_group_response,
-    leave_group_request,
-    leave_group_response,
-    list_groups_request,
-    list_groups_response,
-    sync_group_request,
-    sync_group_response,
-)
-from workbench.server.protocol.messages.consumer_group_describe_response import (
-    Assignment,
-    DescribedGroup,
-    Member,
+from workbench.server.protocol import requests, responses
+from workbench.server.protocol.responses import (
+    ConsumerGroupDescribeResponseAssignment,
+    ConsumerGroupDescribeResponseDescribedGroup,
+    ConsumerGroupDescribeResponseMember,
 )
 from workbench.server.serving import BlockingHandler, Call, InThread, WaitingHandler
 
@@ -62,8 +41,8 @@ _SEVERAL_SINCE: Final = 4  # version of FindCoordinator that asks for several ke
 
 
 def find_coordinator(
-    call: Call, request: find_coordinator_request.FindCoordinatorRequest
-) -> find_coordinator_response.FindCoordinatorResponse:
+    call: Call, request: requests.FindCoordinatorRequestData
+) -> responses.FindCoordinatorResponseData:
     """Return the server, which coordinates everything."""
     host, port = call.address
     kind = request.get("keyType", _OF_GROUPS)
@@ -77,7 +56,7 @@ def find_coordinator(
             "The coordinator is not available." if call.request.version < _SEVERAL_SINCE else ""
         )
         return _coordinators(request, _nobody(ErrorCode.COORDINATOR_NOT_AVAILABLE, problem))
-    here: find_coordinator_response.Coordinator = {
+    here: responses.FindCoordinatorResponseCoordinator = {
         "nodeId": call.serving.catalog.node_id,
         "host": host,
         "port": port,
@@ -88,15 +67,15 @@ def find_coordinator(
     return _coordinators(request, here)
 
 
-def _nobody(code: ErrorCode, problem: str = "") -> find_coordinator_response.Coordinator:
+def _nobody(code: ErrorCode, problem: str = "") -> responses.FindCoordinatorResponseCoordinator:
     """Return an error in the place of a coordinator."""
     return {"nodeId": -1, "host": "", "port": -1, "errorCode": code, "errorMessage": problem}
 
 
 def _coordinators(
-    request: find_coordinator_request.FindCoordinatorRequest,
-    here: find_coordinator_response.Coordinator,
-) -> find_coordinator_response.FindCoordinatorResponse:
+    request: requests.FindCoordinatorRequestData,
+    here: responses.FindCoordinatorResponseCoordinator,
+) -> responses.FindCoordinatorResponseData:
     """Return the coordinator of each key; before version 4 there is one."""
     if "coordinatorKeys" in request:
         return {"coordinators": [{**here, "key": key} for key in request["coordinatorKeys"]]}
@@ -117,8 +96,8 @@ def _joining(call: Call, request: JoinGroupRequest) -> Future[JoinGroupResponse]
 
 
 async def join_group(
-    call: Call, request: join_group_request.JoinGroupRequest, in_thread: InThread
-) -> join_group_response.JoinGroupResponse:
+    call: Call, request: requests.JoinGroupRequestData, in_thread: InThread
+) -> responses.JoinGroupResponseData:
     """Let a client join; the answer comes when all members have joined."""
     values = request
     session = values["sessionTimeoutMs"]
@@ -158,8 +137,8 @@ async def join_group(
 
 
 async def sync_group(
-    call: Call, request: sync_group_request.SyncGroupRequest, in_thread: InThread
-) -> sync_group_response.SyncGroupResponse:
+    call: Call, request: requests.SyncGroupRequestData, in_thread: InThread
+) -> responses.SyncGroupResponseData:
     """Give a member its assignment; the answer comes when the leader has sent it."""
     values = request
     syncing = SyncGroupRequest(
@@ -183,8 +162,8 @@ async def sync_group(
 
 
 def heartbeat(
-    call: Call, request: heartbeat_request.HeartbeatRequest
-) -> heartbeat_response.HeartbeatResponse:
+    call: Call, request: requests.HeartbeatRequestData
+) -> responses.HeartbeatResponseData:
     """Extend the session of a member."""
     values = request
     beat = HeartbeatRequest(
@@ -197,8 +176,8 @@ def heartbeat(
 
 
 def leave_group(
-    call: Call, request: leave_group_request.LeaveGroupRequest
-) -> leave_group_response.LeaveGroupResponse:
+    call: Call, request: requests.LeaveGroupRequestData
+) -> responses.LeaveGroupResponseData:
     """Remove members that leave; before version 3 there is one."""
     values = request
     if call.request.version < 3:
@@ -226,8 +205,8 @@ def leave_group(
 
 
 def consumer_group_heartbeat(
-    call: Call, request: consumer_group_heartbeat_request.ConsumerGroupHeartbeatRequest
-) -> consumer_group_heartbeat_response.ConsumerGroupHeartbeatResponse:
+    call: Call, request: requests.ConsumerGroupHeartbeatRequestData
+) -> responses.ConsumerGroupHeartbeatResponseData:
     """Let a member of a consumer group of KIP-848 join, remain, or leave.
 
     Kafka: KafkaApis.handleConsumerGroupHeartbeat (4.2)
@@ -275,8 +254,8 @@ def consumer_group_heartbeat(
 
 
 def describe_groups(
-    call: Call, request: describe_groups_request.DescribeGroupsRequest
-) -> describe_groups_response.DescribeGroupsResponse:
+    call: Call, request: requests.DescribeGroupsRequestData
+) -> responses.DescribeGroupsResponseData:
     """Return groups with their members."""
     found = []
     for name in dict.fromkeys(request["groups"]):
@@ -316,10 +295,10 @@ def describe_groups(
 
 
 def consumer_group_describe(
-    call: Call, request: consumer_group_describe_request.ConsumerGroupDescribeRequest
-) -> consumer_group_describe_response.ConsumerGroupDescribeResponse:
+    call: Call, request: requests.ConsumerGroupDescribeRequestData
+) -> responses.ConsumerGroupDescribeResponseData:
     """Return consumer groups of KIP-848 with their members and assignments."""
-    groups: list[consumer_group_describe_response.DescribedGroup] = []
+    groups: list[responses.ConsumerGroupDescribeResponseDescribedGroup] = []
     for group_id in dict.fromkeys(request["groupIds"]):
         try:
             found = call.serving.groups.consumer_group(group_id)
@@ -344,8 +323,8 @@ def _items_of(member: ModernMember) -> int:
 
 
 def list_groups(
-    call: Call, request: list_groups_request.ListGroupsRequest
-) -> list_groups_response.ListGroupsResponse:
+    call: Call, request: requests.ListGroupsRequestData
+) -> responses.ListGroupsResponseData:
     """Return the groups of this session, and those on the disk."""
     listed = call.serving.groups.list_groups()
     call.budget.charge(len(listed))
@@ -370,8 +349,8 @@ def list_groups(
 
 
 def delete_groups(
-    call: Call, request: delete_groups_request.DeleteGroupsRequest
-) -> delete_groups_response.DeleteGroupsResponse:
+    call: Call, request: requests.DeleteGroupsRequestData
+) -> responses.DeleteGroupsResponseData:
     """Delete groups with their offsets."""
     codes = call.broker.groups.delete_groups(request["groupsNames"])
     return {"results": [{"groupId": name, "errorCode": code} for name, code in codes.items()]}
@@ -382,7 +361,9 @@ WRITES: Final[Mapping[int, BlockingHandler]] = {
 }
 
 
-def _described(group: ModernGroup, names_by_id: Mapping[str, str]) -> DescribedGroup:
+def _described(
+    group: ModernGroup, names_by_id: Mapping[str, str]
+) -> ConsumerGroupDescribeResponseDescribedGroup:
     """Return what a response says of a group of KIP-848.
 
     Args:
@@ -407,7 +388,7 @@ def _described(group: ModernGroup, names_by_id: Mapping[str, str]) -> DescribedG
 
 def _member(
     member: ModernMember, target: Mapping[str, Any], names_by_id: Mapping[str, str]
-) -> Member:
+) -> ConsumerGroupDescribeResponseMember:
     metadata, current = member.metadata or _NO_FIELDS, member.current or _NO_FIELDS
     is_classic = metadata.get("classicMemberMetadata") is not None
     return {
@@ -425,7 +406,9 @@ def _member(
     }
 
 
-def _assignment(topics: Iterable[Mapping[str, Any]], names_by_id: Mapping[str, str]) -> Assignment:
+def _assignment(
+    topics: Iterable[Mapping[str, Any]], names_by_id: Mapping[str, str]
+) -> ConsumerGroupDescribeResponseAssignment:
     return {
         "topicPartitions": [
             {

@@ -17,21 +17,8 @@ from workbench.server.broker.broker import WritableBroker
 from workbench.server.handlers.authorized_operations import CLUSTER, TOPIC, operations
 from workbench.server.logs.catalog import PartitionLog
 from workbench.server.protocol import api_keys as apis
+from workbench.server.protocol import requests, responses
 from workbench.server.protocol.api_keys import API_KEYS
-from workbench.server.protocol.messages import (
-    alter_replica_log_dirs_request,
-    alter_replica_log_dirs_response,
-    api_versions_request,
-    api_versions_response,
-    describe_cluster_request,
-    describe_cluster_response,
-    describe_log_dirs_request,
-    describe_log_dirs_response,
-    describe_topic_partitions_request,
-    describe_topic_partitions_response,
-    metadata_request,
-    metadata_response,
-)
 from workbench.server.serving import BlockingHandler, Call
 
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
@@ -50,17 +37,22 @@ _MOST_PARTITIONS: Final = 2000  # `max.request.partition.size.limit`
 
 
 def api_versions(
-    call: Call, request: api_versions_request.ApiVersionsRequest
-) -> api_versions_response.ApiVersionsResponse:
+    call: Call, request: requests.ApiVersionsRequestData
+) -> responses.ApiVersionsResponseData:
     """Return the kinds of request that are answered, and their versions."""
     if call.request.version >= 3:
         names = (request["clientSoftwareName"], request["clientSoftwareVersion"])
         if not all(map(_SOFTWARE.fullmatch, names)):
             return {"errorCode": ErrorCode.INVALID_REQUEST, "apiKeys": []}
-    return {**supported_versions(ErrorCode.NONE), **_features(call)}
+    answered = supported_versions(ErrorCode.NONE)
+    if call.serving.catalog.metadata_offset < 0:  # as a broker with ZooKeeper
+        answered["apiKeys"] = [
+            each for each in answered["apiKeys"] if each["apiKey"] != apis.DESCRIBE_QUORUM.key
+        ]
+    return {**answered, **_features(call)}
 
 
-def _features(call: Call) -> api_versions_response.ApiVersionsResponse:
+def _features(call: Call) -> responses.ApiVersionsResponseData:
     """Return the features that 4.2 knows, and the levels that the cluster's metadata sets.
 
     Kafka: BrokerFeatures.createDefaultFeatureMap, ApiVersionsResponse.Builder (4.2)
@@ -81,23 +73,21 @@ def _features(call: Call) -> api_versions_response.ApiVersionsResponse:
     }
 
 
-def supported_versions(code: ErrorCode) -> api_versions_response.ApiVersionsResponse:
+def supported_versions(code: ErrorCode) -> responses.ApiVersionsResponseData:
     """Return the response of ApiVersions, which every client understands in version 0."""
-    keys: list[api_versions_response.ApiVersion] = [
+    keys: list[responses.ApiVersionsResponseApiVersion] = [
         {"apiKey": api.key, "minVersion": api.lowest, "maxVersion": api.highest}
         for api in sorted(API_KEYS.values(), key=lambda api: api.key)
     ]
     return {"errorCode": code, "apiKeys": keys}
 
 
-def _broker(call: Call) -> metadata_response.MetadataResponseBroker:
+def _broker(call: Call) -> responses.MetadataResponseBroker:
     host, port = call.address
     return {"nodeId": call.serving.catalog.node_id, "host": host, "port": port}
 
 
-def metadata(
-    call: Call, request: metadata_request.MetadataRequest
-) -> metadata_response.MetadataResponse:
+def metadata(call: Call, request: requests.MetadataRequestData) -> responses.MetadataResponseData:
     """Return topics and their partitions, those that are on the disk."""
     catalog = call.serving.catalog
     asked = request["topics"]
@@ -112,7 +102,7 @@ def metadata(
         for topic in topics:
             if topic["errorCode"] != ErrorCode.UNKNOWN_TOPIC_ID:
                 topic["topicAuthorizedOperations"] = operations(call, TOPIC)
-    result: metadata_response.MetadataResponse = {
+    result: responses.MetadataResponseData = {
         "brokers": [_broker(call)],
         "clusterId": catalog.cluster_id,
         "controllerId": catalog.node_id,
@@ -123,7 +113,7 @@ def metadata(
     return result
 
 
-def _create(broker: WritableBroker, asked: Iterable[metadata_request.MetadataRequestTopic]) -> None:
+def _create(broker: WritableBroker, asked: Iterable[requests.MetadataRequestTopic]) -> None:
     """Begin to make the topics that are asked for and missing, if the configuration says so."""
     if broker.creates_topics:
         for each in asked:
@@ -131,9 +121,7 @@ def _create(broker: WritableBroker, asked: Iterable[metadata_request.MetadataReq
                 broker.create_automatically(each["name"])
 
 
-def _asked(
-    call: Call, asked: metadata_request.MetadataRequestTopic
-) -> metadata_response.MetadataResponseTopic:
+def _asked(call: Call, asked: requests.MetadataRequestTopic) -> responses.MetadataResponseTopic:
     catalog = call.serving.catalog
     topic_id = asked.get("topicId", NULL_UUID)
     if asked["name"] is not None:
@@ -146,7 +134,7 @@ def _asked(
     return {"errorCode": code, "name": None, "topicId": topic_id, "partitions": []}
 
 
-def _topic(call: Call, name: str, topic_id: str) -> metadata_response.MetadataResponseTopic:
+def _topic(call: Call, name: str, topic_id: str) -> responses.MetadataResponseTopic:
     catalog = call.serving.catalog
     logs = catalog.logs_of(name)
     call.budget.charge(1 + len(logs or ()), len(name))
@@ -178,8 +166,8 @@ def _topic(call: Call, name: str, topic_id: str) -> metadata_response.MetadataRe
 
 
 def describe_topic_partitions(
-    call: Call, request: describe_topic_partitions_request.DescribeTopicPartitionsRequest
-) -> describe_topic_partitions_response.DescribeTopicPartitionsResponse:
+    call: Call, request: requests.DescribeTopicPartitionsRequestData
+) -> responses.DescribeTopicPartitionsResponseData:
     """Return topics and their partitions by name, a limited number at a time.
 
     Kafka: DescribeTopicPartitionsRequestHandler, KRaftMetadataCache.describeTopicResponse (4.2)
@@ -195,8 +183,8 @@ def describe_topic_partitions(
         if is_missing or cursor["partitionIndex"] < 0:
             raise ErrorCode.INVALID_REQUEST.error()
     left = max(min(values["responsePartitionLimit"], _MOST_PARTITIONS), 1)
-    topics: list[describe_topic_partitions_response.DescribeTopicPartitionsResponseTopic] = []
-    following: describe_topic_partitions_response.Cursor | None = None
+    topics: list[responses.DescribeTopicPartitionsResponseTopic] = []
+    following: responses.DescribeTopicPartitionsResponseCursor | None = None
     nobody = list[int]()
     for name in names:
         if not left:
@@ -226,12 +214,12 @@ def describe_topic_partitions(
 
 
 def describe_cluster(
-    call: Call, request: describe_cluster_request.DescribeClusterRequest
-) -> describe_cluster_response.DescribeClusterResponse:
+    call: Call, request: requests.DescribeClusterRequestData
+) -> responses.DescribeClusterResponseData:
     """Return the only broker."""
     catalog = call.serving.catalog
     broker = _broker(call)
-    result: describe_cluster_response.DescribeClusterResponse = {
+    result: responses.DescribeClusterResponseData = {
         "clusterId": catalog.cluster_id or "",
         "controllerId": catalog.node_id,
         "brokers": [{"brokerId": broker["nodeId"], "host": broker["host"], "port": broker["port"]}],
@@ -242,8 +230,8 @@ def describe_cluster(
 
 
 def describe_log_dirs(
-    call: Call, request: describe_log_dirs_request.DescribeLogDirsRequest
-) -> describe_log_dirs_response.DescribeLogDirsResponse:
+    call: Call, request: requests.DescribeLogDirsRequestData
+) -> responses.DescribeLogDirsResponseData:
     """Return the log directories, and the sizes of the logs in them."""
     catalog = call.serving.catalog
     asked = request["topics"]
@@ -260,8 +248,8 @@ def describe_log_dirs(
 
 def _log_dir(
     path: str, logs: list[tuple[str, int, PartitionLog]]
-) -> describe_log_dirs_response.DescribeLogDirsResult:
-    topics: dict[str, list[describe_log_dirs_response.DescribeLogDirsPartition]] = {}
+) -> responses.DescribeLogDirsResponseResult:
+    topics: dict[str, list[responses.DescribeLogDirsResponsePartition]] = {}
     for topic, number, log in logs:
         if log.directory in {path, ""}:
             topics.setdefault(topic, []).append(
@@ -286,8 +274,8 @@ def _log_dir(
 
 
 def alter_replica_log_dirs(
-    call: Call, request: alter_replica_log_dirs_request.AlterReplicaLogDirsRequest
-) -> alter_replica_log_dirs_response.AlterReplicaLogDirsResponse:
+    call: Call, request: requests.AlterReplicaLogDirsRequestData
+) -> responses.AlterReplicaLogDirsResponseData:
     """Return that logs are where they are asked to be; they do not move to another directory.
 
     Kafka: ReplicaManager.alterReplicaLogDirs (4.2)
@@ -299,7 +287,9 @@ def alter_replica_log_dirs(
         for number in topic["partitions"]
     }
     call.budget.charge(len(asked))
-    results: dict[str, list[alter_replica_log_dirs_response.AlterReplicaLogDirPartitionResult]] = {}
+    results: dict[
+        str, list[responses.AlterReplicaLogDirsResponseAlterReplicaLogDirPartitionResult]
+    ] = {}
     for (topic, number), path in asked.items():
         code = _replica_log_dir_error(call, topic, number, path)
         results.setdefault(topic, []).append({"partitionIndex": number, "errorCode": code})

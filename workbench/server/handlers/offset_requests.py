@@ -18,14 +18,7 @@ from workbench.record.message_schema import NULL_UUID
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.handlers.topics_by_id import key_of, name_of
 from workbench.server.protocol import api_keys as apis
-from workbench.server.protocol.messages import (
-    offset_commit_request,
-    offset_commit_response,
-    offset_delete_request,
-    offset_delete_response,
-    offset_fetch_request,
-    offset_fetch_response,
-)
+from workbench.server.protocol import requests, responses
 from workbench.server.serving import BlockingHandler, Call
 
 _NO_EPOCH: Final = -1
@@ -34,8 +27,8 @@ _IDS_SINCE: Final = 10
 
 
 def offset_commit(
-    call: Call, request: offset_commit_request.OffsetCommitRequest
-) -> offset_commit_response.OffsetCommitResponse:
+    call: Call, request: requests.OffsetCommitRequestData
+) -> responses.OffsetCommitResponseData:
     """Commit offsets for this session."""
     values = request
     topics = [(topic, name_of(call.serving.catalog, topic)) for topic in values["topics"]]
@@ -88,13 +81,13 @@ def _epoch(number: int) -> int | None:
 
 
 def offset_fetch(
-    call: Call, request: offset_fetch_request.OffsetFetchRequest
-) -> offset_fetch_response.OffsetFetchResponse:
+    call: Call, request: requests.OffsetFetchRequestData
+) -> responses.OffsetFetchResponseData:
     """Return committed offsets of this session, or those on the disk."""
     values = request
     is_stable = values.get("requireStable", False)
     if call.request.version < _REQUEST_GROUPS_SINCE:
-        named: list[offset_fetch_request.OffsetFetchRequestTopics] | None = None
+        named: list[requests.OffsetFetchRequestTopics] | None = None
         if values["topics"] is not None:
             named = [
                 {"name": each["name"], "partitionIndexes": each["partitionIndexes"]}
@@ -102,7 +95,7 @@ def offset_fetch(
             ]
         topics, code = _fetch_group(call, values["groupId"], named, is_stable)
         return {"topics": topics, "errorCode": code}
-    groups: list[offset_fetch_response.OffsetFetchResponseGroup] = []
+    groups: list[responses.OffsetFetchResponseGroup] = []
     for asked in {each["groupId"]: each for each in values["groups"]}.values():
         member = (asked.get("memberId"), asked.get("memberEpoch", _NO_EPOCH))
         topics, code = _fetch_group(call, asked["groupId"], asked["topics"], is_stable, member)
@@ -113,10 +106,10 @@ def offset_fetch(
 def _fetch_group(
     call: Call,
     group_id: str,
-    asked: list[offset_fetch_request.OffsetFetchRequestTopics] | None,
+    asked: list[requests.OffsetFetchRequestTopics] | None,
     require_stable: bool,  # noqa: FBT001 - private
     member: tuple[str | None, int] = (None, _NO_EPOCH),
-) -> tuple[list[offset_fetch_response.OffsetFetchResponseTopics], ErrorCode]:
+) -> tuple[list[responses.OffsetFetchResponseTopics], ErrorCode]:
     catalog = call.serving.catalog
     wanted, unknown = None, []
     if asked is not None:
@@ -140,10 +133,10 @@ def _fetch_group(
     except CoordinatorError as error:
         return [], ErrorCode(error.code)
     call.budget.charge(len(found), sum(len(each.metadata) for each in found.values()))
-    topics: dict[str, list[offset_fetch_response.OffsetFetchResponsePartitions]] = {}
+    topics: dict[str, list[responses.OffsetFetchResponsePartitions]] = {}
     for where, each in found.items():
         topics.setdefault(where.topic, []).append(_offset(where.partition, each))
-    result: list[offset_fetch_response.OffsetFetchResponseTopics] = [
+    result: list[responses.OffsetFetchResponseTopics] = [
         {"name": name, "topicId": catalog.topic_id(name), "partitions": each}
         for name, each in topics.items()
         if call.request.version < _IDS_SINCE or catalog.topic_id(name) != NULL_UUID
@@ -161,9 +154,7 @@ def _fetch_group(
     return result, ErrorCode.NONE
 
 
-def _offset(
-    number: int, fetched: FetchedOffset
-) -> offset_fetch_response.OffsetFetchResponsePartitions:
+def _offset(number: int, fetched: FetchedOffset) -> responses.OffsetFetchResponsePartitions:
     return {
         "partitionIndex": number,
         "committedOffset": fetched.offset,
@@ -176,8 +167,8 @@ def _offset(
 
 
 def offset_delete(
-    call: Call, request: offset_delete_request.OffsetDeleteRequest
-) -> offset_delete_response.OffsetDeleteResponse:
+    call: Call, request: requests.OffsetDeleteRequestData
+) -> responses.OffsetDeleteResponseData:
     """Delete offsets of a group."""
     topics = request["topics"]
     wanted = [

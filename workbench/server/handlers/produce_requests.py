@@ -29,10 +29,7 @@ from workbench.server.broker.broker import as_leaders_see
 from workbench.server.broker.live_log import LiveLog
 from workbench.server.handlers.topics_by_id import key_of, name_of
 from workbench.server.protocol import api_keys as apis
-from workbench.server.protocol.messages import (
-    produce_request,
-    produce_response,
-)
+from workbench.server.protocol import requests, responses
 from workbench.server.serving import BlockingHandler, Call
 
 _MOST_RECORD_ERRORS: Final = 1000  # that are reported of one batch
@@ -47,9 +44,7 @@ _ABORTABLE_SINCE: Final = 11  # knows TRANSACTION_ABORTABLE
 _ADDS_SINCE: Final = 12  # of transaction version 2
 
 
-def produce(
-    call: Call, request: produce_request.ProduceRequest
-) -> produce_response.ProduceResponse:
+def produce(call: Call, request: requests.ProduceRequestData) -> responses.ProduceResponseData:
     """Append records to partitions; one replica commits what it appends, whatever acks says."""
     if call.request.version < _ONE_BATCH_SINCE:  # 4.0 lists these versions for old librdkafka only
         raise ErrorCode.UNSUPPORTED_VERSION.error()
@@ -72,9 +67,9 @@ def produce(
 def _append(
     call: Call,
     topic: str | None,
-    asked: produce_request.PartitionProduceData,
-    request: produce_request.ProduceRequest,
-) -> produce_response.PartitionProduceResponse:
+    asked: requests.ProduceRequestPartitionProduceData,
+    request: requests.ProduceRequestData,
+) -> responses.ProduceResponsePartitionProduce:
     if topic is None:
         return _refused(asked["index"], ErrorCode.UNKNOWN_TOPIC_ID)
     where = TopicPartition(topic, asked["index"])
@@ -172,13 +167,13 @@ def _check_transaction(
         raise code.error(f"{where} is not in the transaction of {name!r}")
 
 
-def _refused(number: int, code: ErrorCode) -> produce_response.PartitionProduceResponse:
+def _refused(number: int, code: ErrorCode) -> responses.ProduceResponsePartitionProduce:
     return {"index": number, "errorCode": code, "baseOffset": -1, "recordErrors": []}
 
 
 def _failed(
     where: TopicPartition, live: LiveLog, error: WorkbenchError
-) -> produce_response.PartitionProduceResponse:
+) -> responses.ProduceResponsePartitionProduce:
     """Kafka: ReplicaManager.appendToLocalLog, processFailedRecord (4.2)."""
     is_known = isinstance(error, AppendError | CorruptRecordError | OSError) or hasattr(
         error, "code"
@@ -195,7 +190,7 @@ def _failed(
     return result
 
 
-def is_quick(call: Call, request: produce_request.ProduceRequest) -> bool:
+def is_quick(call: Call, request: requests.ProduceRequestData) -> bool:
     """Return whether an append waits for nothing and is done in less time than a hop to a thread.
 
     Its batches are few, small and not compressed, no transaction has to be asked for, and no

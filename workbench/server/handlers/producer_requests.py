@@ -12,14 +12,7 @@ from workbench.files.names import topic_name_problem
 from workbench.files.producer_snapshot import ProducerEntry
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.protocol import api_keys as apis
-from workbench.server.protocol.messages import (
-    describe_producers_request,
-    describe_producers_response,
-    describe_transactions_request,
-    describe_transactions_response,
-    list_transactions_request,
-    list_transactions_response,
-)
+from workbench.server.protocol import requests, responses
 from workbench.server.serving import BlockingHandler, Call
 
 _NONE: Final = -1
@@ -27,8 +20,8 @@ _NOT_HERE: Final = "This server does not host this topic-partition."
 
 
 def describe_producers(
-    call: Call, request: describe_producers_request.DescribeProducersRequest
-) -> describe_producers_response.DescribeProducersResponse:
+    call: Call, request: requests.DescribeProducersRequestData
+) -> responses.DescribeProducersResponseData:
     """Return the producers that partitions know, with their open transactions."""
     asked: dict[str, dict[int, None]] = {}
     for topic in request["topics"]:
@@ -44,10 +37,8 @@ def describe_producers(
     }
 
 
-def _producers(
-    call: Call, topic: str, number: int
-) -> describe_producers_response.PartitionResponse:
-    result: describe_producers_response.PartitionResponse = {
+def _producers(call: Call, topic: str, number: int) -> responses.DescribeProducersResponsePartition:
+    result: responses.DescribeProducersResponsePartition = {
         "partitionIndex": number,
         "errorCode": ErrorCode.NONE,
         "activeProducers": [],
@@ -67,7 +58,7 @@ def _producers(
     return {**result, "activeProducers": [_producer(each) for each in producers]}
 
 
-def _producer(entry: ProducerEntry) -> describe_producers_response.ProducerState:
+def _producer(entry: ProducerEntry) -> responses.DescribeProducersResponseProducerState:
     return {
         "producerId": entry.producer_id,
         "producerEpoch": entry.producer_epoch,
@@ -83,8 +74,8 @@ def _or(number: int | None) -> int:
 
 
 def describe_transactions(
-    call: Call, request: describe_transactions_request.DescribeTransactionsRequest
-) -> describe_transactions_response.DescribeTransactionsResponse:
+    call: Call, request: requests.DescribeTransactionsRequestData
+) -> responses.DescribeTransactionsResponseData:
     """Return the states of transactional ids."""
     return {
         "transactionStates": [
@@ -95,9 +86,9 @@ def describe_transactions(
 
 def _transaction(
     call: Call, transactional_id: str
-) -> describe_transactions_response.TransactionState:
+) -> responses.DescribeTransactionsResponseTransactionState:
     code, found = call.serving.transactions.describe_transactions(transactional_id)
-    result: describe_transactions_response.TransactionState = {
+    result: responses.DescribeTransactionsResponseTransactionState = {
         "errorCode": code, "transactionalId": transactional_id, "topics": []
     }  # fmt: skip
     if found is None:
@@ -118,8 +109,8 @@ def _transaction(
 
 
 def list_transactions(
-    call: Call, request: list_transactions_request.ListTransactionsRequest
-) -> list_transactions_response.ListTransactionsResponse:
+    call: Call, request: requests.ListTransactionsRequestData
+) -> responses.ListTransactionsResponseData:
     """Return the transactional ids, those that the filters let pass."""
     values = request
     chosen = TransactionFilter(

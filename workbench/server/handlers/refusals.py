@@ -30,6 +30,7 @@ _CODES: Final[Mapping[int, ErrorCode]] = {
     apis.INCREMENTAL_ALTER_CONFIGS.key: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
     apis.OFFSET_DELETE.key: ErrorCode.GROUP_AUTHORIZATION_FAILED,
 }
+_WHY: Final = "This server is read-only; kafka-workbench serve --writable takes writes, on a copy."
 _OF_RESOURCES: Final = frozenset({apis.ALTER_CONFIGS.key, apis.INCREMENTAL_ALTER_CONFIGS.key})
 
 
@@ -39,7 +40,7 @@ def refuse(call: Call, request: Any) -> Values:
     code = _CODES[key]
     if key == apis.INIT_PRODUCER_ID.key and request["transactionalId"] is not None:
         code = _OF_TRANSACTION
-    response = error_response(call.request, code)
+    response = error_response(call.request, code, _WHY)
     if key in _OF_RESOURCES:
         for each in response["responses"]:
             if each["resourceType"] != TOPIC:

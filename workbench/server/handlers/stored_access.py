@@ -16,14 +16,13 @@ from workbench.inspection.cluster.image import (
     AclEntry,
     StoredCluster,
 )
-from workbench.server.protocol.messages import (
-    describe_acls_response,
-    describe_client_quotas_response,
+from workbench.server.protocol import responses
+from workbench.server.protocol.requests import (
+    DescribeAclsRequestData,
+    DescribeClientQuotasRequestComponentData,
 )
-from workbench.server.protocol.messages.describe_acls_request import DescribeAclsRequest
-from workbench.server.protocol.messages.describe_client_quotas_request import ComponentData
-from workbench.server.protocol.messages.describe_user_scram_credentials_response import (
-    CredentialInfo,
+from workbench.server.protocol.responses import (
+    DescribeUserScramCredentialsResponseCredentialInfo,
 )
 
 EXACT, DEFAULT, SPECIFIED = 0, 1, 2
@@ -46,18 +45,18 @@ _MECHANISM_CODES: Final = _codes(SCRAM_MECHANISMS)
 
 
 def acl_resources(
-    cluster: StoredCluster, wanted: DescribeAclsRequest
-) -> list[describe_acls_response.DescribeAclsResource]:
+    cluster: StoredCluster, wanted: DescribeAclsRequestData
+) -> list[responses.DescribeAclsResponseResource]:
     """Return the ACLs that a DescribeAcls request wants, by resource.
 
     Args:
         cluster: the state.
         wanted: the request's fields.
     """
-    found: dict[tuple[str, str, str], list[describe_acls_response.AclDescription]] = {}
+    found: dict[tuple[str, str, str], list[responses.DescribeAclsResponseAclDescription]] = {}
     for entry in sorted(cluster.acls.values()):
         if _matches_resource(entry, wanted) and _matches_entry(entry, wanted):
-            acl: describe_acls_response.AclDescription = {
+            acl: responses.DescribeAclsResponseAclDescription = {
                 "principal": entry.principal,
                 "host": entry.host,
                 "operation": _OPERATION_CODES.get(entry.operation, 0),
@@ -75,7 +74,7 @@ def acl_resources(
     ]
 
 
-def _matches_resource(entry: AclEntry, wanted: DescribeAclsRequest) -> bool:
+def _matches_resource(entry: AclEntry, wanted: DescribeAclsRequestData) -> bool:
     kind = RESOURCE_TYPES.get(wanted["resourceTypeFilter"])
     pattern = PATTERN_TYPES.get(wanted["patternTypeFilter"])
     name = wanted["resourceNameFilter"]
@@ -92,7 +91,7 @@ def _matches_resource(entry: AclEntry, wanted: DescribeAclsRequest) -> bool:
     return bool(name == entry.resource)
 
 
-def _matches_entry(entry: AclEntry, wanted: DescribeAclsRequest) -> bool:
+def _matches_entry(entry: AclEntry, wanted: DescribeAclsRequestData) -> bool:
     return (
         wanted["principalFilter"] in {None, entry.principal}
         and wanted["hostFilter"] in {None, entry.host}
@@ -102,8 +101,11 @@ def _matches_entry(entry: AclEntry, wanted: DescribeAclsRequest) -> bool:
 
 
 def quota_entries(
-    cluster: StoredCluster, components: Iterable[ComponentData], *, strict: bool
-) -> list[describe_client_quotas_response.EntryData]:
+    cluster: StoredCluster,
+    components: Iterable[DescribeClientQuotasRequestComponentData],
+    *,
+    strict: bool,
+) -> list[responses.DescribeClientQuotasResponseEntryData]:
     """Return the quotas that a DescribeClientQuotas request wants, by entity.
 
     Args:
@@ -112,7 +114,7 @@ def quota_entries(
         strict: whether an entity must have no other types than the components.
     """
     conditions = {each["entityType"]: each for each in components}
-    found: dict[Any, list[describe_client_quotas_response.ValueData]] = {}
+    found: dict[Any, list[responses.DescribeClientQuotasResponseValueData]] = {}
     for (entity, name), value in sorted(cluster.quotas.items(), key=lambda each: repr(each[0])):
         named = dict(entity)
         is_meant = conditions.keys() <= named.keys() and all(
@@ -129,16 +131,18 @@ def quota_entries(
     ]
 
 
-def _matches_name(name: str | None, component: ComponentData) -> bool:
+def _matches_name(name: str | None, component: DescribeClientQuotasRequestComponentData) -> bool:
     how = component["matchType"]
     return bool(
         how == SPECIFIED or (name is None if how == DEFAULT else name == component["match"])
     )
 
 
-def scram_credentials(cluster: StoredCluster) -> dict[str, list[CredentialInfo]]:
+def scram_credentials(
+    cluster: StoredCluster,
+) -> dict[str, list[DescribeUserScramCredentialsResponseCredentialInfo]]:
     """Return user → mechanisms and iterations, for a DescribeUserScramCredentials request."""
-    found: dict[str, list[CredentialInfo]] = {}
+    found: dict[str, list[DescribeUserScramCredentialsResponseCredentialInfo]] = {}
     for (user, mechanism), iterations in sorted(cluster.scram_users.items()):
         found.setdefault(user, []).append(
             {"mechanism": _MECHANISM_CODES.get(mechanism, 0), "iterations": iterations}

@@ -14,6 +14,7 @@ from workbench.config.values import text_of
 from workbench.errors import CoordinatorError, OffsetOutOfRangeError
 from workbench.record.message_schema import NULL_UUID
 from workbench.runtime.error_codes import ErrorCode
+from workbench.server.broker.topics import MOST_PARTITIONS
 from workbench.server.handlers.config_requests import (
     BROKER,
     BROKER_LOGGER,
@@ -25,20 +26,7 @@ from workbench.server.handlers.config_requests import (
     TOPIC,
 )
 from workbench.server.protocol import api_keys as apis
-from workbench.server.protocol.messages import (
-    alter_configs_request,
-    alter_configs_response,
-    create_partitions_request,
-    create_partitions_response,
-    create_topics_request,
-    create_topics_response,
-    delete_records_request,
-    delete_records_response,
-    delete_topics_request,
-    delete_topics_response,
-    incremental_alter_configs_request,
-    incremental_alter_configs_response,
-)
+from workbench.server.protocol import requests, responses
 from workbench.server.serving import BlockingHandler, Call
 
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
@@ -70,8 +58,8 @@ def _outcome(work: Callable[..., object], *arguments: object) -> _Outcome:
 
 
 def create_topics(
-    call: Call, request: create_topics_request.CreateTopicsRequest
-) -> create_topics_response.CreateTopicsResponse:
+    call: Call, request: requests.CreateTopicsRequestData
+) -> responses.CreateTopicsResponseData:
     """Create topics."""
     asked_topics = request["topics"]
     counts = Counter(each["name"] for each in asked_topics)
@@ -79,8 +67,8 @@ def create_topics(
     validate_only = request.get("validateOnly", False)
 
     def created(
-        asked: create_topics_request.CreatableTopic,
-    ) -> create_topics_response.CreatableTopicResult:
+        asked: requests.CreateTopicsRequestCreatableTopic,
+    ) -> responses.CreateTopicsResponseCreatableTopicResult:
         if counts[asked["name"]] > 1:
             raise ErrorCode.INVALID_REQUEST.error("Duplicate topic name.")
         count = _partition_count(call, asked)
@@ -105,10 +93,16 @@ def create_topics(
             ],
         }
 
+    is_too_large = _partitions_of_all(call, asked_topics) > MOST_PARTITIONS
+
     def result(
-        asked: create_topics_request.CreatableTopic,
-    ) -> create_topics_response.CreatableTopicResult:
+        asked: requests.CreateTopicsRequestCreatableTopic,
+    ) -> responses.CreateTopicsResponseCreatableTopicResult:
         try:
+            if is_too_large:
+                raise ErrorCode.POLICY_VIOLATION.error(
+                    "Excessively large number of partitions per request."
+                )
             return created(asked)
         except CoordinatorError as refused:
             code, problem = refused.code, refused.problem or None
@@ -117,7 +111,20 @@ def create_topics(
     return {"topics": [result(each) for each in asked_topics]}
 
 
-def _partition_count(call: Call, asked: create_topics_request.CreatableTopic) -> int:
+def _partitions_of_all(call: Call, asked: list[requests.CreateTopicsRequestCreatableTopic]) -> int:
+    """Return how many partitions all topics of a request would have.
+
+    Kafka: ReplicationControlManager.validateTotalNumberOfPartitions (4.2)
+    """
+    default = call.broker.manager.config.num_partitions
+    return sum(
+        len(each["assignments"])
+        or (default if each["numPartitions"] == -1 else max(each["numPartitions"], 0))
+        for each in asked
+    )
+
+
+def _partition_count(call: Call, asked: requests.CreateTopicsRequestCreatableTopic) -> int:
     """Return how many partitions a topic gets: the only broker has each of them.
 
     Kafka: ReplicationControlManager.createTopic (4.2)
@@ -144,18 +151,18 @@ def _partition_count(call: Call, asked: create_topics_request.CreatableTopic) ->
 
 
 def delete_topics(
-    call: Call, request: delete_topics_request.DeleteTopicsRequest
-) -> delete_topics_response.DeleteTopicsResponse:
+    call: Call, request: requests.DeleteTopicsRequestData
+) -> responses.DeleteTopicsResponseData:
     """Delete topics, by name or by id."""
-    asked: list[delete_topics_request.DeleteTopicState] = request.get("topics") or [
+    asked: list[requests.DeleteTopicsRequestDeleteTopicState] = request.get("topics") or [
         {"name": name, "topicId": NULL_UUID} for name in request.get("topicNames", ())
     ]
     return {"responses": [_deleted(call, each) for each in asked]}
 
 
 def _deleted(
-    call: Call, asked: delete_topics_request.DeleteTopicState
-) -> delete_topics_response.DeletableTopicResult:
+    call: Call, asked: requests.DeleteTopicsRequestDeleteTopicState
+) -> responses.DeleteTopicsResponseDeletableTopicResult:
     broker = call.broker
     name, topic_id = asked["name"], asked["topicId"]
     if name is None:
@@ -167,13 +174,13 @@ def _deleted(
 
 
 def create_partitions(
-    call: Call, request: create_partitions_request.CreatePartitionsRequest
-) -> create_partitions_response.CreatePartitionsResponse:
+    call: Call, request: requests.CreatePartitionsRequestData
+) -> responses.CreatePartitionsResponseData:
     """Raise numbers of partitions."""
     topics = call.broker.topics
     node = topics.node_id
 
-    def enlarge(asked: create_partitions_request.CreatePartitionsTopic) -> None:
+    def enlarge(asked: requests.CreatePartitionsRequestTopic) -> None:
         assignments = asked["assignments"]
         if assignments is not None and any(each["brokerIds"] != [node] for each in assignments):
             raise ErrorCode.INVALID_REPLICA_ASSIGNMENT.error(f"expected broker {node} alone")
@@ -187,8 +194,8 @@ def create_partitions(
 
 
 def delete_records(
-    call: Call, request: delete_records_request.DeleteRecordsRequest
-) -> delete_records_response.DeleteRecordsResponse:
+    call: Call, request: requests.DeleteRecordsRequestData
+) -> responses.DeleteRecordsResponseData:
     """Raise log start offsets; retention deletes the files.
 
     Kafka: ReplicaManager.deleteRecordsOnLocalLog (4.2)
@@ -209,9 +216,9 @@ def delete_records(
 
 def _delete_records(
     call: Call, topic: str, number: int, offset: int
-) -> delete_records_response.DeleteRecordsPartitionResult:
+) -> responses.DeleteRecordsResponsePartitionResult:
     live = call.broker.topics.log(topic, number)
-    answered: delete_records_response.DeleteRecordsPartitionResult = {
+    answered: responses.DeleteRecordsResponsePartitionResult = {
         "partitionIndex": number, "lowWatermark": -1
     }  # fmt: skip
     if live is None:
@@ -229,12 +236,12 @@ def _delete_records(
 
 
 def alter_configs(
-    call: Call, request: alter_configs_request.AlterConfigsRequest
-) -> alter_configs_response.AlterConfigsResponse:
+    call: Call, request: requests.AlterConfigsRequestData
+) -> responses.AlterConfigsResponseData:
     """Replace the configurations of topics: those that are not named return to their defaults."""
     topics = call.broker.topics
 
-    def altered(asked: alter_configs_request.AlterConfigsResource) -> dict[str, str | None]:
+    def altered(asked: requests.AlterConfigsRequestResource) -> dict[str, str | None]:
         before = dict.fromkeys(topics.configs_of(asked["resourceName"]))
         return {**before, **{each["name"]: each["value"] for each in asked["configs"]}}
 
@@ -247,8 +254,8 @@ def alter_configs(
 
 
 def incremental_alter_configs(
-    call: Call, request: incremental_alter_configs_request.IncrementalAlterConfigsRequest
-) -> incremental_alter_configs_response.IncrementalAlterConfigsResponse:
+    call: Call, request: requests.IncrementalAlterConfigsRequestData
+) -> responses.IncrementalAlterConfigsResponseData:
     """Set, remove, append to and subtract from the configurations of topics.
 
     Kafka: ConfigurationControlManager.incrementalAlterConfigs (4.2)
@@ -256,7 +263,7 @@ def incremental_alter_configs(
     topics = call.broker.topics
 
     def altered(
-        asked: incremental_alter_configs_request.AlterConfigsResource,
+        asked: requests.IncrementalAlterConfigsRequestAlterConfigsResource,
     ) -> dict[str, str | None]:
         name = asked["resourceName"]
         own = topics.configs_of(name)
@@ -317,7 +324,7 @@ def _altered(
     changes: Callable[[], dict[str, str | None]],
     *,
     validate_only: bool,
-) -> alter_configs_response.AlterConfigsResourceResponse:
+) -> responses.AlterConfigsResponseResource:
     kind, name = resource["resourceType"], resource["resourceName"]
 
     def alter() -> None:

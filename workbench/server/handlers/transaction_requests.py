@@ -16,20 +16,7 @@ from workbench.files.names import TopicPartition
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.broker.broker import as_leaders_see
 from workbench.server.protocol import api_keys as apis
-from workbench.server.protocol.messages import (
-    add_offsets_to_txn_request,
-    add_offsets_to_txn_response,
-    add_partitions_to_txn_request,
-    add_partitions_to_txn_response,
-    end_txn_request,
-    end_txn_response,
-    init_producer_id_request,
-    init_producer_id_response,
-    txn_offset_commit_request,
-    txn_offset_commit_response,
-    write_txn_markers_request,
-    write_txn_markers_response,
-)
+from workbench.server.protocol import requests, responses
 from workbench.server.serving import BlockingHandler, Call
 
 _NO_PRODUCER: Final = -1
@@ -58,8 +45,8 @@ def _told(call: Call, code: ErrorCode) -> ErrorCode:
 
 
 def init_producer_id(
-    call: Call, request: init_producer_id_request.InitProducerIdRequest
-) -> init_producer_id_response.InitProducerIdResponse:
+    call: Call, request: requests.InitProducerIdRequestData
+) -> responses.InitProducerIdResponseData:
     """Give a producer an id and the next epoch."""
     values = request
     name = values["transactionalId"]
@@ -77,8 +64,8 @@ def init_producer_id(
 
 
 def add_partitions_to_txn(
-    call: Call, request: add_partitions_to_txn_request.AddPartitionsToTxnRequest
-) -> add_partitions_to_txn_response.AddPartitionsToTxnResponse:
+    call: Call, request: requests.AddPartitionsToTxnRequestData
+) -> responses.AddPartitionsToTxnResponseData:
     """Add partitions to transactions; since version 4 a broker asks for those of its clients."""
     values = request
     if call.request.version >= _BATCHES_SINCE:
@@ -91,7 +78,7 @@ def add_partitions_to_txn(
                 for each in values["transactions"]
             ]
         }
-    asked: add_partitions_to_txn_request.AddPartitionsToTxnTransaction = {
+    asked: requests.AddPartitionsToTxnRequestTransaction = {
         "transactionalId": values["v3AndBelowTransactionalId"],
         "producerId": values["v3AndBelowProducerId"],
         "producerEpoch": values["v3AndBelowProducerEpoch"],
@@ -103,9 +90,9 @@ def add_partitions_to_txn(
 
 def _add_to_txn(
     call: Call,
-    transaction: add_partitions_to_txn_request.AddPartitionsToTxnTransaction,
+    transaction: requests.AddPartitionsToTxnRequestTransaction,
     version: TransactionVersion,
-) -> list[add_partitions_to_txn_response.AddPartitionsToTxnTopicResult]:
+) -> list[responses.AddPartitionsToTxnResponseTopicResult]:
     """Add partitions, or only verify them: all, or none if one of them does not exist."""
     topics, broker = transaction["topics"], call.broker
     asked = [
@@ -147,8 +134,8 @@ def _add_to_txn(
 
 
 def add_offsets_to_txn(
-    call: Call, request: add_offsets_to_txn_request.AddOffsetsToTxnRequest
-) -> add_offsets_to_txn_response.AddOffsetsToTxnResponse:
+    call: Call, request: requests.AddOffsetsToTxnRequestData
+) -> responses.AddOffsetsToTxnResponseData:
     """Add the offsets of a group to a transaction."""
     values, broker = request, call.broker
     code = broker.transactions.add_offsets_to_transaction(
@@ -162,7 +149,7 @@ def add_offsets_to_txn(
     return {"errorCode": _told(call, code)}
 
 
-def end_txn(call: Call, request: end_txn_request.EndTxnRequest) -> end_txn_response.EndTxnResponse:
+def end_txn(call: Call, request: requests.EndTxnRequestData) -> responses.EndTxnResponseData:
     """Commit or abort a transaction."""
     values = request
     ended = call.broker.transactions.end_transaction(
@@ -180,8 +167,8 @@ def end_txn(call: Call, request: end_txn_request.EndTxnRequest) -> end_txn_respo
 
 
 def txn_offset_commit(
-    call: Call, request: txn_offset_commit_request.TxnOffsetCommitRequest
-) -> txn_offset_commit_response.TxnOffsetCommitResponse:
+    call: Call, request: requests.TxnOffsetCommitRequestData
+) -> responses.TxnOffsetCommitResponseData:
     """Commit offsets in a transaction."""
     values, broker = request, call.broker
     commits = {
@@ -232,8 +219,8 @@ def txn_offset_commit(
 
 
 def write_txn_markers(
-    call: Call, request: write_txn_markers_request.WriteTxnMarkersRequest
-) -> write_txn_markers_response.WriteTxnMarkersResponse:
+    call: Call, request: requests.WriteTxnMarkersRequestData
+) -> responses.WriteTxnMarkersResponseData:
     """Append transaction markers, as an admin who aborts a hanging transaction wants it."""
     codes: dict[int, dict[TopicPartition, ErrorCode]] = {}
     for each in request["markers"]:
@@ -260,8 +247,8 @@ def write_txn_markers(
 
 def _by_topic(
     codes: Mapping[TopicPartition, ErrorCode],
-) -> list[write_txn_markers_response.WritableTxnMarkerTopicResult]:
-    topics: dict[str, list[write_txn_markers_response.WritableTxnMarkerPartitionResult]] = {}
+) -> list[responses.WriteTxnMarkersResponseWritableTxnMarkerTopicResult]:
+    topics: dict[str, list[responses.WriteTxnMarkersResponseWritableTxnMarkerPartitionResult]] = {}
     for where, code in codes.items():
         topics.setdefault(where.topic, []).append(
             {"partitionIndex": where.partition, "errorCode": code}

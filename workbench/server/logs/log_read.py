@@ -20,13 +20,13 @@ from workbench.layout.batch_row import BATCH_ROW
 from workbench.record.buffers import BufferPool
 from workbench.record.reading.batch_table import first_offsets, out_of_place
 from workbench.record.reading.reader import Problem
+from workbench.record.reading.resync import FAR
 from workbench.record.reading.windows import WINDOW, BatchWindows, Window
 from workbench.record.writing.builder import empty_batch_header
 from workbench.server.logs.up_conversion import runs, up_convert
 
 Rows = npt.NDArray[Any]
 
-FAR: Final = 1 << 31  # the offsets of a segment do not span more
 _NEXT: Final = 1 << 16  # bytes in which most logs have a batch more than is wanted, which ends it
 
 

@@ -5,18 +5,22 @@ directory meanwhile: a cleaning merges segments and gives one of them to another
 deletes them. What was read of segments that are not there any more is read again, in the directory
 as it is then.
 
-Kafka: UnifiedLog.read, UnifiedLog.fetchOffsetByTimestamp, ReplicaManager.readFromLog (4.2)
+Kafka: UnifiedLog.read, UnifiedLog.fetchOffsetByTimestamp,
+RemoteLogManager.collectAbortedTransactions, ReplicaManager.readFromLog (4.2)
 """
 
 import errno
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from workbench.file_system.source import Files, is_uri
 from workbench.files.leader_epochs import LeaderEpochs
@@ -33,9 +37,8 @@ from workbench.inspection.transactions import (
 )
 from workbench.inspection.unreadable import missing_remote, unreadable
 from workbench.record.buffers import thread_pool
-from workbench.server.logs.indexed_aborts import IndexedAborts
+from workbench.record.reading.resync import FAR
 from workbench.server.logs.log_read import (
-    FAR,
     DamagedBatchError,
     LogRead,
     Rows,
@@ -44,6 +47,44 @@ from workbench.server.logs.log_read import (
 )
 from workbench.server.logs.max_timestamp import max_timestamp
 from workbench.server.logs.stored_producers import StoredProducers
+
+# Of remote segments, a broker knows aborted transactions by the transaction indexes alone.
+Offsets = npt.NDArray[np.int64]
+
+
+class IndexedAborts(NamedTuple):
+    """Aborted transactions by the transaction indexes, in the order of their markers.
+
+    Attributes:
+        entries: int64[3, n]: producer ids, first offsets, offsets of the markers.
+        findings: indexes that cannot be read.
+    """
+
+    entries: Offsets
+    findings: list[Finding]
+
+    @classmethod
+    def of(cls, segments: Iterable[Segment], below: int) -> "IndexedAborts":
+        """Read those that begin below an offset from the indexes of segments, ascending."""
+        entries = [np.zeros((3, 0), np.int64)]
+        findings: list[Finding] = []
+        for segment in segments:
+            try:
+                index = segment.transaction_index
+            except OSError as error:
+                findings += unreadable(segment.files["txnindex"].path, error)
+                continue
+            if index is not None and len(index):
+                found = np.stack([index.producer_ids, index.first_offsets, index.last_offsets])
+                entries.append(found[:, index.first_offsets < below])
+        return cls(np.concatenate(entries, axis=1), findings)
+
+    def within(self, first: int, end: int) -> Iterator[AbortedTransaction]:
+        """Yield those that have records or their marker in [first, end)."""
+        _, firsts, lasts = self.entries
+        columns = self.entries[:, (lasts >= first) & (firsts < end)].tolist()
+        return map(AbortedTransaction, *columns)
+
 
 T = TypeVar("T")
 Tell = Callable[[Finding | str], None]

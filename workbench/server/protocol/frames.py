@@ -21,7 +21,7 @@ SIZE: Final = struct.Struct(">i")
 _HEADER: Final = struct.Struct(">hhi")
 _STRING: Final = struct.Struct(">h")
 MOST_ITEMS: Final = 100_000
-"""Elements of arrays in one request."""
+"""Elements of arrays in one request, and its tagged fields."""
 
 
 class Request(NamedTuple):
@@ -32,7 +32,7 @@ class Request(NamedTuple):
         version: of its messages.
         correlation_id: repeated in the response.
         client_id: as the client names itself; None: it does not.
-        values: fields by Kafka's names: a class of `server.protocol.messages`.
+        values: fields by Kafka's names: a class of `server.protocol.requests` or `responses`.
         items: how many elements its arrays have together.
     """
 
@@ -100,6 +100,10 @@ def _client_id(frame: bytes) -> tuple[str | None, int]:
 
 def _skip_tagged_fields(frame: bytes, at: int) -> int:
     count, at = varint.decode_unsigned(frame, at)
+    if count > MOST_ITEMS:
+        raise CorruptRecordError(
+            None, at, f"the header has {count} tagged fields, which is too many"
+        )
     for _ in range(count):
         _, at = varint.decode_unsigned(frame, at)
         size, at = varint.decode_unsigned(frame, at)

@@ -46,7 +46,8 @@ final class Codecs {
             case 1 -> gzip(data, at, size);
             case 2 -> snappy(data, at, size);
             case 3 -> lz4(data, at, size);
-            default -> zstd(data, at, size);
+            case 4 -> zstd(data, at, size);
+            default -> throw new IOException("no library for codec " + codec);
         }
         return used;
     }

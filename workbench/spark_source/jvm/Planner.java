@@ -46,7 +46,7 @@ final class Planner {
             if (line == null) throw new IOException("it ended with status " + process.waitFor());
             answer = JSON.readTree(line);
         } catch (IOException | InterruptedException error) {
-            String problem = python() + " -m " + MODULE + ": " + error.getMessage();
+            String problem = python() + " -P -m " + MODULE + ": " + error.getMessage();
             String hint = "; set PYSPARK_PYTHON to a Python that has kafka-log-workbench[spark]";
             throw new IllegalStateException("kafka-log: " + problem + hint, error);
         }
@@ -55,7 +55,8 @@ final class Planner {
     }
 
     private static void start() throws IOException {
-        ProcessBuilder builder = new ProcessBuilder(python(), "-m", MODULE);
+        // -P: "-m" alone would look for modules in the working directory first, which may hold anybody's.
+        ProcessBuilder builder = new ProcessBuilder(python(), "-P", "-m", MODULE);
         Map<String, String> environment = builder.environment();
         environment.merge("PYTHONPATH", PythonUtils.sparkPythonPath(), (ours, spark) -> ours + File.pathSeparator + spark);
         process = builder.redirectError(ProcessBuilder.Redirect.INHERIT).start();

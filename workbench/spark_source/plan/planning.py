@@ -16,9 +16,11 @@ from typing import Final, NamedTuple
 from workbench.comparison.ahead import Replicas
 from workbench.config.internal_topics import HIDDEN_TOPICS
 from workbench.errors import (
+    CorruptDataWarning,
     CorruptRecordError,
     InconsistentTopicIdError,
     OffsetOutOfRangeError,
+    UncommittedRecordsWarning,
     WorkbenchError,
 )
 from workbench.file_system.kept import Kept
@@ -29,18 +31,19 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.partition import DiskPartition, metadata_now
 from workbench.inspection.unreadable import findings_about_records, unreadable
+from workbench.loaders.read_warnings import warn_caller
 from workbench.loaders.remote import all_opened
 from workbench.loaders.scan.plan import (
     HIGHEST,
     SegmentRead,
     choose_partitions,
-    segments_within,
+    without_internal,
 )
-from workbench.loaders.scan.scan import CorruptDataWarning
-from workbench.loaders.scan.splits import by_offsets, byte_ranges, pack, size_of, split
+from workbench.loaders.scan.splits import OPEN_COST, by_offsets, byte_ranges, pack, size_of, split
 from workbench.spark_source.options import SourceOptions
 from workbench.spark_source.plan.offsets import LogEnds, Offsets, StreamPosition
 from workbench.spark_source.plan.reads import planned_reads
+from workbench.spark_source.plan.uncommitted import Planned, uncommitted_text
 from workbench.spark_source.tasks.committed import stable_end
 
 _SMALLEST_RANGE: Final = 512  # bytes, whatever maxPartitionBytes says
@@ -107,7 +110,7 @@ class Plan:
         if options.pattern is not None:
             chosen = [p for p in chosen if self._fits(p)]
         elif not (options.include_internal or options.topics or options.partitions):
-            chosen = [p for p in chosen if p.topic not in HIDDEN_TOPICS or p.is_alone]
+            chosen = without_internal(chosen)
         self.replicas = chosen
         self._partitions = {self._name(p): p for p in self._ahead()}
         self.ends = LogEnds(self._partitions, self._end_of)
@@ -226,7 +229,20 @@ class Plan:
             OffsetOutOfRangeError: some of them do not exist, with failOnDataLoss.
         """
         bounds = {name: self.available(name, starts[name], end) for name, end in ends.items()}
-        return self._in_tasks({name: each for name, each in bounds.items() if each[0] < each[1]})
+        bounds = {name: each for name, each in bounds.items() if each[0] < each[1]}
+        if self._options.isolation_level is None:
+            self._tell_uncommitted(bounds)
+        return self._in_tasks(bounds)
+
+    def _tell_uncommitted(self, bounds: Mapping[str, tuple[int, int]]) -> None:
+        """Warn of records of transactions that are not committed: no level was asked for."""
+        planned = [Planned(self._partitions[name], *each) for name, each in bounds.items()]
+        if text := uncommitted_text(planned):
+            hint = (
+                "kafka.isolation.level=read_committed leaves them out, read_uncommitted is silent"
+            )
+            text = f"{text}, before filters; {hint}"
+            warn_caller(text, UncommittedRecordsWarning)
 
     def has(self, name: str, starts: Offsets, end: int) -> bool:
         """Return whether a partition exists; with failOnDataLoss it must, if it is wanted.
@@ -330,22 +346,27 @@ class Plan:
         return pieces
 
     def _in_tasks(self, bounds: Mapping[str, tuple[int, int]]) -> list[Task]:
-        """Return the offsets of each partition as tasks: split to size and packed."""
-        options = self._options
-        size = options.max_partition_bytes
-        if options.min_partitions is not None:
-            total = sum(
-                size_of(read)
-                for name, (low, high) in bounds.items()
-                for read in segments_within(self._partitions[name], low, high)
-            )
-            size = max(1, min(size, -(-total // options.min_partitions)))
-        pieces = [
+        """Return the offsets of each partition as tasks: split to size and packed.
+
+        With minPartitions there are about as many, unless there are more without it.
+        """
+        size, least = self._options.max_partition_bytes, self._options.min_partitions or 0
+        pieces = self._pieces(bounds, size)
+        tasks = pack(pieces, size, self._options.max_records)
+        if len(tasks) >= least or not pieces:
+            return tasks
+        pieces = self._pieces(bounds, max(1, -(-sum(map(size_of, pieces)) // least)))
+        charged = sum(size_of(each) + OPEN_COST for each in pieces)
+        # `pack` does not charge the last read of a task.
+        return pack(pieces, min(size, -(-charged // least) - OPEN_COST), self._options.max_records)
+
+    def _pieces(self, bounds: Mapping[str, tuple[int, int]], size: int) -> list[SegmentRead]:
+        """Return the offsets of each partition as reads of about ``size`` bytes."""
+        return [
             piece
             for name, (low, high) in bounds.items()
             for piece in self._reads(name, low, high, size)
         ]
-        return pack(pieces, size, options.max_records)
 
 
 def _state(partition: DiskPartition) -> tuple[object, ...]:

@@ -58,6 +58,9 @@ def with_markers(read: SegmentRead, remote: Sequence[Segment] = ()) -> SegmentRe
         is_stable = min(read.high, read.next_base) <= snapshot.stable
         stable = HIGHEST if is_stable else _stable_since(segments, snapshot)
         fates = _FatesAhead(_from_piece_on(read, segments))
+    if read.segment.base_offset >= read.log_end.base_offset:
+        # The last batch ends the log, even if an older one was written behind newer ones.
+        stable = min(stable, read.partition.committed_end)
     first = max(read.low, read.floor, read.segment.base_offset)
     return (
         replace(read, transactions=fates, high=min(read.high, stable)) if first < stable else None
@@ -79,10 +82,10 @@ def stable_end(partition: DiskPartition) -> int:
         stable = _walked(_Log(segments)).last_stable_offset
     else:
         stable = _stable_since(segments, snapshot)
-    return min(stable, partition.log_end_offset)
+    return min(stable, partition.committed_end)
 
 
-class _Part(Segment):
+class Part(Segment):
     """A segment of which only some bytes are looked at.
 
     Args:
@@ -112,14 +115,14 @@ def _planned(partition: DiskPartition, end: LogEnd) -> list[Segment]:
     """
     before = [each for each in partition.segments if each.base_offset < end.base_offset]
     last = [each for each in partition.segments if each.base_offset == end.base_offset]
-    return before + [_Part(each, 0, min(each.size, end.size)) for each in last]
+    return before + [Part(each, 0, min(each.size, end.size)) for each in last]
 
 
 class _Log:
     """Segments as a key: equal if their files are, by path, size and time.
 
     Args:
-        segments: ascending; of the last one, `_Part` says what is looked at.
+        segments: ascending; of the last one, `Part` says what is looked at.
     """
 
     def __init__(self, segments: Sequence[Segment]) -> None:
@@ -127,7 +130,7 @@ class _Log:
         self._key: tuple[object, ...] = tuple(
             (each.path, each.size, each.modified_ms) for each in segments
         )
-        self._key += tuple((each.stop,) for each in segments if isinstance(each, _Part))
+        self._key += tuple((each.stop,) for each in segments if isinstance(each, Part))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Log) and self._key == other._key
@@ -196,7 +199,7 @@ def _stable_since(segments: Sequence[Segment], snapshot: _Snapshot) -> int:
 def _from_piece_on(read: SegmentRead, segments: Sequence[Segment]) -> list[Segment]:
     """Return the log from a piece on, the piece being the first item."""
     base, stop = read.segment.base_offset, read.stop
-    piece = _Part(read.segment, read.start, stop)
+    piece = Part(read.segment, read.start, stop)
     rest = [each for each in segments if each.base_offset > base]
     if stop is None:
         return [piece, *rest]
@@ -204,7 +207,7 @@ def _from_piece_on(read: SegmentRead, segments: Sequence[Segment]) -> list[Segme
     end = here[-1].size if here else stop
     if read.log_end is not None and read.log_end.base_offset == base:
         end = min(end, read.log_end.size)
-    return [piece, _Part(read.segment, stop, max(stop, end)), *rest]
+    return [piece, Part(read.segment, stop, max(stop, end)), *rest]
 
 
 class _FatesAhead:
@@ -240,7 +243,7 @@ def aborted_ranges(read: SegmentRead) -> list[int]:
     """
     assert read.transactions is not None
     parts = [np.zeros((3, 0), np.int64)]
-    for part in _Part(read.segment, read.start, read.stop).batch_parts():
+    for part in Part(read.segment, read.start, read.stop).batch_parts():
         data = part.rows[~part.rows["is_control"]]
         is_aborted = read.transactions.fates(data) == ABORTED
         parts.append(np.array([is_aborted, data["base_offset"], data["last_offset"]], np.int64))

@@ -8,14 +8,13 @@ from typing import Final
 import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
 
-from workbench.errors import LogDirectoryError
-from workbench.inspection.findings import Finding
+from workbench.errors import CorruptDataWarning, LogDirectoryError
 from workbench.inspection.segment import Segment
 from workbench.loaders.scan.plan import SegmentRead
-from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.loaders.scan.segment_batches import ReadOptions, SegmentBatch, read_segment
 from workbench.loaders.scan.splits import located
 from workbench.record.buffers import thread_pool
+from workbench.runtime.words import plural
 from workbench.spark_source.columns import (
     ALL_COLUMNS,
     DAMAGE_COLUMN,
@@ -136,10 +135,11 @@ class TaskReader:
                     yield damage_rows(findings, where, schema)
                 for part in self._parts(batch):
                     columns, bad = self._applied(part, read)
-                    undecoded += len(bad)
+                    undecoded += bad
                     yield from self._slices(to_spark(columns, schema, kinds))
         spare_collections()
-        words = [f"{undecoded} times, keys or values could not be decoded"] if undecoded else []
+        lost = plural(undecoded, "key or value", "keys and values")
+        words = [f"{lost} null or incomplete: they cannot be decoded"] if undecoded else []
         if left_out and self.on_corrupt == "skip":
             words.append(f"{left_out} damaged batches were left out by this task")
         for each in words:
@@ -152,13 +152,12 @@ class TaskReader:
         elif batch.num_rows:
             yield batch
 
-    def _applied(
-        self, batch: pa.RecordBatch, read: SegmentRead
-    ) -> tuple[pa.RecordBatch, list[Finding]]:
-        """Return a batch decoded and masked, and what could not be decoded."""
+    def _applied(self, batch: pa.RecordBatch, read: SegmentRead) -> tuple[pa.RecordBatch, int]:
+        """Return a batch decoded and masked, and how many values could not be decoded."""
         if self.values is None:
-            return batch, []
-        return self.values.apply(batch, read.partition.topic, read.segment.path)
+            return batch, 0
+        applied = self.values.apply(batch, read.partition.topic, read.segment.path)
+        return applied.batch, applied.lost_count
 
     def _followed(
         self, planned: SegmentRead, options: ReadOptions

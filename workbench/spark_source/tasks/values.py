@@ -2,16 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import pyarrow as pa
 
-from workbench.inspection.findings import Finding
-from workbench.loaders.scan.decoding import ValueColumns
+from workbench.inspection.partition import DiskPartition
+from workbench.loaders.scan.decoding import Applied, ValueColumns
 from workbench.loaders.scan.scan import Scan
 from workbench.spark_source.columns import ALL_COLUMNS
 from workbench.spark_source.kinds import spark_kind
 from workbench.spark_source.options import SourceOptions, parse_options
 from workbench.spark_source.plan.planning import Plan
+
+MOST_INFERRED: Final = 256 << 20
+"""Bytes of logs that the driver reads for a type; of larger ones it reads the first records."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,8 @@ class SparkValues:
     def of(cls, options: SourceOptions, columns: tuple[str, ...]) -> "SparkValues | None":
         """Return what the options ask for; None if columns are neither decoded nor masked.
 
-        The first records are read here, on the driver, where their types depend on them.
+        The records are read here, on the driver, where their types depend on them: all of logs of
+        up to `MOST_INFERRED` bytes, otherwise the first ones.
 
         Raises:
             MissingDependencyError: a format needs a package.
@@ -48,6 +53,7 @@ class SparkValues:
             include_control=options.include_control,
         )
         scan.partitions = plan.partitions
+        scan.infers_from_first = sum(map(_size_of, plan.partitions)) > MOST_INFERRED
         return cls(scan.values, scan.schema)
 
     @classmethod
@@ -71,8 +77,10 @@ class SparkValues:
             if name in self.schema.names
         }
 
-    def apply(
-        self, batch: pa.RecordBatch, topic: str, path: str
-    ) -> tuple[pa.RecordBatch, list[Finding]]:
+    def apply(self, batch: pa.RecordBatch, topic: str, path: str) -> Applied:
         """Return a batch decoded and masked, and what could not be decoded."""
         return self.values.apply(batch, self.schema, topic, path)
+
+
+def _size_of(partition: DiskPartition) -> int:
+    return sum(segment.size for segment in partition.segments_of_log)

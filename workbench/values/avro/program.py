@@ -178,7 +178,8 @@ def _decode_some(
     counts = np.zeros(len(program.is_bytes), np.int64)
     rooms = np.full(len(counts), len(spans), np.int64)
     places = np.zeros((len(counts), 2), np.int64)
-    common = (data, spans, program.operations, program.jumps, places, counts)
+    memory = ops.working_memory(len(counts))
+    common = (data, spans, program.operations, program.jumps, places, counts, memory)
     if program.has_loops:
         dispatch.decode_avro(*common, np.zeros(0, np.int64), results, False)  # noqa: FBT003
         rooms = counts.copy()

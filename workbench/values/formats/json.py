@@ -1,12 +1,11 @@
 """JSON of a type, a column at once, and the type that is inferred from JSON.
 
-JSON is read by Arrow, which takes a batch at once: a microsecond or so a value. Bad values are
-found by halving, so each costs some calls: a topic that is mostly not JSON reads as slowly as by a
-loop in Python.
+JSON is read by Arrow, which takes a batch at once: a microsecond or so a value. What Arrow does not
+take is found by halving, and read one by one in Python, some 5 to 20 microseconds each.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,139 +13,222 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from workbench.errors import SchemaError
-from workbench.values.column import Bytes, Decoded, Int64s, one_problem
-from workbench.values.formats.pieces import halved, pieces_of
-from workbench.values.formats.samples import first_values, usable_samples
+from workbench.values.column import Bytes, Decoded, Int64s
+from workbench.values.fitting import Number
+from workbench.values.formats.pieces import FittingReader, halved, pieces_of, refused
 from workbench.values.guard import require_size
-from workbench.values.types import holder, merged_by, widest_item
+from workbench.values.inference import (
+    MOST_BYTES,
+    MOST_FIELDS,
+    Shape,
+    is_usable,
+    known_kind,
+    require_looked_at,
+)
+from workbench.values.types import aligned, widest_item, width_of
 
 _OBJECT: Final = r"(?s)^\s*\{.*\}\s*$"
+_FEW: Final = 32  # values that are read one by one where Arrow does not take them together
+_MOST_READ: Final = 64 << 20  # bytes of columns that are read for a type
 
 
 @dataclass(frozen=True)
 class JsonDecoder:
-    """Decodes JSON objects of a type: fields it does not name are skipped, missing ones are null.
+    """Decodes JSON objects of a type. Missing fields are null, and those that do not fit are, too.
 
     Attributes:
         kind: a struct.
+        read: the type that was inferred, of which ``kind`` is what it says: what the values have
+            beyond it does not fit. None: the type was given, so fields that it does not name are
+            skipped.
 
     Raises:
         SchemaError: JSON cannot be read as that type.
     """
 
     kind: pa.DataType
+    read: pa.DataType | None = None
 
     def __post_init__(self) -> None:
         try:
-            _read_json(pa.array(["{}"], pa.large_string()), pa.schema(list(self.kind)))
+            _read_json(pa.array(["{}"], pa.large_string()), self._schema)
         except pa.ArrowNotImplementedError as error:
             raise SchemaError(f"{error}; give another type in the schema") from None
         except pa.ArrowInvalid:
             pass  # a field must not be null: an object without it is bad
 
+    @property
+    def _schema(self) -> pa.Schema:
+        return pa.schema(list(self.kind if self.read is None else self.read))
+
     def decode_spans(self, data: Bytes, spans: Int64s) -> Decoded:
         """Decode the values in ``spans`` of ``data``."""
-        values, bad = halved(pieces_of(data, spans), self._parse, self.kind)
-        return Decoded(values, one_problem(bad, f"not JSON of {_short(self.kind)}"))
+        reader = FittingReader(
+            pa.struct(list(self._schema)),
+            "a JSON object",
+            _object,
+            _by_arrow,
+            names_all=self.read is not None,
+        )
+
+        def read_few(values: pa.Array, first: int) -> pa.Array:
+            return aligned(reader.read(values.to_pylist(), first), self.kind)
+
+        values, _ = halved(pieces_of(data, spans), self._parse, self.kind, read_few, _FEW)
+        return reader.decoded(values)
 
     def _parse(self, values: pa.Array) -> pa.Array:
         if not len(values):
             return pa.nulls(0, self.kind)
-        # Arrow's reader does not check for UTF-8, and crashes at what is not an object.
-        text = values.cast(pa.large_string())
-        if not pc.all(pc.match_substring_regex(text, _OBJECT)).as_py():
-            raise pa.ArrowInvalid("not a JSON object")
-        schema = pa.schema(list(self.kind))
-        if width := widest_item(self.kind):  # an item of a list may be two bytes
-            commas = pc.sum(pc.count_substring(text, ",")).as_py() or 0
-            require_size(commas * width)
-        table = _read_json(text, schema)
-        # A line ends with a brace and the next begins with one: no object spans both.
-        if len(table) != len(values):
-            raise pa.ArrowInvalid("several JSON objects in one value")
-        if not schema.names:
-            return pa.array([{}] * len(values), self.kind)
-        columns = [table[name].combine_chunks() for name in schema.names]
-        return pa.StructArray.from_arrays(columns, fields=list(self.kind))
+        return aligned(_parsed(values, self._schema, ignores=self.read is None), self.kind)
 
 
-def _short(kind: pa.DataType) -> str:
-    text = str(kind)
-    return text if len(text) <= 80 else f"{text[:80]}…"
+def _parsed(values: pa.Array, schema: pa.Schema, *, ignores: bool) -> pa.Array:
+    """Return objects as Arrow reads them.
 
-
-def inferred_schema(values: Iterable[bytes | None]) -> pa.Schema:
-    """Return the type of JSON objects: every field that one of them has, as the first ones have it.
-
-    Whole numbers are int64 unless others among them have fractions; text is text, even where it
-    looks like a time; a field that is always null is text.
+    Args:
+        values: binary[n], n > 0.
+        schema: the fields.
+        ignores: whether other fields are skipped; otherwise they are an error.
 
     Raises:
-        SchemaError: a field is an object here and something else there.
+        pyarrow.ArrowException: a value is not such an object.
+        ValuesTooLargeError: it would take too much memory.
     """
-    return readable_schema(inferred_kind(first_values(values)))
+    # Arrow's reader does not check for UTF-8, and crashes at what is not an object.
+    text = values.cast(pa.large_string())
+    if not pc.all(pc.match_substring_regex(text, _OBJECT)).as_py():
+        raise pa.ArrowInvalid("not a JSON object")
+    if width := widest_item(pa.struct(list(schema))):  # an item of a list may be two bytes
+        commas = pc.sum(pc.count_substring(text, ",")).as_py() or 0
+        require_size(commas * width)
+    table = _read_json(text, schema, ignores=ignores)
+    # A line ends with a brace and the next begins with one: no object spans both.
+    if len(table) != len(values):
+        raise pa.ArrowInvalid("several JSON objects in one value")
+    if not schema.names:
+        return pa.array([{}] * len(values), pa.struct([]))
+    columns = [table[name].combine_chunks() for name in schema.names]
+    return pa.StructArray.from_arrays(columns, fields=list(schema))
 
 
-def inferred_kind(values: Iterable[bytes | None]) -> pa.DataType:
-    """Return the type of JSON objects, with null for what is always null; null without objects.
+def _object(value: bytes) -> dict[str, Any]:
+    """Return a JSON object.
 
     Raises:
-        SchemaError: a field is an object here and something else there.
+        RecursionError: it is nested too deeply.
+        ValueError: it is none.
     """
-    found = usable_samples(
-        [each for each in map(_loaded, values) if isinstance(each, dict)], "JSON"
-    )
+    found = json.loads(value.decode(), parse_float=Number, object_pairs_hook=_once)
+    if not isinstance(found, dict):
+        raise ValueError("not an object")  # noqa: TRY004 - as json raises
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a field comes twice")
+    return found
+
+
+def _by_arrow(value: Any, kind: Any) -> Any:
+    """Return a value of a type that JSON does not have, such as a time, as Arrow reads its text."""
+    text = value.text if isinstance(value, Number) else json.dumps(value)
+    line = pa.array([f'{{"it": {text}}}'], pa.large_string())
+    return _read_json(line, pa.schema([("it", kind)]))["it"][0].as_py()
+
+
+def inferred_kind(values: Iterable[pa.Array]) -> pa.DataType:
+    """Return the type of the JSON objects among values: `Shape.kind`, a struct.
+
+    Args:
+        values: large_binary[n] each.
+
+    Raises:
+        SchemaError: they have too many fields, or each has too many bytes.
+    """
+    kind = json_shape(values).kind()
+    return kind if pa.types.is_struct(kind) else pa.struct([])
+
+
+def json_shape(values: Iterable[pa.Array]) -> Shape:
+    """Return what is seen in the JSON objects among values.
+
+    Raises:
+        As `inferred_kind`.
+    """
+    shape, largest, is_known = Shape(), 0, False
+    for array in values:
+        for value in _news(array.drop_null(), shape):
+            if len(value) > MOST_BYTES:
+                largest = max(largest, len(value))
+                continue
+            is_known = True
+            found = _loaded(value)
+            if isinstance(found, dict):
+                shape.add(found)
+        is_known = is_known or bool(shape.fields)
+        shape.require_size("JSON")
+    require_looked_at(0 if is_known else largest)
+    return shape
+
+
+def _news(values: pa.Array, shape: Shape) -> Iterator[bytes]:
+    """Yield the values that may have what a shape does not have yet; it may grow meanwhile.
+
+    A value that Arrow reads as the shape's type adds nothing to it.
+    """
+    step = max(_FEW, min(len(values), _MOST_READ // max(1, width_of(shape.kind()))))
+    for start in range(0, len(values), step):
+        some = values[start : start + step]
+
+        def takes(first: int, end: int, some: pa.Array = some) -> bool:
+            return bool(shape.fields) and _adds_nothing(some[first:end], shape)
+
+        for first, end in refused(len(some), takes, _FEW):
+            yield from some[first:end].to_pylist()
+
+
+def _adds_nothing(values: pa.Array, shape: Shape) -> bool:
     try:
-        return pa.infer_type(found)
-    except pa.ArrowException as error:
-        raise SchemaError(f"the JSON has no single type ({error}); give its schema") from None
+        _parsed(values, pa.schema(list(_as_seen(shape.kind()))), ignores=False)
+    except (pa.ArrowException, ValueError):
+        return False
+    return True
 
 
-def merged_kind(left: Any, right: Any) -> Any:
-    """Return the type of the JSON of two types of `inferred_kind`.
+def _as_seen(kind: Any) -> Any:
+    """Return a type without decimals: Arrow reads text as them."""
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _as_seen(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(_as_seen(kind.value_type))
+    return pa.int64() if pa.types.is_decimal(kind) else kind
 
-    Raises:
-        SchemaError: a field is an object here and something else there.
+
+def json_decoder(kind: pa.DataType, unknown: pa.DataType | None = None) -> JsonDecoder:
+    """Return the decoder of a type of `inferred_kind`.
+
+    Args:
+        kind: the type.
+        unknown: the type of what is always null; None: it is left out.
     """
-    return merged_by(_number, left, right)
+    return JsonDecoder(known_kind(kind, unknown) or pa.struct([]), kind)
 
 
-def _number(left: Any, right: Any, path: str) -> Any:
-    """Return the type of numbers some of which are fractions."""
-    return (
-        pa.float64() if {left, right} == {pa.int64(), pa.float64()} else holder(left, right, path)
-    )
-
-
-def readable_schema(kind: Any) -> pa.Schema:
-    """Return the fields of a type of `inferred_kind` as types that JSON can be read as."""
-    return pa.schema(_readable(kind) if pa.types.is_struct(kind) else [])
-
-
-def _loaded(value: bytes | None) -> Any:
-    if value is None:
-        return None
+def _loaded(value: bytes) -> Any:
+    """Return what JSON says; None if it is none, or no type can be inferred from it."""
     try:
-        return json.loads(value)
+        found = json.loads(value.decode())
     except (ValueError, RecursionError):
         return None
+    # Only these can have too many fields, be too deep, or have names that are not UTF-8.
+    is_odd = len(value) > 4 * MOST_FIELDS or value.count(b"{") > 50 or b"\\u" in value
+    return None if is_odd and not is_usable(found) else found
 
 
-def _readable(kind: Any) -> list[pa.Field]:
-    """Return the fields of a struct as types that JSON can be read as; empty ones are left out."""
-    fields = [pa.field(field.name, _named(field.type)) for field in kind]
-    return [field for field in fields if field.type != pa.struct([])]
-
-
-def _named(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_struct(kind):
-        return pa.struct(_readable(kind))
-    if pa.types.is_list(kind):
-        return pa.list_(_named(kind.value_type))
-    return pa.string() if pa.types.is_null(kind) else kind
-
-
-def _read_json(text: pa.Array, schema: pa.Schema) -> pa.Table:
+def _read_json(text: pa.Array, schema: pa.Schema, *, ignores: bool = True) -> pa.Table:
     from pyarrow.json import ParseOptions, ReadOptions, read_json
 
     nothing, line_end = (pa.scalar(end, pa.large_string()) for end in ("", "\n"))
@@ -157,6 +239,8 @@ def _read_json(text: pa.Array, schema: pa.Schema) -> pa.Table:
         pa.BufferReader(data),
         read_options=ReadOptions(use_threads=False, block_size=data.size + 1),
         parse_options=ParseOptions(
-            explicit_schema=schema, newlines_in_values=True, unexpected_field_behavior="ignore"
+            explicit_schema=schema,
+            newlines_in_values=True,
+            unexpected_field_behavior="ignore" if ignores else "error",
         ),
     )

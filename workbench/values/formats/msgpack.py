@@ -4,19 +4,23 @@ Source: https://github.com/msgpack/msgpack/blob/master/spec.md
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from workbench.errors import SchemaError
 from workbench.runtime.extras import optional
 from workbench.values.column import Bytes, Decoded, Int64s
-from workbench.values.formats.pieces import decoded_one_by_one
-from workbench.values.formats.samples import first_values, usable_samples
-from workbench.values.guard import ENTRIES
-from workbench.values.types import is_bytes
+from workbench.values.formats.pieces import FittingReader
+from workbench.values.inference import (
+    MOST_BYTES,
+    Shape,
+    is_usable,
+    known_kind,
+    require_looked_at,
+)
 
 
 @dataclass(frozen=True)
@@ -37,31 +41,43 @@ class MessagePackDecoder:
 
     def decode_spans(self, data: Bytes, spans: Int64s) -> Decoded:
         """Decode the values in ``spans`` of ``data``."""
+        reader = FittingReader(self.kind, "MessagePack", _unpacked, _time, names_all=False)
+        view = memoryview(data)
+        values = [bytes(view[start:end]) for start, end in spans.tolist()]
+        return reader.decoded(reader.read(values))
 
-        def read(value: bytes) -> Any:
-            return _shaped(_unpacked(value), self.kind)
 
-        return decoded_one_by_one(data, spans, read, self.kind, "MessagePack")
-
-
-def inferred_type(values: Iterable[bytes | None]) -> pa.DataType:
+def inferred_type(values: Iterable[pa.Array]) -> pa.DataType:
     """Return the type of MessagePack values: every field that one of them has.
+
+    Args:
+        values: large_binary[n] each.
 
     Raises:
         MissingDependencyError: msgpack is not installed.
-        SchemaError: they have no single type.
+        SchemaError: they have too many fields, or each has too many bytes.
     """
-    found = []
-    for value in first_values(values):
-        try:
-            found.append(_unpacked(value))
-        except (ValueError, TypeError, RecursionError):
-            continue
-    found = usable_samples(found, "MessagePack")
-    try:
-        return pa.infer_type(found)
-    except (pa.ArrowException, OverflowError, UnicodeError) as error:
-        raise SchemaError(f"the MessagePack has no single type ({error}); give its type") from None
+    shape, largest, is_known = Shape(), 0, False
+    for array in values:
+        for value in array.drop_null().to_pylist():
+            if len(value) > MOST_BYTES:
+                largest = max(largest, len(value))
+                continue
+            is_known = True
+            with suppress(ValueError, TypeError, RecursionError):
+                found = _unpacked(value)
+                if is_usable(found):
+                    shape.add(found)
+        shape.require_size("MessagePack")
+    require_looked_at(0 if is_known else largest)
+    return known_kind(shape.kind(), pa.string()) or pa.null()
+
+
+def _time(value: Any, kind: Any) -> Any:
+    """Return a time; Arrow takes it for any type of times."""
+    if isinstance(value, np.datetime64):
+        return value
+    raise ValueError(f"{type(value).__name__} is not {kind}")
 
 
 def _unpacked(value: bytes) -> Any:
@@ -83,26 +99,4 @@ def _named(value: Any, timestamp: type, extension: type) -> Any:
         return [_named(each, timestamp, extension) for each in value]
     if isinstance(value, timestamp):
         return np.int64(value.to_unix_nano()).astype("M8[ns]")  # type: ignore[attr-defined]
-    return value
-
-
-def _shaped(value: Any, kind: Any) -> Any:
-    """Return a value as Arrow takes it for a type; raises `TypeError` if it is of another."""
-    if value is None:
-        return None
-    if pa.types.is_map(kind):
-        return [(name, _shaped(each, kind.item_type)) for name, each in value.items()]
-    if pa.types.is_struct(kind):
-        if not isinstance(value, dict):
-            raise TypeError(f"{type(value).__name__} instead of a map")
-        ENTRIES.take(kind.num_fields + 1)
-        return {field.name: _shaped(value.get(field.name), field.type) for field in kind}
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        if not isinstance(value, list):
-            raise TypeError(f"{type(value).__name__} instead of an array")
-        return [_shaped(each, kind.value_type) for each in value]
-    if isinstance(value, bool) != pa.types.is_boolean(kind):
-        raise TypeError(f"{type(value).__name__} instead of {kind}")
-    if isinstance(value, bytes) and not is_bytes(kind):
-        raise TypeError(f"bytes instead of {kind}")
     return value

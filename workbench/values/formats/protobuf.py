@@ -11,8 +11,6 @@ import base64
 import binascii
 import json
 import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,6 +20,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from workbench.errors import SchemaError
+from workbench.runtime import children
 from workbench.runtime.extras import optional
 from workbench.values.column import Bytes, Decoded, Int64s
 from workbench.values.formats.pieces import decoded_one_by_one
@@ -139,9 +138,7 @@ def _compiled(text: str, imports: tuple[tuple[str, str], ...]) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         for name, content in [*imports, (_MAIN, text)]:
             _check_name(name)
-            path = os.path.normpath(os.path.join(folder, name))
-            if not path.startswith(folder + os.sep):
-                raise SchemaError(f"Protobuf: the import {name[:100]} leads out of its folder")
+            path = os.path.join(folder, *name.split("/"))
             if (base := _from_base64(content)) is not None:
                 raise SchemaError(f"Protobuf: the import {base.name[:100]} is compiled already")
             try:
@@ -153,16 +150,13 @@ def _compiled(text: str, imports: tuple[tuple[str, str], ...]) -> bytes:
                 raise SchemaError(f"Protobuf: the import {name[:100]!r}: {why}") from None
         out = os.path.join(folder, "descriptors")
         # In a process of its own: the compiler is C++, and the text may come from anywhere.
-        words = ["-m", "grpc_tools.protoc", f"--proto_path={folder}", "--include_imports"]
+        words = children.python(
+            "grpc_tools.protoc", f"--proto_path={folder}", f"--proto_path={_google()}",
+            "--include_imports", "-o", out, os.path.join(folder, _MAIN),
+        )  # fmt: skip
         try:
-            done = subprocess.run(
-                [sys.executable, *words, f"--proto_path={_google()}", "-o", out, _MAIN],
-                capture_output=True,
-                timeout=_COMPILE_S,
-                check=False,
-                cwd=folder,
-            )
-        except subprocess.TimeoutExpired:
+            done = children.run(words, limit_s=_COMPILE_S)
+        except TimeoutError:
             raise SchemaError(f"Protobuf: not compiled in {_COMPILE_S} s") from None
         if done.returncode:
             reason = done.stderr.decode("utf-8", "replace").strip()[:500]
@@ -172,14 +166,26 @@ def _compiled(text: str, imports: tuple[tuple[str, str], ...]) -> bytes:
 
 
 def _check_name(name: str) -> None:
-    """Refuse the name of an import that no file can have.
+    """Refuse the name of an import that is not that of a .proto file below the schema's folder.
+
+    Protobuf's compiler asks for the same: relative, "/" between the parts, none of them empty, "."
+    or "..".
 
     Raises:
-        SchemaError: it holds NUL, or is too long.
+        SchemaError: it is not, or no file can have it.
     """
     parts = name.encode("utf-8", "surrogatepass").split(b"/")
-    if "\0" in name or max(map(len, parts)) > _LONGEST_NAME or len(parts) > _DEEPEST:
-        raise SchemaError(f"Protobuf: the import {name[:100]!r} is not the name of a file")
+    if (
+        not name.endswith(".proto")
+        or {b"", b".", b".."} & set(parts)
+        or any(character in name for character in "\0\\:")
+        or max(map(len, parts)) > _LONGEST_NAME
+        or len(parts) > _DEEPEST
+    ):
+        raise SchemaError(
+            f"Protobuf: the import {name[:100]!r} is not the name of a schema "
+            "(expected a relative path that ends in .proto)"
+        )
 
 
 def _google() -> str:

@@ -12,11 +12,14 @@ from workbench.decoders.registry import DECODERS
 from workbench.values.column import (
     Bytes,
     ColumnName,
+    ColumnProblem,
     Decoded,
     Int64s,
     one_problem,
 )
 from workbench.values.formats.pieces import halved, pieces_of
+from workbench.values.readable import Readable, as_text, is_failure
+from workbench.values.schemas.schemas import Schemas
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,48 @@ class MeaningDecoder:
         for row in bad:
             texts[row] = None
         return Decoded(pa.array(texts, self.kind), one_problem(np.array(bad, np.int64), problem))
+
+
+@dataclass(frozen=True)
+class ReadableDecoder:
+    """Decodes as people read it, to text: by the rule of `values.readable`.
+
+    JSON is text as it is stored, what decoders say JSON text, and other bytes are ``0x`` and hex;
+    bytes that a topic's decoder or a schema does not read have the reason beside them.
+
+    Attributes:
+        column: key or value.
+        schemas: those of `_schemas`.
+    """
+
+    column: ColumnName
+    schemas: Schemas
+
+    @property
+    def kind(self) -> pa.DataType:
+        """Text."""
+        return pa.large_string()
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The topic, and the key for a value."""
+        return ("topic", "key") if self.column == "value" else ("topic",)
+
+    def decode(self, column: pa.Array, others: Mapping[str, pa.Array]) -> Decoded:
+        """Decode large_binary[n]."""
+        data = column.to_pylist()
+        topics = others["topic"].to_pylist() if "topic" in others else [""] * len(data)
+        keys = others["key"].to_pylist() if self.column == "value" else data
+        rules = {topic: Readable(topic, lambda: self.schemas) for topic in set(topics)}
+        found = [
+            rules[topic].key(each) if self.column == "key" else rules[topic].value(key, each)
+            for topic, key, each in zip(topics, keys, data, strict=True)
+        ]
+        bad = [row for row, each in enumerate(found) if is_failure(each)]
+        problems = []
+        if bad:
+            problems = [ColumnProblem(bad[0], len(bad), found[bad[0]]["error"], is_whole=False)]
+        return Decoded(pa.array(list(map(as_text, found)), self.kind), problems)
 
 
 def _text(value: object) -> str:

@@ -12,7 +12,7 @@ Source: Confluent Schema Registry, wire format; confluent-kafka 2.16, SchemaId
 import time
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -136,6 +136,17 @@ class FramedDecoder:
                 self._decoders[frame] = f"schema {frame.number} of {self.schemas.source}: {error}"
         return self._decoders[frame]
 
+    def alone(self, data: bytes) -> "FramedDecoder | str | None":
+        """Return what decodes one value to the type of its own schema.
+
+        A text says why its schema cannot be used; None: the bytes name no schema that is known.
+        """
+        for frame in self._frames(pa.array([data], pa.large_binary()), {})[0]:
+            if frame.number in self.schemas.by_id:
+                decoder = self.decoder(frame)
+                return decoder if isinstance(decoder, str) else replace(self, kind=decoder.kind)
+        return None
+
     def _timed(self, frame: _Frame) -> SpanDecoder:
         """Return the decoder of a schema, as long as all of them took a bounded time.
 
@@ -172,6 +183,7 @@ class FramedDecoder:
         data, _ = spans_of(column)
         groups, problems = self._frames(column, others)
         arrays, places = [], []
+        unfit: dict[int, dict[str, str]] = {}
         built = 0
         own_fields = fields_of(self.kind)
         for frame, (rows, spans) in groups.items():
@@ -183,6 +195,7 @@ class FramedDecoder:
             built += found.values.nbytes
             require_size(built)
             problems += at_rows(found.problems, rows)
+            unfit.update({int(rows[row]): texts for row, texts in found.unfit.items()})
             try:
                 arrays.append(aligned(found.values, self.kind))
             except pa.ArrowException as error:
@@ -197,7 +210,7 @@ class FramedDecoder:
             return Decoded(pa.nulls(len(column), self.kind), problems)
         values = arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
         rows = np.concatenate(places)
-        return Decoded(spread(values, rows, len(column)), problems)
+        return Decoded(spread(values, rows, len(column)), problems, unfit)
 
     def _frames(
         self, column: pa.Array, others: Others

@@ -1,12 +1,22 @@
 """`kafka-workbench cluster`: topics, configurations, ACLs, nodes of a KRaft cluster at a time."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import click
 
-from workbench.cli.command import Command, as_json, open_logs
+from workbench.cli.command import (
+    Command,
+    as_json,
+    chooses_rows,
+    chooses_times,
+    chosen_rows,
+    open_logs,
+    rows_between,
+)
 from workbench.cli.output import note, print_json, print_table, say, time_of
+from workbench.files.names import TopicPartition
 from workbench.inspection.cluster import rows
 from workbench.inspection.cluster.history import ClusterHistory
 from workbench.inspection.cluster.image import StoredCluster
@@ -86,6 +96,7 @@ _PARTS: Final = {
     ),
 }  # fmt: skip
 _LONG: Final = ("topic_partitions",)  # shown only if asked for
+_OF_TOPICS: Final = ("topics", "topic_partitions", "configs", "acls")
 _TIMES: Final = frozenset({"issued", "expires", "max_time"})
 
 
@@ -105,7 +116,10 @@ def _moment(_ctx: click.Context, _param: click.Parameter, value: str | None) -> 
     help="The state after the record at an offset of __cluster_metadata, or at a time: ISO 8601, "
     "ms, -1h, yesterday. Default: as late as the log goes.",
 )  # fmt: skip
-@click.option("--history", is_flag=True, help="Show what changed until then, and from which value.")
+@click.option(
+    "--history", is_flag=True,
+    help="Show what changed until then, and from which value. --since and --until imply it.",
+)  # fmt: skip
 @click.option(
     "--only",
     multiple=True,
@@ -113,15 +127,27 @@ def _moment(_ctx: click.Context, _param: click.Parameter, value: str | None) -> 
     metavar="TABLE",
     help=f"Only this table; repeatable: {', '.join(_PARTS)}.",
 )
+@chooses_rows
+@chooses_times("changes, with --history,")
 @as_json
 def command(
-    *, paths: tuple[str, ...], at: str | None, history: bool, only: tuple[str, ...], as_json: bool
+    *,
+    paths: tuple[str, ...],
+    at: str | None,
+    history: bool,
+    only: tuple[str, ...],
+    topics: tuple[str, ...],
+    partitions: tuple[str, ...],
+    since: int | None,
+    until: int | None,
+    as_json: bool,
 ) -> int:
     """Show topics, configurations, ACLs and nodes of a KRaft cluster, at any time.
 
     The snapshots and the log of __cluster_metadata-0 are folded as a controller does. Passwords,
     and keys of SCRAM, are not shown. Partitions with their leaders and ISR are shown with
-    --only topic_partitions.
+    --only topic_partitions, or of a topic that --topic names. Then only what is about that topic is
+    shown: it, its partitions, its configurations, and the ACLs of its name.
 
     With --json: an object with offset, timestamp (ms), notes, findings, and a list per table, whose
     objects have the columns of logs.inspect; with --history, a list of objects with the fields
@@ -133,16 +159,27 @@ def command(
     there is no metadata log, or it begins later.
     """
     listing = open_logs(paths).listing
-    chosen = only or tuple(name for name in _PARTS if as_json or name not in _LONG)
+    choose = partial(chosen_rows, listing=listing, topics=topics, partitions=partitions)
+    is_chosen = bool(topics or partitions)
+    parts = [name for name in _PARTS if not is_chosen or name in _OF_TOPICS]
+    chosen = only or tuple(name for name in parts if as_json or is_chosen or name not in _LONG)
+    if since is not None or until is not None:
+        history = True
     if history:
-        return _show_history(listing, at, only, as_json=as_json)
+        changes = ClusterHistory(require_metadata_log(listing), at)
+        kinds = {kind for name in only or parts for kind in _PARTS[name].kinds}
+        every = choose(rows.changes_of(changes), of=_places)
+        made = rows_between(every, since, until, lambda row: row.timestamp)
+        return _show_history(changes, [row for row in made if row.kind in kinds], as_json=as_json)
     partition = require_metadata_log(listing)
     state = cluster_at(partition, at)
     if at is None:
         state = with_leader(state, partition)
     found = quorum_state(partition)
     voters = None if found is None else found.current_voters
-    shown = {name: list(_PARTS[name].rows(state.cluster, voters)) for name in chosen}
+    every_row = [(name, row) for name in parts for row in _PARTS[name].rows(state.cluster, voters)]
+    found_rows = choose(every_row, of=lambda each: _places(each[1]))
+    shown = {part: [row for name, row in found_rows if name == part] for part in chosen}
     notes = notes_on(state, partition, _node_id(listing))
     if as_json:
         print_json(
@@ -157,11 +194,11 @@ def command(
         return _report(state.findings)
     for text in notes:
         say(text)
-    for name, found_rows in shown.items():
-        if found_rows:
+    for name, its_rows in shown.items():
+        if its_rows:
             click.echo()
-            _print(_PARTS[name], found_rows)
-    empty = [_PARTS[name].title for name, found_rows in shown.items() if not found_rows]
+            _print(_PARTS[name], its_rows)
+    empty = [_PARTS[name].title for name, its_rows in shown.items() if not its_rows]
     if empty:
         click.echo(f"\nNone in this state: {', '.join(empty)}.")
     return _report(state.findings)
@@ -189,10 +226,29 @@ def _cell(name: str, value: Any) -> Any:
     return str(value) if name == "partition" or isinstance(value, float) else value
 
 
-def _show_history(listing: Listing, at: str | None, only: tuple[str, ...], *, as_json: bool) -> int:
-    history = ClusterHistory(require_metadata_log(listing), at)
-    kinds = {kind for name in only or _PARTS for kind in _PARTS[name].kinds}
-    found = [row for row in rows.changes_of(history) if row.kind in kinds]
+def _places(row: Any) -> Iterator[TopicPartition]:
+    """Yield the topic, with its number if there is one, that a row or a change is about."""
+    if isinstance(row, tables.TopicRow | tables.TopicPartitionRow):
+        yield TopicPartition(row.topic, getattr(row, "partition", -1))
+    elif isinstance(row, tables.ConfigRow | tables.AclRow) and row.resource_type.lower() == "topic":
+        yield TopicPartition(row.resource, -1)
+    elif isinstance(row, tables.ClusterChangeRow):
+        yield from _places_of_change(row)
+
+
+def _places_of_change(row: tables.ClusterChangeRow) -> Iterator[TopicPartition]:
+    if row.kind == "topic":
+        yield TopicPartition(row.entity, -1)
+    elif row.kind == "partition":
+        topic, _, number = row.entity.rpartition("-")
+        yield TopicPartition(topic, int(number))
+    elif row.kind in {"config", "acl"} and row.entity.lower().startswith("topic "):
+        yield TopicPartition(row.entity.split(" ", 2)[1], -1)
+
+
+def _show_history(
+    history: ClusterHistory, found: list[tables.ClusterChangeRow], *, as_json: bool
+) -> int:
     if as_json:
         print_json([json_of(row) for row in found])
         return _report(history.findings)

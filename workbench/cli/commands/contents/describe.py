@@ -8,6 +8,7 @@ from typing import Any, Final
 import click
 
 from workbench.cli.command import (
+    PATHS,
     Command,
     as_json,
     open_logs,
@@ -25,6 +26,7 @@ from workbench.cli.output import (
     rich_text,
     time_of,
 )
+from workbench.cli.show.hiding import takes_values
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.loaders.remote import opened
@@ -54,7 +56,7 @@ _TIMES_IN_TABLES: Final = _TIMES | {"timestamp", "event_time"}
 
 
 @click.command("describe", cls=Command)
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
+@PATHS
 @click.option(
     "--topic", "-t", "topics", multiple=True, metavar="NAME", help="Only this topic; repeatable."
 )
@@ -73,7 +75,7 @@ _TIMES_IN_TABLES: Final = _TIMES | {"timestamp", "event_time"}
     help="Show at most COUNT rows of a table.",
 )  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help="Show all rows of every table.")
-@click.option("--show-values", is_flag=True, help="With --batch, show keys, values and headers.")
+@takes_values
 @as_json
 def command(
     *,
@@ -243,7 +245,7 @@ def _show_batch(
     if text := _inside_of(segment, position):
         note(text)
     if as_json:
-        print_json([field_facts(field) for field in fields])
+        print_json([field_facts(field, show_values=show_values) for field in fields])
         return 0
     was_decompressed = False
     for field in fields:

@@ -3,6 +3,7 @@
 Kafka: DumpLogSegments (4.2)
 """
 
+import re
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -13,13 +14,21 @@ from typing import Any, Final
 import click
 import numpy as np
 
-from workbench.cli.command import Command, chooses_records, select_records
-from workbench.cli.output import is_terminal
+from workbench.cli.colors import line_painter
+from workbench.cli.command import Command, chooses_records, includes_internal, select_records
+from workbench.cli.output import is_terminal, note
 from workbench.cli.reading import Reading, SelectedBatches
 from workbench.cli.show import text_lines
-from workbench.cli.show.decoded_text import decoders, key_format, shown_as_json, value_format
+from workbench.cli.show.decoded_text import (
+    key_format,
+    look_at,
+    shown_as_json,
+    value_format,
+)
+from workbench.cli.show.hiding import takes_values
 from workbench.cli.show.line_format import line_format
 from workbench.cli.show.text_lines import Look
+from workbench.cli.show.value_text import Formats
 from workbench.decoders.registry import decoder_for
 from workbench.inspection.transactions import Transactions, read_transactions
 from workbench.layout.rows import runs_of
@@ -30,11 +39,13 @@ from workbench.loaders.scan.plan import offset_range
 Runs = list[tuple[int, int]]
 Lines = Callable[[SelectedBatches, Runs], Iterator[str | bytes]]
 
+_PRINTS_VALUES: Final = re.compile("%[ksh]")
 _DAMAGED: Final = 2  # exit code with --strict
 
 
 @click.command("dump", cls=Command)
 @chooses_records
+@includes_internal
 @click.option(
     "--format",
     "form",
@@ -49,7 +60,7 @@ _DAMAGED: Final = 2  # exit code with --strict
 )  # fmt: skip
 @click.option(
     "--newest", "--tail", "newest", type=click.IntRange(min=1), metavar="N",
-    help="Print the newest N records of each partition, the newest first.",
+    help="Print the newest N records of each partition, the newest first; of these, -n the first.",
 )  # fmt: skip
 @click.option(
     "--latest", is_flag=True,
@@ -60,13 +71,13 @@ _DAMAGED: Final = 2  # exit code with --strict
     "--batches/--no-batches", default=None, help="Also print batches. Default: only in text."
 )
 @click.option("--records/--no-records", default=True, help="Print records (the default).")
-@click.option("--show-values", is_flag=True, help="text: print keys, values and headers.")
-@key_format("The format of keys, as utf8, avro or avro:FILE; the default is auto, in JSON hex.")
+@takes_values
+@key_format("The format of keys: hex, base64, utf8, json, avro, avro:FILE, …; the default is auto.")
 @value_format("The format of values.")
 @click.option(
     "--decode", is_flag=True, help='jsonl: add "decoded" to the records of internal topics.'
 )
-@click.option("--full", is_flag=True, help="text: do not shorten long keys and values.")
+@click.option("--wide", "--full", "-v", "full", is_flag=True, help="text: do not shorten lines.")
 @click.option("--strict", is_flag=True, help="Exit with 2 if damaged data was left out.")
 def command(
     *,
@@ -79,8 +90,8 @@ def command(
     batches: bool | None,
     records: bool,
     show_values: bool,
-    key_format: str,
-    value_format: str,
+    key_format: Formats,
+    value_format: Formats,
     decode: bool,
     full: bool,
     strict: bool,
@@ -89,11 +100,17 @@ def command(
     """Print the records of log directories, partitions or files, in log order.
 
     With --format jsonl, each record is one JSON object: topic, partition, offset, timestamp (ms;
-    -1: none), timestampType, key and value (null, hex, or by --key-format and --value-format),
-    headers (a list of [name, hex or null]).
+    -1: none), time (ISO 8601 in UTC), timestamp_type, key, value, headers (a list of [name,
+    value]).
     Control records also have "control". With --batches, each batch is one object before its
     records, with the columns of the batch table. With --decode, records of Kafka's own topics have
     "decoded", an object with the decoded "key" and "value".
+
+    Keys and values are text, JSON where the text is a JSON object or array, what the decoder of a
+    topic of Kafka's own says, or what a schema of the topic _schemas in the same directories says.
+    All other bytes are hex: 0x00ff in text, {"bytes": "00ff"} in JSON. --key-format and
+    --value-format overrule that; hex is bare hex for all. On a terminal, a record is one line,
+    shortened to the width.
 
     With -f, keys and values are the stored bytes; on a terminal, signs that control it are escaped.
 
@@ -102,6 +119,9 @@ def command(
     Exit codes: 0 done, 2 with --strict: data was left out. A file without a batch is not a log: 3.
     """
     selection = select_records(**choice)
+    is_chosen = any(choice[name] is not None for name in ("since", "until")) or any(
+        each is not None for each in selection.offsets
+    )
     if latest and newest is not None:
         raise click.UsageError("--latest and --newest choose records in two ways: give one")
     if latest and selection.everything:
@@ -117,12 +137,13 @@ def command(
         all_batches=with_batches,
         quiet=is_terminal(),
         latest=latest,
+        limit=selection.limit,
         options=json_lines.EVERYTHING if records else 0,
     )
     if line is not None:
-        lines = _formatted(line)
+        lines = _formatted(line, show_values=show_values)
     elif is_text:
-        look = Look(show_values, key_format, value_format, is_terminal(), full, decoders(selection))
+        look = look_at(selection, key_format, value_format, show_values=show_values, full=full)
         lines = _text(
             look,
             with_segments=newest is None,
@@ -130,13 +151,17 @@ def command(
             with_records=records,
         )
     else:
-        shown = shown_as_json(selection, key_format, value_format)
+        shown = shown_as_json(selection, key_format, value_format, show_values=show_values)
         lines = _json(shown, with_batches=with_batches, with_records=records, decode=decode)
     if newest is None:
         _print(reading, lines, limit)
     else:
-        reading = _print_newest(reading, lines, newest)
+        reading = _print_newest(reading, lines, newest if limit is None else min(newest, limit))
     reading.tell_not_searched()
+    if records:
+        if is_chosen and newest is None and not reading.wanted_count:
+            note("no record has these offsets and times")
+        reading.tell_uncommitted()
     return _DAMAGED if reading.tell_findings() and strict else 0
 
 
@@ -168,12 +193,14 @@ def _encoded(text: str | bytes) -> bytes:
     return text if isinstance(text, bytes) else text.encode()
 
 
-def _formatted(text: str) -> Lines:
+def _formatted(text: str, *, show_values: bool) -> Lines:
     """Return the function that writes records as a format string says.
 
     Raises:
-        UsageError: the string has an unknown letter.
+        UsageError: the string has an unknown letter, or prints what is to be hidden.
     """
+    if not show_values and (asked := _PRINTS_VALUES.search(text)):
+        raise click.UsageError(f"-f prints {asked[0]}, but values are hidden: add --show-values")
     try:
         write = line_format(text, is_safe=is_terminal())
     except ValueError as error:
@@ -247,16 +274,17 @@ def _json(
         where = (part.partition.topic, part.partition.partition)
         decoder = decoder_for(where[0]) if decode else None
         columns, rows = part.columns, part.batch_rows
+        paint = line_painter()
         write = partial(json_lines.record_lines, decoder=decoder, shown=shown(where[0]))
         if not with_batches:
             if with_records:
-                yield from write(columns, rows, runs, where)
+                yield from map(paint, write(columns, rows, runs, where))
             return
         texts = json_lines.batch_lines(part.rows, *where, part.read.segment.base_offset)
         for text, (_, mine) in zip(texts, _by_batch(part, runs), strict=True):
-            yield text + "\n"
+            yield paint(text + "\n")
             if with_records and mine:
-                yield from write(columns, rows, mine, where)
+                yield from map(paint, write(columns, rows, mine, where))
 
     return lines
 

@@ -17,14 +17,17 @@ from workbench.cli.command import (
     Command,
     Selection,
     chooses_records,
+    chosen_tier,
+    includes_internal,
     select_records,
     takes_workers,
 )
 from workbench.cli.output import is_terminal, note, print_json
 from workbench.cli.progress import progress
-from workbench.cli.reading import Reading
-from workbench.cli.show.decoded_text import key_format, shown_as_json, value_format
-from workbench.cli.show.value_text import AUTO
+from workbench.cli.reading import Reading, tell_uncommitted
+from workbench.cli.show.decoded_text import asked_formats, key_format, shown_as_json, value_format
+from workbench.cli.show.value_text import Formats
+from workbench.errors import CorruptDataWarning, UncommittedRecordsWarning
 from workbench.file_system.outputs import new_file
 from workbench.layout.rows import runs_of
 from workbench.loaders.exports import json_lines
@@ -33,9 +36,10 @@ from workbench.loaders.exports.export import FORMATS, SUFFIXES
 from workbench.loaders.exports.parquet_file import write_parquet
 from workbench.loaders.scan.not_searched import summary
 from workbench.loaders.scan.plan import input_paths
-from workbench.loaders.scan.scan import CorruptDataWarning, Scan
-from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
-from workbench.runtime.words import plural, safe, size_text, unknown_column
+from workbench.loaders.scan.reading import losses
+from workbench.loaders.scan.scan import Scan
+from workbench.loaders.schemas import RECORD_FIELDS
+from workbench.runtime.words import plural, safe, size_text
 from workbench.runtime.workers import worker_count
 from workbench.values.masking import Masks
 
@@ -45,17 +49,21 @@ _DAMAGED: Final = 2
 
 @click.command("export", cls=Command)
 @chooses_records
+@includes_internal
 @click.option(
     "--to",
+    "--output",
+    "-o",
     "target",
     metavar="FILE",
-    help="Write to FILE; - is stdout (not for Parquet). Default: FILE is the last PATH.",
+    help="Write to FILE; - is stdout, by default JSON lines. Default: FILE is the last PATH.",
 )
 @click.option("--format", "form", type=click.Choice(FORMATS), help="Default: the ending of FILE.")
 @click.option(
     "--columns",
     metavar="A,B,…",
-    help="parquet, csv: columns of a scan to write; default: those of a record.",
+    help="parquet, csv: columns of a scan to write, or $.FIELD of JSON values; default: those of a "
+    "record.",
 )
 @key_format("Decode keys, as utf8, avro or avro:FILE. Default: bytes.")
 @value_format("Decode values.")
@@ -64,7 +72,8 @@ _DAMAGED: Final = 2
     type=click.Path(),
     metavar="FILE",
     help="parquet, csv: keep private data out. Each line of FILE is TOPIC PATH drop, TOPIC PATH "
-    "hash or TOPIC PATH first N, as in: orders value.email hash.",
+    "hash or TOPIC PATH first N, as in: orders value.email hash. A rule about a field needs "
+    "--value-format, such as json.",
 )
 @click.option("--control", is_flag=True, help="Also write control records.")
 @click.option(
@@ -83,15 +92,19 @@ _DAMAGED: Final = 2
 @click.option("--compression", default="zstd", help="parquet: zstd, snappy, gzip, lz4, none.")
 @click.option("--overwrite", is_flag=True, help="Replace a file that already exists.")
 @takes_workers
-@click.option("--strict", is_flag=True, help="Exit with 2 if damaged data was left out.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Exit with 2 if damaged data was left out, or values are null or incomplete.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a summary as JSON.")
 def command(
     *,
     target: str | None,
     form: str | None,
     columns: str | None,
-    key_format: str,
-    value_format: str,
+    key_format: Formats,
+    value_format: Formats,
     mask: str | None,
     control: bool,
     text: TextForm,
@@ -116,7 +129,7 @@ def command(
     """
     if target is None:
         *paths, target = choice["paths"]
-        if not paths:
+        if not paths and chosen_tier()["remote"] is None:
             raise click.UsageError(
                 "FILE is missing: give the file to write, as in export PATH FILE"
             )
@@ -127,7 +140,7 @@ def command(
     if form == "jsonl":
         with _whole_file(target, selection, overwrite=overwrite) as file:
             shown = shown_as_json(selection, key_format, value_format)
-            count, findings = _to_json_lines(
+            count, lost, findings = _to_json_lines(
                 selection, file, shown, include_control=control, workers=workers
             )
     else:
@@ -137,12 +150,9 @@ def command(
             workers = 1  # that read: encoding takes several times as long
         else:
             write = _to_csv(text, escapes=escape_formulas, shown=target == _STDOUT)
-        for name in names:
-            if name not in SCAN_FIELDS:
-                raise click.UsageError(unknown_column(name, SCAN_FIELDS))
         with _whole_file(target, selection, overwrite=overwrite) as file:
             scan = _scan(selection, names, values, include_control=control, workers=workers)
-            count, findings = _to_table(scan, selection, file, write)
+            count, lost, findings = _to_table(scan, selection, file, write)
     if as_json:
         size = os.path.getsize(target)
         print_json(
@@ -157,29 +167,28 @@ def command(
         )
     elif target != _STDOUT:
         note(f"{plural(count, 'record')} in {target}, {size_text(os.path.getsize(target))}")
-    _tell_left_out(selection, findings)
+    _tell_left_out(selection, lost)
     return _DAMAGED if findings and strict else 0
 
 
-def _tell_left_out(selection: Selection, findings: list[Any]) -> None:
+def _tell_left_out(selection: Selection, lost: str) -> None:
     """Report on stderr what is not in the file."""
-    if findings:
-        note(f"{plural(len(findings), 'damaged place')} left out; the first: {findings[0]}")
+    if lost:
+        note(lost)
     if text := summary(selection.left_out, "--everything"):
         note(text)
 
 
 def _values(
-    form: str, key_format: str, value_format: str, mask: str | None
-) -> tuple[dict[str, str], Masks]:
+    form: str, key_format: Formats, value_format: Formats, mask: str | None
+) -> tuple[dict[str, dict[str, str]], Masks]:
     """Return what to decode, and the masks.
 
     Raises:
         SchemaError: a mask has no meaning.
         UsageError: the format does not accept them.
     """
-    formats = {"key": key_format, "value": value_format}
-    decode = {name: how for name, how in formats.items() if how != AUTO}
+    decode = asked_formats({"key": key_format, "value": value_format})
     if form == "jsonl" and mask is not None:
         raise click.UsageError("--mask needs parquet or csv")
     return decode, Masks.of(None if mask is None else Path(mask))
@@ -193,10 +202,11 @@ def _checked_format(
     Raises:
         UsageError: the format is unknown, or the target does not accept it.
     """
-    form = form or SUFFIXES.get(Path(target).suffix.lower())
+    ending = SUFFIXES.get(Path(target).suffix.lower())
+    form = form or ("jsonl" if target == _STDOUT else ending)
     if form is None:
         raise click.UsageError(
-            f"--format is needed: {target!r} does not end in .parquet, .csv, .jsonl"
+            f"--format is needed: {target!r} does not end in .parquet, .csv, .jsonl, .json"
         )
     if target == _STDOUT and (form == "parquet" or as_json):
         raise click.UsageError("stdout accepts csv and jsonl, without --json")
@@ -225,9 +235,14 @@ def _to_json_lines(
     *,
     include_control: bool,
     workers: int | None,
-) -> tuple[int, list[Any]]:
-    """Write JSON lines; return how many records and what was left out."""
-    reading = Reading(selection, include_control=include_control, workers=worker_count(workers))
+) -> tuple[int, str, list[Any]]:
+    """Write JSON lines; return how many records, and what was left out: a sentence, findings."""
+    reading = Reading(
+        selection,
+        include_control=include_control,
+        workers=worker_count(workers),
+        limit=selection.limit,
+    )
     count = 0
     left = selection.limit
     for part in reading if left != 0 else ():
@@ -245,7 +260,8 @@ def _to_json_lines(
     else:
         if left != 0:
             reading.require_batches()
-    return count, reading.findings
+    reading.tell_uncommitted()
+    return count, losses(reading.findings, 0), reading.findings
 
 
 Writer = Callable[[Any, Iterator[Any], IO[bytes]], None]
@@ -254,7 +270,7 @@ Writer = Callable[[Any, Iterator[Any], IO[bytes]], None]
 def _scan(
     selection: Selection,
     names: list[str],
-    values: tuple[dict[str, str], Masks],
+    values: tuple[dict[str, dict[str, str]], Masks],
     *,
     include_control: bool,
     workers: int | None,
@@ -270,7 +286,7 @@ def _scan(
         isolation_level=selection.isolation_level,
         limit=selection.limit,
         include_control=include_control,
-        check_crc=selection.check_crc,
+        rescue=selection.rescue,
         workers=workers,
         everything=selection.everything,
     )
@@ -280,8 +296,8 @@ def _scan(
 
 def _to_table(
     scan: Scan, selection: Selection, file: IO[bytes], write: Writer
-) -> tuple[int, list[Any]]:
-    """Write Arrow batches; return how many records and what was left out."""
+) -> tuple[int, str, list[Any]]:
+    """Write Arrow batches; return how many records, and what was left out, as with lines."""
     count = 0
 
     def counted() -> Iterator[Any]:
@@ -294,14 +310,16 @@ def _to_table(
                 meter.advance(batch.nbytes)
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CorruptDataWarning)  # reported at the end, in one line
+        for each in (CorruptDataWarning, UncommittedRecordsWarning):
+            warnings.simplefilter("ignore", each)  # reported at the end, in one line
         write(scan.schema, counted(), file)
     if not count and selection.limit != 0:  # look again: no records, or not a log
         reading = Reading(selection, options=0)
         for _ in reading:
             pass
         reading.require_batches()
-    return count, scan.findings
+    tell_uncommitted(scan.last_reading.uncommitted())
+    return count, scan.last_reading.losses(), scan.findings
 
 
 def _to_parquet(compression: str, workers: int) -> Writer:

@@ -24,14 +24,13 @@ from workbench.cli.output import (
 )
 from workbench.cli.progress import progress
 from workbench.inspection.listing import Root
-from workbench.inspection.lookups.log_tail import log_end_offset
-from workbench.inspection.lookups.record_counts import count_records
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.remote_tier.segment_rows import remote_totals
 from workbench.inspection.unreadable import findings_of_unread, if_readable, unreadable
+from workbench.loaders.offsets.record_counts import count_records
 from workbench.log_directory import LogDirectory
 from workbench.runtime.times import time_text
-from workbench.runtime.words import plural
+from workbench.runtime.words import plural, size_text
 from workbench.tables.columns import json_of
 from workbench.tables.directories import ListingRow
 
@@ -69,7 +68,8 @@ def command(
 
     Names and sizes come from the file system, log end offsets from the last batches. Directories
     that are not a partition's current log (-delete, -stray, -future) are listed with their kind; a
-    line below the table names what no broker would know.
+    line below the table names what no broker would know. Of a remote tier (--remote, or its path
+    alone), segments and their sizes before compression are counted apart; --sort size adds both.
 
     --files shows which files may be deleted by hand, with the broker stopped: "yes" is what a
     broker would delete itself, "no" is what it reads.
@@ -96,6 +96,7 @@ def command(
             rows.append(_row(partition, counts=counts))
             meter.advance(1)
     totals = _sum("total", rows)
+    others = 0 if topics or partitions else logs.listing.occupied_by_others
     beside = [str(each) for root in logs.roots for each in findings_of_unread(root.unread)]
     if by_topic:
         rows = _by_topic(rows)
@@ -104,7 +105,7 @@ def command(
         print_json(
             {
                 "topics" if by_topic else "partitions": [json_of(row) for row in rows],
-                "totals": _totals(totals, rows, by_topic=by_topic),
+                "totals": _totals(totals, rows, by_topic=by_topic) | {"occupied_by_others": others},
                 "unknown_files": [file.path for root in logs.roots for file in root.unknown],
                 "unknown_folders": [
                     f"{root.path}/{name}" for root in logs.roots for name in root.unknown_folders
@@ -114,6 +115,9 @@ def command(
         )
         return 0
     _print(rows, totals, by_topic=by_topic, several_roots=len(logs.roots) > 1)
+    if others and rows and is_terminal():
+        held = totals.occupied + others
+        say(f"on the disk: {size_text(held)}, {size_text(others)} of it in files of no topic")
     for root in logs.roots:
         _print_unknown(root)
     for line in (*totals.not_read, *beside):
@@ -150,7 +154,7 @@ def _row(partition: DiskPartition, *, counts: bool) -> ListingRow:
     start, not_read = partition.log_start_offset, [*map(str, findings_of_unread(partition.unread))]
     end: int | None = None
     try:
-        end = log_end_offset(partition)
+        end = partition.log_end_offset
     except OSError as error:
         not_read += map(str, unreadable(partition.segments[-1].path, error))
     if not_read and not partition.segments:
@@ -166,6 +170,7 @@ def _row(partition: DiskPartition, *, counts: bool) -> ListingRow:
         segments=len(partition.segments),
         size=size,
         other_size=sum(file.size for file in partition.files) - size,
+        occupied=sum(file.occupied for file in partition.files),
         log_start_offset=start,
         log_end_offset=end,
         offset_count=0 if end is None else max(0, end - start),
@@ -197,6 +202,7 @@ def _sum(name: str, rows: list[ListingRow]) -> ListingRow:
         segments=sum(row.segments for row in rows),
         size=sum(row.size for row in rows),
         other_size=sum(row.other_size for row in rows),
+        occupied=sum(row.occupied for row in rows),
         log_start_offset=None,
         log_end_offset=None,
         offset_count=sum(row.offset_count for row in rows),
@@ -224,13 +230,17 @@ def _sorted(rows: list[ListingRow], sort: str, *, reverse: bool) -> list[Listing
     """Return rows in order: largest and newest first, names from a to z."""
     if sort == "name":
         return rows[::-1] if reverse else rows  # they come in the order of topics and numbers
-    field = {"offsets": "offset_count"}.get(sort, sort)
-    return sorted(rows, key=lambda row: getattr(row, field) or 0, reverse=not reverse)
+    fields = {"offsets": ("offset_count",), "size": ("size", "remote_size")}.get(sort, (sort,))
+    return sorted(
+        rows,
+        key=lambda row: sum(getattr(row, field) or 0 for field in fields),
+        reverse=not reverse,
+    )
 
 
 def _totals(totals: ListingRow, rows: list[ListingRow], *, by_topic: bool) -> dict[str, Any]:
     names = (
-        *("segments", "size", "other_size", "offset_count", "leftovers", "unknown"),
+        *("segments", "size", "other_size", "occupied", "offset_count", "leftovers", "unknown"),
         *("remote_segments", "remote_size", "records", "records_read_committed"),
     )
     counts = {name: getattr(totals, name) for name in names}
@@ -260,6 +270,11 @@ def _print(
             else []
         ),
         ("other files", lambda row: Size(row.other_size), Size(totals.other_size)),
+        *(
+            [("on the disk", lambda row: Size(row.occupied), Size(totals.occupied))]
+            if totals.occupied != totals.size + totals.other_size
+            else []
+        ),
         *([] if by_topic else [("log start", lambda row: row.log_start_offset, None)]),
         *([] if by_topic else [("log end", lambda row: row.log_end_offset, None)]),
         ("offsets", lambda row: row.offset_count, totals.offset_count),

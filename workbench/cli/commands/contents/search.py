@@ -5,6 +5,7 @@ limit unless one is given.
 """
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,18 +16,29 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from workbench.cli.command import Command, Selection, chooses_records, select_records, takes_workers
+from workbench.cli.colors import line_painter
+from workbench.cli.command import (
+    Command,
+    Selection,
+    chooses_records,
+    chosen_tier,
+    select_records,
+    takes_workers,
+)
 from workbench.cli.output import is_terminal, note, print_json
 from workbench.cli.reading import Reading, SelectedBatches
 from workbench.cli.show import text_lines
 from workbench.cli.show.decoded_text import (
-    decoders,
     decoders_of,
     key_format,
+    look_at,
     shown_as_json,
     value_format,
 )
+from workbench.cli.show.hiding import takes_values
 from workbench.cli.show.text_lines import Look
+from workbench.cli.show.value_text import Formats
+from workbench.cli.words import is_path, path_first
 from workbench.errors import QueryError
 from workbench.layout.rows import runs_of
 from workbench.loaders.exports import json_lines
@@ -47,6 +59,8 @@ from workbench.runtime.words import plural, safe
 from workbench.runtime.workers import worker_count
 
 Mask = npt.NDArray[np.bool_]
+
+_ASKS_SIZE: Final = re.compile(r"(?<![\w.$:])size\s*[<>=]")
 
 Printer = Callable[[SelectedBatches, Mask], None]
 
@@ -86,7 +100,7 @@ def _anywhere(pattern: Pattern) -> Condition:
 @click.command("search", cls=Command)
 @chooses_records
 @click.option("--key", "-k", metavar="PATTERN", help="Only records with a matching key.")
-@click.option("--value", "-v", metavar="PATTERN", help="Only records with a matching value.")
+@click.option("--value", metavar="PATTERN", help="Only records with a matching value.")
 @click.option(
     "--header",
     "-H",
@@ -112,10 +126,9 @@ def _anywhere(pattern: Pattern) -> Condition:
 @click.option("--hex", "-x", "as_hex", is_flag=True, help="Read PATTERN as bytes in hex.")
 @click.option("--ignore-case", "-i", is_flag=True, help="Ignore case (ASCII only).")
 @click.option("--count", "-c", is_flag=True, help="Print only the number of matches.")
-@click.option(
-    "--show-values", is_flag=True, help="Print keys, values and headers, not their sizes."
-)
-@key_format("The format of keys, as utf8, avro or avro:FILE; the default is auto, in JSON hex.")
+@takes_values
+@click.option("--wide", "-v", is_flag=True, help="Do not shorten lines.")
+@key_format("The format of keys: hex, base64, utf8, json, avro, avro:FILE, …; the default is auto.")
 @value_format("The format of values.")
 @takes_workers
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines, as dump does.")
@@ -131,8 +144,9 @@ def command(
     ignore_case: bool,
     count: bool,
     show_values: bool,
-    key_format: str,
-    value_format: str,
+    wide: bool,
+    key_format: Formats,
+    value_format: Formats,
     workers: int | None,
     as_json: bool,
     **choice: Any,
@@ -141,8 +155,8 @@ def command(
 
     search DIR PATTERN takes a query, as --where, widgets and Python do: words to find in the key,
     the value or a header, 'key=id-7', '$.amount > 100', 'header.trace:7', '/^id-\\d+$/',
-    'size > 1000', and, or, not, parentheses. Without another condition, the last of several PATHs
-    is a PATTERN if no file or folder has that name. docs/queries.md has every form.
+    'size > 1000', and, or, not, parentheses. Without another condition, the last or first of
+    several PATHs is a PATTERN if no file or folder has that name. docs/queries.md has every form.
 
     The PATTERN of --key, --value and --header is a regular expression over bytes, found anywhere:
     'a.*b', '^id-7$', '\\x00\\x01'. With --literal a PATTERN is text, with --hex bytes. Null matches
@@ -170,24 +184,29 @@ def command(
         conditions.append(_anywhere(pattern(either)))
     elif either is not None:
         asked.append(_parsed("PATTERN", either, ignores_case=ignore_case))
-    selection = select_records(**choice)
+    selection = select_records(**choice, include_internal=True)
     query = all_of(asked, conditions)
     if query.asks_invalid:
         query = query.with_decoders(decoders_of(selection, key_format, value_format))
     selection = _narrowed(selection, query)
     reading = Reading(
         replace(selection, limit=None),
-        quiet=is_terminal() and not count,
         workers=worker_count(workers),
         query=query.text,
     )
-    printer: Printer = _JsonPrinter(selection, shown_as_json(selection, key_format, value_format))
-    if not as_json:
-        printer = _TextPrinter(
-            Look(show_values, key_format, value_format, is_terminal(), decoders=decoders(selection))
-        )
+    printer: Printer = _TextPrinter(
+        look_at(selection, key_format, value_format, show_values=show_values, full=wide)
+    )
+    if as_json:
+        shown = shown_as_json(selection, key_format, value_format, show_values=show_values)
+        printer = _JsonPrinter(selection, shown)
     found = _search(reading, query, selection.limit, None if count else printer)
     _tell(found, reading, either, is_count=count, as_json=as_json)
+    if _ASKS_SIZE.search(query.text):
+        note(
+            "size is of a record's key and value; of a batch, as max.message.bytes limits it: "
+            'sql DIR "select topic, partition, base_offset, size from batches where size > N"'
+        )
     return 0 if found else NOT_FOUND
 
 
@@ -231,9 +250,11 @@ def _narrowed(selection: Selection, where: Query) -> Selection:
 
 
 def _last_pattern(paths: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:
-    """Return the paths and the pattern after them: the last of several paths, if it is missing."""
-    *before, last = paths
-    if not before or "://" in last or os.path.lexists(last):
+    """Return the paths and the pattern: the last or first of several paths, if it is missing."""
+    if not paths:  # a remote tier is read alone
+        return paths, None
+    *before, last = path_first(paths)
+    if is_path(last) or not (before or chosen_tier()["remote"]):
         return paths, None
     return tuple(before), last
 
@@ -258,6 +279,8 @@ def _search(
         count = int(mask.sum())
         found += count
         if count and printer is not None:
+            if is_terminal():
+                reading.hide_progress()
             printer(part, mask)
         if found == limit:
             break
@@ -276,6 +299,7 @@ class _JsonPrinter:
     def __call__(self, part: SelectedBatches, mask: Mask) -> None:
         where = (part.partition.topic, part.partition.partition)
         file = part.read.segment.path if self._names_files else ""
+        paint = line_painter()
         for text in json_lines.record_lines(
             part.columns,
             part.batch_rows,
@@ -284,7 +308,7 @@ class _JsonPrinter:
             shown=self._shown(where[0]),
             file=file,
         ):
-            sys.stdout.write(text)
+            sys.stdout.write(paint(text))
 
 
 class _TextPrinter:

@@ -1,42 +1,67 @@
 """`kafka-workbench sql`: a query in SQL over records, segments, groups and other tables."""
 
 import csv
-import datetime as dt
 import io
 import json
-import math
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from decimal import Decimal
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, NamedTuple
 
 import click
 
-from workbench.cli.command import Command, open_logs, reads_remote_tier
+from workbench.cli.colors import has_color, painted
+from workbench.cli.command import Command, chosen_tier, open_logs, reads_remote_tier
 from workbench.cli.output import is_terminal, note, print_table
-from workbench.cli.show.decoded_text import key_format, value_format
-from workbench.cli.show.value_text import AUTO, plain_text
+from workbench.cli.progress import ProgressMeter, progress
+from workbench.cli.reading import tell_uncommitted
+from workbench.cli.show.decoded_text import asked_formats, key_format, value_format
+from workbench.cli.show.value_text import Formats
+from workbench.cli.words import path_first
+from workbench.errors import CorruptDataWarning, UncommittedRecordsWarning
 from workbench.file_system.outputs import new_file
-from workbench.runtime.words import plural, size_text
+from workbench.loaders.scan.not_searched import internal_topics
+from workbench.runtime.words import plural, safe, size_text
 
 FORMATS: Final = ("table", "csv", "json", "jsonl", "parquet")
+_ENDINGS: Final = {"ndjson": "jsonl", **{form: form for form in FORMATS[1:]}}
 _MOST_SHOWN: Final = 1000  # rows of a table in a terminal
 _STDOUT: Final = "-"
+_DAMAGED: Final = 2  # exit code with --strict
 
 
 @click.command("sql", cls=Command)
 @click.argument("paths", metavar="PATH... QUERY", nargs=-1, required=True, type=click.Path())
-@click.option("--output", "-o", metavar="FILE", default=_STDOUT, help="Write to FILE.")
+@click.option("--output", "--to", "-o", metavar="FILE", default=_STDOUT, help="Write to FILE.")
 @click.option(
-    "--format", "form", type=click.Choice(FORMATS), help="Default: the ending of FILE, or a table."
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="Default: the ending of FILE, a table on a terminal, jsonl in a pipe.",
 )
 @key_format("Decode keys, as utf8, json, avro or avro:FILE. Default: bytes.")
 @value_format("Decode values.")
 @click.option(
     "--mask", type=click.Path(), metavar="FILE", help="Keep private values out, as in export."
+)
+@click.option(
+    "--escape-formulas/--no-escape-formulas",
+    default=True,
+    help="In CSV, put an apostrophe before text that a spreadsheet would run.",
+)
+@click.option(
+    "--isolation-level",
+    type=click.Choice(["read_uncommitted", "read_committed"]),
+    help="read_committed omits aborted records and stops at the last stable offset. Default: all "
+    "records; stderr says how many are not committed.",
+)
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Exit with 2 if damaged data was left out, or values are null or incomplete.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace a file that already exists.")
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
@@ -46,9 +71,12 @@ def command(
     paths: tuple[str, ...],
     output: str,
     form: str | None,
-    key_format: str,
-    value_format: str,
+    key_format: Formats,
+    value_format: Formats,
     mask: str | None,
+    escape_formulas: bool,
+    isolation_level: Any,
+    strict: bool,
     overwrite: bool,
     as_json: bool,
 ) -> int:
@@ -56,43 +84,95 @@ def command(
 
     A topic is a table of its records, with the columns topic, partition, offset, timestamp, key,
     value, headers and others; "quote" a name such as "orders-archive". Keys and values are bytes:
-    decode(value) is their text, and --value-format json makes columns of their fields.
+    decode(value) is their text, and value.NAME a field of JSON, or of values that begin with the id
+    of a schema; it is null where it does not fit the type of all. headers['NAME'] is the value of a
+    header. A query can also name columns of the batch, such as producer_id,
+    is_transactional and committed: whether a consumer with read_committed gets the record.
     TOPIC_latest is the newest record of each key; a null value is a tombstone. The table records
-    has those of all topics. Other tables are segments, batches, disk_usage, keys, groups,
-    group_offsets, transactions and more: "show tables" lists all with a sentence for each.
+    has those of all topics but Kafka's own. Other tables are segments, batches, disk_usage, keys,
+    groups, group_offsets, transactions and more: "show tables" lists all with a sentence for each.
     inspect.batches is meant even if a topic is named batches.
     Only what the query names is read. It cannot read other files, or write.
 
     Example: sql DIR "select topic, sum(size) from segments group by all order by 2 desc"
 
-    Exit codes: 0 done.
+    Exit codes: 0 done, 2 with --strict: data was left out.
     """
-    *given, query = paths
-    if not given:
+    *given, query = path_first(paths)
+    if not given and chosen_tier()["remote"] is None:
         raise click.UsageError('QUERY is missing, as in sql PATH "select count(*) from orders"')
     form = form or ("json" if as_json else _form_of(output))
     if form == "parquet" and output == _STDOUT:
         raise click.UsageError("parquet needs --output FILE")
     if form == "table" and output != _STDOUT:
         raise click.UsageError("a table is for people; --output takes csv, json, jsonl or parquet")
+    from workbench.loaders.sql.run import run_sql  # with DuckDB, which starts slowly
+
     logs = open_logs(tuple(given))
-    formats = {"key": key_format, "value": value_format}
-    decode = {column: name for column, name in formats.items() if name != AUTO}
-    relation = logs.sql(query, decode=decode, mask=Path(mask) if mask else None)
+    decode = asked_formats({"key": key_format, "value": value_format})
+    given_mask = Path(mask) if mask else None
     inputs = [root.path for root in logs.listing.roots]
     target: Any = nullcontext(None)
     if output != _STDOUT:
         target = new_file(output, inputs, overwrite=overwrite)
-    with target as file:
-        count = _write_rows(query, relation, form, file)
+    with (
+        target as file,
+        progress("reading", 0, unit="records") as meter,
+        warnings.catch_warnings(record=True) as told,
+    ):
+        warnings.simplefilter("always")
+        relation = run_sql(
+            logs.listing,
+            query,
+            decode=decode,
+            mask=given_mask,
+            isolation_level=isolation_level,
+            watch=meter,
+        )
+        out = _Output(file, meter)
+        count = _write_rows(query, relation, form, out, escapes=escape_formulas)
+    # DuckDB may read a topic several times.
+    for text, kind in dict.fromkeys((str(each.message), each.category) for each in told):
+        if issubclass(kind, UncommittedRecordsWarning):
+            tell_uncommitted(text.partition(";")[0])
+        else:
+            note(text)
+    if text := internal_topics(relation.left_out, "query {} by name"):
+        note(text)
     if not count:
         note("0 rows")
     if output != _STDOUT:
         note(f"{plural(count, 'row')} in {output}, {size_text(os.path.getsize(output))}")
-    return 0
+    is_whole = not any(issubclass(each.category, CorruptDataWarning) for each in told)
+    return 0 if is_whole or not strict else _DAMAGED
 
 
-def _write_rows(query: str, relation: Any, form: str, file: IO[bytes] | None) -> int:
+class _Output(NamedTuple):
+    """Where rows are written.
+
+    Attributes:
+        file: None: stdout.
+        meter: the bar of the reading.
+    """
+
+    file: IO[bytes] | None
+    meter: ProgressMeter
+
+    def write(self, text: str) -> None:
+        """Write text; on a terminal in place of the bar."""
+        if self.file is not None:
+            self.file.write(text.encode())
+            return
+        if is_terminal():
+            self.meter.hide()
+        click.echo(text, nl=False)
+
+    def write_json(self, text: str) -> None:
+        """Write JSON; on a terminal with colors."""
+        self.write(painted(text) if self.file is None and has_color() else text)
+
+
+def _write_rows(query: str, relation: Any, form: str, out: _Output, *, escapes: bool) -> int:
     """Write the rows of a query, and return their number.
 
     Raises:
@@ -100,10 +180,12 @@ def _write_rows(query: str, relation: Any, form: str, file: IO[bytes] | None) ->
     """
     import duckdb
 
-    from workbench.loaders.sql import query_error
+    from workbench.loaders.sql.run import query_error
 
     try:
-        return _WRITERS[form](relation, file)
+        if form == "csv":
+            return _to_csv(relation, out, escapes=escapes)
+        return _WRITERS[form](relation, out)
     except duckdb.Error as error:
         raise query_error(query, error) from error
 
@@ -111,7 +193,9 @@ def _write_rows(query: str, relation: Any, form: str, file: IO[bytes] | None) ->
 def _form_of(output: str) -> str:
     """Return the format that a file's name asks for."""
     ending = os.path.splitext(output)[1].removeprefix(".")
-    return ending if ending in FORMATS else "table" if output == _STDOUT else "csv"
+    if output == _STDOUT:
+        return "table" if is_terminal() else "jsonl"
+    return _ENDINGS.get(ending, "csv")
 
 
 def _batches(relation: Any) -> Any:
@@ -121,111 +205,88 @@ def _batches(relation: Any) -> Any:
 
 
 def _rows(relation: Any) -> Iterator[tuple[Any, ...]]:
-    for batch in _batches(relation):
-        yield from zip(*map(_values, batch.columns), strict=True)
+    from workbench.loaders.sql.cells import plain_rows
+
+    return plain_rows(_batches(relation))
 
 
-def _values(column: Any) -> list[Any]:
-    """Return a column's values; times that no datetime can hold are numbers."""
-    try:
-        return list(column.to_pylist())
-    except (OverflowError, ValueError):
-        return list(column.cast("int64").to_pylist())
+def _to_table(relation: Any, out: _Output) -> int:
+    from workbench.loaders.sql.cells import cell_text
 
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: bytes as text, or hex; times as ISO 8601."""
-    if isinstance(value, bytes | bytearray):
-        return plain_text(bytes(value))
-    if isinstance(value, dt.datetime):
-        return value.isoformat(sep=" ", timespec="milliseconds")
-    if isinstance(value, Decimal):  # a sum of integers is one in DuckDB
-        return int(value) if value == int(value) else float(value)
-    if hasattr(value, "nanoseconds"):  # a difference of times
-        return _interval(*value)
-    if isinstance(value, dict):
-        return {str(name): _plain(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return value if isinstance(value, int | float | str | None) else str(value)
-
-
-def _interval(months: int, days: int, nanoseconds: int) -> str:
-    """Return an interval as DuckDB prints it: ``2 days 04:17:33.677``."""
-    counts = (("year", int(months / 12)), ("month", int(math.fmod(months, 12))), ("day", days))
-    parts = [f"{count} {word}{'s' * (abs(count) != 1)}" for word, count in counts if count]
-    seconds, left = divmod(abs(nanoseconds), 10**9)
-    if nanoseconds or not parts:
-        sign = "-" if nanoseconds < 0 else ""
-        clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-        fraction = f".{left:09}".rstrip("0") if left else ""
-        parts.append(f"{sign}{clock}{fraction}")
-    return " ".join(parts)
-
-
-def _text(value: Any) -> Any:
-    plain = _plain(value)
-    return json.dumps(plain, ensure_ascii=False) if isinstance(plain, dict | list) else plain
-
-
-def _to_table(relation: Any, _file: IO[bytes] | None) -> int:
     rows = list(islice(_rows(relation), _MOST_SHOWN + 1 if is_terminal() else None))
     if is_terminal() and len(rows) > _MOST_SHOWN:
         note(f"only the first {_MOST_SHOWN:,} rows are shown; --format csv prints all")
         del rows[_MOST_SHOWN:]
-    print_table(relation.columns, [[_text(value) for value in row] for row in rows])
+    out.meter.hide()
+    print_table(relation.columns, [list(map(cell_text, row)) for row in rows])
     return len(rows)
 
 
-def _to_csv(relation: Any, file: IO[bytes] | None) -> int:
+def _to_csv(relation: Any, out: _Output, *, escapes: bool) -> int:
+    """Write rows as `export` does: no formulas and, to a terminal, nothing that steers it."""
+    clean = safe if out.file is None and is_terminal() else None
     count = -1
-    for row in chain([relation.columns], _rows(relation)):
+    for row in chain([relation.columns], _csv_rows(relation, escapes=escapes)):
         line = io.StringIO()
-        csv.writer(line, lineterminator="\n").writerow(map(_text, row))
-        _write(file, line.getvalue())
+        cells = [clean(each) if clean and isinstance(each, str) else each for each in row]
+        csv.writer(line, lineterminator="\n").writerow(cells)
+        out.write(line.getvalue())
         count += 1
     return count
 
 
-def _to_json_lines(relation: Any, file: IO[bytes] | None) -> int:
+def _csv_rows(relation: Any, *, escapes: bool) -> Iterator[tuple[Any, ...]]:
+    from workbench.loaders.sql.cells import cell_text, plain, values_of
+
+    for batch in _batches(relation):
+        columns = [
+            [cell_text(plain(value)) for value in values_of(column)] for column in batch.columns
+        ]
+        yield from zip(*map(_escaped, columns) if escapes else columns, strict=True)
+
+
+def _escaped(cells: list[Any]) -> list[Any]:
+    """Return cells with an apostrophe before formulas."""
+    import pyarrow as pa
+
+    from workbench.loaders.exports.csv_file import without_formulas
+
+    texts = pa.array([each if isinstance(each, str) else None for each in cells], pa.large_string())
+    escaped = without_formulas(texts).to_pylist()
+    return [cell if text is None else text for cell, text in zip(cells, escaped, strict=True)]
+
+
+def _to_json_lines(relation: Any, out: _Output) -> int:
     count = 0
     for row in _rows(relation):
-        _write(file, f"{_json(relation.columns, row)}\n")
+        out.write_json(f"{_json(relation.columns, row)}\n")
         count += 1
     return count
 
 
-def _to_json(relation: Any, file: IO[bytes] | None) -> int:
+def _to_json(relation: Any, out: _Output) -> int:
     objects = [_json(relation.columns, row) for row in _rows(relation)]
-    _write(file, "[\n" + ",\n".join(objects) + "\n]\n" if objects else "[]\n")
+    out.write_json("[\n" + ",\n".join(objects) + "\n]\n" if objects else "[]\n")
     return len(objects)
 
 
 def _json(columns: list[str], row: tuple[Any, ...]) -> str:
-    return json.dumps(dict(zip(columns, map(_plain, row), strict=True)))
+    return json.dumps(dict(zip(columns, row, strict=True)))
 
 
-def _write(file: IO[bytes] | None, text: str) -> None:
-    if file is None:
-        click.echo(text, nl=False)
-    else:
-        file.write(text.encode())
-
-
-def _to_parquet(relation: Any, file: IO[bytes] | None) -> int:
+def _to_parquet(relation: Any, out: _Output) -> int:
     import pyarrow.parquet as pq
 
     reader, count = _batches(relation), 0
-    with pq.ParquetWriter(file, reader.schema, compression="zstd") as writer:
+    with pq.ParquetWriter(out.file, reader.schema, compression="zstd") as writer:
         for batch in reader:
             writer.write_batch(batch)
             count += batch.num_rows
     return count
 
 
-_WRITERS: Final[dict[str, Callable[[Any, IO[bytes] | None], int]]] = {
+_WRITERS: Final[dict[str, Callable[[Any, _Output], int]]] = {
     "table": _to_table,
-    "csv": _to_csv,
     "json": _to_json,
     "jsonl": _to_json_lines,
     "parquet": _to_parquet,

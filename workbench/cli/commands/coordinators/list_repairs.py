@@ -2,7 +2,7 @@
 
 import click
 
-from workbench.cli.command import Command, as_json, open_logs
+from workbench.cli.command import Command, as_json, chooses_rows, chosen_rows, open_logs
 from workbench.cli.output import print_json, print_table
 from workbench.coordinator.repair.plan import plan_repairs
 from workbench.coordinator.repair.repair import REPAIR
@@ -16,8 +16,16 @@ SOMETHING_TO_DO = 1
 @click.command("repairs", cls=Command, fields={"--json": RepairRow})
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @click.option("--show-values", is_flag=True, help="Print keys and values in hex, not their sizes.")
+@chooses_rows
 @as_json
-def command(*, paths: tuple[str, ...], show_values: bool, as_json: bool) -> int:
+def command(
+    *,
+    paths: tuple[str, ...],
+    show_values: bool,
+    topics: tuple[str, ...],
+    partitions: tuple[str, ...],
+    as_json: bool,
+) -> int:
     """Plan what must be written so that a broker's coordinators serve on; write nothing.
 
     Records of __consumer_offsets and __transaction_state, transaction markers, and cleanings that
@@ -30,8 +38,9 @@ def command(*, paths: tuple[str, ...], show_values: bool, as_json: bool) -> int:
     With --json: a list of objects with the fields below; keys and values are null without
     --show-values.
     """
-    planned = plan_repairs(open_logs(paths).listing)
-    found = [*repair_rows(planned, values=show_values)]
+    listing = open_logs(paths).listing
+    every = repair_rows(plan_repairs(listing), values=show_values)
+    found = chosen_rows(every, listing, topics, partitions)
     if as_json:
         print_json([json_of(each) for each in found])
     elif found:
@@ -48,4 +57,4 @@ def command(*, paths: tuple[str, ...], show_values: bool, as_json: bool) -> int:
         )
     else:
         click.echo("nothing to repair")
-    return SOMETHING_TO_DO if any(each.by == REPAIR for each in planned) else 0
+    return SOMETHING_TO_DO if any(each.by == REPAIR for each in found) else 0

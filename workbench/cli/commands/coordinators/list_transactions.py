@@ -1,14 +1,27 @@
 """`kafka-workbench transactions`: transactional ids, and the transactions that are open in logs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from operator import attrgetter
+from typing import Any
 
 import click
 
-from workbench.cli.command import Command, as_json, open_logs
+from workbench.cli.command import (
+    Command,
+    Row,
+    as_json,
+    chooses_rows,
+    chooses_times,
+    chosen_rows,
+    is_between,
+    open_logs,
+    rows_between,
+)
 from workbench.cli.output import note, print_json, print_table, time_of
 from workbench.cli.show.coordinator_facts import report
 from workbench.coordinator.transactions.marker_data import DATA, MISSING, MarkerData, marker_data
 from workbench.coordinator.transactions.stored_transactions import HANGS, StoredTransactions
+from workbench.files.names import DirectoryName, parse_directory_name
 from workbench.loaders.tables.coordinator_rows import id_rows, marker_row, open_producer_row
 from workbench.runtime.words import plural
 from workbench.tables.columns import json_of
@@ -33,8 +46,20 @@ from workbench.tables.transactions import MarkerRow, OpenProducerRow, Transactio
     "--markers", "is_bare", is_flag=True,
     help="List the transaction markers in the logs that end no data, and why.",
 )  # fmt: skip
+@chooses_rows
+@chooses_times("transactions and markers whose last record is")
 @as_json
-def command(*, paths: tuple[str, ...], is_open: bool, is_bare: bool, as_json: bool) -> int:
+def command(
+    *,
+    paths: tuple[str, ...],
+    is_open: bool,
+    is_bare: bool,
+    topics: tuple[str, ...],
+    partitions: tuple[str, ...],
+    since: int | None,
+    until: int | None,
+    as_json: bool,
+) -> int:
     """List the transactional ids in __transaction_state as a broker would after a restart.
 
     With --open: the transactions that no marker has ended yet, from the batch headers of every
@@ -47,6 +72,9 @@ def command(*, paths: tuple[str, ...], is_open: bool, is_bare: bool, as_json: bo
     Exit codes: 0 done, 1 something could not be read, a transaction hangs, or the data of a marker
     is missing and nothing explains it.
 
+    --topic and --partition choose the transactions that are in these partitions, and the markers
+    there.
+
     With --json: a list of objects with the fields below.
     """
     if is_open and is_bare:
@@ -56,12 +84,21 @@ def command(*, paths: tuple[str, ...], is_open: bool, is_bare: bool, as_json: bo
     if not coordinator.loads:
         note("the directories have no partition of __transaction_state")
     code = report(coordinator.findings())
+
+    def chosen(rows: Iterable[Row], time: str, **of: Any) -> list[Row]:
+        named = chosen_rows(rows, listing, topics, partitions, **of)
+        return rows_between(named, since, until, attrgetter(time))
+
     if is_open:
-        return max(code, _list_open(coordinator, as_json=as_json))
+        producers = map(open_producer_row, coordinator.open_producers())
+        return max(code, _list_open(chosen(producers, "last_time"), as_json=as_json))
     if is_bare:
-        partitions = [each for each in listing.partitions.values() if each.kind == "log"]
-        return max(code, _list_markers(marker_data(coordinator, partitions), as_json=as_json))
-    found = [*id_rows(coordinator, coordinator.waiting_producers())]
+        logs = [each for each in listing.partitions.values() if each.kind == "log"]
+        every = marker_data(coordinator, chosen_rows(logs, listing, topics, partitions))
+        markers = (each for each in every if is_between(marker_row(each).time, since, until))
+        return max(code, _list_markers(markers, as_json=as_json))
+    every_id = id_rows(coordinator, coordinator.waiting_producers())
+    found = chosen(every_id, "last_update_time", of=_places)
     if as_json:
         print_json([json_of(each) for each in found])
         return code
@@ -83,8 +120,11 @@ def command(*, paths: tuple[str, ...], is_open: bool, is_bare: bool, as_json: bo
     return code
 
 
-def _list_open(coordinator: StoredTransactions, *, as_json: bool) -> int:
-    found = [open_producer_row(each) for each in coordinator.open_producers()]
+def _places(row: TransactionRow) -> Iterator[DirectoryName]:
+    return filter(None, map(parse_directory_name, row.partitions))
+
+
+def _list_open(found: list[OpenProducerRow], *, as_json: bool) -> int:
     if as_json:
         print_json([json_of(each) for each in found])
     else:

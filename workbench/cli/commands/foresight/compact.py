@@ -9,30 +9,23 @@ from workbench.cli.changing import (
     copied,
     folder_count,
     loading,
+    named_logs,
     takes_target,
 )
-from workbench.cli.command import Command, as_json
+from workbench.cli.command import Command, as_json, chooses_rows, numbers_of
 from workbench.cli.explain_options import chosen_times, takes_rounds
 from workbench.cli.output import Size, print_json, print_table, say
 from workbench.cli.settings import meant_for, say_meant, takes_kafka, takes_settings
 from workbench.foresight.copies.compacting import Compaction, compact_directory
-from workbench.loaders.changes import listed
+from workbench.loaders.changes import cleaned_whatever, listed
 from workbench.loaders.remote import opened
-from workbench.loaders.scan.plan import choose_partitions
 from workbench.runtime.words import plural
 
 
 @click.command("compact", cls=Command)
 @click.argument("path", metavar="DIR", type=click.Path())
 @takes_target
-@click.option(
-    "--topic",
-    "-t",
-    "topics",
-    multiple=True,
-    metavar="NAME",
-    help="Clean the logs of this topic, whatever its policy; repeatable.",
-)
+@chooses_rows
 @takes_rounds
 @takes_settings
 @takes_kafka
@@ -43,6 +36,7 @@ def command(
     target: str | None,
     in_place: bool,
     topics: tuple[str, ...],
+    partitions: tuple[str, ...],
     times: list[int],
     passes: int,
     everything: bool,
@@ -52,10 +46,11 @@ def command(
 ) -> int:
     """Clean logs as a broker's cleaner does, even if they are not due, and count their records.
 
-    Without --topic, the command cleans all logs that are known to be compacted from
-    __cluster_metadata, --set or the cleaner's checkpoint. It updates that checkpoint, so OUT is
-    ready for a broker. `plan` shows the same without a copy, and why each record is kept or
-    dropped. Every record is taken as committed; the output names the logs for which
+    A topic or partition that is named is cleaned whatever its policy; without names, all logs are
+    that are known to be compacted from __cluster_metadata, --set or the cleaner's checkpoint. OUT
+    has the others as they are. The checkpoint is updated, so OUT is ready for a broker. `plan`
+    shows the same without a copy, and why each record is kept or dropped. Every record is taken as
+    committed; the output names the logs for which
     replication-offset-checkpoint does not confirm that.
 
     Example: --topic customers --now 2026-03-01T12:00:00Z --set delete.retention.ms=0
@@ -69,11 +64,17 @@ def command(
     where = chosen_target(path, target, in_place=in_place)
     moments = chosen_times(times, passes)
     listing = listed(path, fs)
-    choose_partitions(listing, topics or None, None)
+    only = named_logs(listing, topics, partitions)
     meant, found = meant_for(listing, settings, kafka)
     with copied(path, fs, where) as left_out, loading("loading", folder_count(path, fs)) as advance:
         done = compact_directory(
-            where, moments, found, topics=topics, everything=everything, progress=advance
+            where,
+            moments,
+            found,
+            topics=cleaned_whatever(only, topics or None, numbers_of(partitions)),
+            only=only,
+            everything=everything,
+            progress=advance,
         )
     if as_json:
         logs = [_as_dict(each) for each in done]

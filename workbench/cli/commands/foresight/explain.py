@@ -11,10 +11,11 @@ from workbench.cli.output import console, print_json, print_table, rich_text
 from workbench.cli.progress import progress
 from workbench.cli.settings import named_values, say_meant, takes_kafka, takes_settings
 from workbench.errors import WorkbenchError
-from workbench.foresight.dry_listing import open_dry, time_or_now
+from workbench.foresight.dry_listing import open_dry
 from workbench.inspection.partition import DiskPartition
 from workbench.loaders.explanations.explain_partition import Explainer
 from workbench.loaders.explanations.explanation import Explanation
+from workbench.runtime.times import time_or_now
 
 _STYLES: Final = {
     "blocks": "bold dark_orange", "deleted": "bold dark_orange", "limits": "bold",

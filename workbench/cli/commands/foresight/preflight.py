@@ -1,25 +1,29 @@
 """`kafka-workbench preflight`: whether topics will be served after a start on these directories."""
 
+from dataclasses import replace
 from typing import Final
 
 import click
 
 from workbench.cli.changing import loading
-from workbench.cli.command import Command, as_json, open_logs
+from workbench.cli.command import Command, as_json, chooses_topics, chosen_rows, open_logs
 from workbench.cli.output import Size, console, print_json, print_table, rich_text, say
 from workbench.cli.settings import named_values, say_meant, takes_start
-from workbench.foresight.preflight.results import COLUMNS, Preflight
+from workbench.files.names import TopicPartition
+from workbench.foresight.preflight.results import COLUMNS, Preflight, TopicPreflight
+from workbench.inspection.listing import Listing
 
 _SERVED: Final = 0
 _WARNS: Final = 1
 _FAILS: Final = 2
 _COLORS: Final = {"error": "red", "warning": "yellow", "info": ""}
-_LESS: Final = {"damaged", "empty", "unknown"}
+_LESS: Final = {"damaged", "expiring", "empty", "empty in part", "unknown"}
 _NOT: Final = {"not served", "served in part"}
 
 
 @click.command("preflight", cls=Command)
 @click.argument("paths", metavar="DIR...", nargs=-1, required=True, type=click.Path())
+@chooses_topics
 @takes_start
 @click.option("--cluster-id", help="The cluster's id; default: that of meta.properties.")
 @click.option(
@@ -31,6 +35,7 @@ _NOT: Final = {"not served", "served in part"}
 def command(
     *,
     paths: tuple[str, ...],
+    topics: tuple[str, ...],
     settings: tuple[str, ...],
     kafka: str | None,
     node_id: int | None,
@@ -40,21 +45,25 @@ def command(
     deep: bool,
     as_json: bool,
 ) -> int:
-    """Check before a start whether topics will be served, and what to do first.
+    """Check before a start whether topics will be served with their data, and what to do first.
 
     After a restore, an upgrade, a migration from ZooKeeper or a move of disks. Give the entries of
     log.dirs in their order, with the version, node and cluster that are to take them. The verdict
-    per topic follows from what predict says of each log. It also names formats and configurations
-    that the version no longer has, defaults that it changed, and how long recovery takes. Nothing
-    is written.
+    per topic follows from what predict says of each log, and from the first minutes after the
+    start: what the first check of retention deletes and the first round of the cleaner drops, and
+    which groups do not go on where they stopped. It also names formats and configurations that the
+    version no longer has, defaults that it changed, and how long recovery takes. Nothing is
+    written. With --topic, what concerns the whole start is shown as always, and the verdicts, the
+    first minutes and the exit code are those of these topics.
 
-    Exit codes: 0 every topic is served, 1 with a warning, 2 the broker does not start, or a topic
-    is not served.
+    Exit codes: 0 every topic is served with its data, 1 with a warning, 2 the broker does not
+    start, or a topic is not served.
 
     With --json: an object with broker, shown, starts, summary, directories, topics, concerns,
-    recovery and steps.
+    recovery, passes (what retention and the cleaner take of each log), groups (where they start
+    over) and steps.
     """
-    logs = open_logs(paths)
+    logs = open_logs(paths, of_a_start=True)
     with loading("loading", len(logs)) as advance:
         found = logs.preflight(
             named_values(settings),
@@ -66,25 +75,48 @@ def command(
             deep=deep,
             progress=advance,
         )
+    found = _chosen(found, logs.listing, topics)
     if as_json:
         print_json(found.as_dict())
     else:
         say_meant(found.broker, "start")
         if found.shown.version != found.broker.version:
             say(f"The directories show Kafka {found.shown.version}: {found.shown.reason}.")
-        _print(found, deep=deep)
-    return _code(found)
+        _print(found, deep=deep, code=_code(found, is_chosen=bool(topics)))
+    return _code(found, is_chosen=bool(topics))
 
 
-def _code(found: Preflight) -> int:
+def _chosen(found: Preflight, listing: Listing, topics: tuple[str, ...]) -> Preflight:
+    """Return the answer for the topics that the option names.
+
+    Raises:
+        LookupError: there is no such topic.
+    """
+    if not topics:
+        return found
+
+    def place(row: TopicPreflight) -> tuple[TopicPartition]:
+        return (TopicPartition(row.topic, 0),)
+
+    minutes = found.first_minutes
+    if minutes is not None:
+        minutes = minutes._replace(
+            passes=tuple(each for each in minutes.passes if each.topic in topics),
+            restarts=tuple(each for each in minutes.restarts if each.topic in topics),
+        )
+    rows = chosen_rows(found.topics, listing, topics, of=place)
+    return replace(found, topics=tuple(rows), first_minutes=minutes)
+
+
+def _code(found: Preflight, *, is_chosen: bool) -> int:
     verdicts = {row.verdict for row in found.topics}
-    severities = {each.severity for each in found.concerns}
+    severities = set() if is_chosen else {each.severity for each in found.concerns}
     if not found.prediction.starts or "error" in severities or verdicts & _NOT:
         return _FAILS
     return _WARNS if "warning" in severities or verdicts & _LESS else _SERVED
 
 
-def _print(found: Preflight, *, deep: bool) -> None:
+def _print(found: Preflight, *, deep: bool, code: int) -> None:
     out = console()
     print_table(
         ["log directory", "start", "cluster", "node", "directory id", "clean", "recovery reads"],
@@ -105,8 +137,11 @@ def _print(found: Preflight, *, deep: bool) -> None:
     say("")
     print_table(
         COLUMNS,
-        [[*row[:3], *(Size(int(str(size))) for size in row[3:6]), row[6]] for row in found.cells()],
-        spare=["recovery reads", "bytes cut"],
+        [
+            [*row[:3], *(Size(int(str(size))) for size in row[3:6]), *row[6:]]
+            for row in found.cells()
+        ],
+        spare=["recovery reads", "bytes cut", "compacted"],
     )
     say("")
     for each in found.concerns:
@@ -119,5 +154,5 @@ def _print(found: Preflight, *, deep: bool) -> None:
     say(f"{str(found.recovery)[0].upper()}{str(found.recovery)[1:]}.")
     if not deep:
         say("Records were not read; --deep looks for damage that a broker does not detect.")
-    color = {_SERVED: "green", _WARNS: "yellow", _FAILS: "red"}[_code(found)]
+    color = {_SERVED: "green", _WARNS: "yellow", _FAILS: "red"}[code]
     out.print(rich_text(found.summary, f"bold {color}"))

@@ -7,12 +7,16 @@ import click
 from workbench.cli.changing import (
     chosen_target,
     copied,
+    first_to_see,
     folder_count,
     loading,
+    named_logs,
+    print_starts,
+    shows_all,
     takes_target,
 )
-from workbench.cli.command import Command, as_json, read_time
-from workbench.cli.output import cell, console, note, print_json, rich_text
+from workbench.cli.command import Command, as_json, chooses_rows, read_time
+from workbench.cli.output import console, note, print_json, rich_text
 from workbench.cli.settings import meant_for, say_meant, takes_kafka, takes_settings
 from workbench.foresight.copies.copying import SkippedFile
 from workbench.foresight.copies.repair import Recovery, recover_directory
@@ -24,6 +28,7 @@ from workbench.runtime.words import plural
 @click.command("recover", cls=Command)
 @click.argument("path", metavar="DIR", type=click.Path())
 @takes_target
+@chooses_rows
 @click.option(
     "--full",
     is_flag=True,
@@ -34,6 +39,7 @@ from workbench.runtime.words import plural
     help="Expire producers as of this time: ISO 8601, or ms since the epoch; default: this "
     "machine's. The time of the broker's own stop gives the snapshots that it would have written.",
 )  # fmt: skip
+@shows_all("logs of which nothing is truncated")
 @takes_settings
 @takes_kafka
 @as_json
@@ -42,8 +48,11 @@ def command(
     path: str,
     target: str | None,
     in_place: bool,
+    topics: tuple[str, ...],
+    partitions: tuple[str, ...],
     full: bool,
     now: int | None,
+    show_all: bool,
     settings: tuple[str, ...],
     kafka: str | None,
     as_json: bool,
@@ -56,7 +65,8 @@ def command(
     for a broker.
 
     DIR is a log directory that no broker uses, or a partition directory. It is only read, unless
-    --in-place is given.
+    --in-place is given. With --topic or --partition, OUT has the logs of these alone, and is no
+    whole directory of a broker: read it, serve it, or copy its partitions where they are missing.
 
     Exit codes: 0 done. After an error there is no OUT.
 
@@ -65,10 +75,13 @@ def command(
     """
     path, fs = opened(path)
     where = chosen_target(path, target, in_place=in_place)
-    meant, found = meant_for(listed(path, fs), settings, kafka)
+    listing = listed(path, fs)
+    only = named_logs(listing, topics, partitions)
+    meant, found = meant_for(listing, settings, kafka)
+    count = folder_count(path, fs) if only is None else len(only)
     with (
-        copied(path, fs, where) as left_out,
-        loading("recovering", folder_count(path, fs)) as advance,
+        copied(path, fs, where, only) as left_out,
+        loading("recovering", count) as advance,
     ):
         recovery = recover_directory(
             where,
@@ -83,7 +96,7 @@ def command(
         print_json({"broker": meant._asdict(), **_as_dict(recovery, left_out)})
     else:
         say_meant(meant, "start")
-        _print(recovery)
+        _print(recovery, show_all=show_all)
     return 0
 
 
@@ -99,24 +112,30 @@ def _as_dict(recovery: Recovery, left_out: list[SkippedFile]) -> dict[str, Any]:
     }
 
 
-def _print(recovery: Recovery) -> None:
+def _print(recovery: Recovery, *, show_all: bool) -> None:
     out = console()
     if recovery.had_clean_shutdown:
         note("the directory was shut down cleanly: recovery reads only what --full asks for")
-    untouched = 0
-    for row in recovery.partitions:
-        if not row.changes and row.verdict == "loads":
-            untouched += 1
-            continue
-        ends = f"offsets {cell(row.log_start_offset)} to {cell(row.log_end_offset)}"
-        out.print(rich_text(f"{row.name}  {row.reason or row.verdict}, {ends}", "bold"))
-        for change in row.changes:
-            out.print(rich_text(f"  {change}"))
-    cut = sum(row.bytes_cut for row in recovery.partitions)
-    recovered = sum(row.verdict == "recovers" for row in recovery.partitions)
+    every = recovery.partitions
+    read = [row for row in every if show_all or row.verdict != "loads" or row.changes]
+    rows = first_to_see(read, show_all=show_all)
+    if read:
+        print_starts(rows, read, "are recovered with all that they have")
+    for row in rows:
+        out.print("", rich_text(f"{row.name}  {row.reason or row.verdict}", "bold"), sep="\n")
+        for text in filter(None, [row.loss, *row.changes]):
+            out.print(rich_text(f"  {text}"))
+    out.print()
+    cut = sum(row.bytes_cut for row in every)
+    lost = sum(row.records_lost or 0 for row in every)
+    cut_logs = sum(bool(row.bytes_cut) for row in every)
+    where = f" in {plural(cut_logs, 'log')}" if cut_logs else ""
+    recovered = sum(row.verdict == "recovers" for row in every)
+    untouched = sum(row.verdict == "loads" and not row.changes for row in every)
     out.print(
         rich_text(
-            f"{plural(recovered, 'log')} recovered, {plural(cut, 'byte')} truncated, "
+            f"{plural(recovered, 'log')} recovered, {plural(cut, 'byte')} truncated{where}, "
+            f"{plural(lost, 'readable record')} removed, "
             f"{plural(untouched, 'log')} unchanged: {recovery.path}",
             "bold",
         )

@@ -10,9 +10,10 @@ from workbench.cli.changing import (
     copied,
     folder_count,
     loading,
+    named_logs,
     takes_target,
 )
-from workbench.cli.command import Command, as_json, read_time
+from workbench.cli.command import Command, as_json, chooses_rows, read_time
 from workbench.cli.output import Size, print_json, print_table, say, time_of
 from workbench.cli.settings import meant_for, say_meant, takes_kafka, takes_settings
 from workbench.file_system.dry import DryFileSystem
@@ -27,6 +28,7 @@ from workbench.runtime.words import plural
 @click.command("retention", cls=Command)
 @click.argument("path", metavar="DIR", type=click.Path())
 @takes_target
+@chooses_rows
 @click.option("--dry-run", is_flag=True, help="Show what would be deleted; write nothing.")
 @click.option(
     "--now", metavar="TIME", required=True, callback=read_time,
@@ -40,6 +42,8 @@ def command(
     path: str,
     target: str | None,
     in_place: bool,
+    topics: tuple[str, ...],
+    partitions: tuple[str, ...],
     dry_run: bool,
     now: int,
     settings: tuple[str, ...],
@@ -53,6 +57,9 @@ def command(
     the logs that brokers keep for themselves. Without --set and __cluster_metadata, Kafka's
     defaults apply: seven days, any size.
 
+    With --topic or --partition, retention works on these logs alone; OUT has the others as they
+    are.
+
     Example: --set retention.ms=3600000 --set orders:retention.bytes=1000000
 
     Every record is taken as committed; the output names the logs for which
@@ -64,7 +71,9 @@ def command(
     high_watermarks and left_out (links and others that were not copied).
     """
     path, fs = opened(path)
-    meant, found = meant_for(listed(path, fs), settings, kafka)
+    listing = listed(path, fs)
+    only = named_logs(listing, topics, partitions)
+    meant, found = meant_for(listing, settings, kafka)
     where = path if dry_run else chosen_target(path, target, in_place=in_place)
     with copied(path, fs, where) as left_out, loading("loading", folder_count(path, fs)) as advance:
         result = retain(
@@ -72,7 +81,8 @@ def command(
             now,
             found.broker,
             topic_configs=found.topic_configs,
-            fs=DryFileSystem(fs, within=[where]) if dry_run else LOCAL,
+            only=only,
+            fs=DryFileSystem(fs, within=[where], now=lambda: now) if dry_run else LOCAL,
             progress=advance,
             kafka=meant.version,
         )

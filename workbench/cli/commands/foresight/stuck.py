@@ -2,12 +2,19 @@
 
 import click
 
-from workbench.cli.command import Command, as_json, open_logs, read_time
+from workbench.cli.command import (
+    Command,
+    as_json,
+    chooses_rows,
+    chosen_rows,
+    open_logs,
+    read_time,
+)
 from workbench.cli.output import Size, console, print_json, print_table, rich_text, time_of
 from workbench.cli.settings import named_values, takes_kafka, takes_settings
-from workbench.coordinator.groups.stored_groups import StoredGroups
-from workbench.coordinator.offsets.group_lag import WINDOW_MS, group_lags
-from workbench.loaders.answers.stuck import stuck_rows
+from workbench.coordinator.offsets.group_lag import WINDOW_MS
+from workbench.loaders.answers.stuck import lags_at, stuck_rows
+from workbench.runtime.times import duration_text
 from workbench.runtime.words import plural
 from workbench.tables.columns import json_of
 from workbench.tables.stuck import GroupLagRow, StuckRow
@@ -19,12 +26,13 @@ _MINUTE_MS = 60_000
     "stuck", cls=Command, fields={"--json, in stuck": StuckRow, "--json, in groups": GroupLagRow}
 )
 @click.argument("paths", metavar="DIR...", nargs=-1, required=True, type=click.Path())
+@chooses_rows
 @takes_settings
 @takes_kafka
 @click.option(
     "--now", metavar="TIME", callback=read_time,
-    help="Judge at this time: ISO 8601, or ms since the epoch. Default: retention by this "
-    "machine's time, groups by the newest commit.",
+    help="Judge at this time: ISO 8601, or ms since the epoch. Default: retention and expired "
+    "offsets by this machine's time, lags by the newest commit.",
 )  # fmt: skip
 @click.option(
     "--window", type=click.IntRange(min=1), default=WINDOW_MS // _MINUTE_MS, metavar="MINUTES",
@@ -34,6 +42,8 @@ _MINUTE_MS = 60_000
 def command(
     *,
     paths: tuple[str, ...],
+    topics: tuple[str, ...],
+    partitions: tuple[str, ...],
     settings: tuple[str, ...],
     kafka: str | None,
     now: int | None,
@@ -54,9 +64,11 @@ def command(
     logs = open_logs(paths)
     window_ms = window * _MINUTE_MS
     config = named_values(settings)
-    found = list(stuck_rows(logs.listing, config, now=now, window_ms=window_ms, kafka=kafka))
+    rows = stuck_rows(logs.listing, config, now=now, window_ms=window_ms, kafka=kafka)
+    found = chosen_rows(rows, logs.listing, topics, partitions)
     found.sort(key=lambda row: -row.bytes)
-    groups = list(group_lags(StoredGroups(logs.listing), now, window_ms))
+    lags = lags_at(logs.listing, config, now=now, window_ms=window_ms)
+    groups = chosen_rows(lags, logs.listing, topics, partitions)
     if as_json:
         print_json({"stuck": [*map(json_of, found)], "groups": [*map(json_of, groups)]})
     else:
@@ -85,11 +97,11 @@ def _print(found: list[StuckRow], groups: list[GroupLagRow]) -> None:
     if groups:
         out.print()
         print_table(
-            ["group", "partition", "verdict", "lag", "seconds behind", "bytes behind", "why"],
+            ["group", "partition", "verdict", "lag", "time behind", "bytes behind", "why"],
             [
                 [
                     row.group, f"{row.topic}-{row.partition}", row.verdict, row.lag,
-                    None if row.lag_ms is None else row.lag_ms // 1000,
+                    None if row.lag_ms is None else duration_text(row.lag_ms),
                     None if row.lag_bytes is None else Size(row.lag_bytes), row.reason,
                 ]
                 for row in groups

@@ -2,7 +2,7 @@
 
 import click
 
-from workbench.cli.command import Command, as_json, open_logs
+from workbench.cli.command import Command, as_json, chooses_rows, numbers_of, open_logs
 from workbench.cli.explain_options import FAILURES, takes_now
 from workbench.cli.output import console, print_json, print_table, rich_text, say
 from workbench.cli.settings import named_values, say_meant, takes_kafka, takes_settings
@@ -18,9 +18,7 @@ from workbench.tables.groups import OffsetFateRow
     fields={"--json, in partitions": WhatIfRow, "--json, in offsets": OffsetFateRow},
 )
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
-@click.option(
-    "--topic", "-t", "topics", multiple=True, metavar="NAME", help="Only this topic; repeatable."
-)
+@chooses_rows
 @takes_now
 @click.option("--why", is_flag=True, help="Also show the reasons for each log.")
 @takes_settings
@@ -30,6 +28,7 @@ def command(
     *,
     paths: tuple[str, ...],
     topics: tuple[str, ...],
+    partitions: tuple[str, ...],
     now: int | None,
     why: bool,
     settings: tuple[str, ...],
@@ -55,7 +54,12 @@ def command(
     the fields below. A partition also has high_watermark: why it is assumed, or empty.
     """
     result = what_if(
-        open_logs(paths), named_values(settings), now=now, topics=topics or None, kafka=kafka
+        open_logs(paths),
+        named_values(settings),
+        now=now,
+        topics=topics or None,
+        partitions=numbers_of(partitions) or None,
+        kafka=kafka,
     )
     if as_json:
         print_json(result.as_dict())

@@ -8,15 +8,23 @@ Kafka: com.google.re2j.Pattern, as TransactionStateManager.listTransactionStates
 """
 
 import re
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 _MOST_STEPS: Final = 1000  # of a compiled expression; RE2 also limits repetitions to 1000
+_DEEPEST: Final = 100  # groups in groups; each takes a few frames of Python's stack
+_MOST_WORK: Final = 1 << 19  # steps that are walked for the names of one question: about 1 s
+_MOST_KEPT: Final = 1 << 18  # steps in the states that are kept: about 20 MB
 _COUNTS: Final = re.compile(r"\{(\d{1,4})(,(\d{0,4}))?\}")
 _GROUP: Final = re.compile(r"\((\?:|\?P?<\w+>)?(?!\?)")
 _CLASS: Final = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
 _REPEATS: Final = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _PLACES: Final = frozenset({"\\b", "\\B", "\\A", "\\Z"})
 _BEGIN, _END = "begin", "end"
+
+
+_State = frozenset[int]
+"""Steps that can be reached; the number of steps stands for the end."""
 
 
 class _Step(NamedTuple):
@@ -34,13 +42,16 @@ class _Step(NamedTuple):
 
 
 class IdPattern:
-    """A compiled expression.
+    """A compiled expression; threads may share it.
+
+    The sets of steps that can be reached are kept, with what follows each character, so the next
+    name takes one lookup per character.
 
     Args:
         text: the expression.
 
     Raises:
-        ValueError: it is not one, or larger than 1000 steps.
+        ValueError: it is not one, is larger than 1000 steps, or nests deeper than 100 groups.
     """
 
     def __init__(self, text: str) -> None:
@@ -48,31 +59,63 @@ class IdPattern:
         self._steps = parser.alternatives()
         if parser.at < len(text):
             raise ValueError(f"{text[parser.at]!r} at {parser.at} closes nothing")
+        self._looks_at_ends = any(step.place == _END for step in self._steps)
+        self._start = self._reach((0,), is_begin=True, is_end=False)
+        self._known: dict[tuple[_State, str], _State] = {}
+        self._kept = 0  # steps of the states that are known
 
-    @property
-    def size(self) -> int:
-        """How many steps it has; matching a name takes at most that many for each character."""
-        return len(self._steps)
+    def matching(self, names: Iterable[str]) -> list[str]:
+        """Return the names that match as a whole.
 
-    def matches(self, name: str) -> bool:
-        """Return whether the whole of a name matches."""
-        current = self._reach([0], is_begin=True, is_end=not name)
-        for at, character in enumerate(name, 1):
-            found = [
-                step + 1
-                for step in current
-                if step < len(self._steps)
-                and (one := self._steps[step].character) is not None
-                and one.fullmatch(character)
-            ]
-            current = self._reach(found, is_begin=False, is_end=at == len(name))
-            if not current:
-                return False
-        return len(self._steps) in current
+        Raises:
+            ValueError: that takes more steps than a client may ask for.
+        """
+        left = _MOST_WORK
+        found = []
+        for name in names:
+            is_match, work = self._match(name)
+            left -= work
+            if left < 0:
+                raise ValueError(f"the expression takes more than {_MOST_WORK} steps to match")
+            if is_match:
+                found.append(name)
+        return found
 
-    def _reach(self, steps: list[int], *, is_begin: bool, is_end: bool) -> set[int]:
+    def _match(self, name: str) -> tuple[bool, int]:
+        """Return whether the whole of a name matches, and how many steps were walked for that."""
+        state, work = self._start, 0
+        for character in name:
+            after = self._known.get((state, character))
+            if after is None:
+                after = self._after(state, character)
+                work += len(state) + len(after)
+            state = after
+            if not state:
+                return False, work
+        if self._looks_at_ends:
+            state = self._reach(state, is_begin=not name, is_end=True)
+            work += len(state)
+        return len(self._steps) in state, work
+
+    def _after(self, state: _State, character: str) -> _State:
+        """Return the steps that are reached when a character was read, and keep them."""
+        read = (step for step in state if step < len(self._steps))
+        found = [
+            step + 1
+            for step in read
+            if (one := self._steps[step].character) is not None and one.fullmatch(character)
+        ]
+        after = self._reach(found, is_begin=False, is_end=False)
+        if self._kept > _MOST_KEPT:
+            self._known, self._kept = {}, 0
+        self._known[state, character] = after
+        self._kept += 1 + len(state) + len(after)
+        return after
+
+    def _reach(self, first: Iterable[int], *, is_begin: bool, is_end: bool) -> _State:
         """Return the steps that are reached from some without reading a character."""
         found: set[int] = set()
+        steps = list(first)
         while steps:
             at = steps.pop()
             if at in found:
@@ -84,12 +127,13 @@ class IdPattern:
             holds = is_begin if step.place == _BEGIN else is_end
             if step.character is None and (step.place is None or holds):
                 steps += [at + each for each in step.follow]
-        return found
+        return frozenset(found)
 
 
 class _Parser:
     def __init__(self, text: str) -> None:
         self._text = text
+        self._depth = 0
         self.at = 0
 
     def alternatives(self) -> list[_Step]:
@@ -141,7 +185,11 @@ class _Parser:
         if group is None:
             raise ValueError(f"the group at {start} is of an unknown kind")
         self.at = group.end()
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise ValueError(f"the groups nest deeper than {_DEEPEST}")
         inner = self.alternatives()
+        self._depth -= 1
         if not self._take(")"):
             raise ValueError(f"the group at {start} is not closed")
         return inner

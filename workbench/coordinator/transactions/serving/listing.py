@@ -54,19 +54,28 @@ class TransactionFilter(NamedTuple):
         producers, states = several(self.producer_ids), several(self.states)
         wanted = {_STATES[name] for name in states if name in _STATES}
         unknown = sorted(name for name in states if name not in _STATES)
+        every = list(transactions)
         try:
-            pattern = IdPattern(self.pattern) if self.pattern else None
+            matching = self._matching(each.transactional_id for each in every)
         except ValueError:
             return ListedTransactions(ErrorCode.INVALID_REGULAR_EXPRESSION, [], [])
         found = [
             (each.transactional_id, each.producer_id, each.state)
-            for each in transactions
+            for each in every
             if (not producers or each.producer_id in producers)
             and (not states or each.state in wanted)
             and (self.longer_than_ms < 0 or now - each.start_timestamp > self.longer_than_ms)
-            and (pattern is None or pattern.matches(each.transactional_id))
+            and (matching is None or each.transactional_id in matching)
         ]
         return ListedTransactions(ErrorCode.NONE, found, unknown)
+
+    def _matching(self, ids: Iterable[str]) -> set[str] | None:
+        """Return the ids that the pattern matches; None: there is no pattern.
+
+        Raises:
+            ValueError: it is not a pattern, or takes too long.
+        """
+        return set(IdPattern(self.pattern).matching(ids)) if self.pattern else None
 
 
 EVERY_TRANSACTION: Final = TransactionFilter()

@@ -59,7 +59,7 @@ from workbench.coordinator.transactions.serving.transaction_metadata import (
 )
 from workbench.errors import CoordinatorError
 from workbench.files.names import TopicPartition
-from workbench.log_manager.manager import LogManager
+from workbench.log_manager.manager import LogManager, require_manager
 from workbench.log_manager.registry import PartitionName, partition_of
 from workbench.runtime.clock import Clock
 from workbench.runtime.error_codes import ErrorCode, code_of
@@ -141,6 +141,7 @@ class TransactionCoordinator:
         creates_topic: bool = True,
         observer: Observer | None = None,
     ) -> None:
+        require_manager(manager, type(self).__name__)
         self._manager = manager
         self._config = TransactionConfig.of(manager.config) if config is None else config
         self._clock = clock or manager.clock

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
-from workbench.decoders.records.transaction_log_value import TransactionLogValue
+from workbench.decoders.records import (
+    TransactionLogValue,
+)
 from workbench.errors import CorruptRecordError, InvalidTransitionError
 from workbench.files.names import TopicPartition
 from workbench.files.text import INT64_MAX

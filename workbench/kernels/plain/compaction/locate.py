@@ -90,9 +90,9 @@ def _is_superseded(row: Any, marks: Bytes, origin: int) -> bool:
     )
 
 
-def superseded_batches(rows: Rows, marks: Bytes, origin: int) -> npt.NDArray[np.bool_]:
-    """Return which batches hold only superseded records: see `locate.superseded_batches`."""
-    return np.array([_is_superseded(row, marks, origin) for row in rows], np.bool_)
+def superseded_batches(rows: Rows, marks: Bytes, origin: int, found: npt.NDArray[np.bool_]) -> None:
+    """Find the batches that hold only superseded records: see `locate.superseded_batches`."""
+    found[:] = [_is_superseded(row, marks, origin) for row in rows]
 
 
 def locate_records(

@@ -44,7 +44,7 @@ def _batch_row(header: bytes, position: int, size: int) -> dict[str, Any]:
         last_sequence -= 2**31
     if magic != 2:
         problem = problems.UNKNOWN_MAGIC
-    elif codec > attributes.ZSTD:
+    elif codec > attributes.LARGEST_CODEC:
         problem = problems.UNKNOWN_CODEC
     elif (
         count < 0
@@ -90,7 +90,7 @@ def _message_row(header: bytes, position: int, size: int) -> dict[str, Any]:
         kind = 1 if bits & attributes.LOG_APPEND_TIME_BIT else 0
     if magic < 0:
         problem = problems.UNKNOWN_MAGIC
-    elif codec > attributes.ZSTD:
+    elif codec > attributes.LARGEST_CODEC:
         problem = problems.UNKNOWN_CODEC
     elif codec == attributes.ZSTD:
         problem = problems.ZSTD_IN_OLD_FORMAT

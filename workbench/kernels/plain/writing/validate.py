@@ -41,7 +41,7 @@ _SMALLEST: Final = (SMALLEST_ENTRY, SMALLEST_ENTRY + 8, BATCH_HEADER_SIZE)
 def _problem(crc: int, computed: int, codec: int) -> int:
     if crc != computed:
         return problems.CRC_MISMATCH
-    return problems.UNKNOWN_CODEC if codec > attributes.ZSTD else problems.OK
+    return problems.UNKNOWN_CODEC if codec > attributes.LARGEST_CODEC else problems.OK
 
 
 def _read_batch(entry: bytes, row: Row) -> None:

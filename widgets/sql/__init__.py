@@ -1,0 +1,1 @@
+"""SQL over log directories, and its result as a table."""

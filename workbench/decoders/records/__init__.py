@@ -1,1 +1,0 @@
-"""Records of Kafka's topics as mypy sees them; `make messages` writes it."""

@@ -1,0 +1,27 @@
+"""Hold one thing to know before a start, and what to do about it."""
+
+from dataclasses import dataclass
+
+from workbench.inspection.findings import Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Concern:
+    """Something to know before the start, and what to do about it.
+
+    Attributes:
+        kind: a kind of findings, or of the reasons of a start, or one of a preflight:
+            "unclean-shutdown", "later-format", "old-format", "removed-config", "changed-default",
+            "topics-unknown", "topics-in-zookeeper", "metadata-behind",
+            "unserved", "stray", "vanished", "created", "deleted", "undetected",
+            "first-retention", "local-retention", "first-compaction", "groups", "commits-lost".
+        severity: "error": the node does not start, or topics are not served; "warning": records
+            may be lost, or the start is slow; "info".
+        what: a sentence.
+        action: the step to take; empty if there is none.
+    """
+
+    kind: str
+    severity: Severity
+    what: str
+    action: str = ""

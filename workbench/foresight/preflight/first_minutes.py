@@ -1,0 +1,243 @@
+"""Hold what the first minutes after a start take: of logs by the first passes, and of groups.
+
+Kafka: LogManager.cleanupLogs, LogCleaner.cleanFilthiestLog,
+GroupCoordinatorShard.cleanupGroupMetadata (4.2)
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final, Literal, NamedTuple
+
+from workbench.config.broker_rules import TopicsFrom
+from workbench.config.internal_topics import OFFSETS_TOPIC
+from workbench.config.kafka_versions import number_of
+from workbench.foresight.preflight.concern import Concern
+from workbench.foresight.startup.prediction import StartupPrediction
+from workbench.inspection.broker_version import MeantBroker
+from workbench.runtime.times import time_text
+from workbench.runtime.words import named_or_more, plural, size_text
+
+_DELAY_SINCE: Final = (3, 7)  # of log.initial.task.delay.ms
+_COMMITS: Final = f"{OFFSETS_TOPIC}-"
+
+Pass = Literal["retention", "local retention", "compaction"]
+
+
+class LogPass(NamedTuple):
+    """What the first pass of retention or of the cleaner takes of a log.
+
+    Attributes:
+        topic, partition: the log's.
+        what: "retention"; "local retention": only local copies of segments that the remote tier
+            has; "compaction".
+        records: that are gone then.
+        size: bytes that are gone then.
+        log_start_offset: the log start offset then.
+        at: ms; when the pass begins.
+        rule: the configuration that decides: `retention.ms`.
+        source: where its value is from, as `config.settings` names it.
+        is_own: whether the topic has the value itself, so that no setting of a broker changes it.
+        reason: why, with the numbers.
+    """
+
+    topic: str
+    partition: int
+    what: Pass
+    records: int
+    size: int
+    log_start_offset: int
+    at: int
+    rule: str
+    source: str
+    is_own: bool
+    reason: str
+
+
+class GroupRestart(NamedTuple):
+    """A partition in which a group does not go on where it stopped.
+
+    Attributes:
+        group: its id.
+        topic, partition: the partition.
+        offset: its committed offset; None: it has none.
+        state: "beyond the end", "below the start", "expired", "not committed", "commit lost",
+            "topic gone" or "recreated".
+        reason: why, with the numbers.
+        earliest, latest: where its consumer begins with `auto.offset.reset` of this name; None:
+            the log is not served.
+    """
+
+    group: str
+    topic: str
+    partition: int
+    offset: int | None
+    state: str
+    reason: str
+    earliest: int | None = None
+    latest: int | None = None
+
+    @property
+    def where(self) -> str:
+        """Where its consumer begins, as a clause; empty if the log is not served."""
+        if self.earliest is None:
+            return ""
+        return f"earliest begins at {self.earliest}, latest at {self.latest}"
+
+
+class FirstMinutes(NamedTuple):
+    """What happens in the first minutes after a start.
+
+    Attributes:
+        passes: by topic, partition and pass.
+        restarts: by group, topic and partition.
+        expires_at: ms; when the clean-up of committed offsets runs first.
+        assumed: topics whose configuration is in no file here: Kafka's defaults are assumed.
+    """
+
+    passes: tuple[LogPass, ...] = ()
+    restarts: tuple[GroupRestart, ...] = ()
+    expires_at: int = 0
+    assumed: frozenset[str] = frozenset()
+
+
+def concerns_of_first_minutes(found: FirstMinutes, broker: MeantBroker) -> Iterator[Concern]:
+    """Yield what to know about the first minutes, with what prevents each loss."""
+    deleted = [each for each in found.passes if each.what == "retention"]
+    if deleted:
+        yield _retention(deleted, found, broker)
+    local = [each for each in found.passes if each.what == "local retention"]
+    if local:
+        what = (
+            f"local retention deletes {_amount(local)} that the remote tier has: {_by_topic(local)}"
+        )
+        yield Concern("local-retention", "info", what)
+    compacted = [each for each in found.passes if each.what == "compaction"]
+    if compacted:
+        what = (
+            f"the cleaner begins with the start, and its first round drops {_amount(compacted)}: "
+            f"{_by_topic(compacted)}"
+        )
+        action = "To keep what the cleaner drops, start with log.cleaner.enable=false"
+        yield Concern("first-compaction", "info", what, action)
+    yield from _groups(found)
+
+
+def _retention(deleted: list[LogPass], found: FirstMinutes, broker: MeantBroker) -> Concern:
+    at = time_text(min(each.at for each in deleted))
+    what = f"the first check of retention, at {at}, deletes {_amount(deleted)}: "
+    what += f"{_by_topic(deleted)}. {_sentence(deleted[0])}"
+    topics = {each.topic for each in deleted}
+    assumed = sorted(topics & found.assumed)
+    if assumed:
+        what += (
+            f". The configuration of {named_or_more(assumed)} is in no file here: Kafka's default "
+            "is assumed; give --set TOPIC:NAME=VALUE"
+        )
+    return Concern("first-retention", "warning", what, _prevention(deleted, broker))
+
+
+def _sentence(each: LogPass) -> str:
+    return f"{each.topic}-{each.partition}: {each.reason} ({each.rule}: {each.source})"
+
+
+def _prevention(deleted: list[LogPass], broker: MeantBroker) -> str:
+    """Return the setting or command that keeps what retention would delete."""
+    own = sorted({each.topic for each in deleted if each.is_own})
+    shared = sorted({each.rule for each in deleted if not each.is_own})
+    steps = []
+    if shared:
+        settings = " and ".join(f"log.{name}=-1" for name in shared)
+        steps.append(f"start with {settings} in server.properties")
+    if own:
+        rules = ",".join(sorted({f"{each.rule}=-1" for each in deleted if each.is_own}))
+        has_zookeeper = broker.rules.topics_from is TopicsFrom.ZOOKEEPER
+        where = "--zookeeper" if has_zookeeper else "--bootstrap-server"
+        alter = (
+            f"kafka-configs.sh {where} HOST:PORT --alter --entity-type topics "
+            f"--entity-name {own[0]} --add-config {rules}"
+        )
+        alter += f" (also for {named_or_more(own[1:])})" if own[1:] else ""
+        if has_zookeeper:
+            steps.append(f"run {alter} before the start")
+        elif number_of(broker.version) >= _DELAY_SINCE:
+            steps.append(
+                "start with log.initial.task.delay.ms=86400000 in server.properties, which puts "
+                f"the first check off by a day, and then run {alter}"
+            )
+        else:
+            steps.append(f"in the first 30 seconds after the start, run {alter}")
+    topic = deleted[0].topic
+    save = f"or save the records first: kafka-workbench export DIR {topic}.parquet -t {topic}"
+    return f"To keep what retention would delete, {'; '.join(steps)}; {save}"
+
+
+def _amount(passes: Iterable[LogPass]) -> str:
+    rows = list(passes)
+    records = sum(each.records for each in rows)
+    return f"{plural(records, 'record')} ({size_text(sum(each.size for each in rows))})"
+
+
+def _by_topic(passes: Iterable[LogPass]) -> str:
+    found: dict[str, int] = {}
+    for each in passes:
+        found[each.topic] = found.get(each.topic, 0) + each.records
+    rows = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    return named_or_more([f"{topic} ({count:,})" for topic, count in rows])
+
+
+def concerns_of_commits(prediction: StartupPrediction) -> Iterator[Concern]:
+    """Yield which logs of committed offsets the start shortens, or makes empty.
+
+    Which groups had their offsets in them is in no file then.
+    """
+    metadata = prediction.metadata
+    made = () if metadata is None else metadata.created
+    empty = [name for name in made if name.startswith(_COMMITS)]
+    shorter = [row.name for row in prediction if row.bytes_cut and row.name.startswith(_COMMITS)]
+    texts = []
+    if empty:
+        verb = "are" if len(empty) > 1 else "is"
+        texts.append(
+            f"{named_or_more(empty)} {verb} made empty: every group whose offsets were there has "
+            "none, and auto.offset.reset decides where its consumers begin"
+        )
+    if shorter:
+        verb = "end" if len(shorter) > 1 else "ends"
+        texts.append(
+            f"{named_or_more(shorter)} {verb} earlier: a group whose last commits are truncated "
+            "goes on at an earlier commit, or has none"
+        )
+    if prediction.starts and texts:
+        action = (
+            "Before the consumers start, compare the offsets that are left with those you expect "
+            "(kafka-consumer-groups.sh --describe --all-groups), and set them with --reset-offsets"
+        )
+        yield Concern("commits-lost", "warning", "; ".join(texts), action)
+
+
+def _groups(found: FirstMinutes) -> Iterator[Concern]:
+    by_group: dict[str, list[GroupRestart]] = {}
+    for each in found.restarts:
+        by_group.setdefault(each.group, []).append(each)
+    if not by_group:
+        return
+    texts = []
+    for group, rows in sorted(by_group.items()):
+        first = rows[0]
+        more = f" and {len(rows) - 1} more" if rows[1:] else ""
+        why = f"{first.reason}; {first.where}" if first.where else first.reason
+        texts.append(f"{group} in {first.topic}-{first.partition}{more}: {why}")
+    count = plural(len(by_group), "group")
+    what = f"{count} do not go on where they stopped" if len(by_group) > 1 else ""
+    what = what or "1 group does not go on where it stopped"
+    what += f", auto.offset.reset decides: {named_or_more(texts, '; ')}"
+    group = next(iter(sorted(by_group)))
+    action = (
+        f"See kafka-workbench group {group} DIR; before its consumers start, set its offsets with "
+        "kafka-consumer-groups.sh --reset-offsets"
+    )
+    if any(each.state == "expired" for each in found.restarts):
+        action += (
+            ". A larger offsets.retention.minutes in server.properties, before the start, keeps "
+            "offsets that have expired"
+        )
+    yield Concern("groups", "warning", what, action)

@@ -1,0 +1,267 @@
+"""What the first minutes after a start take: of logs by retention and cleaning, and of groups.
+
+Retention and the cleaner judge the logs as the start leaves them, on a dry copy; committed offsets
+are compared with those logs.
+
+Kafka: LogManager.startup (4.2)
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Final, NamedTuple
+
+from workbench.config.settings import Settings
+from workbench.coordinator.groups.group_load import GROUPS_TOPIC
+from workbench.coordinator.groups.members import assigned_partitions
+from workbench.coordinator.groups.stored_groups import CommittedOffset, StoredGroups
+from workbench.coordinator.offsets.offset_config import OffsetConfig
+from workbench.coordinator.offsets.positions import (
+    BELOW_START,
+    BEYOND_END,
+    FINE,
+    RECREATED,
+    TOPIC_GONE,
+    LogPositions,
+)
+from workbench.coordinator.runtime.era import era_of
+from workbench.file_system.source import absolute
+from workbench.files.names import TopicPartition, directory_name, parse_directory_name
+from workbench.foresight.preflight.first_minutes import FirstMinutes, GroupRestart, LogPass
+from workbench.foresight.startup.prediction import StartupPrediction
+from workbench.inspection.listing import Listing
+from workbench.inspection.lookups.record_counts import records_below
+from workbench.inspection.partition import DiskPartition
+from workbench.inspection.unreadable import if_readable
+from workbench.loaders.explanations.offset_fates import fates_of_offsets
+from workbench.loaders.explanations.what_if import PartitionFate, logs_outcome
+
+NOT_COMMITTED: Final = "not committed"
+COMMIT_LOST: Final = "commit lost"
+EXPIRED: Final = "expired"
+_LOADED: Final = frozenset({"loads", "recovers", "future"})
+_LOST: Final = frozenset({"stray", "deleted", "offline"})
+
+
+def first_minutes(
+    listing: Listing,
+    settings: Settings,
+    prediction: StartupPrediction,
+    *,
+    now: int,
+    kafka: str | None,
+    progress: Callable[[], None] = lambda: None,
+) -> FirstMinutes:
+    """Return what happens after a start; nothing if the broker does not start.
+
+    Args:
+        listing: the log directories.
+        settings: the configuration of the broker and its topics.
+        prediction: of the start.
+        now: ms; when the broker starts.
+        kafka: the version that is assumed; None: the newest that the directories show.
+        progress: a callback before each log; what it raises ends the work.
+    """
+    if not prediction.starts:
+        return FirstMinutes()
+    logs = _served(prediction)
+    passes, assumed = _passes(listing, settings, logs, now, kafka, progress)
+    expires_at = now + settings.broker.offsets_retention_check_interval_ms
+    ends = _ends(prediction, logs, passes)
+    restarts = (
+        _begun(each, ends)
+        for each in _restarts(listing, settings, ends, _lost_logs(prediction), expires_at, kafka)
+    )
+    return FirstMinutes(passes, tuple(restarts), expires_at, frozenset(assumed))
+
+
+class _Ends(NamedTuple):
+    """The ends of a log as the start and the first pass of retention leave it."""
+
+    start: int
+    end: int
+
+
+def _served(prediction: StartupPrediction) -> dict[str, tuple[TopicPartition, int]]:
+    """Return path → partition and log end offset of the logs that the broker loads and keeps."""
+    gone = {each.path for each in prediction.directories if each.verdict != "online"}
+    found = {}
+    for row in prediction:
+        name = parse_directory_name(row.name)
+        is_copy = row.verdict == "future" and not row.becomes_log
+        if name is None or row.verdict not in _LOADED or is_copy or row.directory in gone:
+            continue
+        where = TopicPartition(name.topic, name.partition)
+        found[f"{row.directory}/{row.name}"] = where, row.log_end_offset or 0
+    return found
+
+
+def _passes(
+    listing: Listing,
+    settings: Settings,
+    logs: Mapping[str, tuple[TopicPartition, int]],
+    now: int,
+    kafka: str | None,
+    progress: Callable[[], None],
+) -> tuple[tuple[LogPass, ...], set[str]]:
+    """Return what retention and the cleaner take of logs, and topics without a configuration."""
+    broker = settings.broker
+    at = now + broker.log_initial_task_delay_ms
+    outcome = logs_outcome(listing, settings, now=at, folders=logs, kafka=kafka, progress=progress)
+    by_where = {where: path for path, (where, _) in logs.items()}
+    partitions = {absolute(each.path): each for root in listing.roots for each in root.partitions}
+    found: list[LogPass] = []
+    for fate in outcome.fates:
+        path = by_where.get(TopicPartition(fate.topic, fate.partition))
+        disk = None if path is None else partitions.get(path)
+        if disk is None:
+            continue
+        rows = outcome.verdicts.get((fate.topic, fate.partition), ())
+        deleted = next((row for row in rows if row.verdict == "deleted"), None)
+        if deleted is not None:
+            found += _retained(fate, disk, settings, at, deleted.rule, deleted.reason)
+        if fate.dropped_records:
+            source = settings.source(fate.topic, "cleanup.policy")
+            is_own = "cleanup.policy" in settings.own(fate.topic)
+            found.append(LogPass(
+                fate.topic, fate.partition, "compaction", fate.dropped_records,
+                fate.compacted_bytes, fate.log_start_offset, now, "cleanup.policy", source,
+                is_own, fate.cleaning,
+            ))  # fmt: skip
+    assumed = {fate.topic for fate in outcome.fates if not fate.is_config_known}
+    return tuple(found), assumed
+
+
+def _retained(
+    fate: PartitionFate, disk: DiskPartition, settings: Settings, at: int, rule: str, reason: str
+) -> Iterator[LogPass]:
+    """Yield what retention takes of a log; nothing where only what is deleted already goes."""
+    is_local = fate.log_start_offset <= disk.log_start_offset
+    records = 0
+    if not is_local:
+        records = if_readable(partial(records_below, disk, fate.log_start_offset)) or 0
+        if not records:
+            return
+    elif not rule.startswith("local."):
+        return  # below the log start offset: DeleteRecords was asked for it
+    source, is_own = settings.source(fate.topic, rule), rule in settings.own(fate.topic)
+    yield LogPass(
+        fate.topic, fate.partition, "local retention" if is_local else "retention", records,
+        fate.deleted_bytes, fate.log_start_offset, at, rule, source, is_own, reason,
+    )  # fmt: skip
+
+
+def _ends(
+    prediction: StartupPrediction,
+    logs: Mapping[str, tuple[TopicPartition, int]],
+    passes: Iterable[LogPass],
+) -> dict[TopicPartition, _Ends]:
+    """Return the ends of each log once retention has run; those that are made are empty."""
+    rows = {f"{row.directory}/{row.name}": row for row in prediction}
+    found = {
+        where: _Ends(rows[path].log_start_offset or 0, end) for path, (where, end) in logs.items()
+    }
+    for each in passes:
+        where = TopicPartition(each.topic, each.partition)
+        if each.what == "retention":
+            found[where] = _Ends(each.log_start_offset, found[where].end)
+    created = () if prediction.metadata is None else prediction.metadata.created
+    for name in map(parse_directory_name, created):
+        if name is not None:
+            found.setdefault(TopicPartition(name.topic, name.partition), _Ends(0, 0))
+    return found
+
+
+def _lost_logs(prediction: StartupPrediction) -> Mapping[TopicPartition, str]:
+    """Return partition → verdict of the logs that the broker does not load, or removes."""
+    found = {}
+    for row in prediction:
+        name = parse_directory_name(row.name)
+        if name is not None and name.kind == "log" and row.verdict in _LOST:
+            found[TopicPartition(name.topic, name.partition)] = row.verdict
+    return found
+
+
+def _begun(each: GroupRestart, ends: Mapping[TopicPartition, _Ends]) -> GroupRestart:
+    """Return the restart with where the consumer begins."""
+    log = ends.get(TopicPartition(each.topic, each.partition))
+    if log is None or each.state == TOPIC_GONE:
+        return each
+    return each._replace(earliest=log.start, latest=log.end)
+
+
+def _restarts(
+    listing: Listing,
+    settings: Settings,
+    ends: Mapping[TopicPartition, _Ends],
+    lost: Mapping[TopicPartition, str],
+    expires_at: int,
+    kafka: str | None,
+) -> Iterator[GroupRestart]:
+    """Yield where groups do not go on where they stopped."""
+    retention_ms = OffsetConfig.of(settings.broker).retention_ms
+    era = None if kafka is None else era_of(kafka)
+    groups = if_readable(partial(StoredGroups, listing, era=era, retention_ms=retention_ms))
+    if groups is None or not groups.loads:
+        return
+    fates = fates_of_offsets(listing, now=expires_at, retention_ms=retention_ms, era=era)
+    expired = {
+        (each.group, each.topic, each.partition): each.reason for each in fates if each.is_gone
+    }
+    committed: dict[str, set[TopicPartition]] = {}
+    for each in groups.offsets():
+        if each.unserved is not None:
+            continue
+        committed.setdefault(each.group, set()).add(each.where)
+        state, reason = _state(each, ends, lost, groups.logs)
+        if state == FINE and (why := expired.get((each.group, *each.where))) is not None:
+            state, reason = EXPIRED, f"its offset {each.committed.offset} {why}"
+        if state != FINE:
+            yield GroupRestart(each.group, *each.where, each.committed.offset, state, reason)
+    for name, (group, _, unserved) in groups.groups.items():
+        if unserved is None and group.kind in {"classic", "consumer"}:
+            assigned = assigned_partitions(group, groups.logs.topic_names)
+            for where in sorted(assigned - committed.get(name, set())):
+                reason = "a member has the partition, and no offset is committed"
+                yield GroupRestart(name, *where, None, NOT_COMMITTED, reason)
+
+
+def _state(
+    each: CommittedOffset,
+    ends: Mapping[TopicPartition, _Ends],
+    lost: Mapping[TopicPartition, str],
+    logs: LogPositions,
+) -> tuple[str, str]:
+    """Return the state of a committed offset after the start, and why."""
+    record = each.committed.record_offset
+    where = TopicPartition(GROUPS_TOPIC, each.log_partition)
+    log = ends.get(where)
+    if log is None and where in lost:
+        return COMMIT_LOST, (
+            f"its commit of {each.committed.offset} is in {directory_name(*where)}, which the "
+            f"broker does not load ({lost[where]})"
+        )
+    if log is not None and not log.start <= record < log.end:
+        return COMMIT_LOST, (
+            f"its commit of {each.committed.offset} is record {record} of {GROUPS_TOPIC}-"
+            f"{each.log_partition}, which has {log.start} to {log.end} after the start"
+        )
+    state, reason = each.position.state or FINE, each.position.reason
+    if each.where not in ends and each.where in lost:
+        gone, why = logs.absence(each.where)
+        return gone or FINE, why
+    if each.where not in ends or state not in {FINE, BEYOND_END, BELOW_START}:
+        return state, reason
+    topic_ids = {} if logs.cluster is None else logs.cluster.topic_ids
+    known = topic_ids.get(each.where.topic)
+    if known is not None and each.committed.topic_id not in {None, known}:
+        return RECREATED, f"the commit is for topic id {each.committed.topic_id}, not {known}"
+    return _in(ends[each.where], each.committed.offset)
+
+
+def _in(ends: _Ends, offset: int) -> tuple[str, str]:
+    """Return the state of an offset in a log as it is after the first pass of retention."""
+    if offset > ends.end:
+        return BEYOND_END, f"its offset {offset} is beyond the log end offset {ends.end}"
+    if offset < ends.start:
+        return BELOW_START, f"its offset {offset} is below the log start offset {ends.start}"
+    return FINE, ""

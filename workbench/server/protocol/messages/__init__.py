@@ -1,1 +1,0 @@
-"""Requests and responses as mypy sees them; `make messages` writes it."""
