@@ -2,14 +2,17 @@
 
 import os
 import struct
+import threading
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.waiting import HANGS_AFTER_S
 from workbench.errors import CorruptIndexError, InvalidOffsetError, UnsupportedFormatError
-from workbench.file_system.local import LOCAL
+from workbench.file_system.local import LOCAL, FileSystem, Stat
 from workbench.files.indexes.transaction_index import (
     AbortedTxn,
     TransactionIndex,
@@ -222,4 +225,46 @@ def test_an_index_larger_than_any_is_refused_and_not_read(path: str) -> None:
     for look in (index.sanity_check, index.all_aborted, lambda: index.collect_aborted(0, 1)):
         with pytest.raises(CorruptIndexError, match="1099511627776 bytes, expected at most"):
             look()
+    index.close()
+
+
+class SlowToLook(FileSystem):
+    """A file system that looks while others go on: at the second look its answer is late."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+        self.is_looking = threading.Event()
+        self.is_written = threading.Event()
+
+    def stat(self, path: str) -> Stat:
+        """Return what was there when the look began."""
+        self.looks += 1
+        is_first = self.looks == 1
+        try:
+            return super().stat(path)
+        finally:
+            if is_first:
+                self.is_looking.set()
+                time.sleep(0.05)  # so that the other thread waits for its turn to look
+            else:
+                self.is_written.wait(HANGS_AFTER_S)
+
+
+def test_the_first_entry_is_kept_while_another_thread_looks_for_the_file(path: str) -> None:
+    """A reader that looks late must not say that there is no file when one was just created."""
+    disk = SlowToLook()
+    index = WritableTransactionIndex(disk, path, 0)
+
+    def look() -> None:
+        disk.is_looking.wait(HANGS_AFTER_S)
+        index.all_aborted()
+
+    reader = threading.Thread(target=look)
+    reader.start()
+    index.append(FOUR[0])
+    disk.is_written.set()
+    reader.join(HANGS_AFTER_S)
+    assert index.all_aborted() == FOUR[:1]
+    index.append(FOUR[1])
+    assert list(TransactionIndex.read(path, 0)) == FOUR[:2]
     index.close()

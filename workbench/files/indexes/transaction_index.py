@@ -400,11 +400,13 @@ class WritableTransactionIndex:
         size = self._size
         if size is None:
             with self._naming:
-                try:
-                    size = self._fs.stat(self.path).size
-                except FileNotFoundError:
-                    size = -1
-                self._size = size
+                size = self._size  # another thread found it, and may have created the file since
+                if size is None:
+                    try:
+                        size = self._fs.stat(self.path).size
+                    except FileNotFoundError:
+                        size = -1
+                    self._size = size
         return size
 
     def _read(self) -> Iterator[tuple[int, npt.NDArray[Any]]]:
