@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import workbench as wb
 from tests.cli.program import run
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +40,7 @@ def test_the_spark_of_the_documents_runs(
     for path in sorted((ROOT / "docs").glob("*.md")):
         blocks = re.findall(r"^```pyspark\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL)
         code = compile("\n".join(blocks), path.name, "exec")
-        exec(code, {"spark": spark})  # noqa: S102 - the text is ours
+        exec(code, {"spark": spark, "wb": wb})  # noqa: S102 - the text is ours
     printed = capsys.readouterr().out
     assert "|        0| 1588|" in printed
     assert "largest value: 519" in printed
