@@ -12,9 +12,9 @@ from tests.cli.program import run
 from tests.coordinator.writing import TIME, CoordinatorLog, commit, group, group_tombstone, member
 from tests.golden.cases import Case, open_case
 from tests.naive import Record, batch
-from workbench.loaders.explanations.coordinator_explanation import GroupExplanation
+from workbench.loaders.explanations.explanation import Explanation
 from workbench.loaders.schemas import schema_of
-from workbench.tables.foresight import CoordinatorRuleRow
+from workbench.tables.foresight import RuleRow
 
 DAY = 86_400_000
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
@@ -34,11 +34,11 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> Case:
     return open_case("4.2.0-groups", tmp_path_factory.mktemp("groups"))
 
 
-def _explain(log: CoordinatorLog, **options: Any) -> GroupExplanation:
+def _explain(log: CoordinatorLog, **options: Any) -> Explanation:
     return workbench.open_log_directory(log.write()).explain_group("g", **options)
 
 
-def _blocking(story: GroupExplanation) -> list[tuple[str, str]]:
+def _blocking(story: Explanation) -> list[tuple[str, str]]:
     return [(row.rule, row.reason) for row in story if row.verdict == "blocks"]
 
 
@@ -51,7 +51,7 @@ def test_a_group_that_resumes() -> None:
     assert [row.rule for row in story.of("orders-0")] == ["offset", "expiry", "log"]
     assert [row.rule for row in story if row.where is None] == ["partition", "load", "group"]
     table = story.to_arrow()
-    assert table.schema == schema_of(CoordinatorRuleRow)
+    assert table.schema == schema_of(RuleRow)
     assert "resumes in all 2 partitions" in story._repr_html_()
 
 

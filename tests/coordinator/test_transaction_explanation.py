@@ -11,9 +11,9 @@ from tests.coordinator.writing import TIME, CoordinatorLog, commit, record, tran
 from tests.naive import Record, batch
 from workbench.decoders import transaction_state
 from workbench.errors import ConfigError
-from workbench.loaders.explanations.coordinator_explanation import TransactionExplanation
+from workbench.loaders.explanations.explanation import Explanation
 from workbench.loaders.schemas import schema_of
-from workbench.tables.foresight import CoordinatorRuleRow
+from workbench.tables.foresight import RuleRow
 
 FOO: dict[str, Any] = {"transactionPartitions": [{"topic": "foo", "partitionIds": [0]}]}
 ONGOING = {**FOO, "transactionStatus": 1, "transactionStartTimestampMs": TIME}
@@ -42,15 +42,15 @@ def _write_open(root: Path, *producers: int, partition: int = 0) -> None:
     (folder / f"{0:020}.log").write_bytes(content)
 
 
-def _explain(log: CoordinatorLog, name: str | int, **options: Any) -> TransactionExplanation:
+def _explain(log: CoordinatorLog, name: str | int, **options: Any) -> Explanation:
     return workbench.open_log_directory(log.write()).explain_transaction(name, **options)
 
 
-def _short(story: TransactionExplanation) -> list[tuple[str, str | None, str]]:
+def _short(story: Explanation) -> list[tuple[str, str | None, str]]:
     return [(row.rule, row.where and str(row.where), row.verdict) for row in story]
 
 
-def _row(story: TransactionExplanation, rule: str) -> Any:
+def _row(story: Explanation, rule: str) -> Any:
     (found,) = (row for row in story if row.rule == rule)
     return found
 
@@ -76,7 +76,7 @@ def test_an_ongoing_transaction(log: CoordinatorLog) -> None:
     assert "forceTerminateTransaction --transactionalId a " in _row(story, "what ends it").reason
     assert story.conclusion.startswith("is open since 2023-11-14T22:13:20.000Z")
     table = story.to_arrow()
-    assert table.schema == schema_of(CoordinatorRuleRow)
+    assert table.schema == schema_of(RuleRow)
     assert table.num_rows == len(story)
     assert "is open since" in story._repr_html_()
     assert list(_explain(log, 42)) == list(story) == list(_explain(log, "42"))

@@ -236,6 +236,7 @@ def test_lags_hold_a_log_back_and_make_it_due(customers: Any) -> None:
 def test_without_any_configuration_the_checkpoint_tells_what_is_compacted() -> None:
     logs = workbench.open_log_directory(SHOP.parent / "era-0.8.2.2")
     told = logs["customers-0"].explain_cleaning(now=NOW)
+    assert told.broker is not None
     assert told.broker.version == "0.8.2"
     assert "false, the default before 0.9" in told.conclusion
     told = logs["customers-0"].explain_cleaning({"log.cleaner.enable": True}, now=NOW)

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from widgets.view.records import Lens
 from workbench.coordinator.offsets.positions import FINE
-from workbench.loaders.explanations.coordinator_explanation import GroupExplanation
+from workbench.loaders.explanations.explanation import Explanation
 from workbench.runtime.times import time_text
 from workbench.runtime.words import plural
 
@@ -75,7 +75,7 @@ def _expiry(row: dict[str, Any]) -> str:
     return "never" if (row["expiry_rule"] or "").startswith("never") else UNKNOWN
 
 
-def why_rows(explanation: GroupExplanation) -> list[list[str]]:
+def why_rows(explanation: Explanation) -> list[list[str]]:
     """Return partition, rule, verdict, reason and Kafka's method of each rule."""
     return [
         ["" if row.where is None else str(row.where), row.rule, row.verdict, row.reason, row.kafka]

@@ -28,7 +28,8 @@ from workbench.coordinator.groups.rebalance_history import RebalanceHistory
 from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.runtime.era import era_of
 from workbench.foresight.dry_listing import meant_settings
-from workbench.loaders.explanations.coordinator_explanation import GroupExplanation, explained
+from workbench.loaders.explanations.coordinator_explanation import explained
+from workbench.loaders.explanations.explanation import Explanation
 from workbench.loaders.explanations.offset_fates import retention_ms_of
 from workbench.loaders.tables import coordinator_rows
 from workbench.loaders.tables.rows import table_of
@@ -255,7 +256,7 @@ class GroupView(Conditioned):
         self.commits = table_of(CommitRow, coordinator_rows.commit_rows(history.commits))
         self.rebalances = table_of(RebalanceRow, rebalances.finish())
         self.offsets = self._all_offsets.filter(pc.equal(self._all_offsets["group"], name))
-        self.explanation: GroupExplanation = explained(self._coordinator, name, history)
+        self.explanation: Explanation = explained(self._coordinator, name, history)
         self.lines = {f"{topic}-{n}": line for (topic, n), line in commit_lines(self.commits)}
         rows = partition_rows(_plain_rows(self.offsets), self.lens)
         marks = [row for row in rebalance_rows(_plain_rows(self.rebalances)) if row["time"]]

@@ -32,10 +32,6 @@ if TYPE_CHECKING:  # Arrow and the engine that writes are imported when they are
 
     from workbench.foresight.copies.undeleting import BroughtBack
     from workbench.loaders.explanations.cleaning_plan import CleaningPlan
-    from workbench.loaders.explanations.coordinator_explanation import (
-        GroupExplanation,
-        TransactionExplanation,
-    )
     from workbench.loaders.explanations.explain_partition import Explainer
     from workbench.loaders.explanations.explanation import Explanation
     from workbench.loaders.scan.plan import IsolationLevel
@@ -382,7 +378,7 @@ class ListedDirectory(LeadsToScans, Mapping[str, Partition]):
         version: str | None = None,
         now: Time | None = None,
         retention_ms: int | None = None,
-    ) -> "GroupExplanation":
+    ) -> "Explanation":
         """Return why a group resumes where it stopped, or starts over: one row per rule.
 
         It starts over where no offset is left (expired, deleted, its transaction aborted), or where
@@ -414,7 +410,7 @@ class ListedDirectory(LeadsToScans, Mapping[str, Partition]):
         *,
         now: Time | None = None,
         config: Mapping[str, Any] | None = None,
-    ) -> "TransactionExplanation":
+    ) -> "Explanation":
         """Return what a transaction blocks and what ends it: one row per rule.
 
         Its state, where its coordinator looks for it, when it times out or expires, which

@@ -4,41 +4,24 @@ from typing import Annotated, NamedTuple
 
 from workbench.tables.columns import Int32, PartitionNumber, Time, Topic
 
-_Verdict = Annotated[str, "allows, blocks, limits or unknown"]
-_VerdictOnLog = Annotated[
-    str,
-    "of cleaning allows, demands, limits, blocks, unknown; of retention deleted, kept, not asked",
-]
-_Value = Annotated[str | None, "what the rule looks at"]
-_Threshold = Annotated[str | None, "what it is compared with"]
-_Kafka = Annotated[str, "class and method of Kafka 4.2"]
-
 
 class RuleRow(NamedTuple):
-    """The verdict of a rule on a partition: one row per rule, or per rule and segment."""
+    """The verdict of a rule on a partition, group or transaction: one row per rule and place."""
 
     rule: Annotated[str, "the configuration or the condition"]
-    segment: Annotated[int | None, "base offset; null: the rule is about the whole log"]
-    verdict: _VerdictOnLog
-    value: _Value
-    threshold: _Threshold
-    reason: Annotated[str, "why, with the figures"]
-    due: Annotated[Time | None, "when the verdict changes at the earliest without an append"]
-    kafka: _Kafka
-
-
-class CoordinatorRuleRow(NamedTuple):
-    """The verdict of a rule on a group or a transaction: one row per rule and partition."""
-
-    rule: Annotated[str, "the rule's name"]
     topic: Annotated[str | None, "the topic; null: the whole group or transaction"]
     partition: Annotated[Int32 | None, "number of the partition; null: the whole"]
-    verdict: _Verdict
-    value: _Value
-    threshold: _Threshold
+    segment: Annotated[int | None, "base offset; null: the rule is not about one segment"]
+    verdict: Annotated[
+        str,
+        "of cleaning allows, demands, limits, blocks, unknown; of retention deleted, kept, not "
+        "asked; of groups and transactions allows, limits, blocks, unknown",
+    ]
+    value: Annotated[str | None, "what the rule looks at"]
+    threshold: Annotated[str | None, "what it is compared with"]
     reason: Annotated[str, "why, with the figures"]
-    due: Annotated[Time | None, "when the verdict changes at the earliest; null: never"]
-    kafka: _Kafka
+    due: Annotated[Time | None, "when the verdict changes at the earliest without an append"]
+    kafka: Annotated[str, "class and method of Kafka 4.2"]
 
 
 class WhatIfRow(NamedTuple):

@@ -1,7 +1,7 @@
 """The verdict of one of Kafka's rules: on a log or a segment, on a group or a transaction."""
 
 from contextlib import suppress
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from workbench.errors import WorkbenchError
 from workbench.files.names import TopicPartition
@@ -24,7 +24,11 @@ Value = str | int | float | None
 
 
 class RuleVerdict(NamedTuple):
-    """The verdict of one rule.
+    """The verdict of one rule: on a log or a segment, on a group or a transaction.
+
+    Of a group, "allows" is that it resumes, "limits" that it resumes elsewhere than one might
+    think, and "blocks" that it starts over. Of a transaction, "blocks" is that it holds back the
+    last stable offset, and "limits" that something is open.
 
     Attributes:
         rule: its name: that of a configuration where it has one.
@@ -34,7 +38,8 @@ class RuleVerdict(NamedTuple):
         reason: the reason as a sentence, with the numbers.
         kafka: the class and method of the rule in Kafka 4.2.
         segment: base offset of the segment that the rule judged; None: the whole log.
-        due: when at the earliest the verdict will be another one if nothing is written, ms.
+        due: when at the earliest the verdict changes if nothing is written, ms; None: never.
+        where: the partition; None: the whole group or transaction.
     """
 
     rule: str
@@ -45,36 +50,7 @@ class RuleVerdict(NamedTuple):
     kafka: str
     segment: int | None = None
     due: int | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the attributes by name, for JSON."""
-        return self._asdict()
-
-
-class CoordinatorVerdict(NamedTuple):
-    """What a rule says of a group or transaction, or of one of its partitions.
-
-    Attributes:
-        rule: its name.
-        where: the partition; None: the whole group or transaction.
-        verdict: a `Word`: "allows" (a group resumes; nothing is open), "blocks"
-            (a group starts over; the last stable offset is held back), "limits" (a group resumes
-            elsewhere than one might think; something is open), or "unknown".
-        value: what was looked at.
-        threshold: the value that it was compared with.
-        reason: a sentence with the figures.
-        kafka: where Kafka has the rule.
-        due: when at the earliest the verdict changes if nothing more happens, ms; None: never.
-    """
-
-    rule: str
-    where: TopicPartition | None
-    verdict: Word
-    value: Value
-    threshold: Value
-    reason: str
-    kafka: str
-    due: int | None = None
+    where: TopicPartition | None = None
 
 
 def time_or_never(moment: int) -> int | None:

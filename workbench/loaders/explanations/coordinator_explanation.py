@@ -1,10 +1,7 @@
-"""The explanations of groups and transactions as rows that read well and load into Arrow."""
+"""Explain why a group resumes or starts over, and what a transaction blocks and what ends it."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
-
-import pyarrow as pa
+from collections.abc import Mapping
+from typing import Any, Final
 
 from workbench.coordinator.groups.commit_history import CommitHistory
 from workbench.coordinator.groups.group_explanation import (
@@ -19,112 +16,15 @@ from workbench.coordinator.transactions.stored_transactions import StoredTransac
 from workbench.coordinator.transactions.transaction_explanation import TransactionExplainer
 from workbench.files.names import TopicPartition
 from workbench.foresight.dry_listing import meant_settings
-from workbench.foresight.explain.rule_verdict import CoordinatorVerdict
-from workbench.inspection.facts.html import Cell, table_html
-from workbench.inspection.facts.text_table import text_table
+from workbench.foresight.explain.rule_verdict import RuleVerdict
 from workbench.inspection.listing import Listing
-from workbench.loaders.explanations.explanation import value_text
-from workbench.loaders.tables.rows import ArrowTable, table_of
+from workbench.loaders.explanations.explanation import Explanation
 from workbench.runtime.times import time_text
-from workbench.runtime.words import plural, safe, safe_lines
-from workbench.tables.foresight import CoordinatorRuleRow
+from workbench.runtime.words import plural
 
 EXPIRES_SOON: Final = (
     "for at most 10 minutes after a start: the first check of offsets then removes what has expired"
 )
-_COLUMNS: Final = ("partition", "rule", "verdict", "why")
-
-
-@dataclass(frozen=True, slots=True)
-class CoordinatorExplanation(ArrowTable):
-    """What the rules say of one group or transaction; iterating gives the rows.
-
-    Attributes:
-        name: the group's id, the transactional id, or a producer id as text.
-        conclusion: one sentence.
-        rows: those of the whole, then of each partition.
-        subject: what it is about: "group" or "transaction".
-    """
-
-    name: str
-    conclusion: str
-    rows: tuple[CoordinatorVerdict, ...]
-    subject: ClassVar[str]
-
-    def __iter__(self) -> Iterator[CoordinatorVerdict]:
-        return iter(self.rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def of(self, partition: str) -> list[CoordinatorVerdict]:
-        """Return the rows of a partition, such as ``orders-0``."""
-        return [row for row in self.rows if str(row.where) == partition]
-
-    @property
-    def is_limited(self) -> bool:
-        """Whether any rule blocks or limits."""
-        return any(row.verdict in {"blocks", "limits"} for row in self.rows)
-
-    def to_arrow(self) -> pa.Table:
-        """Return the rows as a table (`CoordinatorRuleRow`); values as texts."""
-        return table_of(
-            CoordinatorRuleRow,
-            (
-                CoordinatorRuleRow(
-                    row.rule,
-                    None if row.where is None else row.where.topic,
-                    None if row.where is None else row.where.partition,
-                    row.verdict,
-                    value_text(row.value),
-                    value_text(row.threshold),
-                    row.reason,
-                    row.due,
-                    row.kafka,
-                )
-                for row in self.rows
-            ),
-        )
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for JSON."""
-        rows = [
-            {**row._asdict(), "where": None if row.where is None else str(row.where)}
-            for row in self.rows
-        ]
-        return {self.subject: self.name, "conclusion": self.conclusion, "rules": rows}
-
-    def cells(self) -> list[list[Cell]]:
-        """Return rows as a person reads them: partition, rule, verdict, why."""
-        return [
-            [None if row.where is None else str(row.where), row.rule, row.verdict, row.reason]
-            for row in self.rows
-        ]
-
-    def __repr__(self) -> str:
-        return safe(f"<{type(self).__name__} of {self.name}: {self.conclusion}>")
-
-    def __str__(self) -> str:
-        table = text_table(_COLUMNS, self.cells())
-        return safe_lines([f"{self.name}: {self.conclusion}", *table])
-
-    def _repr_html_(self) -> str:
-        title = f"{self.name}: {self.conclusion}"
-        return table_html(title, _COLUMNS, self.cells(), None, sentences=["why"])
-
-
-class GroupExplanation(CoordinatorExplanation):
-    """Why a group resumes where it stopped, or starts over."""
-
-    __slots__ = ()
-    subject = "group"
-
-
-class TransactionExplanation(CoordinatorExplanation):
-    """What a transaction blocks, and what ends it."""
-
-    __slots__ = ()
-    subject = "transaction"
 
 
 def explain_group(
@@ -134,7 +34,7 @@ def explain_group(
     version: str | None = None,
     now: int | None = None,
     retention_ms: int | None = None,
-) -> GroupExplanation:
+) -> Explanation:
     """Return why a group resumes or starts over; see `LogDirectory.explain_group`."""
     era = None if version is None else era_of(version)
     coordinator = StoredGroups(listing, era=era, now=now, retention_ms=retention_ms)
@@ -143,7 +43,7 @@ def explain_group(
 
 def explained(
     coordinator: StoredGroups, group: str, history: CommitHistory | None = None
-) -> GroupExplanation:
+) -> Explanation:
     """Return the explanation of one of the loaded groups.
 
     Args:
@@ -160,7 +60,7 @@ def explained(
     explainer = GroupExplainer(coordinator, history, group)
     rows = tuple(explainer.verdicts())
     conclusion = _conclusion(rows, len(explainer.partitions)) + _until(coordinator, group)
-    return GroupExplanation(group, conclusion, rows)
+    return Explanation("group", group, conclusion, rows)
 
 
 def _until(coordinator: StoredGroups, group: str) -> str:
@@ -183,24 +83,24 @@ def explain_transaction(
     *,
     now: int | None = None,
     config: Mapping[str, Any] | None = None,
-) -> TransactionExplanation:
+) -> Explanation:
     """Return what a transaction blocks and what ends it; see `LogDirectory.explain_transaction`."""
     broker = meant_settings(listing, config)[1].broker
     explainer = TransactionExplainer(StoredTransactions(listing), transaction, now, broker)
     return explained_transaction(explainer)
 
 
-def explained_transaction(explainer: TransactionExplainer) -> TransactionExplanation:
+def explained_transaction(explainer: TransactionExplainer) -> Explanation:
     """Return the explanation of one transactional id or producer.
 
     Raises:
         OSError: a file cannot be read.
     """
     rows = tuple(explainer.verdicts())
-    return TransactionExplanation(explainer.name, explainer.conclusion, rows)
+    return Explanation("transaction", explainer.name, explainer.conclusion, rows)
 
 
-def _conclusion(rows: tuple[CoordinatorVerdict, ...], partitions: int) -> str:
+def _conclusion(rows: tuple[RuleVerdict, ...], partitions: int) -> str:
     """Say it in one sentence: what holds for the group, where consumers wait or start over."""
     for row in rows:
         if row.where is None and row.verdict == "blocks":
@@ -231,7 +131,7 @@ def _conclusion(rows: tuple[CoordinatorVerdict, ...], partitions: int) -> str:
     return "; ".join(filter(None, parts))
 
 
-def _share_conclusion(shares: list[CoordinatorVerdict]) -> str:
+def _share_conclusion(shares: list[RuleVerdict]) -> str:
     """Say where a share group delivers, or does not yet."""
     known = [row for row in shares if row.value is not None]
     text = f"delivers from its start offsets in {len(known)} of {plural(len(shares), 'partition')}"
@@ -239,9 +139,7 @@ def _share_conclusion(shares: list[CoordinatorVerdict]) -> str:
     return text if other is None else f"{text}; {other.where}: {other.reason}"
 
 
-def _counted(
-    word: str, found: Mapping[TopicPartition | None, CoordinatorVerdict], partitions: int
-) -> str:
+def _counted(word: str, found: Mapping[TopicPartition | None, RuleVerdict], partitions: int) -> str:
     """Return what holds in some partitions, with the reason of the first; empty for none."""
     if not found:
         return ""

@@ -85,10 +85,7 @@ class Explainer:
                     else None
                 ),
             )
-        high_watermark = str(dry.high_watermarks[name])
-        return Explanation(
-            partition.name, now, cleaning_conclusion(rows), tuple(rows), high_watermark, dry.meant
-        )
+        return self._explained(partition, name, cleaning_conclusion(rows), rows)
 
     def retention(self, partition: DiskPartition) -> Explanation:
         """Return why segments are deleted, or not; see `Partition.explain_retention`."""
@@ -96,12 +93,23 @@ class Explainer:
         state = log.retention_state()
         rows = explain_retention(state, policy_of(self._dry, log.topic_partition).source)
         sizes = {segment.base_offset: segment.size for segment in state.segments}
+        conclusion = retention_conclusion(rows, sizes)
+        return self._explained(partition, log.topic_partition, conclusion, rows)
+
+    def _explained(
+        self,
+        partition: DiskPartition,
+        where: TopicPartition,
+        conclusion: str,
+        rows: Sequence[RuleVerdict],
+    ) -> Explanation:
         return Explanation(
+            "partition",
             partition.name,
+            conclusion,
+            tuple(row._replace(where=where) for row in rows),
             self._now,
-            retention_conclusion(rows, sizes),
-            tuple(rows),
-            str(self._dry.high_watermarks[log.topic_partition]),
+            str(self._dry.high_watermarks[where]),
             self._dry.meant,
         )
 

@@ -1,8 +1,8 @@
 """An explanation: the verdict of each of Kafka's rules, as rows for people and for Arrow."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import pyarrow as pa
 
@@ -21,23 +21,27 @@ _SHOWN: Final = 100  # rows of the table in a notebook
 
 @dataclass(frozen=True, slots=True)
 class Explanation(ArrowTable):
-    """The verdicts of the rules on one partition; iterating gives the rows.
+    """The verdicts of the rules on a partition, group or transaction; iterating gives the rows.
 
     Attributes:
-        partition: name of its partition directory.
-        now: ms; the time that ages were measured by.
+        subject: what it is about: "partition", "group" or "transaction".
+        name: of the partition, as ``orders-0``; the group's id; the transactional id, or a producer
+            id as text.
         conclusion: one sentence.
-        rows: one row per rule, or per rule and segment, in the order in which Kafka asks.
-        high_watermark: the assumed high watermark of the log, and why: a sentence.
-        broker: the broker that is assumed, and why that one.
+        rows: one row per rule, or per rule and segment or partition, in the order in which Kafka
+            asks.
+        now: ms; the time that ages of a partition are measured by; else None.
+        high_watermark: the assumed high watermark of a partition, and why: a sentence; else empty.
+        broker: the broker that is assumed for a partition, and why that one; else None.
     """
 
-    partition: str
-    now: int
+    subject: Literal["partition", "group", "transaction"]
+    name: str
     conclusion: str
     rows: tuple[RuleVerdict, ...]
-    high_watermark: str
-    broker: MeantBroker
+    now: int | None = None
+    high_watermark: str = ""
+    broker: MeantBroker | None = None
 
     def __iter__(self) -> Iterator[RuleVerdict]:
         return iter(self.rows)
@@ -56,32 +60,50 @@ class Explanation(ArrowTable):
                 return row
         raise KeyError(rule)
 
+    def of(self, partition: str) -> list[RuleVerdict]:
+        """Return the rows of a partition, such as ``orders-0``."""
+        return [row for row in self.rows if str(row.where) == partition]
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether any rule blocks or limits."""
+        return any(row.verdict in {"blocks", "limits"} for row in self.rows)
+
     def to_arrow(self) -> pa.Table:
         """Return the rows as a table (`RuleRow`); value and threshold as texts."""
-        rows = (
+        rows = (_row_of(row) for row in self.rows)
+        texts = (
             row._replace(value=value_text(row.value), threshold=value_text(row.threshold))
-            for row in self.rows
+            for row in rows
         )
-        return table_of(RuleRow, rows)
+        return table_of(RuleRow, texts)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for JSON."""
-        return {
-            "broker": self.broker._asdict(),
-            "partition": self.partition,
-            "now": self.now,
-            "conclusion": self.conclusion,
-            "high_watermark": self.high_watermark,
-            "rules": [row.as_dict() for row in self.rows],
-        }
+        """Return everything as plain values, for JSON; rules have the fields of `RuleRow`."""
+        facts: dict[str, Any] = {self.subject: self.name, "conclusion": self.conclusion}
+        if self.broker is not None:
+            facts |= {
+                "broker": self.broker._asdict(),
+                "now": self.now,
+                "high_watermark": self.high_watermark,
+            }
+        return facts | {"rules": rule_dicts(self.rows)}
 
     @property
     def columns(self) -> list[str]:
         """The headings of `cells`."""
+        if self.subject != "partition":
+            return ["partition", "rule", "verdict", "why"]
         return [*_FIRST, *(["segment"] if self._has_segments else []), *_REST]
 
     def cells(self, rows: Sequence[RuleVerdict] | None = None) -> list[list[Cell]]:
         """Return rows as a person reads them."""
+        rows = self.rows if rows is None else rows
+        if self.subject != "partition":
+            return [
+                [None if row.where is None else str(row.where), row.rule, row.verdict, row.reason]
+                for row in rows
+            ]
         return [
             [
                 row.rule,
@@ -92,29 +114,56 @@ class Explanation(ArrowTable):
                 row.reason + ("" if row.due is None else f"; until {due_text(row.due)}"),
                 row.kafka,
             ]
-            for row in (self.rows if rows is None else rows)
+            for row in rows
         ]
 
     @property
     def _has_segments(self) -> bool:
         return any(row.segment is not None for row in self.rows)
 
+    @property
+    def _title(self) -> str:
+        at = "" if self.now is None else f" at {time_text(self.now)}"
+        return f"{self.name}{at}: {self.conclusion}"
+
     def __repr__(self) -> str:
-        return safe(f"<Explanation of {self.partition}: {self.conclusion}>")
+        return safe(f"<Explanation of {self.subject} {self.name}: {self.conclusion}>")
 
     def __str__(self) -> str:
-        title = f"{self.partition} at {time_text(self.now)}: {self.conclusion}"
+        broker = [] if self.broker is None else [str(self.broker)]
         rows = text_table(self.columns, self.cells())
-        return safe_lines([str(self.broker), title, *rows, self.high_watermark])
+        return safe_lines([*broker, self._title, *rows, *filter(None, [self.high_watermark])])
 
     def _repr_html_(self) -> str:
         left = len(self.rows) - _SHOWN
-        title = f"{self.partition} at {time_text(self.now)}: {self.conclusion}"
-        more = [f"{left} more rows"] if left > 0 else []
-        note = "; ".join([*more, self.high_watermark, str(self.broker)])
-        return table_html(
-            title, self.columns, self.cells(self.rows[:_SHOWN]), note, sentences=["why"]
-        )
+        broker = "" if self.broker is None else str(self.broker)
+        notes = [f"{left} more rows" if left > 0 else "", self.high_watermark, broker]
+        note = "; ".join(filter(None, notes)) or None
+        cells = self.cells(self.rows[:_SHOWN])
+        return table_html(self._title, self.columns, cells, note, sentences=["why"])
+
+
+def rule_dicts(rows: Iterable[RuleVerdict]) -> list[dict[str, Any]]:
+    """Return verdicts as plain values with the fields of `RuleRow`, for JSON; times in ms."""
+    return [_row_of(row)._asdict() for row in rows]
+
+
+def _row_of(row: RuleVerdict) -> RuleRow:
+    where = row.where
+    topic, partition = (None, None) if where is None else (where.topic, where.partition)
+    values: Any = row  # of JSON as they are, of a table as texts
+    return RuleRow(
+        row.rule,
+        topic,
+        partition,
+        row.segment,
+        row.verdict,
+        values.value,
+        values.threshold,
+        row.reason,
+        row.due,
+        row.kafka,
+    )
 
 
 def _with_unit(row: RuleVerdict, value: Value) -> str | None:

@@ -34,6 +34,7 @@ from workbench.loaders.explanations.explain_partition import (
     policy_of,
     why_retained,
 )
+from workbench.loaders.explanations.explanation import rule_dicts
 from workbench.loaders.explanations.offset_fates import (
     fate_sentence,
     fates_of_offsets,
@@ -232,9 +233,7 @@ class WhatIf(ArrowTable):
             "partitions": [
                 {
                     **fate.as_dict(),
-                    "verdicts": [
-                        row.as_dict() for row in self.verdicts.get((fate.topic, fate.partition), ())
-                    ],
+                    "verdicts": rule_dicts(self.verdicts.get((fate.topic, fate.partition), ())),
                 }
                 for fate in self
             ],
@@ -362,6 +361,7 @@ def _fate(dry: DryLogs, log: Log, now: int) -> tuple[PartitionFate, list[RuleVer
     name = log.topic_partition
     policy = policy_of(dry, name)
     rows = explain_retention(log.retention_state(), policy.source)
+    rows = [row._replace(where=name) for row in rows]
     sizes = {segment.base_offset: segment.size for segment in log.segments}
     deleted = [verdict.segment for verdict in log.delete_old_segments() if verdict.is_deleted]
     gone = [segment.base_offset for segment in deleted]

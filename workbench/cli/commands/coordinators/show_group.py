@@ -26,7 +26,7 @@ from workbench.loaders.explanations.coordinator_explanation import explained
 from workbench.loaders.tables.coordinator_rows import all_offset_rows, group_row
 from workbench.runtime.words import did_you_mean
 from workbench.tables.columns import json_of
-from workbench.tables.foresight import CoordinatorRuleRow
+from workbench.tables.foresight import RuleRow
 from workbench.tables.groups import DeliveryRow, MirrorCheckpointRow, RebalanceRow, ShareRow
 
 NOT_THERE = NOT_EVERYWHERE = 1
@@ -39,7 +39,7 @@ _RULES_OF_NO_GROUP = 3  # where no record mentions it: nothing to show
     "group",
     cls=Command,
     fields={
-        "--json, in rules": CoordinatorRuleRow,
+        "--json, in rules": RuleRow,
         "--json, in share_offsets": ShareRow,
         "--json, in deliveries": DeliveryRow,
         "--json, in mirror_checkpoints": MirrorCheckpointRow,
@@ -78,8 +78,7 @@ def command(
 
     With --json: an object as `groups --json` gives; its offsets are a list of objects as
     `offsets --json` gives. Beside them conclusion, rules, share_offsets, deliveries,
-    mirror_checkpoints and rebalances: lists of objects with the fields below; rules have where
-    (partition, or null: the whole group) in place of topic and partition.
+    mirror_checkpoints and rebalances: lists of objects with the fields below.
     """
     coordinator = load_groups(paths, era, now, retention_minutes)
     loaded = coordinator.groups.get(name)

@@ -13,13 +13,14 @@ from workbench.coordinator.transactions.transaction_explanation import Transacti
 from workbench.loaders.explanations.coordinator_explanation import explained_transaction
 from workbench.loaders.tables.coordinator_rows import id_row, open_producer_row
 from workbench.tables.columns import json_of
+from workbench.tables.foresight import RuleRow
 
 NOT_THERE_OR_HANGS = 1
 
 _TIMES = frozenset({"start_time", "last_update_time", "times_out_at", "expires_at"})
 
 
-@click.command("transaction", cls=Command)
+@click.command("transaction", cls=Command, fields={"--json, in rules": RuleRow})
 @click.argument("name", metavar="ID")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @click.option(
@@ -48,8 +49,7 @@ def command(
 
     With --json: an object as `transactions --json` gives, with null where no record mentions the
     transactional id, and open: a list of objects as of `transactions --open --json`. Beside them
-    conclusion, and rules: a list of objects with rule, where (partition, or null: all), verdict
-    (allows, blocks, limits, unknown), value, threshold, reason, kafka and due.
+    conclusion, and rules: a list of objects with the fields below.
     """
     listing = open_logs(paths).listing
     broker = settings_for(listing, settings).broker

@@ -16,6 +16,7 @@ from workbench.inspection.partition import DiskPartition
 from workbench.loaders.explanations.explain_partition import Explainer
 from workbench.loaders.explanations.explanation import Explanation
 from workbench.runtime.times import time_or_now
+from workbench.tables.foresight import RuleRow
 
 _STYLES: Final = {
     "blocks": "bold dark_orange", "deleted": "bold dark_orange", "limits": "bold",
@@ -56,7 +57,7 @@ class PartitionExplanations:
         }
 
 
-@click.command("explain", cls=Command)
+@click.command("explain", cls=Command, fields={"--json, in rules": RuleRow})
 @chooses_partitions
 @click.option("--cleaning", "only", flag_value="cleaning", help="Explain only compaction.")
 @click.option("--retention", "only", flag_value="retention", help="Explain only deletion.")
@@ -87,7 +88,8 @@ def command(
 
     Exit codes: 0 done, 1 a log cannot be loaded, or cleaning it would fail.
 
-    With --json: a list of objects with broker, partition, cleaning, retention and problem.
+    With --json: a list of objects with broker, partition, cleaning, retention and problem. Of both,
+    rules is a list of objects with the fields below.
     """
     logs = open_logs(paths)
     chosen = chosen_logs(logs.listing, topics, partitions)
