@@ -197,7 +197,7 @@ def test_a_large_index_is_searched_in_its_file_like_one_in_memory(
         path.write_bytes(entries.tobytes())
     held, searched = (kind(LOCAL, str(path), BASE) for path in paths)
     held.lookup(BASE)  # read before the limit changes
-    monkeypatch.setattr(entry_file, "_LARGEST_HELD", 1000)
+    monkeypatch.setattr(entry_file, "LARGEST_HELD", 1000)
     wanted = rng.integers(-9, 10_000, 200)
     assert [all_lookups(searched, target) for target in wanted.tolist()] == [
         all_lookups(held, target) for target in wanted.tolist()

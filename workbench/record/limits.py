@@ -16,18 +16,18 @@ import os
 from typing import Final
 
 VARIABLE: Final = "KAFKA_WORKBENCH_MAX_BATCH_BYTES"
-_DEFAULT: Final = 32 << 20
-_SMALLEST: Final = 1 << 20
-_LARGEST: Final = 1 << 30
-_BYTES_A_RECORD: Final = 64  # of growing columns: offset, timestamp, positions of key and value
+DEFAULT: Final = 32 << 20
+SMALLEST: Final = 1 << 20
+LARGEST: Final = 1 << 30
+BYTES_A_RECORD: Final = 64  # of growing columns: offset, timestamp, positions of key and value
 
 
 def _from_environment() -> int:
     """Return the bytes that the variable sets; a value that is not a number sets nothing."""
     wanted = os.environ.get(VARIABLE, "")
     if not (wanted.isascii() and wanted.isdecimal() and len(wanted) < len(str(1 << 62))):
-        return _DEFAULT
-    return min(max(int(wanted), _SMALLEST), _LARGEST)
+        return DEFAULT
+    return min(max(int(wanted), SMALLEST), LARGEST)
 
 
 LARGEST_CONTENT: Final = _from_environment()
@@ -39,5 +39,5 @@ MOST_CONTENT: Final = 2**31 - 1
 LARGEST_BATCH: Final = 2 * LARGEST_CONTENT
 """The largest size in bytes of one stored batch; a larger size is treated as damage."""
 
-MOST_RECORDS: Final = LARGEST_CONTENT // _BYTES_A_RECORD
+MOST_RECORDS: Final = LARGEST_CONTENT // BYTES_A_RECORD
 """The largest number of records of one batch."""

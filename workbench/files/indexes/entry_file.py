@@ -67,7 +67,7 @@ KEPT: Final = KeptIndexes(_MOST)
 
 _FIRST_ROOM: Final = 64  # entries
 _LARGEST_SIZE: Final = 2**31 - 1  # bytes that a broker can map into memory
-_LARGEST_HELD: Final = 32 << 20  # bytes of entries held in memory only to search them
+LARGEST_HELD: Final = 32 << 20  # bytes of entries held in memory only to search them
 _STEP: Final = 1 << 16  # entries read at a time
 MOST_BEHIND: Final = 64  # entries in memory that are not written yet
 
@@ -433,7 +433,7 @@ class EntryFile(Generic[Entry]):
                 columns = self._columns
                 if columns is None:
                     size = self._count * self.entry.itemsize
-                    if size > _LARGEST_HELD:
+                    if size > LARGEST_HELD:
                         columns = StoredColumns(self._file, self.entry, self._count)
                     else:
                         columns = self._read_all()
