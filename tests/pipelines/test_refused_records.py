@@ -96,6 +96,17 @@ def test_a_table_of_something_else_is_not_written_into(disk: Disk, tmp_path: Pat
         to_table(disk.path, tmp_path / "t", **UPSERT, tell=print)
 
 
+def test_a_topic_does_not_share_its_table_with_what_is_refused(disk: Disk, tmp_path: Path) -> None:
+    put(disk, 0, (b"a", b"bad"))
+    disk.append("orders_refused-0", [Record(0, 1, b"a", b'{"n":1}')])
+    to = tmp_path / "{topic}"
+    with pytest.raises(ValueError, match="topic orders_refused would share the table .* refuses"):
+        to_table(disk.path, to, **UPSERT, tell=print)
+    assert [*tmp_path.iterdir()] == [tmp_path / "broker"]
+    (row,) = to_table(disk.path, to, **UPSERT, topics="orders_refused", tell=print).to_pylist()
+    assert row["records"] == 1
+
+
 def test_a_strict_run_fails_for_a_refused_record_and_a_dry_one_writes_none(
     disk: Disk, tmp_path: Path
 ) -> None:

@@ -208,7 +208,14 @@ def to_table(
     most = commit_bytes or (COMMIT_BYTES if spark is None else SPARK_COMMIT_BYTES)
     rows: list[LoadedRow] = []
     failed: dict[str, Exception] = {}
-    for name, mine in _by_table(os.fspath(to), found, table_format).items():
+    tables = _by_table(os.fspath(to), found, table_format)
+    for name in tables if mode == "upsert" else ():
+        if (other := name_of_refusals(name)) in tables:
+            raise ValueError(
+                f"the topic {tables[other][0].topic} would share the table {other} with what the "
+                f"upsert into {name} refuses: load it by itself, to another place"
+            )
+    for name, mine in tables.items():
         opened = partial(
             _opened,
             table_format=table_format,
