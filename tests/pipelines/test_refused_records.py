@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.program import run
 from tests.naive import Record
-from tests.pipelines.planted import Disk, Place
+from tests.pipelines.planted import AGAIN, Disk, Place
 from workbench.errors import OutputError
 from workbench.pipelines import to_table
 
@@ -98,9 +98,9 @@ def test_a_table_of_something_else_is_not_written_into(disk: Disk, tmp_path: Pat
 
 def test_a_topic_does_not_share_its_table_with_what_is_refused(disk: Disk, tmp_path: Path) -> None:
     put(disk, 0, (b"a", b"bad"))
-    disk.append("orders_refused-0", [Record(0, 1, b"a", b'{"n":1}')])
+    disk.append("orders_refused-0", [Record(0, 1, b"a", b'{"n":1}')], AGAIN)
     to = tmp_path / "{topic}"
-    with pytest.raises(ValueError, match="topic orders_refused would share the table .* refuses"):
+    with pytest.raises(ValueError, match=r"topic orders_refused would share the table .* refuses"):
         to_table(disk.path, to, **UPSERT, tell=print)
     assert [*tmp_path.iterdir()] == [tmp_path / "broker"]
     (row,) = to_table(disk.path, to, **UPSERT, topics="orders_refused", tell=print).to_pylist()
