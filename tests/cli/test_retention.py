@@ -84,3 +84,16 @@ def test_what_the_metadata_tell_of_topics_counts() -> None:
     given = run("retention", shop, *options, "--set", "customers:cleanup.policy=delete")
     gone = {fate["partition"] for fate in given.json["segments"] if fate["is_deleted"]}
     assert gone >= {"customers-0", "customers-1"}
+
+
+def test_copies_without_an_identity_do_not_get_the_same_one(data: Path, tmp_path: Path) -> None:
+    """Two directories with one `directory.id` are refused by the broker that is given both."""
+    data.joinpath("meta.properties").unlink()
+    for command in ("retention", "compact"):
+        given = []
+        for name in ("one", "two"):
+            out = tmp_path / f"{command}-{name}"
+            options = ("--now", str(NOW), "--set", "cleanup.policy=compact,delete")
+            assert run(command, data, "--to", out, *options).code == 0
+            given.append(out.joinpath("meta.properties").read_text())
+        assert given[0] != given[1], command

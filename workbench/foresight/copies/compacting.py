@@ -1,28 +1,21 @@
-"""Clean compacted logs with a broker's cleaner at chosen times.
+"""Clean compacted logs with a broker's cleaner at chosen times; see `stopped_broker`.
 
-The directory is ready for a broker afterwards: shut down cleanly, with the cleaner's checkpoint,
-the other checkpoints and the clean shutdown file.
-
-Kafka: LogCleaner.CleanerThread.cleanLog, LogManager.shutdown (4.2)
+Kafka: LogCleaner.CleanerThread.cleanLog (4.2)
 """
 
 from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass
-from random import Random
 
 from workbench.cleaner.config import CleanerConfig
 from workbench.config.settings import Settings
 from workbench.errors import ConfigError
 from workbench.file_system.local import LOCAL, FileSystem
 from workbench.files.names import TopicPartition
-from workbench.foresight.copies.repair import finish
+from workbench.foresight.copies.stopped_broker import started
 from workbench.foresight.rehearse.rounds import Rounds, clean_rounds
 from workbench.log.log import Log
 from workbench.log_manager.high_watermarks import StartingHighWatermark
 from workbench.log_manager.loading import Progress
-from workbench.log_manager.manager import LogManager
-from workbench.runtime.clock import ManualClock
-from workbench.runtime.scheduler import ManualScheduler
 from workbench.runtime.steps import Observer
 from workbench.runtime.words import safe
 
@@ -93,27 +86,22 @@ def compact_directory(
 
     Kafka: LogCleaner.CleanerThread.cleanLog (4.2)
     """
-    clock = ManualClock(times[0])
-    manager = LogManager(
-        [path],
+    done = []
+    with started(
+        path,
+        times[0],
         settings.broker,
-        fs=fs,
-        clock=clock,
-        scheduler=ManualScheduler(clock),
-        rng=Random(0),  # noqa: S311 - nothing is made that needs an id
-        observer=observer,
+        settings.rules,
         topic_configs=settings.topic_configs,
+        fs=fs,
+        observer=observer,
         progress=progress,
-        rules=settings.rules,
-    )
-    manager.startup(with_tasks=False)
-    try:
+    ) as (manager, _, clock):
         if manager.cleaner is None:
             raise ConfigError("log.cleaner.enable", "the broker has no cleaner")
         checkpoints = manager.cleaner.manager.checkpoints
         offsets = checkpoints.all()
         config = CleanerConfig.of(settings.broker)
-        done = []
         for partition, log in sorted(manager.logs.items()):
             is_left = only is not None and partition not in only
             if is_left or not _is_wanted(partition, topics, settings, offsets):
@@ -137,8 +125,6 @@ def compact_directory(
                     manager.starting_high_watermarks[partition],
                 )
             )
-    finally:
-        finish(manager, clock)
     return done
 
 

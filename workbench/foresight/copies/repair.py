@@ -1,37 +1,30 @@
-"""Recover a log directory as a broker would.
+"""Recover a log directory as a broker would; see `stopped_broker`.
 
-The directory is ready for a broker afterwards: shut down cleanly, with checkpoints and the clean
-shutdown file.
-
-Kafka: LogManager.startup, shutdown (4.2)
+Kafka: LogManager.startup (4.2)
 """
 
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from operator import attrgetter
+from typing import Any
 
 from workbench.config.broker_config import BrokerConfig
 from workbench.config.internal_topics import with_internal_topics
 from workbench.config.settings import broker_config_of
-from workbench.errors import StorageError
 from workbench.file_system.local import LOCAL, FileSystem
 from workbench.file_system.source import absolute
 from workbench.files.names import CLEAN_SHUTDOWN, RECOVERY_POINTS
+from workbench.foresight.copies.stopped_broker import started
 from workbench.foresight.startup.predict import predict_startup
 from workbench.foresight.startup.prediction import PartitionStart
 from workbench.foresight.startup.start_rows import StepsByFolder, partition_start
 from workbench.inspection.broker_version import MeantBroker, meant_broker
 from workbench.inspection.listing import list_log_directories
 from workbench.log_manager.loading import Progress
-from workbench.log_manager.manager import LogManager
-from workbench.runtime.clock import ManualClock
-from workbench.runtime.scheduler import ManualScheduler
 from workbench.runtime.steps import Observer, Outline, Step
 from workbench.runtime.times import time_or_now
 from workbench.runtime.words import plural, safe
-
-_CLOSING_MS: Final = 1  # after the last delay, so that every waiting task is due
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +91,7 @@ def recover_directory(
     listing = list_log_directories([path], fs=fs)
     meant = meant_broker(listing, kafka)  # before anything is removed
     steps = StepsByFolder()
-    clock = ManualClock(time_or_now(now))
+    moment = time_or_now(now)
     had_clean_shutdown = fs.exists(os.path.join(path, CLEAN_SHUTDOWN))
     if everything:
         for name in (CLEAN_SHUTDOWN, RECOVERY_POINTS):
@@ -108,29 +101,23 @@ def recover_directory(
         [path], config, topic_configs=topic_configs, fs=fs, now=now, kafka=meant.version,
         only={each.name for root in listing.roots for each in root.partitions}, consumers=False,
     )  # fmt: skip
-    manager = LogManager(
-        [path],
+    with started(
+        path,
+        moment,
         broker_config_of(config or {}, meant.rules),
-        fs=fs,
-        clock=clock,
-        scheduler=ManualScheduler(clock),
-        observer=Outline(_both(steps.take, observer)),
+        meant.rules,
         topic_configs=with_internal_topics(topic_configs),
+        fs=fs,
+        observer=Outline(_both(steps.take, observer)),
         progress=progress,
-        rules=meant.rules,
         commits_appends=False,  # the records of other replicas are not known here
-    )
-    outcomes = manager.startup(with_tasks=False)
-    losses = {row.name: row for row in before}
-    rows = sorted(
-        (
+    ) as (_, outcomes, _):
+        losses = {row.name: row for row in before}
+        rows = [
             _with_loss(partition_start(outcome, steps.of(outcome.path)), losses)
             for outcome in outcomes
-        ),
-        key=lambda row: row.name,
-    )
-    finish(manager, clock)
-    return Recovery(path, had_clean_shutdown, tuple(rows), meant)
+        ]
+    return Recovery(path, had_clean_shutdown, tuple(sorted(rows, key=attrgetter("name"))), meant)
 
 
 def _with_loss(row: PartitionStart, losses: Mapping[str, PartitionStart]) -> PartitionStart:
@@ -139,21 +126,6 @@ def _with_loss(row: PartitionStart, losses: Mapping[str, PartitionStart]) -> Par
     if known is None:
         return row
     return replace(row, log_end_before=known.log_end_before, records_lost=known.records_lost)
-
-
-def finish(manager: LogManager, clock: ManualClock) -> None:
-    """Delete what is marked for deletion, and close.
-
-    Raises:
-        StorageError: the directory failed; earlier changes are kept.
-    """
-    offline = manager.offline_directories
-    if not offline:
-        delays = [log.config.file_delete_delay_ms for log in manager.logs.values()]
-        clock.advance(max(delays, default=0) + _CLOSING_MS)
-    manager.shutdown()
-    if manager.offline_directories:
-        raise StorageError(manager.offline_directories[0], "writing to the log directory failed")
 
 
 def _both(first: Observer, second: Observer | None) -> Observer:

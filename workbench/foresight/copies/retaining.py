@@ -1,14 +1,10 @@
-"""Apply retention to a log directory, or predict it, as a broker would.
+"""Apply retention to a log directory, or predict it, as a broker would; see `stopped_broker`.
 
-The directory is ready for a broker afterwards: shut down cleanly, with checkpoints and the clean
-shutdown file.
-
-Kafka: LogManager.startup, cleanupLogs, shutdown (4.2)
+Kafka: LogManager.cleanupLogs (4.2)
 """
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
-from random import Random
 from typing import Any
 
 from workbench.config.broker_config import BrokerConfig
@@ -17,14 +13,11 @@ from workbench.config.settings import broker_config_of
 from workbench.file_system.local import LOCAL, FileSystem
 from workbench.file_system.source import absolute
 from workbench.files.names import TopicPartition
-from workbench.foresight.copies.repair import finish
+from workbench.foresight.copies.stopped_broker import started
 from workbench.inspection.broker_version import MeantBroker, meant_broker
 from workbench.inspection.listing import list_log_directories
 from workbench.log_manager.high_watermarks import StartingHighWatermark
 from workbench.log_manager.loading import Progress
-from workbench.log_manager.manager import LogManager
-from workbench.runtime.clock import ManualClock
-from workbench.runtime.scheduler import ManualScheduler
 from workbench.runtime.steps import Observer
 from workbench.runtime.times import time_text
 from workbench.runtime.words import plural, safe
@@ -113,40 +106,35 @@ def retain(
     path = absolute(path)
     meant = meant_broker(list_log_directories([path], fs=fs), kafka)
     result = Retention(path, now, meant)
-    clock = ManualClock(now)
-    manager = LogManager(
-        [path],
+    with started(
+        path,
+        now,
         broker_config_of(config or {}, meant.rules),
-        fs=fs,
-        clock=clock,
-        scheduler=ManualScheduler(clock),
-        rng=Random(0),  # noqa: S311 - nothing is made that needs an id
-        observer=observer,
+        meant.rules,
         topic_configs=with_internal_topics(topic_configs),
+        fs=fs,
+        observer=observer,
         progress=progress,
-        rules=meant.rules,
-    )
-    manager.startup(with_tasks=False)
-    for log in manager.logs.values():
-        if log.config.compact or (only is not None and log.topic_partition not in only):
-            continue
-        result.high_watermarks[str(log.topic_partition)] = manager.starting_high_watermarks[
-            log.topic_partition
-        ]
-        log.take_as_copied()
-        name, before = str(log.topic_partition), log.log_start_offset
-        for verdict in log.delete_old_segments():
-            segment = verdict.segment
-            result.segments.append(
-                SegmentFate(
-                    name,
-                    segment.base_offset,
-                    segment.size,
-                    verdict.rule,
-                    verdict.is_deleted,
-                    verdict.reason,
+    ) as (manager, _, _):
+        for log in manager.logs.values():
+            if log.config.compact or (only is not None and log.topic_partition not in only):
+                continue
+            result.high_watermarks[str(log.topic_partition)] = manager.starting_high_watermarks[
+                log.topic_partition
+            ]
+            log.take_as_copied()
+            name, before = str(log.topic_partition), log.log_start_offset
+            for verdict in log.delete_old_segments():
+                segment = verdict.segment
+                result.segments.append(
+                    SegmentFate(
+                        name,
+                        segment.base_offset,
+                        segment.size,
+                        verdict.rule,
+                        verdict.is_deleted,
+                        verdict.reason,
+                    )
                 )
-            )
-        result.log_start_offsets[name] = (before, log.log_start_offset)
-    finish(manager, clock)
+            result.log_start_offsets[name] = (before, log.log_start_offset)
     return result
