@@ -201,7 +201,74 @@ assert json.loads(ran.stdout)["value"] == "cba"
 """,
 )
 
-RECIPES: Final = (CODEC, TABLE, COMMAND, DECODER)
+CONFIGURATION: Final = Recipe(
+    "Add a configuration",
+    {},
+    {
+        "config/definitions.py": (
+            (
+                """        doc="Whether disabling remote storage deletes its segments.",
+        is_used=False,
+    ),
+""",
+                """    Definition("greeting.bytes", "int", 7, at_least(1), "Bytes of a greeting."),
+""",
+            ),
+        ),
+        "config/log_config.py": (
+            ("    remote_log_delete_on_disable: bool\n", "    greeting_bytes: int\n"),
+        ),
+    },
+    """
+import subprocess, sys
+from pathlib import Path
+from workbench.config.log_config import LogConfig
+from workbench.errors import ConfigError
+
+assert LogConfig.of({}).greeting_bytes == 7
+assert LogConfig.of({"greeting.bytes": "9"}).greeting_bytes == 9
+assert "greeting.bytes" in {each.name for each in LogConfig.of({}).describe()}
+try:
+    LogConfig.of({"greeting.bytes": 0})
+except ConfigError as error:
+    assert "greeting.bytes" in str(error)
+else:
+    raise AssertionError("0 is taken")
+MAIN = "from workbench.cli.main import main; main()"
+Path("logs/t-0").mkdir(parents=True)
+Path("logs/t-0", f"{0:020d}.log").touch()
+words = [sys.executable, "-c", MAIN, "what-if", "logs", "--set", "greeting.bytes=9"]
+ran = subprocess.run(words, capture_output=True, text=True)
+assert ran.returncode == 0, ran.stderr
+""",
+)
+
+FORMAT: Final = Recipe(
+    "Add a decoder",
+    {},
+    {
+        "values/registry.py": (
+            (
+                '    "registry": partial(_registry, None),\n',
+                '    "words": lambda _argument, _column: WholeValues(Utf8Decoder()),\n',
+            ),
+        ),
+    },
+    """
+from pathlib import Path
+import workbench as wb
+from workbench.record.writing.batch_writer import BatchWriter
+
+Path("logs/t-0").mkdir(parents=True)
+writer = BatchWriter()
+writer.append(1, None, b"abc")
+Path("logs/t-0", f"{0:020d}.log").write_bytes(writer.finish())
+scan = wb.open_log_directory("logs").scan(decode={"value": "words"})
+assert scan.to_arrow()["value"].to_pylist() == ["abc"]
+""",
+)
+
+RECIPES: Final = (CODEC, TABLE, COMMAND, DECODER, CONFIGURATION, FORMAT)
 
 
 @pytest.fixture(scope="module")
@@ -224,7 +291,7 @@ def follow(recipe: Recipe, package: Path) -> None:
         (package / name).write_text(text, "utf-8")
 
 
-@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.title)
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: next(iter(recipe.changes)))
 def test_what_a_recipe_adds_works(recipe: Recipe, package: Path, tmp_path: Path) -> None:
     follow(recipe, package)
     environment = {
@@ -245,7 +312,7 @@ def test_what_a_recipe_adds_works(recipe: Recipe, package: Path, tmp_path: Path)
     assert ran.returncode == 0, ran.stderr
 
 
-@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.title)
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: next(iter(recipe.changes)))
 def test_a_recipe_names_the_files_that_it_changes(recipe: Recipe) -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     section = text.split(f"## {recipe.title}\n", 1)[1].split("\n## ", 1)[0]
