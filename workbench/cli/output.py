@@ -58,9 +58,24 @@ def note(text: str) -> None:
 def console() -> "Console":
     """Return a console on stdout, `WIDE` columns wide if that is not a terminal."""
     from rich.console import Console
+    from rich.text import Text
 
     class PipeConsole(Console):
-        """A console that leaves a closed pipe to `main`; rich would exit with 1."""
+        """A console that leaves a closed pipe to `main`; rich would exit with 1.
+
+        Lines that nobody sees in color are written whole and at once: rich folds them, and takes
+        a millisecond for each.
+        """
+
+        def print(self, *objects: Any, sep: str = " ", **options: Any) -> None:
+            if (
+                self.is_terminal
+                or options
+                or not all(isinstance(each, str | Text) for each in objects)
+            ):
+                super().print(*objects, sep=sep, **options)
+            else:
+                self.file.write(sep.join(map(str, objects)) + "\n")
 
         def on_broken_pipe(self) -> None:
             raise  # noqa: PLE0704 - called by rich where it handles the BrokenPipeError
