@@ -1,0 +1,16 @@
+"""What each Python process of `make test-later` does first: it sleeps by `select`.
+
+`time.sleep` of Python 3.11 names the moment at which to wake, and faketime 0.9.10 takes a moment of
+the monotonic clock for one of its own dates: the call fails (EINVAL).
+"""
+
+import select
+import time
+
+
+def sleep(seconds: float, /) -> None:
+    """Sleep for some seconds."""
+    select.select((), (), (), seconds)
+
+
+time.sleep = sleep
