@@ -183,9 +183,14 @@ def likely_unit(timestamp: int) -> str | None:
     """
     for unit, per_ms in _UNITS:
         milliseconds = timestamp // per_ms if per_ms > 0 else timestamp * -per_ms
-        if _SINCE <= milliseconds <= _UNTIL:
+        if is_likely_time(milliseconds):
             return f"in {unit}: {time_text(milliseconds)}"
     return None
+
+
+def is_likely_time(number: int) -> bool:
+    """Whether a number is a time of these decades, in ms since the epoch."""
+    return _SINCE <= number <= _UNTIL
 
 
 def ms_and_time(milliseconds: int) -> str:

@@ -327,7 +327,9 @@ class _Prediction:
         context = self._context
         for outcome in outcomes:
             if outcome.error is not None and outcome.stops_a_broker:
-                problem = f"{os.path.basename(outcome.path)}: {outcome.error}"
+                name, problem = os.path.basename(outcome.path), str(outcome.error)
+                if not problem.startswith((f"{name}:", f"{outcome.path}:")):
+                    problem = f"{name}: {problem}"
                 where, is_double = outcome.directory, isinstance(outcome.error, DuplicateLogError)
                 kind = "duplicate-partition" if is_double else "partition"
                 refusal = StartProblem(where, kind, kafka_exception(outcome.error), problem)
