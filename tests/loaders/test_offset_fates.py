@@ -123,7 +123,9 @@ def test_a_number_past_the_end_that_is_a_time_in_ms_is_taken_as_one(tmp_path: Pa
             continue
         assert (told.code, told.json["record"]["offset"]) == (0, offset)
         until = told.err.split()[-1]  # records after it may be older
-        older = run("dump", case.data, "-p", "events-0", "--offsets", f"{offset}:", "--until", until)
+        older = run(
+            "dump", case.data, "-p", "events-0", "--offsets", f"{offset}:", "--until", until
+        )
         assert len(older.lines) == case.truth["early"][time]
     for number in ("601", "1764000100"):  # offsets that no log has yet; the second may be one
         assert run("offset", "events-0", number, case.data, "--json").json["fate"] == "beyond"

@@ -327,9 +327,7 @@ class _Prediction:
         context = self._context
         for outcome in outcomes:
             if outcome.error is not None and outcome.stops_a_broker:
-                name, problem = os.path.basename(outcome.path), str(outcome.error)
-                if not problem.startswith((f"{name}:", f"{outcome.path}:")):
-                    problem = f"{name}: {problem}"
+                problem = _problem_of(outcome)
                 where, is_double = outcome.directory, isinstance(outcome.error, DuplicateLogError)
                 kind = "duplicate-partition" if is_double else "partition"
                 refusal = StartProblem(where, kind, kafka_exception(outcome.error), problem)
@@ -413,3 +411,9 @@ class _Prediction:
             return row
         reason = f"{row.reason}: the broker deletes it once it has started"
         return replace(row, verdict="deleted", reason=reason, changes=())
+
+
+def _problem_of(outcome: Outcome) -> str:
+    """Return why a log keeps the broker from starting, with its name."""
+    name, problem = os.path.basename(outcome.path), str(outcome.error)
+    return problem if problem.startswith((f"{name}:", f"{outcome.path}:")) else f"{name}: {problem}"
