@@ -106,8 +106,13 @@ def concerns_of_first_minutes(found: FirstMinutes, broker: MeantBroker) -> Itera
         yield _retention(deleted, found, broker)
     local = [each for each in found.passes if each.what == "local retention"]
     if local:
+        sizes = {each.topic: 0 for each in local}
+        for each in local:
+            sizes[each.topic] += each.size
+        rows = [f"{topic} ({size_text(size)})" for topic, size in sorted(sizes.items())]
         what = (
-            f"local retention deletes {_amount(local)} that the remote tier has: {_by_topic(local)}"
+            f"local retention deletes {size_text(sum(sizes.values()))} of what the remote tier has "
+            f"too: {named_or_more(rows)}; consumers read it from there"
         )
         yield Concern("local-retention", "info", what)
     compacted = [each for each in found.passes if each.what == "compaction"]
