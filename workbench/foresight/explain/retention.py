@@ -38,7 +38,8 @@ def explain_retention(state: LogState, policy_source: str) -> list[RuleVerdict]:
     by_age = state.size_limit, state.time_limit
     in_force = [LOG_START] if state.rules.deletes_below_start else []
     if state.config.delete:
-        in_force += [each.name for each in by_age if each.value >= 0]
+        is_set = state.size_limit.value >= 0, state.limits_age
+        in_force += [each.name for each, is_on in zip(by_age, is_set, strict=True) if is_on]
     for rule in (
         (LOG_START, *(each.name for each in by_age)) if state.config.delete else (LOG_START,)
     ):
@@ -72,7 +73,7 @@ def _off(state: LogState, rule: str, gone: set[int]) -> RuleVerdict:
     """Say why a rule judges no segment."""
     is_size = rule == state.size_limit.name
     limit = state.size_limit.value if is_size else state.time_limit.value
-    if limit < 0:
+    if limit < 0 and (is_size or not state.limits_age):
         reason = f"{rule} = {limit} sets no limit"
         return RuleVerdict(rule, "kept", None, limit, reason, _KAFKA[rule])
     size = sum(one.size for one in state.segments if one.base_offset not in gone)
