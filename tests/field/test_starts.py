@@ -73,7 +73,14 @@ def test_a_partition_on_two_disks_stops_the_broker(tmp_path: Path) -> None:
     assert {("duplicate-partition", "d2"), ("not-checkpointed", "d2")} <= kinds
     (step,) = open_log_directory([data / "d1", data / "d2"]).preflight().steps
     assert step.startswith(f"Move {data}/d2/orders-0 (log end offset 40, not in the checkpoints")
-    assert step.endswith(f"; keep {data}/d1/orders-0 (log end offset 40)")
+    kept = f"; keep {data}/d1/orders-0 (log end offset 40)"
+    assert step.endswith(f"{kept}; both have the same bytes")
+    log = data / "d2" / "orders-0" / f"{0:020}.log"
+    changed = bytearray(log.read_bytes())
+    changed[-1] ^= 1
+    log.write_bytes(changed)
+    (step,) = open_log_directory([data / "d1", data / "d2"]).preflight().steps
+    assert step.endswith(kept)
 
 
 def test_nulls_after_a_power_loss(tmp_path: Path) -> None:
