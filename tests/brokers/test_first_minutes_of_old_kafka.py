@@ -7,6 +7,7 @@ their version. Topics are in ZooKeeper, so the preflight is given their configur
 import subprocess
 import time
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -18,15 +19,16 @@ from tests.kafka_broker import Broker, java_command, run_java
 from tests.waiting import wait_until
 
 RECORDS: Final = 40  # of each topic, with seven keys
-_SMALL: Final = {"segment.bytes": "500", "retention.ms": "-1"}
-TOPICS: Final = {
-    "keep": _SMALL,
-    "old": _SMALL | {"retention.ms": "1000"},
-    "sized": _SMALL | {"retention.bytes": "1500"},
-    "compacted": _SMALL | {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01"},
+_SMALL: Final = {"segment.bytes": "500"}
+TOPICS: Final[dict[str, dict[str, str]]] = {
+    "keep": {"retention.ms": "-1"},
+    "old": {"retention.ms": "1000"},
+    "sized": {"retention.ms": "-1", "retention.bytes": "1500"},
+    "compacted": {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01"},
 }
 _SETTINGS: Final = {"log.cleaner.enable": "true"}  # before 0.9.0.1, it is not by default
-_QUIET: Final = {"log.cleaner.backoff.ms": "3600000", "log.cleaner.enable": "false"}
+_QUIET: Final = {"log.retention.check.interval.ms": "3600000", "log.cleaner.enable": "false"}
+_FIRST_CHECK_S: Final = 40  # of retention, 30 s after the start in every one of these versions
 _SETTLES_S: Final = 90  # the first check of retention comes after 30 s
 _HELD_S: Final = 10  # some checks of retention, and rounds of the cleaner
 
@@ -37,21 +39,35 @@ def _run(version: str, main_class: str, *arguments: str, lines: str = "") -> str
     return done.stdout
 
 
+def _alter(broker: Broker, what: str, topic: str, config: Mapping[str, str], *more: str) -> str:
+    given = [part for item in config.items() for part in ("--config", "=".join(item))]
+    done = run_java(
+        broker.version, "kafka.admin.TopicCommand", "--zookeeper", broker.zookeeper, what,
+        "--topic", topic, *more, *given,
+    )  # fmt: skip
+    return done.stdout + done.stderr
+
+
 def _fill(broker: Broker) -> None:
-    """Make the topics, and write each record in a request of its own."""
-    for topic, config in TOPICS.items():
-        given = [part for item in config.items() for part in ("--config", "=".join(item))]
-        made = run_java(
-            broker.version, "kafka.admin.TopicCommand", "--zookeeper", broker.zookeeper,
-            "--create", "--topic", topic, "--partitions", "1", "--replication-factor", "1", *given,
-        )  # fmt: skip
-        assert f'Created topic "{topic}"' in made.stdout, made.stderr
+    """Make the topics, and write each record in a request of its own.
+
+    Their retention is set once the first check is over, and the next one is an hour away.
+    """
+    began = time.monotonic()
+    for topic in TOPICS:
+        made = _alter(
+            broker, "--create", topic, _SMALL, "--partitions", "1", "--replication-factor", "1"
+        )
+        assert f'Created topic "{topic}"' in made
         lines = "".join(f"{number % 7}\t{number:060d}\n" for number in range(RECORDS))
         _run(
             broker.version, "kafka.tools.ConsoleProducer", "--broker-list", broker.bootstrap,
             "--topic", topic, "--sync", "--request-required-acks", "1",
             "--max-partition-memory-bytes", "16", "--property", "parse.key=true", lines=lines,
         )  # fmt: skip
+    time.sleep(max(0, began + _FIRST_CHECK_S - time.monotonic()))
+    for topic, config in TOPICS.items():
+        assert "Updated config" in _alter(broker, "--alter", topic, _SMALL | config)
 
 
 def _logs(home: Path) -> dict[str, Log]:
@@ -101,7 +117,9 @@ def test_a_broker_has_left_what_a_preflight_said(version: str, how: str, tmp_pat
             broker.kill()
     before = _logs(tmp_path)
     assert before.keys() == {f"{topic}-0" for topic in TOPICS}
-    configs = {f"{topic}:{name}": v for topic, own in TOPICS.items() for name, v in own.items()}
+    configs = {
+        f"{topic}:{name}": v for topic, own in TOPICS.items() for name, v in (_SMALL | own).items()
+    }
     logs = wb.open_log_directory([tmp_path / "d1", tmp_path / "d2"])
     found = logs.preflight(_SETTINGS | configs, kafka=version)
     told = said(found, before)

@@ -183,7 +183,7 @@ def by_time(state: LogState) -> list[RetentionVerdict]:
     Kafka: UnifiedLog.deleteRetentionMsBreachedSegments (4.2)
     """
     name, limit = state.time_limit
-    if not state.limits_age:
+    if limit < 0 and state.rules.knows_unlimited_age:
         return []
     more = ", which a broker before 0.9 does not take as no limit" if limit < 0 else ""
 

@@ -183,7 +183,7 @@ def likely_unit(timestamp: int) -> str | None:
     """
     for unit, per_ms in _UNITS:
         milliseconds = timestamp // per_ms if per_ms > 0 else timestamp * -per_ms
-        if is_likely_time(milliseconds):
+        if _SINCE <= milliseconds <= _UNTIL:
             return f"in {unit}: {time_text(milliseconds)}"
     return None
 

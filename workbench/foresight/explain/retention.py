@@ -38,8 +38,9 @@ def explain_retention(state: LogState, policy_source: str) -> list[RuleVerdict]:
     by_age = state.size_limit, state.time_limit
     in_force = [LOG_START] if state.rules.deletes_below_start else []
     if state.config.delete:
-        is_set = state.size_limit.value >= 0, state.limits_age
-        in_force += [each.name for each, is_on in zip(by_age, is_set, strict=True) if is_on]
+        in_force += [each.name for each in by_age if each.value >= 0]
+        if not state.rules.knows_unlimited_age and by_age[1].value < 0:
+            in_force.append(by_age[1].name)
     for rule in (
         (LOG_START, *(each.name for each in by_age)) if state.config.delete else (LOG_START,)
     ):
