@@ -79,7 +79,7 @@ from workbench.runtime.steps import Outline, Step
 from workbench.runtime.times import time_or_now
 
 Look = Callable[[Log, bool], None]
-"""What looks at a log, and is told whether it is compacted."""
+"""What looks at a log; its second argument is whether the log is compacted."""
 _STORAGE: Final = "org.apache.kafka.common.errors.KafkaStorageException"
 
 
