@@ -81,6 +81,7 @@ class Artifact(NamedTuple):
     group: str
     name: str
     version: str
+    classifier: str = ""
 
 
 def _artifacts(version: str) -> list[Artifact]:
@@ -129,7 +130,8 @@ def resolve(
     )
     dependencies = "".join(
         f"<dependency><groupId>{each.group}</groupId><artifactId>{each.name}</artifactId>"
-        f"<version>{each.version}</version><exclusions>{exclusions}</exclusions></dependency>"
+        f"<version>{each.version}</version><classifier>{each.classifier}</classifier>"
+        f"<exclusions>{exclusions}</exclusions></dependency>"
         for each in artifacts
     )
     stored.parent.mkdir(parents=True, exist_ok=True)

@@ -499,13 +499,15 @@ class LogDirectory(ListedDirectory):
         from workbench.foresight.dry_listing import meant_settings
         from workbench.foresight.preflight.preflight import judge_preflight
         from workbench.foresight.startup.predict import predict_startup
-        from workbench.loaders.answers.first_minutes import first_minutes
+        from workbench.loaders.answers.first_minutes import LosingLogs, first_minutes
         from workbench.runtime.times import time_or_now
 
         for root in self.roots:
             if not root.is_log_directory:
                 raise LogDirectoryError(root.path, "not a log directory, which a preflight needs")
         meant, settings = meant_settings(self.listing, config, kafka)
+        start = time_or_now(now)
+        losing = LosingLogs(start + settings.broker.log_initial_task_delay_ms)
         prediction = predict_startup(
             self.listing.log_directories,
             settings.broker,
@@ -513,11 +515,12 @@ class LogDirectory(ListedDirectory):
             fs=self.listing.fs,
             node_id=node_id,
             cluster_id=cluster_id,
-            now=ms_of(now),
+            now=start,
             topic_ids=several(topic_ids),
             kafka=meant.version if kafka else None,
             consumers=deep,
             progress=progress,
+            look=losing.look,
         )
         return judge_preflight(
             self.listing,
@@ -529,7 +532,8 @@ class LogDirectory(ListedDirectory):
                 self.listing,
                 settings,
                 prediction,
-                now=time_or_now(now),
+                losing=losing.paths,
+                now=start,
                 kafka=meant.version if kafka else None,
             ),
         )

@@ -13,6 +13,7 @@ import pytest
 from tests.golden.cases import Case
 from workbench.foresight.copies.retaining import Retention, retain
 from workbench.log_directory import open_log_directory
+from workbench.runtime.words import size_text
 
 Golden = Callable[[str], Case]
 KINDS = {".log", ".index", ".timeindex", ".txnindex"}
@@ -96,3 +97,20 @@ def test_explain_says_which_limits_are_the_local_ones(
         ("local.retention.bytes", 0), ("local.retention.bytes", 48)
     ]  # fmt: skip
     assert "what retention.* deletes in the tier is left out" in next(iter(found)).reason
+
+
+def test_what_if_and_preflight_count_the_local_bytes(
+    tiered: tuple[Path, dict[str, dict[str, str]], int],
+) -> None:
+    data, configs, now = tiered
+    settings = {f"tier-local:{name}": value for name, value in configs["tier-local"].items()}
+    sizes = {int(path.stem): path.stat().st_size for path in (data / "tier-local-0").glob("*.log")}
+    logs = open_log_directory(data)
+    found = logs.preflight(settings, now=now, kafka="4.2")
+    (concern,) = (each for each in found.concerns if each.kind == "local-retention")
+    assert f"tier-local ({size_text(sizes[0] + sizes[48])})" in concern.what
+    of_tier = sum(sizes.values()) - sizes[0] - sizes[48]
+    for limit, left in (("5000", of_tier), ("0", sizes[max(sizes)])):
+        more = settings | {"tier-local:local.retention.bytes": limit}
+        fate = logs.what_if(more, now=now, topics="tier-local", kafka="4.2")["tier-local-0"]
+        assert fate.size_after == left

@@ -113,6 +113,24 @@ def test_the_command_takes_a_time_for_the_first_offset_at_or_after_it() -> None:
     assert "a broker finds no offset at or after 2025-01-01" in late.err
 
 
+def test_a_number_past_the_end_that_is_a_time_in_ms_is_taken_as_one(tmp_path: Path) -> None:
+    case = open_field_case("time-lookup", tmp_path)
+    for time, offset in case.truth["offsets_for_times"].items():
+        told = run("offset", "events-0", time, case.data, "--json")
+        assert f"{time} is past the log end offset 600, and taken as a time" in told.err
+        if offset < 0:
+            assert (told.code, told.out) == (1, "")
+            continue
+        assert (told.code, told.json["record"]["offset"]) == (0, offset)
+        until = told.err.split()[-1]  # records after it may be older
+        older = run(
+            "dump", case.data, "-p", "events-0", "--offsets", f"{offset}:", "--until", until
+        )
+        assert len(older.lines) == case.truth["early"][time]
+    for number in ("601", "1764000100"):  # offsets that no log has yet; the second may be one
+        assert run("offset", "events-0", number, case.data, "--json").json["fate"] == "beyond"
+
+
 def test_what_is_no_offset_is_refused() -> None:
     shop = SAMPLES / "shop-4.3.1"
     assert "ten is not" in run("offset", "orders-0", "ten", shop).err.replace("'", "")

@@ -56,6 +56,7 @@ CHANGES = [
     ("has_max_lag", "2.2.2", False, "2.3.1", True),
     ("marks_uncleanable", "2.0.1", False, "2.1.1", True),
     ("retains_by_file_time", "0.10.0.1", True, "0.10.1.1", False),
+    ("knows_unlimited_age", "0.8.2.2", False, "0.9.0.1", True),
     ("rolls_by_creation", "0.10.0.1", True, "0.10.1.1", False),
     ("keeps_above_high_watermark", "0.10.2.2", False, "0.11.0.2", True),
     ("has_remote_tier", "3.5.2", False, "3.6.2", True),

@@ -22,7 +22,9 @@ from tests.log.logs import (
     sent_by,
     values,
 )
+from workbench.config.broker_rules import BrokerRules
 from workbench.errors import OffsetOutOfRangeError, StorageError
+from workbench.foresight.explain.retention import explain_retention
 from workbench.log.log import Log
 from workbench.log.retention import LogState, by_log_start, by_size, by_time, rules_for
 from workbench.log.segments.segment import create_new_cleaned_segment
@@ -50,6 +52,23 @@ def epochs(log: Log) -> list[tuple[int, int]]:
 
 def deleted(log: Log) -> int:
     return sum(verdict.is_deleted for verdict in log.delete_old_segments())
+
+
+@pytest.mark.parametrize(
+    ("version", "count", "said"),
+    [("0.8.2", 4, "does not take as no limit"), ("0.9", 0, "retention.ms = -1 sets no limit")],
+)
+def test_before_0_9_an_age_of_minus_1_is_less_than_that_of_every_segment(
+    version: str, count: int, said: str, tmp_path: Path
+) -> None:
+    """As 0.8.2.2 deletes in `tests/brokers/test_first_minutes_of_old_kafka.py`."""
+    home = five_to_a_segment(tmp_path, 20, retention_ms=-1)
+    state = home.open().retention_state()._replace(rules=BrokerRules.of(version))
+    assert [each.is_deleted for each in by_time(state)] == [True] * count
+    explanation = explain_retention(state, "as given")
+    rows = [row for row in explanation if row.rule == "retention.ms"]
+    assert [row.verdict for row in rows] == (["deleted"] * count or ["kept"])
+    assert all(said in row.reason for row in rows)
 
 
 def test_nothing_at_or_above_the_high_watermark_goes(tmp_path: Path) -> None:

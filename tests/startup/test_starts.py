@@ -33,6 +33,9 @@ OUTCOMES = {
 STARTS = [(version, name) for version, found in OUTCOMES.items() for name in found]
 
 _LOST = "without any metadata log, what the cluster knows is in no file: the note says so"
+_DOES = {
+    "delete": "deletes all of them", "stray": "renames all of them as stray"
+}  # fmt: skip
 _LATER = "the copy is complete, and takes the place of the log once the broker runs"
 _VOTERS = "the configured voters are in no file of the directory"
 DIFFERENT = {
@@ -64,6 +67,11 @@ class Start:
         self.damage.change(root)
         self.directories = [root / each for each in self.damage.log_dirs]
         self.version = version
+
+    @property
+    def folders(self) -> list[str]:
+        """The folders that the broker left."""
+        return [name for found in self.outcome["folders"].values() for name in found]
 
     @property
     def started(self) -> bool:
@@ -131,6 +139,9 @@ def test_a_start_is_predicted_as_a_real_broker_did(
         metadata = prediction.metadata
         assert metadata is not None
         assert (METADATA in metadata.note) == (DIFFERENT[name] is _LOST)
+        if DIFFERENT[name] is _LOST and start.started:  # a dynamic quorum waits for its voters
+            endings = {folder.rpartition(".*-")[2] for folder in start.folders if ".*-" in folder}
+            assert [metadata.note.endswith(_DOES[each]) for each in endings] == [True]
         return
     assert prediction.starts == start.started, prediction.problem
     listing = list_log_directories([path for path in start.directories if path.is_dir()])

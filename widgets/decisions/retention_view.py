@@ -63,7 +63,7 @@ def _segment_rows(state: LogState, explanation: Explanation, now: int) -> list[d
     by_segment: dict[int | None, list[RuleVerdict]] = {}
     for row in explanation:
         by_segment.setdefault(row.segment, []).append(row)
-    ages = state.config.delete and state.time_limit.value >= 0
+    ages = state.config.delete and state.limits_age
     rows = []
     for at, segment in enumerate(state.segments):
         verdicts = by_segment.get(segment.base_offset, [])

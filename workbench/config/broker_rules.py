@@ -252,6 +252,10 @@ class BrokerRules(NamedTuple):
     retains_by_file_time: Annotated[
         bool, _until("0.10.1", "`retention.ms` goes by the time of the file")
     ]
+    knows_unlimited_age: Annotated[
+        bool,
+        _since("0.9", "a `retention.ms` of -1 sets no limit; before, every segment is older"),
+    ]
     rolls_by_creation: Annotated[
         bool, _until("0.10.1", "`segment.ms` counts from when the segment was opened")
     ]

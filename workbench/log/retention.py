@@ -80,6 +80,11 @@ class LogState(NamedTuple):
             return RetentionLimit("local.retention.ms", self.config.local_retention("ms"))
         return RetentionLimit("retention.ms", self.config.retention_ms)
 
+    @property
+    def limits_age(self) -> bool:
+        """Whether segments are deleted by their age."""
+        return self.time_limit.value >= 0 or not self.rules.knows_unlimited_age
+
 
 class RetentionLimit(NamedTuple):
     """What limits a log: the configuration's name, and its value; -1 for no limit."""
@@ -178,8 +183,9 @@ def by_time(state: LogState) -> list[RetentionVerdict]:
     Kafka: UnifiedLog.deleteRetentionMsBreachedSegments (4.2)
     """
     name, limit = state.time_limit
-    if limit < 0:
+    if limit < 0 and state.rules.knows_unlimited_age:
         return []
+    more = ", which a broker before 0.9 does not take as no limit" if limit < 0 else ""
 
     def judge(segment: LogSegment, _following: LogSegment | None) -> tuple[bool, str, int, int]:
         largest = segment.largest_timestamp
@@ -191,7 +197,7 @@ def by_time(state: LogState) -> list[RetentionVerdict]:
             what = "file time (no record has a timestamp)"
         reason = (
             f"the segment's {what} {ms_and_time(largest)} is {age_text(age)}, "
-            f"{'' if age > limit else 'not '}above {name} = {ms_text(limit)}"
+            f"{'' if age > limit else 'not '}above {name} = {ms_text(limit)}{more}"
         )
         return age > limit, reason, age, limit
 

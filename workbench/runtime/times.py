@@ -188,6 +188,11 @@ def likely_unit(timestamp: int) -> str | None:
     return None
 
 
+def is_likely_time(number: int) -> bool:
+    """Whether a number is a time of these decades, in ms since the epoch."""
+    return _SINCE <= number <= _UNTIL
+
+
 def ms_and_time(milliseconds: int) -> str:
     """Return a time as a file holds it, and as `time_text`: ``1732853441587 (2024-11-29T…)``."""
     return f"{milliseconds} ({time_text(milliseconds)})"

@@ -39,6 +39,8 @@ def explain_retention(state: LogState, policy_source: str) -> list[RuleVerdict]:
     in_force = [LOG_START] if state.rules.deletes_below_start else []
     if state.config.delete:
         in_force += [each.name for each in by_age if each.value >= 0]
+        if not state.rules.knows_unlimited_age and by_age[1].value < 0:
+            in_force.append(by_age[1].name)
     for rule in (
         (LOG_START, *(each.name for each in by_age)) if state.config.delete else (LOG_START,)
     ):
@@ -72,7 +74,7 @@ def _off(state: LogState, rule: str, gone: set[int]) -> RuleVerdict:
     """Say why a rule judges no segment."""
     is_size = rule == state.size_limit.name
     limit = state.size_limit.value if is_size else state.time_limit.value
-    if limit < 0:
+    if limit < 0 and (is_size or not state.limits_age):
         reason = f"{rule} = {limit} sets no limit"
         return RuleVerdict(rule, "kept", None, limit, reason, _KAFKA[rule])
     size = sum(one.size for one in state.segments if one.base_offset not in gone)

@@ -8,9 +8,12 @@ from typing import Final, NamedTuple
 from workbench.files.names import RECOVERY_POINTS, TopicPartition
 from workbench.foresight.startup.prediction import DirectoryStart
 from workbench.inspection.listing import Listing
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable
 from workbench.runtime.words import named_or_more
 
+_COMPARED: Final = 256 << 20  # bytes of a partition directory
+_WINDOW: Final = 4 << 20  # bytes
 _IDENTITY: Final = {
     "cluster.id": (
         "Take the directory with the other cluster.id out of log.dirs and mount the one that "
@@ -132,6 +135,7 @@ class _Copy(NamedTuple):
 def _which_of_two(listing: Listing) -> str:
     """Return which directories to move away where a partition is in several; empty: unknown."""
     copies: dict[str, list[_Copy]] = {}
+    partitions: dict[str, DiskPartition] = {}  # by path
     for root in listing.roots:
         checkpoint = root.checkpoint(RECOVERY_POINTS)
         named = {} if checkpoint is None else checkpoint.offsets
@@ -141,12 +145,32 @@ def _which_of_two(listing: Listing) -> str:
                 end = if_readable(partial(getattr, each, "log_end_offset"))
                 found = _Copy(where in named, -1 if end is None else end, each.path)
                 copies.setdefault(each.name, []).append(found)
+                partitions[each.path] = each
     steps = []
     for each_copy in copies.values():
         *others, best = sorted(each_copy)
-        steps += [
-            f"Move {other} out of log.dirs; keep {best}"
-            + "; neither is better" * (other[:2] == best[:2])
-            for other in others
-        ]
+        for other in others:
+            step = f"Move {other} out of log.dirs; keep {best}"
+            same = partial(_have_same_bytes, partitions[other.path], partitions[best.path])
+            if if_readable(same):
+                step += "; both have the same bytes"
+            elif other[:2] == best[:2]:
+                step += "; neither is better"
+            steps.append(step)
     return "; ".join(steps)
+
+
+def _have_same_bytes(one: DiskPartition, other: DiskPartition) -> bool:
+    """Whether two directories have the same `.log` files; not if they are too large to compare."""
+    pairs = list(zip(one.segments, other.segments, strict=False))
+    if len(one.segments) != len(other.segments) or one.size > _COMPARED:
+        return False
+    if any(a.base_offset != b.base_offset or a.size != b.size for a, b in pairs):
+        return False
+    for a, b in pairs:
+        with a.open() as first, b.open() as second:
+            for at in range(0, a.size, _WINDOW):
+                count = min(_WINDOW, a.size - at)
+                if first.read(at, count).tobytes() != second.read(at, count).tobytes():
+                    return False
+    return True

@@ -4,7 +4,7 @@ Kafka: LogManager.cleanupLogs, LogCleaner.cleanFilthiestLog,
 GroupCoordinatorShard.cleanupGroupMetadata (4.2)
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
 from workbench.config.broker_rules import TopicsFrom
@@ -17,6 +17,7 @@ from workbench.runtime.times import time_text
 from workbench.runtime.words import named_or_more, plural, size_text
 
 _DELAY_SINCE: Final = (3, 7)  # of log.initial.task.delay.ms
+_MOST: Final = (1 << 63) - 1
 _COMMITS: Final = f"{OFFSETS_TOPIC}-"
 
 Pass = Literal["retention", "local retention", "compaction"]
@@ -106,8 +107,13 @@ def concerns_of_first_minutes(found: FirstMinutes, broker: MeantBroker) -> Itera
         yield _retention(deleted, found, broker)
     local = [each for each in found.passes if each.what == "local retention"]
     if local:
+        sizes = {each.topic: 0 for each in local}
+        for each in local:
+            sizes[each.topic] += each.size
+        rows = [f"{topic} ({size_text(size)})" for topic, size in sorted(sizes.items())]
         what = (
-            f"local retention deletes {_amount(local)} that the remote tier has: {_by_topic(local)}"
+            f"local retention deletes {size_text(sum(sizes.values()))} of what the remote tier has "
+            f"too: {named_or_more(rows)}; consumers read it from there"
         )
         yield Concern("local-retention", "info", what)
     compacted = [each for each in found.passes if each.what == "compaction"]
@@ -145,16 +151,14 @@ def _prevention(deleted: list[LogPass], broker: MeantBroker) -> str:
     shared = sorted({each.rule for each in deleted if not each.is_own})
     steps = []
     if shared:
-        settings = " and ".join(f"log.{name}=-1" for name in shared)
+        settings = " and ".join(
+            f"log.{name}=-1" if _knows_unlimited(name, broker) else "log.retention.hours=2147483647"
+            for name in shared
+        )
         steps.append(f"start with {settings} in server.properties")
     if own:
-        rules = ",".join(sorted({f"{each.rule}=-1" for each in deleted if each.is_own}))
         has_zookeeper = broker.rules.topics_from is TopicsFrom.ZOOKEEPER
-        where = "--zookeeper" if has_zookeeper else "--bootstrap-server"
-        alter = (
-            f"kafka-configs.sh {where} HOST:PORT --alter --entity-type topics "
-            f"--entity-name {own[0]} --add-config {rules}"
-        )
+        alter = _alteration(own[0], sorted({each.rule for each in deleted if each.is_own}), broker)
         alter += f" (also for {named_or_more(own[1:])})" if own[1:] else ""
         if has_zookeeper:
             steps.append(f"run {alter} before the start")
@@ -168,6 +172,25 @@ def _prevention(deleted: list[LogPass], broker: MeantBroker) -> str:
     topic = deleted[0].topic
     save = f"or save the records first: kafka-workbench export DIR {topic}.parquet -t {topic}"
     return f"To keep what retention would delete, {'; '.join(steps)}; {save}"
+
+
+def _knows_unlimited(rule: str, broker: MeantBroker) -> bool:
+    """Whether -1 sets no limit in a rule."""
+    return not rule.endswith(".ms") or broker.rules.knows_unlimited_age
+
+
+def _alteration(topic: str, rules: Sequence[str], broker: MeantBroker) -> str:
+    """Return the command that lets rules of a topic delete nothing."""
+    given = [f"{each}={-1 if _knows_unlimited(each, broker) else _MOST}" for each in rules]
+    if not broker.rules.knows_unlimited_age:  # nor has 0.8.2 the newer tool
+        values = " ".join(f"--config {each}" for each in given)
+        return f"kafka-topics.sh --zookeeper HOST:PORT --alter --topic {topic} {values}"
+    has_zookeeper = broker.rules.topics_from is TopicsFrom.ZOOKEEPER
+    where = "--zookeeper" if has_zookeeper else "--bootstrap-server"
+    return (
+        f"kafka-configs.sh {where} HOST:PORT --alter --entity-type topics "
+        f"--entity-name {topic} --add-config {','.join(given)}"
+    )
 
 
 def _amount(passes: Iterable[LogPass]) -> str:

@@ -9,7 +9,7 @@ Kafka: LogManager.startup, KafkaRaftServer.initializeLogDirs, ReplicaManager (4.
 
 import os
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from random import Random
@@ -78,6 +78,8 @@ from workbench.runtime.scheduler import ManualScheduler
 from workbench.runtime.steps import Outline, Step
 from workbench.runtime.times import time_or_now
 
+Look = Callable[[Log, bool], None]
+"""What looks at a log; its second argument is whether the log is compacted."""
 _STORAGE: Final = "org.apache.kafka.common.errors.KafkaStorageException"
 
 
@@ -95,6 +97,7 @@ def predict_startup(
     only: Collection[str] | None = None,
     consumers: bool = True,
     progress: Progress | None = None,
+    look: Look | None = None,
 ) -> StartupPrediction:
     """Return what a broker would do with log directories.
 
@@ -114,6 +117,7 @@ def predict_startup(
             the metadata log are checked. None takes all.
         consumers: whether consumers read the loaded logs, every one completely.
         progress: a callback after each partition.
+        look: a callback with each log that loads, while its files are open.
 
     Raises:
         ConfigError: a configuration's name or value is wrong.
@@ -143,7 +147,7 @@ def predict_startup(
         context, roots, told.by_folder[METADATA_LOG], meant.rules,
         node_id=node_id, cluster_id=cluster_id,
     )  # fmt: skip
-    prediction = _Prediction(context, told, meant, listing, consumers=consumers)
+    prediction = _Prediction(context, told, meant, listing, consumers=consumers, look=look)
     try:
         prediction.check_node(node, is_alone=only is not None)
         is_stray = stray_test(node, topic_ids)
@@ -202,12 +206,14 @@ class _Prediction:
         listing: Listing,
         *,
         consumers: bool,
+        look: Look | None,
     ) -> None:
         self._context = context
         self._meant = meant
         self._listing = listing
         self._told = told
         self._consumers = consumers
+        self._look = look
         self._seconds = 0.0
         self._failed: dict[str, OSError] = {}
         self._failed_loading: frozenset[str] = frozenset()  # until all logs were loaded
@@ -277,6 +283,8 @@ class _Prediction:
             self._views[folder.path] = views
             is_compacted = log.config.compact or folder.topic_partition in self._cleaned(folder)
             self._unnoticed[folder.path] = unnoticed_damage(log, views, is_compacted=is_compacted)
+            if self._look is not None:
+                self._look(log, is_compacted)
         log.close_handlers()
         return log
 
@@ -327,7 +335,7 @@ class _Prediction:
         context = self._context
         for outcome in outcomes:
             if outcome.error is not None and outcome.stops_a_broker:
-                problem = f"{os.path.basename(outcome.path)}: {outcome.error}"
+                problem = _problem_of(outcome)
                 where, is_double = outcome.directory, isinstance(outcome.error, DuplicateLogError)
                 kind = "duplicate-partition" if is_double else "partition"
                 refusal = StartProblem(where, kind, kafka_exception(outcome.error), problem)
@@ -411,3 +419,9 @@ class _Prediction:
             return row
         reason = f"{row.reason}: the broker deletes it once it has started"
         return replace(row, verdict="deleted", reason=reason, changes=())
+
+
+def _problem_of(outcome: Outcome) -> str:
+    """Return why a log keeps the broker from starting, with its name."""
+    name, problem = os.path.basename(outcome.path), str(outcome.error)
+    return problem if problem.startswith((f"{name}:", f"{outcome.path}:")) else f"{name}: {problem}"

@@ -6,7 +6,7 @@ are compared with those logs.
 Kafka: LogManager.startup (4.2)
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -34,6 +34,8 @@ from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable
 from workbench.loaders.explanations.offset_fates import fates_of_offsets
 from workbench.loaders.explanations.what_if import PartitionFate, logs_outcome
+from workbench.log.log import Log
+from workbench.log.retention import all_verdicts
 
 NOT_COMMITTED: Final = "not committed"
 COMMIT_LOST: Final = "commit lost"
@@ -42,11 +44,39 @@ _LOADED: Final = frozenset({"loads", "recovers", "future"})
 _LOST: Final = frozenset({"stray", "deleted", "offline"})
 
 
+class LosingLogs:
+    """Finds the logs of which the first passes may take something, as a prediction loads them.
+
+    Only these are loaded again, with their changes. A prediction calls `look`.
+
+    Args:
+        at: ms; when the first pass of retention begins.
+
+    Attributes:
+        paths: their partition directories.
+    """
+
+    def __init__(self, at: int) -> None:
+        self._at = at
+        self.paths: set[str] = set()
+
+    def look(self, log: Log, is_compacted: bool) -> None:  # noqa: FBT001 - as `predict.Look`
+        """Note a log if it is compacted or tiered, or if a rule deletes of it."""
+        state = log.retention_state()._replace(high_watermark=log.log_end_offset, now=self._at)
+        if (
+            is_compacted
+            or log.config.copies_to_remote
+            or any(each.is_deleted for each in all_verdicts(state))
+        ):
+            self.paths.add(log.directory)
+
+
 def first_minutes(
     listing: Listing,
     settings: Settings,
     prediction: StartupPrediction,
     *,
+    losing: Collection[str],
     now: int,
     kafka: str | None,
     progress: Callable[[], None] = lambda: None,
@@ -57,6 +87,7 @@ def first_minutes(
         listing: the log directories.
         settings: the configuration of the broker and its topics.
         prediction: of the start.
+        losing: the directories of `LosingLogs`.
         now: ms; when the broker starts.
         kafka: the version that is assumed; None: the newest that the directories show.
         progress: a callback before each log; what it raises ends the work.
@@ -64,7 +95,10 @@ def first_minutes(
     if not prediction.starts:
         return FirstMinutes()
     logs = _served(prediction)
-    passes, assumed = _passes(listing, settings, logs, now, kafka, progress)
+    judged = {path: log for path, log in logs.items() if path in losing}
+    passes = _passes(listing, settings, judged, now, kafka, progress) if judged else ()
+    topics = {where.topic for where, _ in logs.values()}
+    assumed = {each for each in topics if not settings.knows(each, "cleanup.policy")}
     expires_at = now + settings.broker.offsets_retention_check_interval_ms
     ends = _ends(prediction, logs, passes)
     restarts = (
@@ -102,8 +136,8 @@ def _passes(
     now: int,
     kafka: str | None,
     progress: Callable[[], None],
-) -> tuple[tuple[LogPass, ...], set[str]]:
-    """Return what retention and the cleaner take of logs, and topics without a configuration."""
+) -> tuple[LogPass, ...]:
+    """Return what retention and the cleaner take of logs."""
     broker = settings.broker
     at = now + broker.log_initial_task_delay_ms
     outcome = logs_outcome(listing, settings, now=at, folders=logs, kafka=kafka, progress=progress)
@@ -127,8 +161,7 @@ def _passes(
                 fate.compacted_bytes, fate.log_start_offset, now, "cleanup.policy", source,
                 is_own, fate.cleaning,
             ))  # fmt: skip
-    assumed = {fate.topic for fate in outcome.fates if not fate.is_config_known}
-    return tuple(found), assumed
+    return tuple(found)
 
 
 def _retained(

@@ -115,7 +115,7 @@ def _not_deleted(name: TopicPartition, state: LogState) -> Iterator[StuckRow]:
 
     Or if later ones would be deleted on their own.
     """
-    if not state.config.delete or state.time_limit.value < 0:
+    if not state.config.delete or not state.limits_age:
         return
     verdicts = by_time(state)
     stopper = next((each for each in verdicts if not each.is_deleted), None)

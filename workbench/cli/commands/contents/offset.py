@@ -28,7 +28,7 @@ from workbench.loaders.exports import json_lines
 from workbench.loaders.offsets.runs import IN_BATCHES
 from workbench.loaders.partition import Partition
 from workbench.loaders.scan.plan import offsets_of
-from workbench.runtime.times import milliseconds, time_text
+from workbench.runtime.times import is_likely_time, milliseconds, time_text
 from workbench.runtime.words import plural, safe
 
 _COLUMN: Final = 18
@@ -85,6 +85,9 @@ def command(
     in damaged bytes, is a control record, or was never written; the answer names the bytes that
     show it, and the record. Where a broker is assumed, it serves the directory as it is.
 
+    A number past the log end offset that is a time of these decades in ms since the epoch is taken
+    as that time.
+
     Exit codes: 0 done; 1: a broker finds no record at or after TIME.
 
     With --json: an object with partition, offset, fate, why, first_offset, last_offset (of the
@@ -97,10 +100,9 @@ def command(
     listing = open_logs(paths).listing
     (partition,) = pick_partitions(listing, (), (name,))
     known = cast(Partition, partition)
-    try:
-        offsets_of(offsets)
-    except ValueError as error:
-        at = _first_at(known, offsets, error)
+    time = _time_of(known, offsets)
+    if time is not None:
+        at = _first_at(known, time)
         if at is None:
             return 1
         offsets = str(at)
@@ -150,13 +152,32 @@ def _line(part: SelectedBatches, at: int, shown: json_lines.Shown) -> str:
     return "".join(line).strip()
 
 
-def _first_at(partition: Partition, time: str, not_offsets: ValueError) -> int | None:
-    """Return the first offset that a broker finds at or after a time, and say if there is none."""
+def _time_of(partition: Partition, offsets: str) -> int | None:
+    """Return the time that was given instead of offsets, ms; None: they are offsets."""
     try:
-        timestamp = milliseconds(time)
-    except ValueError as error:
-        raise click.UsageError(f"{not_offsets}; {error}") from None
-    offset = partition.offset_for_timestamp(timestamp)
-    said = f"offset {offset:,} is the first" if offset is not None else "a broker finds no offset"
-    note(f"{said} at or after {time_text(timestamp)}")
+        offsets_of(offsets)
+    except ValueError as not_offsets:
+        try:
+            return milliseconds(offsets)
+        except ValueError as error:
+            raise click.UsageError(f"{not_offsets}; {error}") from None
+    if not offsets.isdecimal() or not is_likely_time(int(offsets)):
+        return None
+    end = partition.broker_log_end_offset
+    if int(offsets) <= end:
+        return None
+    note(f"{offsets} is past the log end offset {end:,}, and taken as a time")
+    return int(offsets)
+
+
+def _first_at(partition: Partition, timestamp: int) -> int | None:
+    """Return the first offset that a broker finds at or after a time, and say if there is none."""
+    offset, time = partition.offset_for_timestamp(timestamp), time_text(timestamp)
+    if offset is None:
+        note(f"a broker finds no offset at or after {time}")
+    else:
+        note(
+            f"offset {offset:,} is the first at or after {time}; records after it may be older: "
+            f"kafka-workbench dump DIR -p {partition.name} --offsets {offset}: --until {time}"
+        )
     return offset

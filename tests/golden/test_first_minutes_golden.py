@@ -1,0 +1,73 @@
+"""A preflight loads only the logs again that may lose something: what-if loads all, and agrees."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.golden.cases import Case, names
+from workbench.log_directory import LogDirectory, open_log_directory
+
+_DELAY = 30_000  # ms; until the first check of retention
+_DAY = 86_400_000
+
+
+def _configs(case: Case, logs: LogDirectory) -> Mapping[str, str]:
+    """Return the topics' configurations, which are in no file of these directories."""
+    here = {partition.topic for partition in logs.values()}
+    topics = case.info.get("config", {}).get("topics", {})
+    return {
+        f"{topic}:{name}": str(value)
+        for topic, own in topics.items()
+        for name, value in own.items()
+        if topic in here and name != "partitions"
+    }
+
+
+def _first(case: Case) -> Path:
+    return case.directory(
+        next(each for each in ("before1", "before", "data") if each in case.labels)
+    )
+
+
+@pytest.mark.parametrize("name", [
+    *names("compact-delete"), *names("retention", version="4."), "4.2.0-tiered", "3.9.1-groups",
+    "2.8.2-compact-basic", "k0.9-retention", "k1.1-retention",
+])  # fmt: skip
+@pytest.mark.parametrize("later", [0, 30 * _DAY], ids=["then", "a month later"])
+def test_a_preflight_counts_what_what_if_counts(
+    name: str, later: int, golden: Callable[[str], Case]
+) -> None:
+    case = golden(name)
+    logs = open_log_directory(_first(case))
+    configs = _configs(case, logs)
+    now = max(path.stat().st_mtime_ns for path in _first(case).rglob("*.log")) // 1_000_000 + later
+    version = name.partition("-")[0].removeprefix("k")
+    found = logs.preflight(configs, now=now, kafka=version)
+    assert found.first_minutes is not None
+    retained, dropped = {}, {}
+    for each in found.first_minutes.passes:
+        where = f"{each.topic}-{each.partition}"
+        if each.what == "compaction":
+            dropped[where] = each.records
+        elif each.what == "retention":
+            retained[where] = each.log_start_offset, each.records
+    served = {row.name for row in found.prediction if row.verdict in {"loads", "recovers"}}
+    expected, cleaned = {}, {}
+    for fate in logs.what_if(configs, now=now + _DELAY, kafka=version):
+        if fate.name not in served:
+            continue
+        offsets = (
+            logs[fate.name]
+            .scan(isolation_level="read_uncommitted")
+            .to_arrow()["offset"]
+            .to_pylist()
+        )
+        records = sum(offset < fate.log_start_offset for offset in offsets)
+        if records:
+            expected[fate.name] = fate.log_start_offset, records
+        if fate.dropped_records:
+            cleaned[fate.name] = fate.dropped_records
+    assert retained == expected
+    assert dropped == cleaned
+    assert not later or retained or dropped
