@@ -139,10 +139,8 @@ class Sectioned(KafkaWidget):
         if self._making is not None:
             self._making.wait(seconds)
 
-    def answer_make(self, section: str) -> Answer:
-        """Make a section that waits for a button, and those that read the same."""
-        if section not in self._sections:
-            raise LookupError(f"no section {section}")
+    def answer_make(self) -> Answer:
+        """Make the sections that wait for a button."""
         if self._making is None or self._making.is_over or self._making.is_canceled:
             asked = [name for name in self.order if self._sections[name]["state"] == "asks"]
             self._sections = self._sections | {name: {"state": "waits"} for name in asked}

@@ -171,7 +171,9 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
                 **self._shown,
             ),
             SQL: lambda: widgets.SqlBox(self.explorer.logs, **self._shown),
-            DISK: lambda: widgets.DiskUsage(self.explorer.logs),
+            DISK: lambda: widgets.DiskUsage(
+                self.explorer.logs, selected=self.explorer.selected, at=()
+            ),
             CLEANING: lambda: self._rules_of(widgets.CleanerView),
             RETENTION: lambda: self._rules_of(widgets.RetentionView),
             WHAT_IF: self._what_if,

@@ -44,6 +44,26 @@ def test_all_views_follow_one_selection() -> None:
     assert screen.views["Groups"].window == [1_732_600_000_000.0, 1_732_700_000_000.0]
 
 
+def test_disk_begins_at_the_top_and_is_in_the_address() -> None:
+    """The partition that Explore begins with was chosen by nobody."""
+    screen = Workbench(SHOP)
+    screen.tab = "Disk"
+    disk = screen.views["Disk"]
+    assert disk.at == []
+    screen.explorer.selected = {"partition": "payments-1"}
+    assert disk.at == ["payments", "payments-1"]
+    disk.at = ["payments"]
+    address = dict(screen.bar.get_state("_address")["_address"]["parts"])
+    assert address["at"] == "payments"
+    screen.bar.answer_move(-1)
+    assert disk.at == ["payments", "payments-1"]
+    screen.bar.answer_open(address)
+    assert disk.at == ["payments"]
+    other = Workbench(SHOP)
+    other.bar.answer_open(address)
+    assert (other.tab, other.views["Disk"].at) == ("Disk", ["payments"])
+
+
 def test_records_searches_the_topic_that_is_selected_while_its_tab_is_open() -> None:
     screen = Workbench(SHOP)
     screen.explorer.selected = {"partition": "orders-1", "offset": 3}

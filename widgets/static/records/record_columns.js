@@ -15,6 +15,7 @@ const PLAIN_COLUMNS = {
   size: { name: "Bytes", width: "72px", number: true, title: "Sort by the bytes of key and value" },
 };
 export const PLAIN_NAMES = Object.keys(PLAIN_COLUMNS);
+const BROKER = { name: "Broker", width: "64px", number: true, title: "The broker's id, node.id in meta.properties" };
 const NO_HEADERS = { width: "72px" }; // where no record has any
 const WHOLE_NAME = { width: "minmax(104px,.7fr)", number: false, isName: true }; // of several topics
 
@@ -25,8 +26,8 @@ const NOT_COUNTED = new Set(["time", "value", "offset", "headers"]);
 
 // The columns of a table, for names in the kernel. `profile` is what the kernel says of their values; null: nothing yet.
 // `acts`: `onFilter(term)` adds a condition to the query, `onCount(name, from)` counts the records by a column.
-export function recordColumns(names, { isOfAll, hasHeaders, profile, showsValues }, acts) {
-  return names.map((name) => {
+export function recordColumns(names, { isOfAll, hasBrokers, hasHeaders, profile, showsValues }, acts) {
+  const columns = names.map((name) => {
     const plain = PLAIN_COLUMNS[name], known = NOT_PROFILED.has(name) ? null : profile?.columns[name];
     const column = plain ?? { name, width: "minmax(92px,1fr)", number: known?.low !== undefined, isOfValues: true };
     return {
@@ -42,6 +43,7 @@ export function recordColumns(names, { isOfAll, hasHeaders, profile, showsValues
       title: known ? profileTitle(name, known, profile.of) : column.title,
     };
   });
+  return hasBrokers ? [{ ...BROKER, key: "broker", isSortable: false }, ...columns] : columns;
 }
 
 // Of one topic, a partition is a number.

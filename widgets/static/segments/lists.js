@@ -103,6 +103,12 @@ export function batchList({ data, onPick, onOpen, signal }) {
           ? { text: d.kind(i).replace("transactional, ", ""), kind: d.isAborted(i) ? "quiet" : "", title: d.kind(i) }
           : d.isNew(i)
           ? { text: "new", kind: "new" }
+          : d.missing[i]
+          ? {
+            text: `after missing ${d.missingText(i)}`,
+            kind: "quiet",
+            title: `${d.missingText(i)} are missing before it`,
+          }
           : c.magic.number(i) < 2
           ? { text: `format ${c.magic.number(i)}`, kind: "quiet" }
           : "",
