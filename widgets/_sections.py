@@ -180,6 +180,11 @@ class Sectioned(KafkaWidget):
         """The numbers that sum up the sections that are made, in order: value, label, tone."""
         return [tile for name in self._sections for tile in self._tiles.get(name, [])]
 
+    @property
+    def made(self) -> list[Section]:
+        """The sections that are made, in order."""
+        return [self._made[name] for name in self._sections if name in self._made]
+
     def told_numbers(self) -> str:
         """Return the numbers in one line."""
         told = [f"{tile['label']} {tile['value']}" for tile in self.numbers]

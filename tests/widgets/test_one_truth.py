@@ -11,7 +11,7 @@ import pytest
 import workbench as wb
 from tests.cli.program import run
 from widgets import Workbench
-from widgets.workbench import FINDINGS, GROUPS, TRANSACTIONS, WHAT_IF
+from widgets.frame.tab_names import FINDINGS, GROUPS, TRANSACTIONS, WHAT_IF
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 TWO_BROKERS = [SAMPLES / "two-brokers" / f"broker{node}" for node in (1, 2)]

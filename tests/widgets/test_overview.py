@@ -9,8 +9,7 @@ import pytest
 import workbench as wb
 from tests.corrupt import edit, flip
 from widgets import Overview, Workbench
-from widgets.overview.overview import ORDER
-from widgets.workbench import (
+from widgets.frame.tab_names import (
     CLEANING,
     DISK,
     EXPLORE,
@@ -20,6 +19,7 @@ from widgets.workbench import (
     TRANSACTIONS,
     WHAT_IF,
 )
+from widgets.overview.overview import ORDER
 from workbench.loaders.answers.sections import OF_ONE_BROKER, SECTIONS
 from workbench.loaders.tables.inspect import chosen_findings
 from workbench.runtime.job import CanceledError

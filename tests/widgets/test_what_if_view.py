@@ -8,7 +8,7 @@ from tests.widgets.test_decisions import asked, shown
 from tests.widgets.test_overview import row_of
 from widgets import WhatIfView, Workbench
 from widgets.decisions.what_if_view import ORDER
-from widgets.workbench import CLEANING, GROUPS, RETENTION, WHAT_IF
+from widgets.frame.tab_names import CLEANING, GROUPS, RETENTION, WHAT_IF
 from workbench.runtime.words import size_text
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"

@@ -6,7 +6,7 @@ import pytest
 
 import workbench as wb
 from widgets import LogExplorer, Workbench
-from widgets.workbench import CLEANING, EXPLORE, OVERVIEW
+from widgets.frame.tab_names import CLEANING, EXPLORE, OVERVIEW
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 SHOP = SAMPLES / "shop-4.3.1"

@@ -15,9 +15,9 @@ export function recordList({ store, absence, onPick, onOpen, onWindow, batchOf, 
     columns: [
       { name: "Offset", width: "92px", number: true },
       { name: "Timestamp", width: TIME_WIDTH },
-      { name: "Key", width: "minmax(90px,.8fr)" },
-      { name: "Value", width: "minmax(150px,3fr)" },
-      { name: "Headers", width: "minmax(70px,.4fr)" },
+      { name: "Key", width: "minmax(90px,.8fr)", isOfRecords: true },
+      { name: "Value", width: "minmax(150px,3fr)", isOfRecords: true },
+      { name: "Headers", width: "minmax(70px,.4fr)", isOfRecords: true },
       { name: "Batch", width: "64px", number: true },
     ],
     cellsOf(i) {
