@@ -30,8 +30,8 @@ def test_the_rest_of_a_batch_is_no_damage(tmp_path: Path, inside: int) -> None:
 
 def test_an_incomplete_batch_is_read_when_it_is_whole(tmp_path: Path) -> None:
     whole = b"".join(BATCHES)
+    known = len(whole) - len(BATCHES[-1])
     for cut in range(1, len(BATCHES[-1])):
-        known = len(whole) - len(BATCHES[-1])
         segment = segment_of(tmp_path, whole[:-cut])
         assert read_new_bytes(segment, 0, from_batch=True) == (9, 0, known)
     segment = segment_of(tmp_path, whole)

@@ -69,7 +69,6 @@ class Overview(Sectioned):
     _directory: Any = traitlets.Dict().tag(sync=True)
     _usage: Any = traitlets.Dict().tag(sync=True)
     _days: Any = traitlets.Dict().tag(sync=True)
-    _ids: Any = traitlets.List().tag(sync=True)
     _is_old = traitlets.Bool(default_value=False).tag(sync=True)
     order = ORDER
 
@@ -110,8 +109,7 @@ class Overview(Sectioned):
                 "query", f'{code}html = logs.report()\nopen("report.html", "w").write(html)'
             )
         asks = frozenset() if is_quick else _OF_CONTENTS
-        brokers = listings_by_broker(listing)
-        self._ids = [*map(str, brokers)] if len(brokers) > 1 else []
+        self.tell_brokers(listing)
         left_out = OF_ONE_BROKER if self._ids else {"replicas"}
         states = {name: "asks" if name in asks else "waits" for name in SECTIONS}
         self.begin(states | dict.fromkeys(left_out, "left out"))
@@ -151,12 +149,6 @@ class Overview(Sectioned):
             raise LookupError(f"no number {tile} of {section}")
         if self._lead is not None:
             self._lead("tile", Target(what=found[tile]["leads"]))
-        return {}, []
-
-    def answer_broker(self, node_id: str) -> Answer:
-        """Show the directories of one broker alone."""
-        if self._lead is not None:
-            self._lead("broker", Target(what=node_id))
         return {}, []
 
     def answer_topic(self, topic: str) -> Answer:

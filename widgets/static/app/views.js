@@ -111,6 +111,11 @@ function tabs(model, el, signal, models) {
     });
     pairs[open]?.[0].scrollIntoView({ block: "nearest", inline: "nearest" });
   });
+  const showMore = () => bar.toggleAttribute("data-more", bar.scrollLeft + bar.clientWidth < bar.scrollWidth - 1);
+  bar.addEventListener("scroll", showMore);
+  const sized = new ResizeObserver(showMore);
+  sized.observe(bar);
+  signal.addEventListener("abort", () => sized.disconnect());
   const steps = {
     ArrowLeft: -1,
     ArrowRight: 1,
