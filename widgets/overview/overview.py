@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterable
 from functools import partial
+from itertools import pairwise
 from typing import Any, Final
 
 import traitlets
@@ -24,6 +25,7 @@ from workbench.loaders.answers.days import WrittenDays
 from workbench.loaders.answers.facts import Facts
 from workbench.loaders.answers.report_page import Section, Target, Tile
 from workbench.loaders.answers.sections import OF_ONE_BROKER, SECTIONS, tiles
+from workbench.runtime.times import duration_text
 from workbench.runtime.words import plural
 
 ORDER: Final = (
@@ -210,8 +212,11 @@ def _sent_days(written: WrittenDays) -> dict[str, Any]:
     Each span has its row in the table, where the newest comes first.
     """
     last = len(written.spans) - 1
-    spans = [
+    spans: list[dict[str, Any]] = [
         {"text": span.text, "row": last - at, "topics": [*map(list, span.topics.items())]}
         for at, span in enumerate(written.spans)
     ]
+    for sent, (before, span) in zip(spans[1:], pairwise(written.spans), strict=True):
+        if before.end is not None and span.start is not None and span.start > before.end:
+            sent["gap"] = duration_text(span.start - before.end)
     return {"unit": written.unit, "spans": spans}

@@ -79,7 +79,7 @@ function tabs(model, el, signal, models) {
   const pairs = model.get("children").map((name, at) => {
     const view = viewOf(models.get(name.replace("IPY_MODEL_", "")), models),
       tab = document.createElement("button");
-    tab.textContent = model.get("titles")[at];
+    tab.textContent = tab.dataset.text = model.get("titles")[at];
     for (
       const [role, part, other] of [["tab", tab, view.el], [
         "tabpanel",
