@@ -120,7 +120,7 @@ def test_a_verdict_stands_above_the_numbers_and_numbers_lead_to_their_rows(
     tile = page.get_by_role("button", name="deleted after a start")
     assert verdict.bounding_box()["y"] < tile.bounding_box()["y"]  # type: ignore[index]
     tile.click()
-    page.get_by_role("button", name="errors: 0").click()
+    page.get_by_role("button", name="errors in files: 0").click()
     until(page, lambda: led == [("tile", "loss"), ("tile", "error")])
 
 

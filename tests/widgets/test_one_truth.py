@@ -75,7 +75,7 @@ def rows(view: Any, section: str) -> list[list[Any]]:
 def test_the_report_has_the_numbers_of_the_overview(screen: Workbench, paths: list[Path]) -> None:
     page = wb.open_log_directory(paths).report(deep=True)
     shown = numbers(screen.views["Overview"])
-    assert {"errors", "warnings", "on the disk"} <= shown.keys()
+    assert {"errors in files", "warnings in files", "on the disk"} <= shown.keys()
     for label, value in shown.items():
         assert f"<b>{value}</b><span>{label}</span>" in page
 
@@ -87,7 +87,7 @@ def test_findings_are_counted_alike(screen: Workbench, paths: list[Path]) -> Non
     by_command = [row for path in paths for row in run("verify", path, "--json").json]
     for severity in ("error", "warning"):
         view.severity = severity
-        assert told[f"{severity}s"] == f"{len(view.listed()):,}"
+        assert told[f"{severity}s in files"] == f"{len(view.listed()):,}"
         assert len(view.listed()) == sum(each["severity"] == severity for each in by_command)
 
 
