@@ -77,6 +77,9 @@ class Workbench(Leads, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has
     While Explore or Records follows what a broker writes (the button, or F), the open tab does; the
     others read what is new when they are opened. Only what is new is read where that is possible.
 
+    While a log is being written, the line above says what came since the reader looked, and leads
+    to it. The pin in it puts what is in sight into a report, with a note: `Ticket`.
+
     Directories of several brokers, distinguished by `node.id` in `meta.properties`, have the tab
     Replicas, and a field in the line above for the broker whose directories are shown; by default,
     those of all. Groups then reads the offsets topic's replicas that are ahead.

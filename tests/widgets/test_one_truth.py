@@ -52,7 +52,7 @@ def paths_(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def screen_(paths: list[Path]) -> Iterator[Workbench]:
     made = Workbench(paths)
     view = made.views["Overview"]
-    view.answer_make("start")  # which waits for a button where there is much to read
+    view.answer_make()  # which waits for a button where there is much to read
     view.wait()
     yield made
     made.close()
@@ -129,7 +129,7 @@ def test_a_start_takes_what_what_if_says(screen: Workbench, paths: list[Path]) -
     screen.tab = WHAT_IF
     other = screen.views[WHAT_IF]
     if other.get_state("_sections")["_sections"]["start"]["state"] == "asks":
-        other.answer_make("start")
+        other.answer_make()
     other.wait()
     screen.tab = "Overview"
     view = screen.views["Overview"]

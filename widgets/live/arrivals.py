@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from widgets.live.follower import Changes, Follower
 from workbench.inspection.listing import Listing
-from workbench.inspection.new_bytes import read_new_bytes
+from workbench.inspection.new_bytes import NewBytes, read_new_bytes
 from workbench.inspection.segment import Segment
 from workbench.runtime.clock import SystemClock
 from workbench.runtime.times import time_text
@@ -75,33 +75,39 @@ class Arrivals:
 
     def _take(self, changes: Changes) -> bool:
         before, self._listing = self._listing.partitions, changes.listing
+        rolled = deleted = 0
+        for name in changes.changed & before.keys():
+            known = {each.base_offset for each in before[name].segments}
+            now = {each.base_offset for each in changes.listing.partitions[name].segments}
+            rolled += len(now - known)
+            deleted += len(known - now)
+        read = self._read(changes)  # without the lock: it may take long
         with self._lock:
+            self._rolled += rolled
+            self._deleted += deleted
             self._made += len(changes.added)
-            self._ends = {at: end for at, end in self._ends.items() if at[0] not in changes.removed}
-            for name in changes.changed & before.keys():
-                known = {each.base_offset for each in before[name].segments}
-                now = {each.base_offset for each in changes.listing.partitions[name].segments}
-                self._rolled += len(now - known)
-                self._deleted += len(known - now)
-            for name, bases in changes.replaced.items():
-                for base in bases:
-                    self._ends.pop((name, base), None)
-            for name, segment, start in _new_bytes(changes):
-                with suppress(OSError):  # deleted meanwhile: the next look sees it
-                    self._count(name, segment, start)
+            self._records += sum(each.records for _name, each in read)
+            self._batches += sum(each.damaged for _name, each in read)
+            self.damaged |= {name for name, each in read if each.damaged}
         if changes:
             self._show(self.told())
         return False
 
-    def _count(self, name: str, segment: Segment, start: int) -> None:
-        place = name, segment.base_offset
-        from_batch = place in self._ends
-        read = read_new_bytes(segment, self._ends.get(place, start), from_batch=from_batch)
-        self._ends[place] = read.end
-        self._records += read.records
-        self._batches += read.damaged
-        if read.damaged:
-            self.damaged.add(name)
+    def _read(self, changes: Changes) -> list[tuple[str, NewBytes]]:
+        """Read the new bytes of each segment: partition, and what they are."""
+        self._ends = {at: end for at, end in self._ends.items() if at[0] not in changes.removed}
+        for name, bases in changes.replaced.items():
+            for base in bases:
+                self._ends.pop((name, base), None)
+        found = []
+        for name, segment, start in _new_bytes(changes):
+            place = name, segment.base_offset
+            begin, is_known = self._ends.get(place, start), place in self._ends
+            with suppress(OSError):  # deleted meanwhile: the next look sees it
+                read = read_new_bytes(segment, begin, from_batch=is_known)
+                self._ends[place] = read.end
+                found.append((name, read))
+        return found
 
 
 def _new_bytes(changes: Changes) -> Iterator[tuple[str, Segment, int]]:
