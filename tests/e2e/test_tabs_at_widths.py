@@ -62,17 +62,17 @@ def test_findings_are_those_of_the_overview_and_of_explore(page: Page) -> None:
     tile = page.get_by_role("button", name=re.compile(r"errors in files: \d+"))
     (count,) = re.findall(r"\d+", tile.get_attribute("aria-label") or tile.inner_text())
     tile.click()
-    grid = page.get_by_role("grid", name="Findings").locator("visible=true")
+    grid = page.locator("[role=grid][aria-label=Findings]:visible")
     expect(grid).to_have_attribute("aria-rowcount", count)
-    grid.get_by_text("crc", exact=True).click()
-    page.get_by_role("button", name="Show in Explore").click()
+    grid.get_by_text("crc", exact=True).first.click()
+    page.locator(".klw-allfindings:visible").get_by_text("Show in Explore").click()
     expect(page.locator(".klw-map:visible")).to_be_visible()
     expect(page.locator(".klw-legend:visible").get_by_text("damaged")).to_be_visible()
 
 
-def test_disk_begins_at_the_top_and_files_with_what_contradicts(page: Page) -> None:
+def test_files_begins_with_what_contradicts(page: Page) -> None:
     views = page.get_by_role("tablist", name="Views")
     views.get_by_role("tab", name="Files").click()
-    grid = page.get_by_role("grid", name="Partitions").locator("visible=true").first
+    grid = page.locator("[role=grid][aria-label=Partitions]:visible")
     expect(grid.locator("[data-row='0']")).to_have_attribute("data-kind", "bad")
     expect(grid.locator("[data-row='0']")).to_be_in_viewport()
