@@ -11,7 +11,7 @@ import workbench
 from widgets._assets import script, style
 from widgets._file import Answer
 from widgets._widget import KafkaWidget
-from widgets.frame.ticket import Table, Ticket
+from widgets.frame.ticket import SeenTable, Ticket
 from widgets.selection import NOTHING, from_front, segment_with_base, to_front
 from workbench.runtime.times import LONGEST_TIME, milliseconds, time_text
 
@@ -227,7 +227,7 @@ class PlaceBar(KafkaWidget):
         Raises:
             ValueError: there are too many pins.
         """
-        shown = [Table(**each) for each in tables]
+        shown = [SeenTable(**each) for each in tables]
         paths = [str(root.path) for root in self.logs.roots]
         self.ticket.pin(self._address["parts"], paths, note, told, shown)
         self.pins = self.ticket.told()

@@ -18,7 +18,7 @@ MOST_TEXT: Final = 2000
 _NUMBER: Final = re.compile(r"-?\d{1,3}(,\d{3})*")
 
 
-class Table(NamedTuple):
+class SeenTable(NamedTuple):
     """A table as a page shows it: without keys, values and headers of records."""
 
     label: str
@@ -42,7 +42,7 @@ class Ticket:
         paths: Sequence[str],
         note: str,
         told: Sequence[str],
-        tables: Sequence[Table],
+        tables: Sequence[SeenTable],
     ) -> None:
         """Pin what is shown.
 
@@ -66,7 +66,7 @@ class Ticket:
         address = f"In the app, the address ends in #{urlencode(place)}"
         notes = [f"Note: {note.strip()[:MOST_TEXT]}"] if note.strip() else []
         notes += [each[:MOST_TEXT] for each in told[:MOST_TABLES]]
-        first, *others = [*tables[:MOST_TABLES], Table("", (), ())]
+        first, *others = [*tables[:MOST_TABLES], SeenTable("", (), ())]
         sections = [_section(title, [*notes, address], first, command)]
         sections += [
             _section(f"{title}: {each.label}", [], each, command) for each in others if each.rows
@@ -110,7 +110,7 @@ class Ticket:
         return page(", ".join(paths), verdict, told, tiles, [*pinned, *made])
 
 
-def _section(title: str, notes: Sequence[str], table: Table, command: str) -> Section:
+def _section(title: str, notes: Sequence[str], table: SeenTable, command: str) -> Section:
     width = len(table.headings)
     rows = [[_cell(str(text)) for text in row[:width]] for row in table.rows[:MOST_ROWS]]
     whole = [[*row, *[None] * (width - len(row))] for row in rows]

@@ -185,8 +185,8 @@ def choose_partitions(
 
     Args:
         topics: names of topics; None: all.
-        partitions: numbers, names as ``orders-0``, or paths of partition directories, which tell
-            replicas apart; None: all.
+        partitions: numbers, names as ``orders-0``, or paths of partition directories, which
+            distinguish replicas; None: all.
         everything: whether folders that are marked for deletion, strays and future ones are meant,
             too; otherwise only those that are named in full, or were opened alone.
 
