@@ -49,6 +49,7 @@ class Sectioned(KafkaWidget):
     _sections: Any = traitlets.Dict().tag(sync=True)
     _tiles: Any = traitlets.Dict().tag(sync=True)
     _progress: Any = traitlets.Dict().tag(sync=True)
+    _ids: Any = traitlets.List().tag(sync=True)
     _can_lead = traitlets.Bool(default_value=False).tag(sync=True)
     order: Sequence[str] = ()
     _making: Making | None = None
@@ -83,6 +84,17 @@ class Sectioned(KafkaWidget):
         self.prepare(making)
         making.start()
         self._tell(making)
+
+    def tell_brokers(self, listing: Listing) -> None:
+        """Name the brokers, where there are several: what one does is answered for it alone."""
+        brokers = listings_by_broker(listing)
+        self._ids = [*map(str, brokers)] if len(brokers) > 1 else []
+
+    def answer_broker(self, node_id: str) -> Answer:
+        """Show the directories of one broker alone."""
+        if self._lead is not None:
+            self._lead("broker", Target(what=node_id))
+        return {}, []
 
     def prepare(self, making: Making) -> None:
         """Get ready to make sections, before the thread starts."""
@@ -139,10 +151,8 @@ class Sectioned(KafkaWidget):
         if self._making is not None:
             self._making.wait(seconds)
 
-    def answer_make(self, section: str) -> Answer:
-        """Make a section that waits for a button, and those that read the same."""
-        if section not in self._sections:
-            raise LookupError(f"no section {section}")
+    def answer_make(self) -> Answer:
+        """Make the sections that wait for a button."""
         if self._making is None or self._making.is_over or self._making.is_canceled:
             asked = [name for name in self.order if self._sections[name]["state"] == "asks"]
             self._sections = self._sections | {name: {"state": "waits"} for name in asked}
@@ -182,23 +192,15 @@ class Sectioned(KafkaWidget):
         """The numbers that sum up the sections that are made, in order: value, label, tone."""
         return [tile for name in self._sections for tile in self._tiles.get(name, [])]
 
+    @property
+    def made(self) -> list[Section]:
+        """The sections that are made, in order."""
+        return [self._made[name] for name in self._sections if name in self._made]
+
     def told_numbers(self) -> str:
         """Return the numbers in one line."""
         told = [f"{tile['label']} {tile['value']}" for tile in self.numbers]
         return ", ".join(told) or "nothing read yet"
-
-
-def require_one_broker(listing: Listing) -> None:
-    """Refuse directories of several brokers, where the answer is about one.
-
-    Raises:
-        LookupError: there are several.
-    """
-    count = len(listings_by_broker(listing))
-    if count > 1:
-        raise LookupError(
-            f"These are directories of {count} brokers; open those of one for this answer."
-        )
 
 
 def _sent(section: Section) -> dict[str, Any]:

@@ -14,10 +14,11 @@ import workbench
 from widgets._widget import error_text
 from widgets.explorer.explorer import LogExplorer
 from widgets.explorer.file_view import find_file, find_unread
+from widgets.frame.tab_names import EXPLORE, OVERVIEW
 from widgets.queries import HEAD, opening
 from widgets.records.record_browser import RecordBrowser
 from widgets.view.file_descriptions import UNKNOWN, file_description
-from widgets.workbench import EXPLORE, OVERVIEW, Workbench
+from widgets.workbench import Workbench
 from workbench.errors import LogDirectoryError
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.listing import Listing, require_logs

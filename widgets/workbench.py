@@ -1,6 +1,7 @@
 """Workbench: every view of log directories on one screen, with one selection."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import ipywidgets
@@ -9,50 +10,43 @@ import traitlets
 import widgets  # its views, each imported when its tab is first opened
 import workbench
 from widgets._conditions import AS_IT_IS
+from widgets._leads import Leads
 from widgets._widget import error_text
 from widgets.explorer.explorer import LogExplorer
-from widgets.explorer.file_view import find_file
 from widgets.frame.palette import Palette, query_of
 from widgets.frame.place_bar import PlaceBar
+from widgets.frame.tab_names import (
+    CLEANING,
+    CLUSTER,
+    DISK,
+    EXPLORE,
+    FINDINGS,
+    GROUPS,
+    OVERVIEW,
+    RECORDS,
+    REPLICAS,
+    RETENTION,
+    SQL,
+    TRANSACTIONS,
+    WHAT_IF,
+)  # fmt: skip
 from widgets.frame.tab_state import TabState
+from widgets.frame.ticket import Ticket
+from widgets.live.arrivals import DAMAGE, Arrivals
+from widgets.live.arrivals import RECORDS as RECORDS_CAME
 from widgets.live.directory_changes import DirectoryChanges
 from widgets.live.follower import is_written
 from widgets.selection import NOTHING, from_front, to_front
-from widgets.view.findings import rows_by_place
 from workbench.comparison.ahead import Replicas
 from workbench.errors import WorkbenchError
 from workbench.inspection.brokers import listings_by_broker
 from workbench.loaders.answers.report_page import Target
-from workbench.loaders.answers.sections import BY_RETENTION
-from workbench.loaders.answers.stuck import NOT_CONSUMED, NOT_DELETED, NOT_READABLE
 
 if TYPE_CHECKING:
     from widgets.decisions.log_rules import LogRules
 
-OVERVIEW: Final = "Overview"
-EXPLORE: Final = "Explore"
-RECORDS: Final = "Records"
-SQL: Final = "SQL"
-CLEANING: Final = "Cleaning"
-RETENTION: Final = "Retention"
-WHAT_IF: Final = "What if"
-GROUPS: Final = "Groups"
-REPLICAS: Final = "Replicas"
-TRANSACTIONS: Final = "Transactions"
-DISK: Final = "Disk"
-CLUSTER: Final = "Cluster"
-FINDINGS: Final = "Findings"
-_LEADS_TO: Final = {
-    "identity": "Files", "start": EXPLORE, "sizes": DISK, "logs": CLEANING, "groups": GROUPS,
-    "transactions": TRANSACTIONS, "cluster": CLUSTER, "freed": CLEANING, "expired": GROUPS,
-    "loading": EXPLORE, "days": RECORDS, "replicas": REPLICAS,
-}  # fmt: skip
-"""Section of the overview → the tab that shows more of its rows."""
-_SECTION_OF_STUCK: Final = {NOT_READABLE: "transactions", NOT_CONSUMED: "groups"}
 _COSTLY: Final = frozenset({RECORDS, CLEANING, RETENTION})
 """Tabs whose views read much for each selection: they follow it while they are open."""
-_ONLY_DELETED: Final = frozenset({BY_RETENTION, NOT_DELETED, "delete"})
-"""What a row says about a log if Retention says why, and not Cleaning."""
 _MOST_VISITED: Final = 200  # places that the way back leads through
 _MORE_OF_A_PLACE: Final = frozenset(
     {"query", "newest_first", "columns", "order", "isolation_level", "zone"}
@@ -65,7 +59,7 @@ class NothingSelectedError(LookupError):
     """A view needs a partition, and none is selected."""
 
 
-class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
+class Workbench(Leads, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
     """Every view as a tab, below one line with the place that all of them show.
 
     Overview · Explore · Records · SQL · Disk · Cleaning · Retention · What if · Groups ·
@@ -83,6 +77,9 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
     While Explore or Records follows what a broker writes (the button, or F), the open tab does; the
     others read what is new when they are opened. Only what is new is read where that is possible.
 
+    While a log is being written, the line above says what came since the reader looked, and leads
+    to it. The pin in it puts what is in sight into a report, with a note: `Ticket`.
+
     Directories of several brokers, distinguished by `node.id` in `meta.properties`, have the tab
     Replicas, and a field in the line above for the broker whose directories are shown; by default,
     those of all. Groups then reads the offsets topic's replicas that are ahead.
@@ -93,6 +90,8 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         views: name of a tab → its widget, of those that were opened.
         tabs: the tabs.
         bar: the line above them.
+        arrivals: counts what came to directories that were written when they were opened, or are
+            followed; None: nothing does.
 
     Args:
         logs: the result of `workbench.open_log_directory`, or a path or list of paths to open; of
@@ -142,11 +141,15 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         self.bar = PlaceBar(
             logs, move=self._move, open_address=self._open_address, tab=self.tab, static=False,
             choose_broker=self._choose_broker, brokers=[*map(str, self._brokers)],
-            find=self._find, go=self._go_to_found,
+            find=self._find, go=self._go_to_found, show_came=self._show_came,
+            make_report=self._report,
         )  # fmt: skip
         super().__init__((self.bar, self.tabs), **options)
         self.add_class("klw-workbench")
         self._explore(logs)
+        self.arrivals: Arrivals | None = None
+        if is_written(logs.listing):
+            self._watch()
         self.bar.observe(self._choose, "selected")
         self.bar.observe(self._open_by_name, "tab")
         self.bar.observe(self._show_values, "show_values")
@@ -171,7 +174,9 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
                 **self._shown,
             ),
             SQL: lambda: widgets.SqlBox(self.explorer.logs, **self._shown),
-            DISK: lambda: widgets.DiskUsage(self.explorer.logs),
+            DISK: lambda: widgets.DiskUsage(
+                self.explorer.logs, selected=self.explorer.selected, at=()
+            ),
             CLEANING: lambda: self._rules_of(widgets.CleanerView),
             RETENTION: lambda: self._rules_of(widgets.RetentionView),
             WHAT_IF: self._what_if,
@@ -212,6 +217,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
             traitlets.dlink((self.explorer, "selected"), (self.bar, "selected")),
             traitlets.link((self.explorer, "show_values"), (self.bar, "show_values")),
         ]
+        self.explorer.observe(self._watch, "follow")
         self.explorer.observe(self._try_another, "selected")
         self.explorer.observe(self._visit, "selected")
         self.explorer.show_by(self._follow)
@@ -292,9 +298,41 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
     def close(self) -> None:
         """End every view, and what runs for it."""
         if "tabs" in vars(self):  # otherwise nothing could be opened
+            if self.arrivals is not None:
+                self.arrivals.follower.stop()
             for each in {self.explorer, *self.views.values(), self.bar, self.tabs}:
                 each.close()
         super().close()
+
+    # What came since the reader looked.
+
+    def _watch(self, _change: Any = None) -> None:
+        """Count what a broker writes from now on, unless that is done."""
+        if self.arrivals is None:
+            with suppress(ValueError):  # not local directories
+                self.arrivals = Arrivals(self.logs.listing, self._tell_arrivals)
+                self.arrivals.follower.start()
+
+    def _tell_arrivals(self, told: dict[str, Any]) -> None:
+        self.bar.came = told
+
+    def _show_came(self, what: str) -> None:
+        """Show what came, in views that follow from now on; an empty text counts again."""
+        if self.arrivals is None:
+            return
+        if not what:
+            self.arrivals.dismiss()
+            return
+        self.explorer.follow = True
+        self.tab = {RECORDS_CAME: RECORDS, DAMAGE: FINDINGS}.get(what, EXPLORE)
+        for name in self.arrivals.damaged & self.explorer.verifier.listing.partitions.keys():
+            self.explorer.verifier.verify(name)
+
+    def _report(self, ticket: Ticket) -> str:
+        """Return what is pinned, with what the overview has."""
+        view = self.views.get(OVERVIEW)
+        paths = [str(root.path) for root in self.explorer.logs.roots]
+        return ticket.html(paths, view.numbers if view else (), view.made if view else ())
 
     # Back and forward.
 
@@ -491,85 +529,6 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
             self.views[name].keeps_times = True
             times = (self.bar, "times"), (self.views[name], _TIMES[name])
             self._time_links[name] = traitlets.link(*times)
-
-    def _show_in_explorer(self, place: Mapping[str, Any], path: str) -> None:
-        """Open the explorer where a finding is: at its batch, its file, or its partition."""
-        listed = find_file(self.explorer.logs.listing, path) is not None
-        if place["partition"] is not None:
-            self.explorer.selected = dict(place)
-        self.explorer.file = path if listed and place["segment"] is None else None
-        self.tab = EXPLORE
-
-    def _show_replica(self, place: Mapping[str, Any], path: str) -> None:
-        """Open the explorer where a replica is, which may be another broker's than is shown."""
-        self._is_moving = True  # one step of the way back
-        try:
-            self.broker = ""
-            self._show_in_explorer(place, path)
-        finally:
-            self._is_moving = False
-        self._visit()
-
-    def _lead(self, section: str, target: Target) -> None:
-        """Open the view that shows more of a row of the overview."""
-        if section == "broker":
-            self.broker = target.what or ""
-            return
-        topic = target.topic
-        if topic is not None:
-            found = (n for n, each in self.explorer.logs.items() if each.topic == topic)
-            target = target._replace(partition=next(found, None))
-        if section == "findings":
-            self._show_finding(target)
-            return
-        if section == "tile":
-            self._show_counted(target.what or "")
-            return
-        if section == "stuck":
-            section = _SECTION_OF_STUCK.get(target.what or "", "logs")
-        tab = _LEADS_TO[section]
-        if tab == CLEANING and target.what in _ONLY_DELETED:
-            tab = RETENTION
-        self._unlink_all_but(tab)
-        if target.partition in self.explorer.logs:
-            self.explorer.selected = NOTHING | {"partition": target.partition}
-        self.tab = tab
-        self._show_target(target)
-
-    def _show_target(self, target: Target) -> None:
-        """Show in the open view what a row is about, beyond the selection."""
-        view = self.views.get(self.tab)
-        if target.group is not None and isinstance(view, widgets.GroupView):
-            view.group = target.group
-        elif target.partition is not None and isinstance(
-            view, widgets.TransactionLanes | widgets.ReplicaLanes
-        ):
-            view.partition = target.partition
-        elif target.times is not None and isinstance(view, widgets.RecordBrowser):
-            view.topic = ""
-            self.bar.times = [*map(float, target.times)]
-        elif (
-            isinstance(view, widgets.DiskUsage)
-            and target.topic is not None
-            and target.partition is not None
-        ):
-            view.at = view.path_of(target.partition)[:-1]
-
-    def _show_counted(self, what: str) -> None:
-        """Open the view that lists what a number of the overview counts."""
-        self.tab = WHAT_IF if what == "loss" else FINDINGS
-        view = self.views.get(self.tab)
-        if isinstance(view, widgets.FindingView):
-            view.severity, view.kind, view.topic = what, "", ""
-
-    def _show_finding(self, target: Target) -> None:
-        """Open the explorer where a finding of the overview is."""
-        assert target.finding is not None
-        (row,) = rows_by_place([target.finding], self.explorer.logs.listing.partitions)
-        segment = None if row["segment"] is None else int(row["segment"])
-        place = {"partition": row["partition"], "segment": segment,
-                 "position": row["batch_position"]}  # fmt: skip
-        self._show_in_explorer(NOTHING | place, row["path"])
 
     def _of_all_brokers(self) -> workbench.LogDirectory:
         """Return the directories of all brokers, as they are listed now."""

@@ -39,6 +39,7 @@ from widgets import (
 from widgets._sections import Sectioned
 from widgets._widget import KafkaWidget
 from widgets.frame.place_bar import PlaceBar
+from widgets.frame.tab_state import TabState
 from workbench.foresight.rehearse.log import Rehearsal, rehearse_recovery
 from workbench.server.watching.watch import RequestWatch, WatchedRequest
 
@@ -58,6 +59,7 @@ ENTRIES: Final[dict[type[KafkaWidget], str]] = {
     LookupPlayer: "players/lookup_player.js",
     StepPlayer: "players/player.js",
     LogExplorer: "explorer/explorer.js",
+    TabState: "frame/tab_state.js",
     OffsetsPlayer: "coordinators/offsets_player.js",
     Overview: "overview/overview.js",
     PlaceBar: "frame/place_bar.js",

@@ -433,3 +433,12 @@ def test_where_there_is_room_records_and_bytes_stand_side_by_side(
     page.keyboard.press("Enter")
     expect(page.get_by_role("grid", name="Records")).to_be_visible()
     expect(page.locator(".klw-hexbox")).to_be_focused()
+
+
+def test_offsets_that_a_cleaning_removed_are_marked_between_batches(page: Page, show: Show) -> None:
+    shop = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
+    show(LogExplorer(shop, selected={"partition": "customers-0", "segment": 0}))
+    expect(page.locator(".klw-legend").get_by_text("offsets missing")).to_be_visible()
+    page.get_by_role("tab", name="Batches").click()
+    grid = page.get_by_role("grid", name="Batches")
+    expect(grid.get_by_text("after missing offset").first).to_be_visible()

@@ -45,6 +45,7 @@ def test_a_day_leads_to_its_records(page: Page, show: Show) -> None:
     bars = page.locator(".klw-daybar")
     expect(bars).to_have_count(6)
     expect(bars.last).to_contain_text("2026-11-21")
+    expect(page.locator(".klw-daygap")).to_have_text("721 days")  # after 2024-11-29
     bars.last.click()
     until(page, lambda: led == [("days", (1_795_219_200_000, 1_795_305_600_000))])
     table = page.get_by_role("grid", name="When was it written?")
@@ -71,8 +72,10 @@ def test_what_reads_much_waits_for_a_button(
     view.wait()
     bridge = show(view)
     expect(page.locator(".klw-overcard[data-state=asks]")).to_have_count(6)
-    page.get_by_role("button", name="Read the headers of every log").first.click()
+    expect(page.get_by_text("6 answers take the headers of every log.")).to_be_visible()
+    page.get_by_role("button", name="Read the headers of every log").click()
     expect(page.locator(".klw-overcard[data-state=asks]")).to_have_count(0)
+    expect(page.locator(".klw-overask")).to_be_hidden()
     view.wait()
     bridge.push()
     expect(page.locator(".klw-overcard[data-state=done]")).to_have_count(10)
@@ -117,8 +120,20 @@ def test_a_verdict_stands_above_the_numbers_and_numbers_lead_to_their_rows(
     tile = page.get_by_role("button", name="deleted after a start")
     assert verdict.bounding_box()["y"] < tile.bounding_box()["y"]  # type: ignore[index]
     tile.click()
-    page.get_by_role("button", name="errors: 0").click()
+    page.get_by_role("button", name="errors in files: 0").click()
     until(page, lambda: led == [("tile", "loss"), ("tile", "error")])
+
+
+@pytest.mark.parametrize("width", [760, 1280])
+def test_numbers_fit_their_tiles(page: Page, show: Show, width: int) -> None:
+    view = WhatIfView(SHOP)
+    view.wait()
+    page.set_viewport_size({"width": width, "height": 900})
+    show(view)
+    numbers = page.locator(".klw-number-tile b")
+    expect(numbers).to_have_count(6)
+    for number in numbers.all():
+        assert number.evaluate("(el) => el.scrollWidth <= el.parentElement.clientWidth")
 
 
 @pytest.mark.parametrize("width", [760, 1440, 2560])

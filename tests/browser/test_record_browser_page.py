@@ -501,3 +501,22 @@ def test_the_list_fills_the_window_of_the_app(
     grid = page.get_by_role("grid", name="Records").bounding_box()
     assert grid is not None
     assert grid["height"] > 800
+
+
+def test_records_of_two_brokers_have_a_column_that_says_whose_they_are(
+    page: Page, show: Show
+) -> None:
+    """Both have offset 1 of ledger-0: broker 1 wrote m1, and broker 2 n1."""
+    folder = SAMPLE.parent / "two-brokers"
+    browser = RecordBrowser([folder / "broker1", folder / "broker2"], order="offset")
+    browser.wait(30)
+    bridge = show(browser)
+    grid = page.get_by_role("grid", name="Records")
+    expect(grid.get_by_role("columnheader").first).to_have_text("Broker")
+    rows = shown(page)
+    assert [(row[0], row[1], row[2]) for row in rows] == [
+        ("1", "0", "0"), ("1", "0", "1"), ("1", "0", "2"), ("2", "0", "0"), ("2", "0", "1"),
+    ]  # fmt: skip
+    grid.locator("[data-row='4']").click()
+    expect(page.locator(".klw-recordpane")).to_contain_text("n1")
+    assert bridge.widget.selected["partition"].endswith("broker2/ledger-0")

@@ -25,6 +25,7 @@ from widgets import (
     TransactionLanes,
 )
 from widgets._widget import KafkaWidget
+from widgets.frame.tab_state import TabState
 from workbench.server.watching.watch import RequestWatch
 
 pytestmark = pytest.mark.browser
@@ -90,3 +91,12 @@ def test_a_search_that_fails_has_the_look_of_a_failure(page: Page, show: Show) -
     note = page.locator(".klw-state:visible")
     expect(note).to_have_attribute("data-kind", "failed")
     expect(note).to_have_attribute("role", "alert")
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"), [("/logs: no __cluster_metadata-0", "none"), ("no logs", "uppercase")]
+)
+def test_a_path_stays_as_it_is_written(page: Page, show: Show, text: str, wanted: str) -> None:
+    show(TabState("failed", text))
+    begins = "(el) => getComputedStyle(el, '::first-letter').textTransform"
+    assert page.locator(".klw-state p").evaluate(begins) == wanted

@@ -88,7 +88,7 @@ def test_what_holds_read_committed_and_compaction_is_named(golden: Golden) -> No
     story = logs["__consumer_offsets-0"].explain_cleaning()
     assert "the cleaner stops at offset 56, where a transaction is open" in story.conclusion
     assert found["not compacted"]["offset"] == 56
-    assert row["action"] == "kafka-workbench transaction g-tx DIR says what ends it"
+    assert row["action"] == f"kafka-workbench transaction g-tx {path} says what ends it"
 
 
 def test_the_bytes_behind_an_open_transaction_are_those_of_its_batches() -> None:

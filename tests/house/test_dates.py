@@ -16,6 +16,7 @@ ROOT: Final = Path(__file__).parents[2]
 CLOCK: Final = "workbench/runtime/clock.py"
 
 ENGINE: Final = {
+    "widgets/live/arrivals.py": "since when it is counted what came",
     "widgets/live/follows_directories.py": "since when a directory is followed",
     "workbench/log/log.py": "the default of a log that is written",
     "workbench/log_manager/manager.py": "the default of a broker's logs",

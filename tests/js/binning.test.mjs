@@ -17,6 +17,7 @@ const batches = (sizes, more = {}) => {
     attributes: zeros,
     problem: zeros,
     time: zeros,
+    missing: zeros,
     categories: [{ color: "#000000" }, { color: "#ffffff" }],
     ...more,
   };
@@ -54,4 +55,11 @@ test("a column of two categories shows both, in proportion", () => {
 test("times leave out batches without one and damaged ones", () => {
   const { low, high } = binTimes(batches([10, 10, 10, 10], { time: [5, -1, 9, 7], problem: [0, 0, 14, 0] }), 0, 40, 1);
   assert.deepEqual([low[0], high[0]], [5, 7]);
+});
+
+test("one gap in the offsets among thousands of batches still leaves a mark", () => {
+  const missing = new Array(5000).fill(0);
+  missing[2500] = 3;
+  const { flags } = binBatches(batches(new Array(5000).fill(10), { missing }), 0, 50_000, 50);
+  assert.equal(flags.filter((bits) => bits & 4).length, 1);
 });

@@ -48,6 +48,13 @@ test("bytes belong to batches, and none to what lies behind them", () => {
   assert.deepEqual([100, 150].map((at) => data.batchAtPosition(at)), [1, -1]);
 });
 
+test("offsets that no batch has are missing before the next one", () => {
+  const data = segment({ segment: "7" });
+  assert.deepEqual([...data.missing], [3, 0, 10]);
+  assert.deepEqual([0, 1, 2].map((i) => data.missingText(i)), ["offsets 7 – 9", "", "offsets 30 – 39"]);
+  assert.match(data.sentence(2), /Missing before: offsets 30 – 39/);
+});
+
 test("a look-up starts at the last entry at or before the offset, else at the start of the file", () => {
   const data = segment();
   assert.deepEqual([10n, 28n, 29n, 49n].map((offset) => data.entryFor(offset)), [-1, -1, 0, 0]);

@@ -113,10 +113,10 @@ def test_any_rows_can_be_read_again_with_their_contents(events: LogDirectory) ->
     for row in rows:
         assert row["value"] == b"value %d of %d" % (row["offset"], row["partition"])
     arranged = search.matches.arranged()
-    place = search.matches.place_of("events-1", 17, arranged)
+    place = search.matches.place_of(events.listing.partitions["events-1"], 17, arranged)
     table = search.matches.read(arranged[place : place + 1], ["partition", "offset"]).table
     assert table.to_pylist() == [{"partition": 1, "offset": 17}]
-    assert search.matches.place_of("events-1", 9999, arranged) == -1
+    assert search.matches.place_of(events.listing.partitions["events-1"], 9999, arranged) == -1
 
 
 def test_the_newest_are_read_first_when_wanted(events: LogDirectory) -> None:

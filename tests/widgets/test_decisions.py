@@ -12,7 +12,7 @@ from tests.widgets.cleanable import CONFIG, NOW, prices
 from tests.widgets.test_overview import row_of
 from widgets import CleanerView, RetentionView, Workbench
 from widgets.decisions.cleaner_rows import _against
-from widgets.workbench import CLEANING, OVERVIEW, RETENTION
+from widgets.frame.tab_names import CLEANING, OVERVIEW, RETENTION
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 SHOP = SAMPLES / "shop-4.3.1"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from widgets import Workbench
+from widgets.frame.tab_names import EXPLORE, OVERVIEW, RECORDS
 from widgets.jupyterlab import open_screen, view_notebook
-from widgets.workbench import EXPLORE, OVERVIEW, RECORDS
 from workbench.errors import LogDirectoryError
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"

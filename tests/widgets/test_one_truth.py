@@ -11,7 +11,7 @@ import pytest
 import workbench as wb
 from tests.cli.program import run
 from widgets import Workbench
-from widgets.workbench import FINDINGS, GROUPS, TRANSACTIONS, WHAT_IF
+from widgets.frame.tab_names import FINDINGS, GROUPS, TRANSACTIONS, WHAT_IF
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 TWO_BROKERS = [SAMPLES / "two-brokers" / f"broker{node}" for node in (1, 2)]
@@ -52,7 +52,7 @@ def paths_(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def screen_(paths: list[Path]) -> Iterator[Workbench]:
     made = Workbench(paths)
     view = made.views["Overview"]
-    view.answer_make("start")  # which waits for a button where there is much to read
+    view.answer_make()  # which waits for a button where there is much to read
     view.wait()
     yield made
     made.close()
@@ -75,7 +75,7 @@ def rows(view: Any, section: str) -> list[list[Any]]:
 def test_the_report_has_the_numbers_of_the_overview(screen: Workbench, paths: list[Path]) -> None:
     page = wb.open_log_directory(paths).report(deep=True)
     shown = numbers(screen.views["Overview"])
-    assert {"errors", "warnings", "on the disk"} <= shown.keys()
+    assert {"errors in files", "warnings in files", "on the disk"} <= shown.keys()
     for label, value in shown.items():
         assert f"<b>{value}</b><span>{label}</span>" in page
 
@@ -87,7 +87,7 @@ def test_findings_are_counted_alike(screen: Workbench, paths: list[Path]) -> Non
     by_command = [row for path in paths for row in run("verify", path, "--json").json]
     for severity in ("error", "warning"):
         view.severity = severity
-        assert told[f"{severity}s"] == f"{len(view.listed()):,}"
+        assert told[f"{severity}s in files"] == f"{len(view.listed()):,}"
         assert len(view.listed()) == sum(each["severity"] == severity for each in by_command)
 
 
@@ -129,7 +129,7 @@ def test_a_start_takes_what_what_if_says(screen: Workbench, paths: list[Path]) -
     screen.tab = WHAT_IF
     other = screen.views[WHAT_IF]
     if other.get_state("_sections")["_sections"]["start"]["state"] == "asks":
-        other.answer_make("start")
+        other.answer_make()
     other.wait()
     screen.tab = "Overview"
     view = screen.views["Overview"]

@@ -9,8 +9,7 @@ import pytest
 import workbench as wb
 from tests.corrupt import edit, flip
 from widgets import Overview, Workbench
-from widgets.overview.overview import ORDER
-from widgets.workbench import (
+from widgets.frame.tab_names import (
     CLEANING,
     DISK,
     EXPLORE,
@@ -20,6 +19,7 @@ from widgets.workbench import (
     TRANSACTIONS,
     WHAT_IF,
 )
+from widgets.overview.overview import ORDER
 from workbench.loaders.answers.sections import OF_ONE_BROKER, SECTIONS
 from workbench.loaders.tables.inspect import chosen_findings
 from workbench.runtime.job import CanceledError
@@ -203,11 +203,9 @@ def test_what_reads_much_waits_for_a_button(monkeypatch: pytest.MonkeyPatch) -> 
     states = {name: each["state"] for name, each in sections(view).items()}
     asked = {name for name, state in states.items() if state == "asks"}
     assert asked == {"identity", "start", "days", "logs", "stuck", "findings"}
-    view.answer_make("start")
+    view.answer_make()
     view.wait()
     assert {each["state"] for each in sections(view).values()} == {"done"}
-    with pytest.raises(LookupError, match="no section what"):
-        view.answer_make("what")
 
 
 def test_a_stop_leaves_what_is_there() -> None:
@@ -218,7 +216,7 @@ def test_a_stop_leaves_what_is_there() -> None:
     assert set(stopped.values()) <= {"done", "asks"}
     view.wait()
     assert {name: each["state"] for name, each in sections(view).items()} == stopped
-    view.answer_make("sizes")
+    view.answer_make()
     view.wait()
     assert {each["state"] for each in sections(view).values()} == {"done"}
 

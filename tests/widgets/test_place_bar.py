@@ -7,7 +7,7 @@ import pytest
 import workbench as wb
 from widgets import Workbench
 from widgets.frame.place_bar import PlaceBar
-from widgets.workbench import EXPLORE, GROUPS, OVERVIEW, RECORDS
+from widgets.frame.tab_names import EXPLORE, GROUPS, OVERVIEW, RECORDS
 from workbench.runtime.times import LONGEST_TIME
 
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"

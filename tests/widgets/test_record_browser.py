@@ -580,3 +580,28 @@ def test_values_are_read_as_people_read_them(tmp_path: Path) -> None:
     ended(own)
     first = ask(own, "rows", run=own.result["run"], start=0, stop=1)["rows"][0]
     assert first[3][0].startswith('{"')
+
+
+def test_records_of_several_brokers_say_whose_they_are() -> None:
+    """Broker 1 wrote n1 at the offset at which broker 2 still has m1."""
+    brokers = [SAMPLE.parent / "two-brokers" / f"broker{node}" for node in (1, 2)]
+    logs = wb.open_log_directory(brokers)
+    browser = RecordBrowser(logs, show_values=True)
+    browser.order = "offset"
+    rows = ended(browser)["rows"]
+    for number, path in enumerate(brokers, 1):
+        own = wb.open_log_directory(path).scan().to_arrow().to_pylist()
+        mine = [row for row in rows if row[7]["broker"][0] == str(number)]
+        assert [(row[1], row[4][0]) for row in mine] == [
+            (str(each["offset"]), each["value"].decode()) for each in own
+        ]
+        for row in mine:
+            assert logs[row[0]].path == str(path / "ledger-0")
+            told = ask(browser, "record", partition=row[0], offset=row[1])["record"]
+            assert told["value"]["text"] == row[4][0]
+            assert rows[ask(browser, "place", partition=row[0], offset=row[1])["row"]] == row
+    assert len({row[0] for row in rows}) == 2
+    browser.partition = "ledger-0"
+    assert {row[7]["broker"][0] for row in ended(browser)["rows"]} == {"1"}
+    (row, *_) = ended(RecordBrowser(brokers[0]))["rows"]
+    assert len(row) == 7  # of one broker, none is named

@@ -6,7 +6,7 @@ import pytest
 
 import workbench as wb
 from widgets import LogExplorer, Workbench
-from widgets.workbench import CLEANING, EXPLORE, OVERVIEW
+from widgets.frame.tab_names import CLEANING, EXPLORE, OVERVIEW
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 SHOP = SAMPLES / "shop-4.3.1"
@@ -42,6 +42,26 @@ def test_all_views_follow_one_selection() -> None:
     assert screen.explorer.selected["partition"] == "clicks-0"
     screen.views["Records"].brush = [1_732_600_000_000.0, 1_732_700_000_000.0]
     assert screen.views["Groups"].window == [1_732_600_000_000.0, 1_732_700_000_000.0]
+
+
+def test_disk_begins_at_the_top_and_is_in_the_address() -> None:
+    """The partition that Explore begins with was chosen by nobody."""
+    screen = Workbench(SHOP)
+    screen.tab = "Disk"
+    disk = screen.views["Disk"]
+    assert disk.at == []
+    screen.explorer.selected = {"partition": "payments-1"}
+    assert disk.at == ["payments", "payments-1"]
+    disk.at = ["payments"]
+    address = dict(screen.bar.get_state("_address")["_address"]["parts"])
+    assert address["at"] == "payments"
+    screen.bar.answer_move(-1)
+    assert disk.at == ["payments", "payments-1"]
+    screen.bar.answer_open(address)
+    assert disk.at == ["payments"]
+    other = Workbench(SHOP)
+    other.bar.answer_open(address)
+    assert (other.tab, other.views["Disk"].at) == ("Disk", ["payments"])
 
 
 def test_records_searches_the_topic_that_is_selected_while_its_tab_is_open() -> None:

@@ -11,7 +11,7 @@ import workbench
 from widgets._assets import script, style
 from widgets._background import are_quickly_read
 from widgets._conditions import Conditioned, arguments, call_on, conditions
-from widgets._sections import Lead, Making, Sectioned, require_one_broker
+from widgets._sections import Lead, Making, Sectioned
 from widgets.live.directory_changes import DirectoryChanges
 from widgets.view.text import title_of
 from workbench.foresight.dry_listing import meant_settings
@@ -119,7 +119,8 @@ class WhatIfView(Conditioned, Sectioned):
                 "about": f"{plural(len(served), 'log')} · as of {time_text(now)}",
             }
         state = "waits" if are_quickly_read(served) else "asks"
-        self.begin(dict.fromkeys(ORDER, state))
+        self.tell_brokers(listing)
+        self.begin(dict.fromkeys(ORDER, "left out" if self._ids else state))
 
     def prepare(self, making: Making) -> None:
         """Forget what other conditions gave."""
@@ -127,7 +128,6 @@ class WhatIfView(Conditioned, Sectioned):
 
     def section(self, name: str) -> tuple[Section, Iterable[Tile]]:
         """Make one part of the answer."""
-        require_one_broker(self.logs.listing)
         answers = self._answers
         if name in OF_WHAT_IF:
             make, sum_up = OF_WHAT_IF[name]

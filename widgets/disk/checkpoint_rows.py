@@ -175,7 +175,7 @@ def count_findings(rows: Iterable[Row], directories: Iterable[Row]) -> int:
 
 def summary(table: Checkpoints, size: int) -> str:
     """Return how many directories and partitions there are, and how large their logs."""
-    parts = [plural(len(table.partitions), "partition"), size_text(size)]
+    parts = [plural(len(table.partitions), "partition"), f"{size_text(size)} of records"]
     if len(table.directories) != 1:
         parts.insert(0, plural(len(table.directories), "log directory", "log directories"))
     return " · ".join(parts)

@@ -1,7 +1,8 @@
 """DiskUsage: what fills the disk, from directories down to keys and values."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote, unquote
 
 import traitlets
 
@@ -45,6 +46,7 @@ class DiskUsage(KafkaWidget):
             opens everything.
         selected: the partition and segment, see `LogExplorer.selected`; with
             ``traitlets.link((usage, "selected"), (explorer, "selected"))`` both follow each other.
+            It is open unless ``at`` says what is; ``at=()`` opens everything.
         query: Python code that gives the sizes that are shown. Read-only.
         logs: the log directories shown.
 
@@ -60,6 +62,7 @@ class DiskUsage(KafkaWidget):
     _esm = script("disk/disk_usage.js")
     _css = style("disk/disk_usage.css")
 
+    in_address = ("at",)
     at = traitlets.List(traitlets.Unicode()).tag(sync=True)
     selected: Any = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
     query = traitlets.Unicode(read_only=True).tag(sync=True)
@@ -67,7 +70,7 @@ class DiskUsage(KafkaWidget):
     _partition: Any = traitlets.Dict(default_value=None, allow_none=True).tag(sync=True)
     _segment: Any = traitlets.Dict(default_value=None, allow_none=True).tag(sync=True)
 
-    def __init__(self, logs: Any, *, at: Sequence[str] = (), **options: Any) -> None:
+    def __init__(self, logs: Any, *, at: Sequence[str] | None = None, **options: Any) -> None:
         """Open a path, or show an opened directory; see the class."""
         logs = workbench.open_log_directory(logs)
         self.logs = logs
@@ -78,8 +81,16 @@ class DiskUsage(KafkaWidget):
         self._follow()
         if chosen is not None:
             self.selected = chosen
-        if at:
+        if at is not None:
             self.at = list(several(at))
+
+    def address(self) -> dict[str, str]:
+        """Return what is open."""
+        return {"at": "/".join(quote(step, safe="") for step in self.at)} if self.at else {}
+
+    def show_address(self, parts: Mapping[str, str]) -> None:
+        """Open what an address says; by default everything."""
+        self.at = [unquote(step) for step in parts.get("at", "").split("/") if step]
 
     # What is open.
 

@@ -11,6 +11,7 @@ import workbench
 from widgets._assets import script, style
 from widgets._file import Answer
 from widgets._widget import KafkaWidget
+from widgets.frame.ticket import SeenTable, Ticket
 from widgets.selection import NOTHING, from_front, segment_with_base, to_front
 from workbench.runtime.times import LONGEST_TIME, milliseconds, time_text
 
@@ -29,6 +30,8 @@ class PlaceBar(KafkaWidget):
         times: [from, to) in ms: what views that filter by time show; empty: all.
         show_values: whether views show keys, values and headers.
         broker: the id of the broker whose directories are shown; empty: all.
+        pins: what is pinned to the ticket, a text each.
+        came: what came to live directories since they were looked at, see `Arrivals.told`.
         logs: the log directories shown.
 
     Args:
@@ -39,6 +42,8 @@ class PlaceBar(KafkaWidget):
         brokers: the ids of the brokers whose directories were opened.
         find: returns what a text can mean, see `Palette.find`.
         go: called with kind, name and offset of what was chosen of that.
+        make_report: returns the report with what is pinned, as HTML.
+        show_came: called with what of `came` is to be shown; empty: nothing, count again from now.
 
     Raises:
         TypeError: an unknown option.
@@ -61,6 +66,8 @@ class PlaceBar(KafkaWidget):
     _partitions: Any = traitlets.List().tag(sync=True)
     _segments: Any = traitlets.List().tag(sync=True)
     _address: Any = traitlets.Dict({"number": 0, "parts": {}}).tag(sync=True)
+    came: Any = traitlets.Dict().tag(sync=True)
+    pins: Any = traitlets.List().tag(sync=True)
     _moves: Any = traitlets.Dict({"back": False, "forward": False}).tag(sync=True)
 
     def __init__(
@@ -73,12 +80,15 @@ class PlaceBar(KafkaWidget):
         brokers: Sequence[str] = (),
         find: Callable[[str], dict[str, Any]] = lambda _text: {"found": [], "is_reading": False},
         go: Callable[[str, str, str], None] = lambda _kind, _name, _offset: None,
+        show_came: Callable[[str], None] = lambda _what: None,
+        make_report: Callable[[Ticket], str] = lambda _ticket: "",
         **options: Any,
     ) -> None:
         """Show an opened directory; see the class."""
         self._move, self._open_address = move, open_address
         self._choose_broker, self._ids = choose_broker, brokers
-        self._find, self._go = find, go
+        self._find, self._go, self._show_came = find, go, show_came
+        self._make_report, self.ticket = make_report, Ticket()
         self.logs = logs
         super().__init__(_machine_zone=_machine_zone(), **options)
         if len(brokers) > 1:
@@ -205,6 +215,37 @@ class PlaceBar(KafkaWidget):
         """
         self._go(what, name, offset)
         return {}, []
+
+    def answer_came(self, what: str) -> Answer:
+        """Show what came; an empty text forgets it."""
+        self._show_came(what)
+        return {}, []
+
+    def answer_pin(self, note: str, told: list[str], tables: list[dict[str, Any]]) -> Answer:
+        """Pin what is shown.
+
+        Raises:
+            ValueError: there are too many pins.
+        """
+        shown = [SeenTable(**each) for each in tables]
+        paths = [str(root.path) for root in self.logs.roots]
+        self.ticket.pin(self._address["parts"], paths, note, told, shown)
+        self.pins = self.ticket.told()
+        return {}, []
+
+    def answer_unpin(self, number: int) -> Answer:
+        """Remove a pin.
+
+        Raises:
+            LookupError: there is none of that number.
+        """
+        self.ticket.remove(number)
+        self.pins = self.ticket.told()
+        return {}, []
+
+    def answer_report(self) -> Answer:
+        """Return the report with what is pinned."""
+        return {"html": self._make_report(self.ticket)}, []
 
     def answer_fate(self, offset: str) -> Answer:
         """Show what became of an offset of the selected partition.

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterable
 from functools import partial
+from itertools import pairwise
 from typing import Any, Final
 
 import traitlets
@@ -24,6 +25,7 @@ from workbench.loaders.answers.days import WrittenDays
 from workbench.loaders.answers.facts import Facts
 from workbench.loaders.answers.report_page import Section, Target, Tile
 from workbench.loaders.answers.sections import OF_ONE_BROKER, SECTIONS, tiles
+from workbench.runtime.times import duration_text
 from workbench.runtime.words import plural
 
 ORDER: Final = (
@@ -69,7 +71,6 @@ class Overview(Sectioned):
     _directory: Any = traitlets.Dict().tag(sync=True)
     _usage: Any = traitlets.Dict().tag(sync=True)
     _days: Any = traitlets.Dict().tag(sync=True)
-    _ids: Any = traitlets.List().tag(sync=True)
     _is_old = traitlets.Bool(default_value=False).tag(sync=True)
     order = ORDER
 
@@ -110,8 +111,7 @@ class Overview(Sectioned):
                 "query", f'{code}html = logs.report()\nopen("report.html", "w").write(html)'
             )
         asks = frozenset() if is_quick else _OF_CONTENTS
-        brokers = listings_by_broker(listing)
-        self._ids = [*map(str, brokers)] if len(brokers) > 1 else []
+        self.tell_brokers(listing)
         left_out = OF_ONE_BROKER if self._ids else {"replicas"}
         states = {name: "asks" if name in asks else "waits" for name in SECTIONS}
         self.begin(states | dict.fromkeys(left_out, "left out"))
@@ -151,12 +151,6 @@ class Overview(Sectioned):
             raise LookupError(f"no number {tile} of {section}")
         if self._lead is not None:
             self._lead("tile", Target(what=found[tile]["leads"]))
-        return {}, []
-
-    def answer_broker(self, node_id: str) -> Answer:
-        """Show the directories of one broker alone."""
-        if self._lead is not None:
-            self._lead("broker", Target(what=node_id))
         return {}, []
 
     def answer_topic(self, topic: str) -> Answer:
@@ -218,8 +212,11 @@ def _sent_days(written: WrittenDays) -> dict[str, Any]:
     Each span has its row in the table, where the newest comes first.
     """
     last = len(written.spans) - 1
-    spans = [
+    spans: list[dict[str, Any]] = [
         {"text": span.text, "row": last - at, "topics": [*map(list, span.topics.items())]}
         for at, span in enumerate(written.spans)
     ]
+    for sent, (before, span) in zip(spans[1:], pairwise(written.spans), strict=True):
+        if before.end is not None and span.start is not None and span.start > before.end:
+            sent["gap"] = duration_text(span.start - before.end)
     return {"unit": written.unit, "spans": spans}

@@ -28,6 +28,7 @@ from widgets.view.meanings import Meanings
 from widgets.view.record_cells import MOST_IN_CELL, MOST_IN_PANE, pane_bytes, record_in_full
 from widgets.view.records import Lens, Mask
 from workbench.errors import QueryError
+from workbench.inspection.brokers import brokers_by_name
 from workbench.loaders.exports.export import Export, Format
 from workbench.loaders.queries.language import FORMS, completions
 from workbench.loaders.queries.query import Query, parse
@@ -149,6 +150,7 @@ class RecordBrowser(FollowsDirectories, ShowsValues):
         logs = workbench.open_log_directory(logs)
         self.logs = logs
         self._meanings = Meanings(logs.listing, decode)
+        self._brokers = brokers_by_name(logs.listing)
         self.export: Export | None = None
         self._run = 0
         self._seen: tuple[tuple[str, str, str] | None, Bins | None] = None, None
@@ -251,7 +253,8 @@ class RecordBrowser(FollowsDirectories, ShowsValues):
     def _place(self) -> dict[str, Any]:
         """Return the options of a scan that say where to search; by default everywhere."""
         if self.partition:
-            return {"partitions": self.partition}
+            path = self.logs[self.partition].path
+            return {"partitions": path if self._brokers else self.partition}
         return {"topics": self.topic} if self.topic else {"include_internal": True}
 
     def _time_option(self) -> dict[str, tuple[int, int]]:
@@ -390,6 +393,8 @@ class RecordBrowser(FollowsDirectories, ShowsValues):
                 scan,
                 self._meanings,
                 self.order,
+                listing=self.logs.listing,
+                brokers=self._brokers,
                 descending=self.newest_first,
                 sort_key=kept,
                 whole=whole,
@@ -421,6 +426,9 @@ class RecordBrowser(FollowsDirectories, ShowsValues):
         """
         self.logs = logs
         self._meanings.relist(logs.listing)
+        self._brokers = brokers_by_name(logs.listing)
+        if self.shown is not None:
+            self.shown.listing, self.shown.brokers = logs.listing, self._brokers
         with self.hold_sync():
             self._list()
             is_gone = self.topic and self.topic not in logs.topics
@@ -504,6 +512,7 @@ class RecordBrowser(FollowsDirectories, ShowsValues):
         ]
         topics = self.logs.topics
         self._choices = {
+            "has_brokers": bool(self._brokers),
             "title": os.path.basename(os.path.abspath(self._paths()[0])) if self._paths() else "",
             "topics": topics[:MOST_NAMES],
             "topic_count": len(topics),

@@ -1,6 +1,6 @@
 """A search as the page shows it: how far it is, its matches in an order, their rows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -27,6 +27,7 @@ from widgets.view.packing import pack
 from widgets.view.record_cells import ROW_COLUMNS, ReadRecord, match_row, read_records
 from widgets.view.records import Lens
 from workbench.inspection.listing import Listing
+from workbench.inspection.partition import DiskPartition
 from workbench.loaders.scan.not_searched import summary
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.schemas import SCAN_FIELDS
@@ -61,6 +62,8 @@ class ShownSearch:
     Attributes:
         search: the search.
         meanings: decodes keys and values.
+        listing: the directories as they are listed now.
+        brokers: name of a partition in the listing → its broker's id; of one broker's, nothing.
         whole: the records of the same place over time, as far as any search has looked at them.
         is_extended: whether what was written since it was done was searched, too.
         order, descending, times: how the matches are listed; change them at any time, as far as
@@ -73,11 +76,14 @@ class ShownSearch:
         meanings: Meanings,
         order: str,
         *,
+        listing: Listing,
+        brokers: Mapping[str, str],
         descending: bool,
         sort_key: SortKey | None = None,
         whole: Bins | None = None,
     ) -> None:
         self.meanings, self.whole = meanings, whole
+        self.listing, self.brokers = listing, brokers
         self.order, self.descending = order, descending
         self.times: tuple[int, int] | None = None
         self.is_extended = False
@@ -99,7 +105,10 @@ class ShownSearch:
 
     def place_of(self, partition: str, offset: int) -> int:
         """Return the row of a record in the list; -1 if it is not listed."""
-        return self.search.matches.place_of(partition, offset, self.listed())
+        replica = self.listing.partitions.get(partition)
+        if replica is None:
+            return -1
+        return self.search.matches.place_of(replica, offset, self.listed())
 
     def rows(self, numbers: Numbers, lens: Lens, columns: Sequence[str] = ()) -> list[Any]:
         """Return matches as rows of the list; null where one cannot be read any more.
@@ -107,30 +116,38 @@ class ShownSearch:
         Args:
             numbers: of matches.
             lens: how much is shown.
-            columns: names of columns; a row ends with the cells of those that are fields, by name.
+            columns: names of columns; a row ends with the cells of those that are fields, by name,
+                and of several brokers with the id of its own.
         """
         fields = fields_of(columns)
         rows: list[Any] = [None] * len(numbers)
         for place, record in self._read(numbers, lens):
             row = match_row(record, lens)
+            cells: dict[str, Any] = {}
             if fields:
                 document = document_of(record, lens)
-                row.append(
-                    {
-                        name: field_cell(values_of(field, document), lens)
-                        for name, field in fields.items()
-                    }
-                )
-            rows[place] = row
+                cells = {
+                    name: field_cell(values_of(field, document), lens)
+                    for name, field in fields.items()
+                }
+            if self.brokers:
+                cells["broker"] = [self.brokers.get(record.place, ""), ""]
+            rows[place] = [*row, cells] if cells else row
         return rows
 
     def _read(self, numbers: Numbers, lens: Lens) -> Iterator[tuple[int, ReadRecord]]:
         """Yield matches that can still be read, with their places among the numbers."""
         for start in range(0, len(numbers), ROWS_AT_ONCE):
             some = self.search.matches.read(numbers[start : start + ROWS_AT_ONCE], ROW_COLUMNS)
-            records = read_records(some.table, lens, self.meanings)
+            named = [self._named(each) for each in some.partitions]
+            records = read_records(some.table, lens, self.meanings, named)
             for place, record in zip(some.places, records, strict=True):
                 yield start + int(place), record
+
+    def _named(self, partition: DiskPartition) -> str:
+        """Return the name of a partition in the listing."""
+        own = self.listing.partitions.get(partition.name)
+        return partition.name if own is None or own.path == partition.path else partition.path
 
     def profile(self, columns: Sequence[str], lens: Lens) -> dict[str, Any]:
         """Return what the columns of `MOST_PROFILED` listed records have, evenly chosen.
@@ -251,9 +268,9 @@ def read_record(listing: Listing, partition: str, offset: int) -> dict[str, Any]
     """Read one record with all its columns, times in ms; None: it is not there."""
     if partition not in listing.partitions:
         return None
-    offsets = (offset, offset + 1)
+    path, offsets = listing.partitions[partition].path, (offset, offset + 1)
     scan = Scan(
-        listing, partitions=partition, offsets=offsets, columns=SCAN_FIELDS, include_control=True
+        listing, partitions=path, offsets=offsets, columns=SCAN_FIELDS, include_control=True
     )
     return next(dicts(scan.head(1)), None)
 

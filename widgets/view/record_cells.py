@@ -5,7 +5,7 @@ The bytes of keys, values and headers are given only if the lens shows them.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, starmap
 from typing import Any, Final, NamedTuple
 
@@ -33,10 +33,13 @@ class ReadRecord(NamedTuple):
     """A record that was read again, and what its key and value mean; see `Meanings`.
 
     Attributes:
+        partition: its name.
+        place: the name that the partition has in the listing, where replicas have their paths.
         time: ms; None without a timestamp.
     """
 
     partition: str
+    place: str
     offset: int
     time: int | None
     key: bytes | None
@@ -50,8 +53,15 @@ class ReadRecord(NamedTuple):
         return len(self.key or b"") + len(self.value or b"")
 
 
-def read_records(table: Any, lens: Lens, meanings: Meanings) -> list[ReadRecord]:
-    """Return the records of a table with `ROW_COLUMNS`, decoded if the lens shows that."""
+def read_records(
+    table: Any, lens: Lens, meanings: Meanings, places: Sequence[str] = ()
+) -> list[ReadRecord]:
+    """Return the records of a table with `ROW_COLUMNS`, decoded if the lens shows that.
+
+    Args:
+        table, lens, meanings: see above.
+        places: `ReadRecord.place` of each; none: the partition's name.
+    """
     columns = {name: table[name] for name in ROW_COLUMNS}
     times = columns["timestamp"].cast("int64").to_pylist()
     topics = columns["topic"].to_pylist()
@@ -69,7 +79,7 @@ def read_records(table: Any, lens: Lens, meanings: Meanings) -> list[ReadRecord]
                 topics[start], keys[within], values[within], headers[within]
             )
     names = [f"{topic}-{number}" for topic, number in zip(topics, partitions, strict=True)]
-    parts = zip(names, offsets, times, keys, values, headers, meant, strict=True)
+    parts = zip(names, places or names, offsets, times, keys, values, headers, meant, strict=True)
     return list(starmap(ReadRecord, parts))
 
 
@@ -77,11 +87,11 @@ def match_row(record: ReadRecord, lens: Lens) -> list[Any]:
     """Return a record as a row of the record list.
 
     Returns:
-        Partition's name, offset as text, ms or None, cells of key, value and headers, bytes of key
-        and value.
+        Partition's name in the listing, offset as text, ms or None, cells of key, value and
+        headers, bytes of key and value.
     """
     return [
-        record.partition,
+        record.place,
         str(record.offset),
         record.time,
         lens.cell("key", record.key, record.meaning),

@@ -26,6 +26,19 @@ def listings_by_broker(listing: Listing) -> dict[int, Listing]:
     return {node_id: _listing_of(own) for node_id, own in sorted(roots.items())}
 
 
+def brokers_by_name(listing: Listing) -> dict[str, str]:
+    """Return name of each partition in a listing → its broker's id; of one broker's, nothing."""
+    listings = listings_by_broker(listing)
+    if len(listings) < 2:
+        return {}
+    ids = {
+        each.path: str(node_id)
+        for node_id, own in listings.items()
+        for each in own.partitions.values()
+    }
+    return {name: ids[each.path] for name, each in listing.partitions.items() if each.path in ids}
+
+
 def _node_id(root: Root) -> int:
     with suppress(OSError):  # `verify` says so where it cannot be read
         found = root.meta_properties

@@ -79,7 +79,7 @@ function tabs(model, el, signal, models) {
   const pairs = model.get("children").map((name, at) => {
     const view = viewOf(models.get(name.replace("IPY_MODEL_", "")), models),
       tab = document.createElement("button");
-    tab.textContent = model.get("titles")[at];
+    tab.textContent = tab.dataset.text = model.get("titles")[at];
     for (
       const [role, part, other] of [["tab", tab, view.el], [
         "tabpanel",
@@ -111,6 +111,11 @@ function tabs(model, el, signal, models) {
     });
     pairs[open]?.[0].scrollIntoView({ block: "nearest", inline: "nearest" });
   });
+  const showMore = () => bar.toggleAttribute("data-more", bar.scrollLeft + bar.clientWidth < bar.scrollWidth - 1);
+  bar.addEventListener("scroll", showMore);
+  const sized = new ResizeObserver(showMore);
+  sized.observe(bar);
+  signal.addEventListener("abort", () => sized.disconnect());
   const steps = {
     ArrowLeft: -1,
     ArrowRight: 1,

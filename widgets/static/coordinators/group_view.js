@@ -46,7 +46,7 @@ function render(given) {
       "data-live": "disable",
     }),
     about: h("span", { class: "klw-sum" }),
-    conditions: conditionsBar(model, ask),
+    conditions: conditionsBar(model, ask, "offsets.retention.minutes=7d"),
     conclusion: h("p", { class: "klw-conclusion" }),
     note: h("span", { class: "klw-about" }),
     legend: h("div", { class: "klw-legend" }),

@@ -5,15 +5,15 @@ import { timestamp } from "../shared/format.js";
 
 let bars = 0;
 
-// `ask` sends a question to the kernel: null when it was refused.
-export function conditionsBar(model, ask) {
+// `ask` sends a question to the kernel: null when it was refused. `example`: configurations that count here.
+export function conditionsBar(model, ask, example = "retention.ms=7d, orders:cleanup.policy=compact") {
   const id = `klw-conditions-${++bars}`, error = errorBar();
   const versions = h("datalist", { id: `${id}-versions` }), names = h("datalist", { id: `${id}-names` });
   const kafka = field("Version of Kafka", { list: versions.id, placeholder: "as found", class: "klw-input klw-short" });
   const now = field("Time that ages are measured by", { placeholder: "now", class: "klw-input klw-long" });
   const added = field("Configuration", {
     list: names.id,
-    placeholder: "retention.ms=7d, or orders:cleanup.policy=compact",
+    placeholder: example,
   });
   const chips = h("span", { class: "klw-given" }), about = h("p", { class: "klw-meant" });
   const reset = button("As the directories have it", {

@@ -1,5 +1,6 @@
 // WhatIfView: what a broker of a version and a configuration would do: at its start, to logs, to committed offsets.
 import { conditionsBar } from "./conditions.js";
+import { brokerChoice } from "../overview/broker_choice.js";
 import { numberTiles } from "../overview/number_tiles.js";
 import { sectionCards } from "../overview/section_card.js";
 import { sectionHead } from "../overview/section_head.js";
@@ -29,18 +30,20 @@ function render(given) {
   const conditions = conditionsBar(model, ask);
   const head = sectionHead({ ...frame, model, ask }, sheet, { name: "What if", codeLabel: "Python code of this" });
   const cards = sectionCards(PARTS, { model, ask, signal: frame.signal });
+  const brokers = brokerChoice(model, ask);
   const numbers = numberTiles(["start", "freed", "expired"], cards.show);
   frame.fill(
     head.el,
     conditions.el,
     error.el,
-    h("div", { class: "klw-overbody" }, numbers.el, cards.el),
+    h("div", { class: "klw-overbody" }, brokers.el, numbers.el, cards.el),
   );
   onKeys(frame.root, (event) => event.key === "Escape" && sheet.isOpen ? sheet.close() : false);
   const acts = {
     _error: () => error.show(model.get("_error")),
     _directory: () => head.show(),
     _progress: () => head.show(),
+    _ids: brokers.show,
     _tiles: () => numbers.set(model.get("_tiles")),
     _sections() {
       cards.set(model.get("_sections"));
@@ -51,6 +54,7 @@ function render(given) {
   };
   const end = frame.follow(acts);
   acts._directory();
+  acts._ids();
   acts._tiles();
   acts._sections();
   conditions.show();

@@ -10,6 +10,7 @@ import { requests } from "../shared/requests.js";
 import { valuesButton } from "../shared/values_button.js";
 import { setZone } from "../shared/zone.js";
 import { palette } from "./palette.js";
+import { ticketPanel } from "./ticket.js";
 import { zoneMenu } from "./zone_menu.js";
 
 function render(given) {
@@ -37,6 +38,7 @@ function render(given) {
     find: (text) => ask("find", { text }),
     go: (what, name, offset) => ask("go", { what, name, offset }),
   });
+  const came = cameBar(model, ask), ticket = ticketPanel({ model, ask, root: frame.root });
   const seek = button("Go to a topic, partition, group, tab, offset or key (Ctrl+K)", {
     glyph: "search",
     text: "Ctrl K",
@@ -55,13 +57,12 @@ function render(given) {
       ),
       fate.button,
       h("span", { class: "klw-sum" }),
-      seek,
-      times.el,
-      zones.el,
-      eye.el,
+      h("span", { class: "klw-placeends" }, seek, times.el, zones.el, ticket.opens, eye.el),
     ),
     error.el,
     fate.el,
+    ticket.el,
+    came.el,
   );
   const view = { model, frame, title, fields, back, forward, eye, fate, times, zones };
   onKeys(frame.root, (event) => {
@@ -78,6 +79,8 @@ function render(given) {
     show_values: show,
     broker: show,
     _brokers: show,
+    came: came.show,
+    pins: ticket.show,
     _title: show,
     _topics: show,
     _topic: show,
@@ -88,6 +91,8 @@ function render(given) {
     _error: () => error.show(model.get("_error")),
   });
   showPlace(view);
+  came.show();
+  ticket.show();
   tellHeight(frame);
   address.start(frame.signal);
   return end;
@@ -124,6 +129,35 @@ function fateOf(model, ask, error) {
       if (place !== shown) el.hidden = true;
       shown = place;
       asks.hidden = offset === null;
+    },
+  };
+}
+
+// What came to live directories since the reader looked: each part leads to it.
+function cameBar(model, ask) {
+  const since = h("span", {}), parts = h("span", { class: "klw-cameparts" });
+  const close = button("Count again from now", {
+    glyph: "cross",
+    isLive: true,
+    onclick: () => ask("came", { what: "" }),
+  });
+  const el = h("div", { class: "klw-came", role: "region", "aria-label": "Since you looked", hidden: true });
+  el.append(since, parts, close);
+  const go = ({ currentTarget }) => ask("came", { what: currentTarget.dataset.what });
+  return {
+    el,
+    show() {
+      const { since: time, parts: told = [] } = model.get("came");
+      el.hidden = !told.length || !model.isLive;
+      since.textContent = `Since ${time}`;
+      while (parts.childElementCount > told.length) parts.lastChild.remove();
+      told.forEach(([what, text, tone], at) => { // the buttons stay: their numbers change every second
+        const show = parts.children[at] ?? parts.appendChild(button("", { isLive: true, onclick: go }));
+        Object.assign(show.dataset, { what, tone });
+        show.textContent = `+${text}`;
+        show.title = `Show what came: ${text}`;
+        show.setAttribute("aria-label", show.title);
+      });
     },
   };
 }
@@ -194,9 +228,14 @@ function showPlace({ model, title, fields, back, forward, eye, fate, times, zone
 
 // In the app, the tabs stay below the line, however many rows it has.
 function tellHeight({ root, signal }) {
-  const sized = new ResizeObserver(() =>
-    root.ownerDocument.body.style.setProperty("--klw-place", `${root.offsetHeight}px`)
-  );
+  const page = root.ownerDocument;
+  let high = 0;
+  const sized = new ResizeObserver(() => {
+    if (root.offsetHeight === high) return;
+    high = root.offsetHeight;
+    page.body.style.setProperty("--klw-place", `${high}px`);
+    page.defaultView.dispatchEvent(new Event("resize")); // what fills the window fits it again
+  });
   sized.observe(root);
   signal.addEventListener("abort", () => sized.disconnect());
 }

@@ -13,13 +13,13 @@ export function dayChart({ colors, onClick }) {
   const el = h("div", { class: "klw-days", hidden: true }, h("div", { role: "img" }, bars, axis), legend);
   return {
     el,
-    // `unit` is "day", "month" or "year"; `spans` are {text, row, topics}, ascending; `topics` are [name, bytes], the
-    // largest first.
+    // `unit` is "day", "month" or "year"; `spans` are {text, row, topics, gap}, ascending; `topics` are [name, bytes], the
+    // largest first; `gap`: how long nothing was written before.
     set({ unit, spans = [], canLead }) {
       const sizes = spans.map(({ topics }) => topics.reduce((sum, [, size]) => sum + size, 0));
       const most = Math.max(1, ...sizes), known = colors(), colorOf = (topic) => known.get(topic) ?? null;
       el.hidden = !spans.length;
-      bars.replaceChildren(...spans.map((span, i) => bar(span, sizes[i], most, colorOf)));
+      bars.replaceChildren(...spans.flatMap((span, i) => [...gapBefore(span), bar(span, sizes[i], most, colorOf)]));
       bars.toggleAttribute("data-leads", Boolean(canLead));
       axis.replaceChildren(h("span", {}, nameOf(spans[0])), h("span", {}, nameOf(spans.at(-1))));
       el.toggleAttribute("data-many", spans.length > MOST_LABELS);
@@ -44,6 +44,9 @@ export function dayChart({ colors, onClick }) {
       ),
       h("small", {}, text || "no time"),
     );
+  }
+  function gapBefore({ gap }) {
+    return gap ? [h("div", { class: "klw-daygap", title: `${gap} without a batch` }, h("small", {}, gap))] : [];
   }
   function legendOf(spans, colorOf) {
     const sums = new Map();

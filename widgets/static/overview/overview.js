@@ -7,6 +7,7 @@ import { onKeys, widgetFrame } from "../shared/frame.js";
 import { withKernel } from "../shared/kernel.js";
 import { popover } from "../shared/popover.js";
 import { requests } from "../shared/requests.js";
+import { brokerChoice } from "./broker_choice.js";
 import { dayChart } from "./day_chart.js";
 import { numberTiles } from "./number_tiles.js";
 import { sectionCards } from "./section_card.js";
@@ -51,7 +52,7 @@ function render(given) {
   });
   view.verdict = h("p", { class: "klw-oververdict", hidden: true });
   const lead = model.get("_can_lead") ? (section, tile) => ask("tile", { section, tile }) : null;
-  view.brokers = h("div", { class: "klw-overbrokers", hidden: true });
+  view.brokers = brokerChoice(model, ask);
   view.tiles = numberTiles(CARDS.map(([name]) => name), (name) => view.cards.show(name), lead);
   view.map = diskMap(view, signal, stats);
   view.days = dayChart({
@@ -66,7 +67,7 @@ function render(given) {
       "div",
       { class: "klw-overbody" },
       view.verdict,
-      view.brokers,
+      view.brokers.el,
       view.tiles.el,
       view.cards.el,
     ),
@@ -81,7 +82,7 @@ function render(given) {
     _is_old: () => showHead(view),
     _progress: () => showHead(view),
     _usage: () => showSizes(view),
-    _ids: () => showBrokers(view),
+    _ids: view.brokers.show,
     _days: () => showDays(view),
     _sections: () => showSections(view),
     _tiles: () => view.tiles.set(model.get("_tiles")),
@@ -91,7 +92,7 @@ function render(given) {
   showSizes(view);
   showDays(view);
   view.tiles.set(model.get("_tiles"));
-  showBrokers(view);
+  view.brokers.show();
   showSections(view);
   return end;
 }
@@ -130,25 +131,6 @@ function diskMap(view, signal, stats) {
 function showSizes(view) {
   view.tree = usageTree(view.model.get("_usage"), null, null);
   view.map.ask();
-}
-
-// What one broker does is answered where its directories are shown alone.
-function showBrokers({ model, ask, brokers }) {
-  const ids = model.get("_ids");
-  brokers.hidden = !ids.length;
-  brokers.replaceChildren(
-    h("span", {}, "Whether a broker starts, and what it deletes, cleans and serves, is answered for one broker:"),
-    ...ids.map((id) =>
-      model.get("_can_lead")
-        ? button(`Show the directories of broker ${id} alone`, {
-          text: `broker ${id}`,
-          kind: "klw-framed",
-          isLive: true,
-          onclick: () => ask("broker", { node_id: id }),
-        })
-        : h("span", {}, `broker ${id}`)
-    ),
-  );
 }
 
 function showDays({ model, days }) {

@@ -1,6 +1,6 @@
 // One section of the overview: its state, notes, what is in the way, a table whose rows lead on, and its command.
 import { button, h } from "../shared/dom.js";
-import { count, share } from "../shared/format.js";
+import { count, plural, share } from "../shared/format.js";
 import { dataGrid } from "../shared/rows.js";
 import { stateNote } from "../shared/state.js";
 
@@ -18,20 +18,30 @@ export function sectionCards(parts, { model, ask, signal, extras = {} }) {
       extra: extras[name],
       canLead: model.get("_can_lead"),
       onLead: (row) => ask("lead", { section: name, row }),
-      onMake: () => ask("make", { section: name }),
     }),
   ]));
+  const unread = h("span", {}),
+    read = button("Read the headers of every log", {
+      text: "Read all",
+      kind: "klw-framed",
+      isLive: true,
+      onclick: () => ask("make"),
+    });
+  const asks = h("p", { class: "klw-overask", hidden: true }, unread, read);
   return {
-    el: h("div", { class: "klw-overcards" }, ...parts.map(([name]) => cards[name].el)),
+    el: h("div", { class: "klw-overcards" }, asks, ...parts.map(([name]) => cards[name].el)),
     show: (name) => cards[name].show(),
     set(sections) {
       for (const [name] of parts) cards[name].setSection(sections[name]);
+      const waiting = parts.filter(([name]) => sections[name]?.state === "asks").length;
+      asks.hidden = !waiting;
+      unread.textContent = `${plural(waiting, "answer takes", "answers take")} the headers of every log.`;
     },
   };
 }
 
 function sectionCard(
-  { name, title, signal, extra, canLead, onLead, onMake },
+  { name, title, signal, extra, canLead, onLead },
 ) {
   const heading = h("h3", { id: `klw-over-${name}` }, title),
     state = h("span", { class: "klw-chip" });
@@ -64,7 +74,7 @@ function sectionCard(
       state.textContent = STATES[section.state] ?? "";
       if (section.title) heading.textContent = section.title;
       body.replaceChildren(
-        ...contents(section, { signal, canLead, onLead, onMake }).filter(
+        ...contents(section, { signal, canLead, onLead }).filter(
           Boolean,
         ),
       );
@@ -72,17 +82,9 @@ function sectionCard(
   };
 }
 
-function contents(section, { signal, canLead, onLead, onMake }) {
+function contents(section, { signal, canLead, onLead }) {
   if (section.state === "failed") return [stateNote("failed", section.error)];
-  if (section.state === "asks") {
-    const read = button("Read the headers of every log", {
-      text: "Read",
-      kind: "klw-framed",
-      isLive: true,
-      onclick: onMake,
-    });
-    return [stateNote("empty", "Not read yet: this reads the headers of every log.", read)];
-  }
+  if (section.state === "asks") return [h("p", { class: "klw-overnote" }, "Not read yet.")];
   if (section.state === "running") return [stateNote("loading", "Reading…")];
   if (section.state !== "done") return [];
   return [

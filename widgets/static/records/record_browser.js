@@ -162,7 +162,8 @@ function showProfile(view) {
 
 function showColumns({ model, list, profile, result }) {
   const isOfAll = !model.get("topic"), hasHeaders = (result().rows ?? []).some((row) => row?.[HEADERS][0]);
-  list.setColumns(model.get("columns"), { isOfAll, hasHeaders, profile, showsValues: showsValues(model) });
+  const hasBrokers = model.get("_choices").has_brokers;
+  list.setColumns(model.get("columns"), { isOfAll, hasBrokers, hasHeaders, profile, showsValues: showsValues(model) });
 }
 
 function select({ model, announce }, partition, offset) {

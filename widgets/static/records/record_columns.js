@@ -9,12 +9,13 @@ const PLAIN_COLUMNS = {
   partition: { name: "Partition", width: "96px", number: true, title: "Sort by partition and offset" },
   offset: { name: "Offset", width: "80px", number: true, title: "Sort by partition and offset" },
   time: { name: "Time", width: TIME_WIDTH },
-  key: { name: "Key", width: "minmax(96px,1fr)" },
+  key: { name: "Key", width: "minmax(96px,1fr)", isOfRecords: true },
   value: { name: "Value", width: "minmax(160px,4fr)", isOfValues: true },
   headers: { name: "Headers", width: "minmax(80px,1fr)", isOfValues: true },
   size: { name: "Bytes", width: "72px", number: true, title: "Sort by the bytes of key and value" },
 };
 export const PLAIN_NAMES = Object.keys(PLAIN_COLUMNS);
+const BROKER = { name: "Broker", width: "64px", number: true, title: "The broker's id, node.id in meta.properties" };
 const NO_HEADERS = { width: "72px" }; // where no record has any
 const WHOLE_NAME = { width: "minmax(104px,.7fr)", number: false, isName: true }; // of several topics
 
@@ -25,8 +26,8 @@ const NOT_COUNTED = new Set(["time", "value", "offset", "headers"]);
 
 // The columns of a table, for names in the kernel. `profile` is what the kernel says of their values; null: nothing yet.
 // `acts`: `onFilter(term)` adds a condition to the query, `onCount(name, from)` counts the records by a column.
-export function recordColumns(names, { isOfAll, hasHeaders, profile, showsValues }, acts) {
-  return names.map((name) => {
+export function recordColumns(names, { isOfAll, hasBrokers, hasHeaders, profile, showsValues }, acts) {
+  const columns = names.map((name) => {
     const plain = PLAIN_COLUMNS[name], known = NOT_PROFILED.has(name) ? null : profile?.columns[name];
     const column = plain ?? { name, width: "minmax(92px,1fr)", number: known?.low !== undefined, isOfValues: true };
     return {
@@ -35,6 +36,7 @@ export function recordColumns(names, { isOfAll, hasHeaders, profile, showsValues
       ...(name === "headers" && !hasHeaders && NO_HEADERS),
       key: name,
       isSortable: !column.isOfValues || showsValues,
+      isOfRecords: column.isOfRecords || column.isOfValues,
       isLive: true,
       about: known && profileText(known),
       chart: known && (() => columnProfile(name, isOfAll ? known : ofOneTopic(name, known), profile.of, acts.onFilter)),
@@ -42,6 +44,7 @@ export function recordColumns(names, { isOfAll, hasHeaders, profile, showsValues
       title: known ? profileTitle(name, known, profile.of) : column.title,
     };
   });
+  return hasBrokers ? [{ ...BROKER, key: "broker", isSortable: false }, ...columns] : columns;
 }
 
 // Of one topic, a partition is a number.

@@ -41,7 +41,14 @@ export function matchList({ fetch, absence, acts, onPick, onSort, onWidths, sign
   const isMarked = (got) => got && got[0] === marked.partition && got[1] === marked.offset;
   let order = "time",
     newestFirst = false,
-    shown = { names: PLAIN_NAMES, isOfAll: false, hasHeaders: true, profile: null, showsValues: false };
+    shown = {
+      names: PLAIN_NAMES,
+      isOfAll: false,
+      hasBrokers: false,
+      hasHeaders: true,
+      profile: null,
+      showsValues: false,
+    };
   const grid = dataGrid({
     label: "Records",
     signal,
@@ -51,7 +58,8 @@ export function matchList({ fetch, absence, acts, onPick, onSort, onWidths, sign
       const got = row(i);
       if (got) return matchCells(got, words, shown);
       const text = store.isLacking(i) ? absence() : null; // null: the row is on its way
-      return text && shown.names.map((_, k) => (k === shown.names.length - 1 ? { text, kind: "quiet" } : ""));
+      const columns = shown.names.length + shown.hasBrokers;
+      return text && Array.from({ length: columns }, (_, k) => (k === columns - 1 ? { text, kind: "quiet" } : ""));
     },
     // Without a kernel, the rows that are kept are all there is.
     load: (start, stop) =>
@@ -70,7 +78,10 @@ export function matchList({ fetch, absence, acts, onPick, onSort, onWidths, sign
     onWindow: () => tail.moved(),
   });
   const tail = liveTail({ grid, what: "record", end: () => (newestFirst ? "start" : "end") });
-  const showOrder = () => grid.showSort(shown.names.indexOf(order), newestFirst);
+  const showOrder = () => {
+    const at = shown.names.indexOf(order);
+    grid.showSort(at < 0 ? at : at + shown.hasBrokers, newestFirst);
+  };
   const marks = highlighter(grid.el, () => words, signal);
 
   return {
@@ -84,8 +95,8 @@ export function matchList({ fetch, absence, acts, onPick, onSort, onWidths, sign
       if (offset === null) grid.select(-1);
       grid.refresh();
     },
-    // The columns by their names in the kernel; whether records of every topic are listed, and any has headers; what is
-    // known of the values, and whether they are shown.
+    // The columns by their names in the kernel; whether records of every topic are listed, of several brokers, and any
+    // has headers; what is known of the values, and whether they are shown.
     setColumns(names, given) {
       const next = { names, ...given };
       if (JSON.stringify(next) === JSON.stringify(shown)) return;
@@ -137,17 +148,24 @@ function stateOf(result) {
   return ["empty", result.query ? "No record meets this query." : "No records here."];
 }
 
-function matchCells([partition, offset, time, key, value, headers, size, fields = {}], words, { names, isOfAll }) {
+function matchCells(
+  [partition, offset, time, key, value, headers, size, fields = {}],
+  words,
+  { names, isOfAll, hasBrokers },
+) {
+  const folder = partition.slice(partition.lastIndexOf("/") + 1); // a replica's name is its path
   const cells = {
     time: time === null ? { text: "none", kind: "null" } : timestamp(time),
-    partition: { text: isOfAll ? partition : partition.slice(partition.lastIndexOf("-") + 1), title: partition },
+    partition: { text: isOfAll ? folder : folder.slice(folder.lastIndexOf("-") + 1), title: partition },
     offset: count(offset),
     key: matchCell(key, words),
     value: matchCell(value, words),
     headers: matchCell(headers, words),
     size: { text: count(size), kind: "quiet" },
   };
-  return names.map((name) => cells[name] ?? matchCell(fields[name] ?? ["", "quiet"], words));
+  return (hasBrokers ? ["broker", ...names] : names).map((name) =>
+    cells[name] ?? matchCell(fields[name] ?? ["", "quiet"], words)
+  );
 }
 
 // A cell begins shortly before the first word that was found, so that the word can be seen.

@@ -2,11 +2,11 @@
 import { floorIndex } from "../shared/columns.js";
 
 // Sums over [from, to) divided into `width` columns. For each column: bytes per category, bytes that are
-// transactional, and flags: 1 = a control batch begins here, 2 = a damaged batch touches it.
+// transactional, and flags: 1 = a control batch begins here, 2 = a damaged batch touches it, 4 = offsets are missing here.
 export function binBatches(data, from, to, width) {
   const kinds = data.categories.length, scale = width / (to - from);
   const bytes = new Float32Array(width * kinds), transactional = new Float32Array(width), flags = new Uint8Array(width);
-  const { position, end, category, attributes, problem } = data;
+  const { position, end, category, attributes, problem, missing } = data;
   for (let i = Math.max(0, floorIndex(position, from)); i < position.length && position[i] < to; i++) {
     const start = Math.max(0, (position[i] - from) * scale), stop = Math.min(width, (end[i] - from) * scale);
     if (stop <= start) continue;
@@ -15,6 +15,7 @@ export function binBatches(data, from, to, width) {
       bits = attributes[i],
       kind = category[i];
     if (bits & 0x20 && position[i] >= from) flags[first] |= 1;
+    if (missing[i] && position[i] >= from) flags[first] |= 4;
     for (let x = first; x <= last; x++) {
       const share = Math.min(stop, x + 1) - Math.max(start, x);
       bytes[x * kinds + kind] += share;

@@ -17,6 +17,7 @@ export function segmentLegend(data) {
   if (has((i) => data.isAborted(i))) entries.push(["aborted", { "data-mark": "aborted" }]);
   if (has((i) => data.isControl(i))) entries.push(["control", { "data-mark": "control" }]);
   if (has((i) => data.problem[i] !== 0)) entries.push(["damaged", { "data-mark": "damaged" }]);
+  if (has((i) => data.missing[i] > 0)) entries.push(["offsets missing", { "data-mark": "missing" }]);
   if (data.fileSize > data.validSize) entries.push([data.stop, { "data-mark": "tail" }]);
   if (has((i) => data.isNew(i))) entries.push(["new", { "data-mark": "new" }]);
   if (data.indexPosition.length) entries.push(["offset index entry", { "data-mark": "entry" }]);

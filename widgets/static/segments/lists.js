@@ -15,9 +15,9 @@ export function recordList({ store, absence, onPick, onOpen, onWindow, batchOf, 
     columns: [
       { name: "Offset", width: "92px", number: true },
       { name: "Timestamp", width: TIME_WIDTH },
-      { name: "Key", width: "minmax(90px,.8fr)" },
-      { name: "Value", width: "minmax(150px,3fr)" },
-      { name: "Headers", width: "minmax(70px,.4fr)" },
+      { name: "Key", width: "minmax(90px,.8fr)", isOfRecords: true },
+      { name: "Value", width: "minmax(150px,3fr)", isOfRecords: true },
+      { name: "Headers", width: "minmax(70px,.4fr)", isOfRecords: true },
       { name: "Batch", width: "64px", number: true },
     ],
     cellsOf(i) {
@@ -103,6 +103,12 @@ export function batchList({ data, onPick, onOpen, signal }) {
           ? { text: d.kind(i).replace("transactional, ", ""), kind: d.isAborted(i) ? "quiet" : "", title: d.kind(i) }
           : d.isNew(i)
           ? { text: "new", kind: "new" }
+          : d.missing[i]
+          ? {
+            text: `after missing ${d.missingText(i)}`,
+            kind: "quiet",
+            title: `${d.missingText(i)} are missing before it`,
+          }
           : c.magic.number(i) < 2
           ? { text: `format ${c.magic.number(i)}`, kind: "quiet" }
           : "",

@@ -37,6 +37,7 @@ export class SegmentData {
     [this.firstTime, this.lastTime] = timeSpan(this.time, this.problem);
     this.found = new Map();
     this.newFrom = Infinity;
+    this.missing = missingBefore(this);
     this.colorBy("codec");
   }
 
@@ -130,6 +131,11 @@ export class SegmentData {
     const base = this.columns.base_offset.exact(i), last = this.columns.last_offset.exact(i);
     return base < 0n ? `up to ${count(last)}` : range(base, last);
   }
+  // The offsets that no batch has between a batch and those before it; "" for none.
+  missingText(i) {
+    const base = this.columns.base_offset.exact(i), gap = BigInt(this.missing[i]);
+    return gap ? `${gap === 1n ? "offset" : "offsets"} ${range(base - gap, base - 1n)}` : "";
+  }
   records(i) {
     const n = this.columns.record_count.number(i);
     return n < 0 ? "unknown until decompressed" : plural(n, "record");
@@ -145,6 +151,7 @@ export class SegmentData {
       pairs.push(["Producer", `${count(c.producer_id.exact(i))}, epoch ${c.producer_epoch.exact(i)}`]);
     }
     if (c.leader_epoch.exact(i) >= 0n) pairs.push(["Leader epoch", String(c.leader_epoch.exact(i))]);
+    if (this.missing[i]) pairs.push(["Missing before", this.missingText(i)]);
     const kind = this.kind(i);
     if (kind) pairs.push(["Kind", kind]);
     if (c.magic.number(i) !== 2) pairs.push(["Format", `version ${c.magic.number(i)}`]);
@@ -176,6 +183,18 @@ function categoryOf(what, value, at) {
   const color = PALETTE[at % PALETTE.length];
   if (value < 0n) return { text: what === "producer" ? "no producer id" : "no epoch", color: "#888888" };
   return { text: `${what === "producer" ? "producer" : "epoch"} ${count(value)}`, color };
+}
+
+// How many offsets are missing before each batch: a cleaning removed their batches, or they were lost. Old batches that
+// do not say where they begin have none.
+function missingBefore({ baseOffset, length, columns }) {
+  const missing = new Float64Array(length), first = columns.base_offset.numbers(), last = columns.last_offset.numbers();
+  let next = Number(baseOffset);
+  for (let i = 0; i < length; i++) {
+    if (first[i] > next) missing[i] = first[i] - next;
+    next = Math.max(next, last[i] + 1);
+  }
+  return missing;
 }
 
 // The span of the known, plausible times; [null, null] without any.

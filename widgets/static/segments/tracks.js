@@ -120,6 +120,7 @@ function paintBatches(scene) {
         pen.globalAlpha = 1;
       }
       if (bins.flags[i] & 1) pen.fillRect(left + i / ratio, top - 4, 1, 4);
+      if (bins.flags[i] & 4) pen.fillRect(left + i / ratio, top + tall + 1, 1, 4);
     }
     damageTicks(scene, layer, top, tall);
     return;
@@ -128,7 +129,16 @@ function paintBatches(scene) {
   for (let i = first; i <= last; i++) {
     const a = x(data.position[i]), b = x(data.end[i]), gap = b - a > 5 ? 1 : b - a > 2.5 ? 0.5 : 0;
     paintBatch(scene, i, a, Math.max(0.75, b - a - gap), top, tall, stripes);
+    if (data.missing[i]) paintMissing(scene, a - gap / 2, top, tall);
   }
+}
+
+// A dotted line between two batches: offsets are missing there.
+function paintMissing({ pen, ink }, at, top, tall) {
+  pen.fillStyle = ink.bg;
+  pen.fillRect(at - 1.5, top, 3, tall);
+  pen.fillStyle = ink.fg;
+  for (let y = top - 3; y < top + tall + 4; y += 4) pen.fillRect(at - 0.75, y, 1.5, 2);
 }
 
 function paintBatch({ pen, data, ink, left, span }, i, a, wide, top, tall, stripes) {

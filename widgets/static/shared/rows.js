@@ -134,7 +134,7 @@ const HEAD_PX = 28, TALL_HEAD_PX = 42, CHART_HEAD_PX = 70, MOST_TAKEN = 100_000,
 
 // A table of any number of rows, for every view. A column is {name, width, number, mono, isName, about, title, value}:
 // `isName` keeps the end of its texts, `about` is a line below the heading, and `value(i)` is what row i sorts by, if its
-// text does not say it. `cellsOf(i)` gives the cells of row i, see `fillCell`, or null while they are on their way.
+// text does not say it; `isOfRecords`: its cells hold keys, values or headers. `cellsOf(i)` gives the cells of row i, see `fillCell`, or null while they are on their way.
 // `onPick` gets a row that was selected, `onPress` one that was clicked, `onOpen` of Enter and double clicks.
 // A table whose rows come by page has `load(start, stop)`, which resolves to their cells to take along, and is sorted
 // where they come from: `onSort(column)`, for columns with `isSortable`; `showSort` then marks the column.

@@ -6,7 +6,8 @@ const ROLES = { failed: "alert", loading: "status", empty: "status", absent: "st
 
 export function stateNote(kind, text, action = null) {
   const bar = kind === "loading" && h("i", { "aria-hidden": "true" });
-  return h("div", { class: "klw-state", "data-kind": kind, role: ROLES[kind] }, bar, h("p", {}, text), action);
+  const told = h("p", { "data-named": /^\S*\//.test(text) }, text); // a path stays as it is written
+  return h("div", { class: "klw-state", "data-kind": kind, role: ROLES[kind] }, bar, told, action);
 }
 
 // Show a note instead of some parts of a widget, or these parts again.

@@ -92,6 +92,7 @@ function render(given) {
       number: isNumber,
       isSortable: true,
       isLive: true,
+      isOfRecords: true,
       width: columnWidth(name, isNumber, columns.length),
     })));
     grid.setCount(now.count);

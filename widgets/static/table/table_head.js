@@ -70,6 +70,8 @@ export function tableHead({ canSort, onSort, onWidths, fitting, menu }) {
       class: column.number ? "klw-number" : null,
       title: column.title,
       "aria-label": chart || tool ? column.name : null, // not all that the chart says
+      "data-name": column.name,
+      "data-records": column.isOfRecords ?? false, // it shows what records hold
     };
     return h("span", attributes, label, tool, chart, about, column.name && grip(k));
   }

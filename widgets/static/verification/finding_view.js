@@ -22,7 +22,7 @@ export function findingView({ onPick, onGo, signal, isScoped = true, goTo = "Sho
     cellsOf(i) {
       const each = shown[i];
       return [
-        { text: each.severity, kind: each.severity === "error" ? "bad" : "" },
+        { text: each.severity, kind: { error: "tone-bad", warning: "tone-warn" }[each.severity] ?? "" },
         { text: each.kind, after: placeOf(each, scope === "all"), under: each.found, title: each.found },
       ];
     },

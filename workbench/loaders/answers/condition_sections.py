@@ -9,7 +9,7 @@ from workbench.loaders.answers.report_page import Badge, Row, Section, Target, T
 from workbench.loaders.answers.sections import MOST_ROWS, first_upper, left_out, not_loaded
 from workbench.loaders.explanations.offset_fates import fate_sentence
 from workbench.loaders.explanations.what_if import WhatIf
-from workbench.runtime.words import plural, size_text
+from workbench.runtime.words import size_text
 
 _VERDICTS: Final = {
     "loads": "good", "recovers": "warn", "stray": "warn", "deleted": "warn", "future": "calm",
@@ -104,8 +104,8 @@ def expired_tiles(result: WhatIf) -> Iterable[Tile]:
     """Yield the number that sums up which offsets expire."""
     if result.offsets:
         gone = sum(row.is_gone for row in result.offsets)
-        text = f"{gone:,} of {plural(len(result.offsets), 'offset')}"
-        yield Tile("expire", text, "warn" if gone else "good")
+        text = f"{gone:,} of {len(result.offsets):,}"
+        yield Tile("committed offsets expire", text, "warn" if gone else "good")
 
 
 OF_WHAT_IF: Final[

@@ -188,7 +188,7 @@ class Facts:
         rows = [
             *self._judged.stuck,
             *not_readable(self.listing, self._open_producers),
-            *not_consumed(self._lags),
+            *not_consumed(self.listing, self._lags),
         ]
         return sorted(rows, key=lambda row: -row.bytes)
 

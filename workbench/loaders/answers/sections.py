@@ -91,7 +91,7 @@ BY_RETENTION: Final = "retention"
 """What the target of a log's row is about if retention alone shortens the log."""
 _TONES: Final = {"error": "bad", "warning": "warn", "info": "calm"}
 _COUNTED: Final[tuple[tuple[Literal["error", "warning"], str, str], ...]] = (
-    ("error", "errors", "bad"), ("warning", "warnings", "warn"),
+    ("error", "errors in files", "bad"), ("warning", "warnings in files", "warn"),
 )  # fmt: skip
 _VERDICTS: Final = {
     "served": "good", "damaged": "warn", "expiring": "warn", "empty in part": "warn",

@@ -27,7 +27,7 @@ from workbench.errors import WorkbenchError
 from workbench.files.names import TopicPartition
 from workbench.foresight.dry_listing import Config, open_dry
 from workbench.foresight.dry_logs import DryLogs
-from workbench.inspection.listing import Listing
+from workbench.inspection.listing import Listing, opened_paths
 from workbench.inspection.lookups.unread_part import unread_part
 from workbench.loaders.explanations.explain_partition import cleaning_problem, dirt_of
 from workbench.loaders.explanations.offset_fates import retention_ms_of
@@ -66,7 +66,7 @@ def stuck_rows(
         dry.load(lambda _folder: True)
         yield from stuck_logs(dry, moment)
     yield from not_readable(listing, StoredTransactions(listing).open_producers())
-    yield from not_consumed(lags_at(listing, config, now=now, window_ms=window_ms))
+    yield from not_consumed(listing, lags_at(listing, config, now=now, window_ms=window_ms))
 
 
 def lags_at(
@@ -190,6 +190,7 @@ def _not_compacted(dry: DryLogs, name: TopicPartition, log: Log, now: int) -> It
 
 def not_readable(listing: Listing, producers: Iterable[OpenProducer]) -> Iterator[StuckRow]:
     """Yield the oldest open transaction of each partition, which holds the last stable offset."""
+    where = shlex.join(opened_paths(listing))
     for each in producers:
         if not each.blocked:
             continue
@@ -210,15 +211,16 @@ def not_readable(listing: Listing, producers: Iterable[OpenProducer]) -> Iterato
         action = (
             abort_command(each)
             if each.verdict == HANGS
-            else f"kafka-workbench transaction {shlex.quote(str(shown))} DIR says what ends it"
+            else f"kafka-workbench transaction {shlex.quote(str(shown))} {where} says what ends it"
         )
         yield StuckRow(
             NOT_READABLE, *each.where, named, transaction.first_offset, time, size, reason, action
         )
 
 
-def not_consumed(lags: Iterable[GroupLagRow]) -> Iterator[StuckRow]:
+def not_consumed(listing: Listing, lags: Iterable[GroupLagRow]) -> Iterator[StuckRow]:
     """Yield the offsets with records to consume whose group falls behind, stalls or starts over."""
+    where = shlex.join(opened_paths(listing))
     for row in lags:
         if row.verdict not in {STALLED, BEHIND, STARTS_OVER} or row.lag == 0:
             continue
@@ -232,6 +234,6 @@ def not_consumed(lags: Iterable[GroupLagRow]) -> Iterator[StuckRow]:
             row.commit_time,
             row.lag_bytes or 0,
             f"{row.verdict}: {row.reason}{late}",
-            f"kafka-workbench group {shlex.quote(row.group)} DIR shows the group's history"
+            f"kafka-workbench group {shlex.quote(row.group)} {where} shows the group's history"
             + _RESET * (row.verdict == STARTS_OVER),
         )

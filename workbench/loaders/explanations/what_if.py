@@ -125,7 +125,13 @@ class PartitionFate:
     @property
     def reasons(self) -> list[str]:
         """The explanations of the fate: sentences."""
-        every = (self.retention, self.cleaning, self.high_watermark, self.problem)
+        deleted = (
+            f"retention deletes {self.deleted_segments:,} of {plural(self.segments, 'segment')}"
+        )
+        every = (
+            deleted if self.deleted_segments else "",
+            self.retention, self.cleaning, self.high_watermark, self.problem,
+        )  # fmt: skip
         return [why for why in every if why]
 
     def totals(self) -> list[Cell]:

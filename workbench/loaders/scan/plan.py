@@ -185,7 +185,8 @@ def choose_partitions(
 
     Args:
         topics: names of topics; None: all.
-        partitions: numbers, or names as ``orders-0``; None: all.
+        partitions: numbers, names as ``orders-0``, or paths of partition directories, which
+            distinguish replicas; None: all.
         everything: whether folders that are marked for deletion, strays and future ones are meant,
             too; otherwise only those that are named in full, or were opened alone.
 
@@ -199,7 +200,9 @@ def choose_partitions(
     chosen: list[DiskPartition] = []
     others: list[DiskPartition] = []
     for p in listing.partitions.values():
-        is_meant = everything or p.kind == "log" or p.is_alone or p.name in named
+        is_meant = (
+            everything or p.kind == "log" or p.is_alone or not named.isdisjoint((p.name, p.path))
+        )
         (chosen if is_meant else others).append(p)
     if topics is not None:
         wanted = set(several(topics))
@@ -248,9 +251,9 @@ def are_named(
     return topics is not None or any(isinstance(p, str) for p in several(partitions or ()))
 
 
-def _names_of(partition: DiskPartition) -> tuple[str, str]:
-    """Return the names of a partition: its directory's, and the one that it has in use."""
-    return partition.name, f"{partition.topic}-{partition.partition}"
+def _names_of(partition: DiskPartition) -> tuple[str, ...]:
+    """Return the names of a partition: its directory's, the one that it has in use, its path."""
+    return partition.name, f"{partition.topic}-{partition.partition}", partition.path
 
 
 def _require(

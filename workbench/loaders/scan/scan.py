@@ -89,7 +89,7 @@ class Scan(GuessedNames):
     Args:
         listing: the opened listing.
         topics: a name or names of topics; default all.
-        partitions: numbers or names of partitions; default all.
+        partitions: numbers, names or paths of partitions; default all.
         offsets: (first, end) with the end excluded and None for open, below 0 counted from the log
             end offset; or one offset, or text such as ``"100:200"`` and ``"-2:"``; for every
             partition or, as a mapping, by partition name.

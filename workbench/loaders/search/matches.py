@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from workbench.inspection.partition import DiskPartition
 from workbench.loaders.scan import arrow
 from workbench.loaders.scan.plan import SegmentRead
 from workbench.loaders.scan.segment_batches import columns_of, decoded_for
@@ -69,7 +70,7 @@ class Matches:
         self._sort_values: list[pa.RecordBatch] = []
         self._lock = threading.Lock()
         self._reads: list[SegmentRead] = []
-        self._partitions: dict[str, int] = {}
+        self._partitions: dict[tuple[str, str], int] = {}
         self._batches: list[_Batches] = []
         self._batch_count = 0
         self._found = [_NOTHING]
@@ -102,7 +103,8 @@ class Matches:
             rows["position"].astype(np.int64),
             rows["size"].astype(np.int64),
         )
-        partition = self._partitions.setdefault(read.partition.name, len(self._partitions))
+        place = read.partition.name, read.partition.path
+        partition = self._partitions.setdefault(place, len(self._partitions))
         self._found.append(
             _Found(
                 chunk.columns.offsets[places].astype(np.int64),
@@ -158,8 +160,8 @@ class Matches:
         if order == "time":
             places = np.argsort(found.times, kind="stable")
         else:
-            names = sorted(self._partitions)
-            rank = np.array([names.index(name) for name in self._partitions], np.int32)
+            known = sorted(self._partitions)
+            rank = np.array([known.index(each) for each in self._partitions], np.int32)
             places = np.lexsort((found.offsets, rank[found.partition]))
         return places[::-1] if descending else places
 
@@ -177,10 +179,10 @@ class Matches:
                 self._found = [_Found(*map(np.concatenate, zip(*self._found, strict=True)))]
             return self._found[0]
 
-    def place_of(self, partition: str, offset: int, arranged: Longs) -> int:
+    def place_of(self, partition: DiskPartition, offset: int, arranged: Longs) -> int:
         """Return at which place of an arrangement a record is; -1: it is not there."""
         found = self._together()
-        number = self._partitions.get(partition, -1)
+        number = self._partitions.get((partition.name, partition.path), -1)
         fits = (found.offsets[arranged] == offset) & (found.partition[arranged] == number)
         at = np.flatnonzero(fits)
         return int(at[0]) if len(at) else -1
@@ -201,6 +203,7 @@ class Matches:
         options = decoded_for(names)
         batches = [_schema(names).empty_table()]
         places = [np.zeros(0, np.int64)]
+        replicas: list[DiskPartition] = []
         for read, start, stop, mine in self._runs(found.batch[wanted]):
             for chunk in _chunks(read, start, stop, options):
                 at, is_here = _lookup(chunk.columns.offsets, found.offsets[wanted[mine]])
@@ -208,9 +211,11 @@ class Matches:
                     batch = _record_batch(names, read, chunk)
                     batches.append(pa.Table.from_batches([batch.take(_indices(at[is_here]))]))
                     places.append(mine[is_here])
+                    replicas += [read.partition] * int(is_here.sum())
         place = np.concatenate(places)
         order = np.argsort(place, kind="stable")
-        return Records(pa.concat_tables(batches).take(_indices(order)), place[order])
+        table = pa.concat_tables(batches).take(_indices(order))
+        return Records(table, place[order], [replicas[at] for at in order.tolist()])
 
     def _runs(self, batch: npt.NDArray[np.int32]) -> Iterator[tuple[SegmentRead, int, int, Longs]]:
         """Yield what to read for the batches of some matches: read, start, stop, which matches.
@@ -241,10 +246,12 @@ class Records(NamedTuple):
     Attributes:
         table: those that are still there, in the order asked for.
         places: int64[n], which of the numbers asked for each of them is.
+        partitions: where each of them was read: of several brokers, the replica.
     """
 
     table: pa.Table
     places: Longs
+    partitions: list[DiskPartition]
 
 
 def _schema(names: tuple[str, ...]) -> pa.Schema:
