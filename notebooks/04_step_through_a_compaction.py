@@ -24,13 +24,6 @@ import pandas as pd
 
 import workbench as wb
 from widgets import CleanerView, CompactionPlayer, RecoveryPlayer
-from workbench.cleaner.config import CleanerConfig
-from workbench.log.append.append_origin import AppendOrigin
-from workbench.record.memory_records import MemoryRecords
-from workbench.record.writing.builder import end_transaction_marker
-from workbench.runtime.clock import ManualClock
-from workbench.runtime.scheduler import ManualScheduler
-from workbench.runtime.steps import Observer, Step
 
 HOUR = 3_600_000
 DAY = 24 * HOUR
@@ -46,11 +39,11 @@ SETTINGS = {
 }
 CONFIG = {f"prices:{name}": value for name, value in SETTINGS.items()}
 
-clock = ManualClock(OPENING)
+clock = wb.engine.ManualClock(OPENING)
 manager = wb.LogManager(
     [DATA],
     clock=clock,
-    scheduler=ManualScheduler(clock),
+    scheduler=wb.engine.ManualScheduler(clock),
     rng=random.Random(4),
     topic_configs={"prices": SETTINGS},
 )
@@ -74,7 +67,7 @@ def write(*prices: tuple[str, float | None], **producer: int) -> None:
         (clock.now(), tea.encode(), None if price is None else f"{price:.2f}".encode())
         for tea, price in prices
     ]
-    log.append_as_leader(MemoryRecords.of(*records, **producer))
+    log.append_as_leader(wb.engine.MemoryRecords.of(*records, **producer))
     log.update_high_watermark(log.log_end_offset)
 
 
@@ -82,8 +75,10 @@ def transaction(producer: int, *prices: tuple[str, float | None], commit: bool) 
     """Append prices in a transaction, and the marker that ends it."""
     options = {"producer_id": producer, "producer_epoch": 0, "base_sequence": 0}
     write(*prices, **options, is_transactional=True)
-    marker = end_transaction_marker(0, clock.now(), producer, 0, commit=commit, coordinator_epoch=0)
-    log.append_as_leader(marker, origin=AppendOrigin.COORDINATOR)
+    marker = wb.engine.end_transaction_marker(
+        0, clock.now(), producer, 0, commit=commit, coordinator_epoch=0
+    )
+    log.append_as_leader(marker, origin=wb.engine.AppendOrigin.COORDINATOR)
     log.update_high_watermark(log.log_end_offset)
 
 
@@ -172,13 +167,13 @@ swapped
 
 
 # %%
-def manager_of(path: str, observer: Observer) -> wb.LogManager:
+def manager_of(path: str, observer: wb.engine.Observer) -> wb.LogManager:
     """Return a log manager of a copy, at the same time and with the same settings."""
-    then = ManualClock(SATURDAY)
+    then = wb.engine.ManualClock(SATURDAY)
     return wb.LogManager(
         [path],
         clock=then,
-        scheduler=ManualScheduler(then),
+        scheduler=wb.engine.ManualScheduler(then),
         rng=random.Random(4),
         observer=observer,
         topic_configs={"prices": SETTINGS},
@@ -189,7 +184,7 @@ MOMENTS = {"segment cleaned", "segment ready to swap", "segment marked deleted"}
 crashes = []
 
 
-def copy_at(step: Step) -> None:
+def copy_at(step: wb.engine.Step) -> None:
     """Copy the directory in the middle of its cleaning."""
     if step.kind in MOMENTS | {"segment swapped in"}:
         target = os.path.join(home.name, f"crash-{len(crashes)}")
@@ -272,7 +267,7 @@ def note_state(moment: str) -> None:
     )
 
 
-def abort_at(step: Step) -> None:
+def abort_at(step: wb.engine.Step) -> None:
     """Abort the first cleaning when one segment is done."""
     if step.kind == "segment cleaned" and not threads:
         note_state("the first segment is cleaned")
@@ -390,7 +385,7 @@ tiny = CompactionPlayer(
     PRICES,
     CONFIG,
     now=[later] * 3,
-    cleaner=CleanerConfig(map_memory=4 * 24, load_factor=0.75),
+    cleaner=wb.engine.CleanerConfig(map_memory=4 * 24, load_factor=0.75),
     show_values=True,
 )
 tiny.at = [step.kind for step in tiny.steps].index("map full")

@@ -110,3 +110,12 @@ def test_what_a_broker_of_another_version_does_is_asked_by_typing_it(
     expect(done).to_have_count(4)
     expect(page.get_by_role("button", name="broker starts: no")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_no_rule_is_cut_off(page: Page, show: Show) -> None:
+    view = CleanerView(wb.open_log_directory(SHOP)["customers-0"], now=LATE)
+    view.wait()
+    show(view)
+    last = list(view.explanation)[-1].rule
+    rules = page.get_by_role("grid", name="Rules")
+    expect(rules.get_by_text(last, exact=True)).to_be_in_viewport(ratio=0.9)

@@ -22,15 +22,15 @@ max-width:100%;overflow-x:auto}
 .kafka-log-workbench table{border-collapse:collapse;margin:0;border:0;\
 font-variant-numeric:tabular-nums}
 .kafka-log-workbench.kafka-log-workbench table th{text-align:left;\
-font-weight:500;font-size:12px;white-space:nowrap;\
+font-weight:500;font-size:12px;white-space:normal;vertical-align:bottom;\
 color:var(--jp-content-font-color2,inherit);background:none;border:0;\
-border-bottom:1px solid var(--jp-border-color1,rgba(128,128,128,.5));padding:4px 18px 4px 0}
+border-bottom:1px solid var(--jp-border-color1,rgba(128,128,128,.5));padding:4px 14px 4px 0}
 .kafka-log-workbench.kafka-log-workbench table td{text-align:left;\
 white-space:nowrap;background:none;border:0;\
-border-bottom:1px solid var(--jp-border-color3,rgba(128,128,128,.2));padding:4px 18px 4px 0}
+border-bottom:1px solid var(--jp-border-color3,rgba(128,128,128,.2));padding:4px 14px 4px 0}
 .kafka-log-workbench tr{background:none!important}
 .kafka-log-workbench.kafka-log-workbench table .number{text-align:right}
-.kafka-log-workbench.kafka-log-workbench table .words{white-space:normal;min-width:32em}
+.kafka-log-workbench.kafka-log-workbench table .words{white-space:normal;min-width:18em}
 .kafka-log-workbench .none{color:var(--jp-content-font-color3,rgba(128,128,128,.9))}
 .kafka-log-workbench p{margin:6px 0 0;font-size:12px;color:var(--jp-content-font-color2,inherit)}
 </style>"""
