@@ -416,7 +416,7 @@ for step in retention.steps:
 # <summary>Answer</summary>
 #
 # Segment **146**. Already the first of its **4** entries is past offset 150, so no other one is
-# compared; the scan begins at byte 0 and reads **4** headers in vain.
+# compared; the scan begins where the segment begins, and reads **4** headers in vain.
 #
 # ```python
 # inspect = wb.open_log_directory(DATA).inspect

@@ -449,11 +449,13 @@ manager.shutdown()
 # delete horizon has passed.
 #
 # ```python
-# dropped = [at for at, step in enumerate(both.steps) if step.kind == "record dropped"]
-# print([sum(at < second for at in dropped), sum(at >= second for at in dropped)])
+# before, after = sorted({row["records"] for row in rows}, reverse=True)  # of the crashes
+# print(f"{before} records, {after} after round 1, {len(left)} after round 2")
+# print([before - after, after - len(left)])
 # ```
 #
 # ```output
+# 13 records, 8 after round 1, 5 after round 2
 # [5, 3]
 # ```
 #

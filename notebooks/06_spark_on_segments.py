@@ -93,7 +93,7 @@ dates = mdates.AutoDateLocator(minticks=3, maxticks=8)
 axes.xaxis.set_major_locator(dates)
 axes.xaxis.set_major_formatter(mdates.ConciseDateFormatter(dates))
 axes.spines[["top", "right", "left"]].set_visible(False)
-axes.grid(axis="y", color="#e5e7eb", lw=0.8)
+axes.grid(axis="y", color="#8c959f", alpha=0.3, lw=0.8)
 axes.set_axisbelow(True)
 
 # %% [markdown]
@@ -291,11 +291,12 @@ LogExplorer(written, selected={"partition": "readers-0"})
 #
 # ```python
 # split = spark.read.format("kafka-log").option("maxPartitionBytes", 32_768)
-# print(split.option("subscribe", "orders").load(SAMPLE).rdd.getNumPartitions(), "tasks")
+# tasks = split.option("subscribe", "orders").load(SAMPLE).rdd.getNumPartitions()
+# print(tasks, "tasks for", len(logs["orders"].partitions), "partitions")
 # ```
 #
 # ```output
-# 42 tasks
+# 42 tasks for 3 partitions
 # ```
 #
 # </details>
@@ -306,10 +307,10 @@ LogExplorer(written, selected={"partition": "readers-0"})
 # <summary>Answer</summary>
 #
 # The till's: **1.7** orders in a batch, **468.5** bytes for each. The other batches of `orders`,
-# with lz4, have **3.6**, and need **232.0** bytes.
+# with lz4, have **3.6**, and need **232.0** bytes; those of `clicks`, with zstd, have **131.0**.
 #
 # ```python
-# batches = logs.inspect.batches("orders").to_pandas()
+# batches = logs.inspect.batches(["orders", "clicks"]).to_pandas()
 # sums = batches.groupby("codec").agg({"size": ["count", "sum"], "record_count": "sum"})
 # sums.columns = ["batches", "bytes", "records"]
 # print((sums.records / sums.batches).round(1).to_dict())
@@ -317,8 +318,8 @@ LogExplorer(written, selected={"partition": "readers-0"})
 # ```
 #
 # ```output
-# {'lz4': 3.6, 'none': 1.7}
-# {'lz4': 232.0, 'none': 468.5}
+# {'lz4': 3.6, 'none': 1.7, 'zstd': 131.0}
+# {'lz4': 232.0, 'none': 468.5, 'zstd': 13.4}
 # ```
 #
 # </details>

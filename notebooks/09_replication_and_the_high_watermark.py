@@ -369,6 +369,38 @@ ReplicaLanes(compared, leader="2")
 # ```
 #
 # </details>
+#
+# **4.** In the first table, after which moment may a consumer read m0, and when does the follower
+# know that it may? And if a second record comes before the second round?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# When the leader has processed the FETCH of round **2**: it asks for offset 1, so the remote LEO is
+# 1. The follower learns it from the answer; with a second record, that answer still says **0**.
+#
+# ```python
+# table = pd.DataFrame(rows)
+# print(table[["remote LEO", "leader HW", "follower HW"]].to_string(header=False, index=False))
+# print(table.moment[table["leader HW"].idxmax()])
+# for step in (5, 6):
+#     leader, follower = wb.scenarios.play("G-0b").moments[step - 1].after.replicas
+#     print(f"step {step}: HW {leader.high_watermark}, of the follower {follower.high_watermark}")
+# ```
+#
+# ```output
+# 0 0 0
+# 0 0 0
+# 0 0 0
+# 0 0 0
+# 1 1 0
+# 1 1 1
+# FETCH of round 2 is processed
+# step 5: HW 1, of the follower 0
+# step 6: HW 1, of the follower 0
+# ```
+#
+# </details>
 
 # %%
 # Your code

@@ -239,14 +239,15 @@ pd.Series({name: f"{found.sum() / 1024:,.0f} KiB" for name, found in lengths.ite
 #     print(f"{topic}-{number}: {100 * by_part['batch overhead'] / by_part.sum():.2g} %")
 #     headers = logs.inspect.batches(partitions=f"{topic}-{number}").to_pandas()
 #     headers = headers[headers.segment == 0]
-#     print(f"{61 * len(headers) / headers['size'].sum():.3f} of the .log file")
+#     share = 61 * len(headers) / headers["size"].sum()
+#     print(f"headers of 61 bytes are {share:.3f} of the .log file")
 # ```
 #
 # ```output
 # payments-1: 30 %
-# 0.307 of the .log file
+# headers of 61 bytes are 0.307 of the .log file
 # clicks-0: 3.6 %
-# 0.037 of the .log file
+# headers of 61 bytes are 0.037 of the .log file
 # ```
 #
 # </details>
@@ -278,11 +279,14 @@ pd.Series({name: f"{found.sum() / 1024:,.0f} KiB" for name, found in lengths.ite
 #
 # ```python
 # held = logs.inspect.batches(partitions="orders-0").to_pandas()["size"].sum()
-# print([f"{100 * share:.0f} %" for share in sizes["100 per batch"] / held])
+# for count in sizes:
+#     print(count, [f"{100 * share:.0f} %" for share in sizes[count] / held])
 # ```
 #
 # ```output
-# ['34 %', '21 %']
+# 3 per batch ['84 %', '68 %']
+# 10 per batch ['55 %', '40 %']
+# 100 per batch ['34 %', '21 %']
 # ```
 #
 # </details>
@@ -305,6 +309,26 @@ pd.Series({name: f"{found.sum() / 1024:,.0f} KiB" for name, found in lengths.ite
 # ```output
 # ...: retention deletes 0, cleaning removes 0; ...; 0 of 8 committed offsets expire
 # 5.0 days
+# ```
+#
+# </details>
+#
+# **5.** How long do the indexes of a thousand partitions seem to be while a broker runs?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# Two of **10** MiB for each: **20** GiB.
+#
+# ```python
+# indexes = files[files.name.str.contains("index")]["size"]
+# print(len(indexes), f"of {indexes.mean() / 2**20:.0f} MiB")
+# print(f"{1000 * indexes.sum() / 2**30:.0f} GiB")
+# ```
+#
+# ```output
+# 2 of 10 MiB
+# 20 GiB
 # ```
 #
 # </details>

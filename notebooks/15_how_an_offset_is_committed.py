@@ -182,11 +182,14 @@ print(wb.open_log_directory(DIRECTORY).explain_group("billing"))
 # for step in steps:
 #     if step.kind == "offset expired":
 #         print(step.numbers["partition"], step.reason)
+# at = written.inspect.commits("billing", lag=False).to_pandas().commit_time
+# print((at.max() - at.min()).total_seconds(), "seconds later")
 # ```
 #
 # ```output
 # 0 retention since the commit, at 1733529605000 ms; now 1733616005000 ms
 # 1 retention since the commit, at 1733529600000 ms; now 1733616005000 ms
+# 5.0 seconds later
 # ```
 #
 # </details>

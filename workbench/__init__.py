@@ -202,10 +202,11 @@ def __getattr__(name: str) -> Any:
         except PackageNotFoundError:  # run from a checkout that was never installed
             found = "0"
     elif name not in _MODULES:
+        from workbench import engine
         from workbench.loaders.guessed_names import hint_of_module
         from workbench.runtime.words import no_attribute
 
-        names = [*_MODULES, "__version__"]
+        names = [*_MODULES, "__version__", *(f"engine.{each}" for each in engine.__all__)]
         raise no_attribute(__name__, name, names, hint_of_module(name, names))
     else:
         module = import_module(_MODULES[name])

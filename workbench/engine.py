@@ -8,6 +8,8 @@
 Nothing is defined here: the lessons and documents take these names from one place.
 """
 
+from typing import NoReturn
+
 from workbench.cleaner.config import CleanerConfig
 from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.offsets.offset_metadata_manager import OffsetCommit
@@ -21,6 +23,7 @@ from workbench.replication.simulation.events import Bounds
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.scheduler import ManualScheduler
 from workbench.runtime.steps import Observer, Step
+from workbench.runtime.words import no_attribute
 
 __all__ = [
     "AppendOrigin",
@@ -42,3 +45,7 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise no_attribute(__name__, name, __all__)

@@ -9,6 +9,7 @@ import workbench as wb
 from tests.browser.bridge import Show
 from tests.browser.pages import until
 from widgets import CleanerView, RetentionView, WhatIfView
+from widgets._assets import style
 
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 LATE = 1_795_700_000_000  # ms; 4.9 days after the newest record of payments-0
@@ -116,6 +117,7 @@ def test_no_rule_is_cut_off(page: Page, show: Show) -> None:
     view = CleanerView(wb.open_log_directory(SHOP)["customers-0"], now=LATE)
     view.wait()
     show(view)
+    page.add_style_tag(content=style("players/player.css"))  # of a player in the same notebook
     last = list(view.explanation)[-1].rule
     rules = page.get_by_role("grid", name="Rules")
     expect(rules.get_by_text(last, exact=True)).to_be_in_viewport(ratio=0.9)
