@@ -59,7 +59,7 @@ log = manager.get_or_create_log("prices-0")
 # because the cleaner never touches the *active* one.
 
 
-# %%
+# %% jupyter={"source_hidden": true}
 def write(*prices: tuple[str, float | None], **producer: int) -> None:
     """Append one batch of prices, one hour after the previous batch."""
     clock.advance(HOUR)
@@ -82,6 +82,7 @@ def transaction(producer: int, *prices: tuple[str, float | None], commit: bool) 
     log.update_high_watermark(log.log_end_offset)
 
 
+# %%
 write(("assam", 3), ("keemun", 4), ("sencha", 5))
 write(("assam", 3.2))
 write(("oolong", 6), ("keemun", None))

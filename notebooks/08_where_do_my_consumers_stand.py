@@ -42,9 +42,9 @@ stand[["group", "topic", "partition", "offset", "log_end_offset", "lag", "state"
 # %% [markdown]
 # One group over time: what it committed, how far the log went, and its rebalances as dashed lines.
 # Drag across the lanes to choose a time; choose another group at the top. A lag begins where the
-# two lines of a lane part. The lanes say the lag at the end of the chosen time, the table below says
-# it now. A click on a lane selects the record at the committed offset, the next one that the group
-# reads, in the explorer below.
+# two lines of a lane part. The lanes say the lag at the end of the chosen time, the table below
+# says it now. A click on a lane selects the record at the committed offset, the next one that the
+# group reads, in the explorer below.
 #
 # The log end offset of a time comes from the timestamps of the records. Where the broker sets them
 # (`LogAppendTime`, as in the topic `clicks`), it is exact. The timestamps of `orders` are those of

@@ -281,9 +281,11 @@ axes.spines[["top", "right", "left"]].set_visible(False)
 #
 # ```python
 # print(second["records"].sum())
+# print(sum(truth.values()) - first["records"].sum())  # what the first load could not see
 # ```
 #
 # ```output
+# 457
 # 457
 # ```
 #
@@ -323,10 +325,14 @@ axes.spines[["top", "right", "left"]].set_visible(False)
 #     "GROUP BY ALL ORDER BY cents DESC LIMIT 1"
 # )
 # print(best.fetchall())
+# spent = whole.scan("orders", columns=["$.customer_id", "$.total_cents"]).to_pandas()
+# spent = spent.groupby("$.customer_id")["$.total_cents"].sum()
+# print(spent.idxmax(), spent.max())  # the log itself
 # ```
 #
 # ```output
 # [('C-10007', 499780)]
+# C-10007 499780
 # ```
 #
 # </details>

@@ -121,3 +121,16 @@ def test_no_rule_is_cut_off(page: Page, show: Show) -> None:
     last = list(view.explanation)[-1].rule
     rules = page.get_by_role("grid", name="Rules")
     expect(rules.get_by_text(last, exact=True)).to_be_in_viewport(ratio=0.9)
+
+
+def test_a_table_of_reasons_fits_a_notebook(page: Page) -> None:
+    logs = wb.open_log_directory(SHOP)
+    for table in (
+        logs["orders-0"].explain_retention(now=LATE),
+        logs["customers-0"].explain_cleaning(now=LATE),
+        wb.what_if(logs, {"retention.ms": "1d"}, now=LATE),
+    ):
+        html = table._repr_html_()
+        page.set_content(f"<!doctype html><div style='width: 930px; font-size: 13px'>{html}</div>")
+        left_out = "(box) => box.scrollWidth - box.clientWidth"
+        assert page.locator(".kafka-log-workbench").evaluate(left_out) == 0

@@ -112,9 +112,8 @@ class Explanation(ArrowTable):
         title = f"{self.partition} at {time_text(self.now)}: {self.conclusion}"
         more = [f"{left} more rows"] if left > 0 else []
         note = "; ".join([*more, self.high_watermark, str(self.broker)])
-        return table_html(
-            title, self.columns, self.cells(self.rows[:_SHOWN]), note, sentences=["why"]
-        )
+        cells = self.cells(self.rows[:_SHOWN])
+        return table_html(title, self.columns, cells, note, sentences=["why"], names=["Kafka"])
 
 
 def _with_unit(row: RuleVerdict, value: Value) -> str | None:
