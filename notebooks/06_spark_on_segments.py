@@ -49,6 +49,13 @@ records = spark.read.format("kafka-log").option("subscribe", TOPIC).load(DATA)
 records.printSchema()
 
 # %% [markdown]
+# A scan of the workbench becomes a data frame of Spark, too, with columns that only a scan has:
+
+# %%
+scan = logs.scan(TOPIC, columns=["partition", "offset", "bytes"])
+scan.to_spark(spark).groupBy("partition").sum("bytes").toPandas()
+
+# %% [markdown]
 # ## A topic's profile
 #
 # What arrives each hour: how many records, how large, how many keys, and how many are late, that

@@ -71,6 +71,12 @@ orders = logs.scan(topics="orders", columns=["offset", "timestamp", "key", "valu
 orders.schema.field("value").type
 
 # %% [markdown]
+# `flatten` makes each field of the struct a column, named as in `columns=["$.total_cents"]`:
+
+# %%
+orders.flatten().to_arrow().schema.names
+
+# %% [markdown]
 # ## pandas
 #
 # Offsets, producer ids and amounts of money are integers and remain integers: if one can be
