@@ -376,8 +376,9 @@ ReplicaLanes(compared, leader="2")
 # <details>
 # <summary>Answer</summary>
 #
-# When the leader has processed the FETCH of round **2**: it asks for offset 1, so the remote LEO is
-# 1. The follower learns it from the answer; with a second record, that answer still says **0**.
+# When the leader has processed the FETCH of round **2**: it asks for offset 1, which is the remote
+# LEO from then on. The follower learns the high watermark from the answer. With a second record,
+# that answer still says **0**.
 #
 # ```python
 # table = pd.DataFrame(rows)
