@@ -180,13 +180,13 @@ damage
 # The batch at byte **23421** has **11** records, offsets 992 to 1002, compressed with **lz4**.
 #
 # ```python
-# explorer.selected = {"partition": "orders-0", "offset": 1000}
-# batch = explorer.selected_batch()
-# print(batch.position, batch.record_count, batch.codec)
+# batches = logs.inspect.batches(partitions="orders-0").to_pandas()
+# batch = batches[batches.base_offset <= 1000].iloc[-1]
+# print(batch.position, batch.record_count, batch.codec, batch.base_offset, batch.last_offset)
 # ```
 #
 # ```output
-# 23421 11 lz4
+# 23421 11 lz4 992 1002
 # ```
 #
 # </details>

@@ -26,10 +26,6 @@ import pandas as pd
 
 import workbench as wb
 from widgets import LogExplorer, LookupPlayer, RecoveryPlayer, Stack, StepPlayer, follow_theme
-from workbench.errors import OffsetOutOfRangeError
-from workbench.runtime.clock import ManualClock
-from workbench.runtime.scheduler import ManualScheduler
-from workbench.runtime.steps import Step
 
 MINUTE, HOUR = 60_000, 3_600_000
 OPENING = 1_764_320_400_000  # ms: Black Friday 2025, 9:00 UTC
@@ -38,14 +34,14 @@ home = tempfile.TemporaryDirectory()
 DATA = os.path.join(home.name, "data")
 ORDERS = os.path.join(DATA, "orders-0")
 
-clock = ManualClock(OPENING)
+clock = wb.engine.ManualClock(OPENING)
 chance = random.Random(4)
 steps = []
 
 manager = wb.LogManager(
     [DATA],
     clock=clock,
-    scheduler=ManualScheduler(clock),
+    scheduler=wb.engine.ManualScheduler(clock),
     rng=chance,
     observer=steps.append,
     topic_configs={"orders": {"segment.bytes": 32_768, "segment.ms": 6 * HOUR}},
@@ -173,9 +169,9 @@ LogExplorer(DATA, selected={"partition": "orders-0", "segment": 0})
 def rolls(jitter_ms: int) -> list[tuple[float, str]]:
     """Return when eight logs roll, in hours after their first record, and the engine's reasons."""
     found = []
-    now = ManualClock(OPENING)
+    now = wb.engine.ManualClock(OPENING)
 
-    def watch(step: Step) -> None:
+    def watch(step: wb.engine.Step) -> None:
         if step.kind == "rolled":
             found.append(((now.now() - OPENING) / HOUR, step.reason))
 
@@ -184,7 +180,7 @@ def rolls(jitter_ms: int) -> list[tuple[float, str]]:
         several = wb.LogManager(
             [scratch],
             clock=now,
-            scheduler=ManualScheduler(now),
+            scheduler=wb.engine.ManualScheduler(now),
             rng=random.Random(8),
             observer=watch,
             topic_configs=topics,
@@ -251,7 +247,7 @@ print(f"{len(recovery.steps)} steps with the recovery point, {len(whole.steps)} 
 # Afterwards `verify` has no findings.
 
 # %%
-with wb.LogManager([CRASHED], clock=clock, scheduler=ManualScheduler(clock)) as restarted:
+with wb.LogManager([CRASHED], clock=clock, scheduler=wb.engine.ManualScheduler(clock)) as restarted:
     recovered = restarted.get_log("orders-0")
     print(f"It ended at {log.log_end_offset}, and now at {recovered.log_end_offset}.")
 
@@ -295,7 +291,7 @@ by_time
 race_steps = []
 
 
-def read_meanwhile(step: Step) -> None:
+def read_meanwhile(step: wb.engine.Step) -> None:
     """Read from the log in the middle of its append or roll."""
     if step.kind in {"index entry skipped", "rolled", "appended"}:
         active = race.local.segments.active
@@ -315,7 +311,7 @@ def read_meanwhile(step: Step) -> None:
 racing = wb.LogManager(
     [os.path.join(home.name, "race")],
     clock=clock,
-    scheduler=ManualScheduler(clock),
+    scheduler=wb.engine.ManualScheduler(clock),
     rng=random.Random(2),
     observer=read_meanwhile,
 )
@@ -336,7 +332,7 @@ pd.DataFrame(race_steps)
 still_empty = racing.get_or_create_log("empty-0")
 try:
     still_empty.read(5)
-except OffsetOutOfRangeError as error:
+except wb.OffsetOutOfRangeError as error:
     print(error)
 racing.shutdown()
 
@@ -366,13 +362,13 @@ wb.open_log_directory(DATA).inspect.segments().to_pandas()[["name", "base_offset
 def retain(hours: int) -> None:
     """Show what retention does the given number of hours after closing time."""
     received = []
-    now = ManualClock(closing + hours * HOUR)
+    now = wb.engine.ManualClock(closing + hours * HOUR)
     with tempfile.TemporaryDirectory() as scratch:
         copy = shutil.copytree(DATA, os.path.join(scratch, "data"))
         later = wb.LogManager(
             [copy],
             clock=now,
-            scheduler=ManualScheduler(now),
+            scheduler=wb.engine.ManualScheduler(now),
             observer=received.append,
             topic_configs={"orders": {"retention.ms": 24 * HOUR}},
         )
@@ -419,20 +415,21 @@ for step in retention.steps:
 # <details>
 # <summary>Answer</summary>
 #
-# Segment **146**. Already the **1** entry that is compared is past offset 150, so the scan begins
-# at byte 0 and reads **4** headers in vain.
+# Segment **146**. Already the first of its **4** entries is past offset 150, so no other one is
+# compared; the scan begins where the segment begins, and reads **4** headers in vain.
 #
 # ```python
-# steps_150 = LookupPlayer(ORDERS, offset=150).steps
-# kinds = [step.kind for step in steps_150]
-# print(steps_150[0].reason)
-# print(kinds.count("index probed"), "entry compared")
-# print(kinds.count("batch passed"), "headers in vain")
+# inspect = wb.open_log_directory(DATA).inspect
+# batches = inspect.batches().to_pandas()
+# segment = batches.segment[batches.segment <= 150].max()
+# index = inspect.offset_index().to_pandas().query("segment == @segment")
+# before = batches.query("segment == @segment and last_offset < 150")
+# print(f"segment {segment}: the first of {len(index)} entries is of {index.offset.iloc[0]}")
+# print(len(before), "headers in vain")
 # ```
 #
 # ```output
-# base offset 146 is the largest at or before 150; the next segment has 173
-# 1 entry compared
+# segment 146: the first of 4 entries is of 152
 # 4 headers in vain
 # ```
 #
@@ -448,17 +445,16 @@ for step in retention.steps:
 # segment is deleted, and the offsets continue.
 #
 # ```python
+# batches = wb.open_log_directory(DATA).inspect.batches().to_pandas()
+# latest = batches.groupby("segment").max_timestamp.max()
 # for after in (6, 30):
-#     retain(after)
-#     removed = [step.kind for step in retention.steps].count("segment files removed")
-#     print(f"{after} hours after: {removed} deleted")
-# print(len(wb.open_log_directory(DATA)["orders-0"].segments), "segments before")
+#     limit = pd.Timestamp(closing + (after - 24) * HOUR, unit="ms", tz="UTC")
+#     print(f"{after} hours after: {(latest < limit).sum()} of {len(latest)} are too old")
 # ```
 #
 # ```output
-# 6 hours after: 8 deleted
-# 30 hours after: 11 deleted
-# 11 segments before
+# 6 hours after: 8 of 11 are too old
+# 30 hours after: 11 of 11 are too old
 # ```
 #
 # </details>
@@ -472,8 +468,8 @@ for step in retention.steps:
 # **208** bytes: what had reached the disk of the last batch.
 #
 # ```python
-# (step,) = [step for step in recovery.steps if step.kind == "segment recovered"]
-# print(step.numbers["cut"], "bytes")
+# crashed = last.size - 300  # the size of the file that we truncated; now it is recovered
+# print(crashed - os.path.getsize(last.path), "bytes")
 # ```
 #
 # ```output

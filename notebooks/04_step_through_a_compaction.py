@@ -24,13 +24,6 @@ import pandas as pd
 
 import workbench as wb
 from widgets import CleanerView, CompactionPlayer, RecoveryPlayer
-from workbench.cleaner.config import CleanerConfig
-from workbench.log.append.append_origin import AppendOrigin
-from workbench.record.memory_records import MemoryRecords
-from workbench.record.writing.builder import end_transaction_marker
-from workbench.runtime.clock import ManualClock
-from workbench.runtime.scheduler import ManualScheduler
-from workbench.runtime.steps import Observer, Step
 
 HOUR = 3_600_000
 DAY = 24 * HOUR
@@ -46,11 +39,11 @@ SETTINGS = {
 }
 CONFIG = {f"prices:{name}": value for name, value in SETTINGS.items()}
 
-clock = ManualClock(OPENING)
+clock = wb.engine.ManualClock(OPENING)
 manager = wb.LogManager(
     [DATA],
     clock=clock,
-    scheduler=ManualScheduler(clock),
+    scheduler=wb.engine.ManualScheduler(clock),
     rng=random.Random(4),
     topic_configs={"prices": SETTINGS},
 )
@@ -66,7 +59,7 @@ log = manager.get_or_create_log("prices-0")
 # because the cleaner never touches the *active* one.
 
 
-# %%
+# %% jupyter={"source_hidden": true}
 def write(*prices: tuple[str, float | None], **producer: int) -> None:
     """Append one batch of prices, one hour after the previous batch."""
     clock.advance(HOUR)
@@ -74,7 +67,7 @@ def write(*prices: tuple[str, float | None], **producer: int) -> None:
         (clock.now(), tea.encode(), None if price is None else f"{price:.2f}".encode())
         for tea, price in prices
     ]
-    log.append_as_leader(MemoryRecords.of(*records, **producer))
+    log.append_as_leader(wb.engine.MemoryRecords.of(*records, **producer))
     log.update_high_watermark(log.log_end_offset)
 
 
@@ -82,11 +75,14 @@ def transaction(producer: int, *prices: tuple[str, float | None], commit: bool) 
     """Append prices in a transaction, and the marker that ends it."""
     options = {"producer_id": producer, "producer_epoch": 0, "base_sequence": 0}
     write(*prices, **options, is_transactional=True)
-    marker = end_transaction_marker(0, clock.now(), producer, 0, commit=commit, coordinator_epoch=0)
-    log.append_as_leader(marker, origin=AppendOrigin.COORDINATOR)
+    marker = wb.engine.end_transaction_marker(
+        0, clock.now(), producer, 0, commit=commit, coordinator_epoch=0
+    )
+    log.append_as_leader(marker, origin=wb.engine.AppendOrigin.COORDINATOR)
     log.update_high_watermark(log.log_end_offset)
 
 
+# %%
 write(("assam", 3), ("keemun", 4), ("sencha", 5))
 write(("assam", 3.2))
 write(("oolong", 6), ("keemun", None))
@@ -172,13 +168,13 @@ swapped
 
 
 # %%
-def manager_of(path: str, observer: Observer) -> wb.LogManager:
+def manager_of(path: str, observer: wb.engine.Observer) -> wb.LogManager:
     """Return a log manager of a copy, at the same time and with the same settings."""
-    then = ManualClock(SATURDAY)
+    then = wb.engine.ManualClock(SATURDAY)
     return wb.LogManager(
         [path],
         clock=then,
-        scheduler=ManualScheduler(then),
+        scheduler=wb.engine.ManualScheduler(then),
         rng=random.Random(4),
         observer=observer,
         topic_configs={"prices": SETTINGS},
@@ -189,7 +185,7 @@ MOMENTS = {"segment cleaned", "segment ready to swap", "segment marked deleted"}
 crashes = []
 
 
-def copy_at(step: Step) -> None:
+def copy_at(step: wb.engine.Step) -> None:
     """Copy the directory in the middle of its cleaning."""
     if step.kind in MOMENTS | {"segment swapped in"}:
         target = os.path.join(home.name, f"crash-{len(crashes)}")
@@ -272,7 +268,7 @@ def note_state(moment: str) -> None:
     )
 
 
-def abort_at(step: Step) -> None:
+def abort_at(step: wb.engine.Step) -> None:
     """Abort the first cleaning when one segment is done."""
     if step.kind == "segment cleaned" and not threads:
         note_state("the first segment is cleaned")
@@ -390,7 +386,7 @@ tiny = CompactionPlayer(
     PRICES,
     CONFIG,
     now=[later] * 3,
-    cleaner=CleanerConfig(map_memory=4 * 24, load_factor=0.75),
+    cleaner=wb.engine.CleanerConfig(map_memory=4 * 24, load_factor=0.75),
     show_values=True,
 )
 tiny.at = [step.kind for step in tiny.steps].index("map full")
@@ -454,11 +450,13 @@ manager.shutdown()
 # delete horizon has passed.
 #
 # ```python
-# dropped = [at for at, step in enumerate(both.steps) if step.kind == "record dropped"]
-# print([sum(at < second for at in dropped), sum(at >= second for at in dropped)])
+# before, after = sorted({row["records"] for row in rows}, reverse=True)  # of the crashes
+# print(f"{before} records, {after} after round 1, {len(left)} after round 2")
+# print([before - after, after - len(left)])
 # ```
 #
 # ```output
+# 13 records, 8 after round 1, 5 after round 2
 # [5, 3]
 # ```
 #

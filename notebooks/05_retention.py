@@ -26,9 +26,6 @@ import pandas as pd
 
 import workbench as wb
 from widgets import RetentionView, Stack, StepPlayer, follow_theme
-from workbench.errors import OffsetOutOfRangeError
-from workbench.runtime.clock import ManualClock
-from workbench.runtime.scheduler import ManualScheduler
 
 # %% jupyter={"source_hidden": true}
 SAMPLE = "../sample_data/shop-4.3.1"
@@ -129,7 +126,7 @@ for share in (0.97, 0.5, 0.25):
 # %%
 home = tempfile.TemporaryDirectory()
 DIRECTORY = os.path.join(home.name, "data")
-clock = ManualClock(NOW)
+clock = wb.engine.ManualClock(NOW)
 steps = []
 topics = {
     "quiet": {"retention.ms": DAY},
@@ -141,7 +138,7 @@ CONFIG = {f"{topic}:{name}": value for topic, own in topics.items() for name, va
 manager = wb.LogManager(
     [DIRECTORY],
     clock=clock,
-    scheduler=ManualScheduler(clock),
+    scheduler=wb.engine.ManualScheduler(clock),
     rng=random.Random(5),
     observer=steps.append,
     topic_configs=topics,
@@ -253,7 +250,7 @@ Stack([which, player])
 print(f"sent from the deleted segment: {sent_meanwhile} batch")
 try:
     opened["quiet"].read(0)
-except OffsetOutOfRangeError as error:
+except wb.OffsetOutOfRangeError as error:
     print(error)
 
 # %%

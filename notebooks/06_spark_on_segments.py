@@ -15,7 +15,7 @@
 #
 # *Run → Run All Cells* in the menu makes the widgets live; until then, they are pictures.
 
-# %%
+# %% jupyter={"source_hidden": true}
 import os
 import tempfile
 
@@ -49,6 +49,13 @@ records = spark.read.format("kafka-log").option("subscribe", TOPIC).load(DATA)
 records.printSchema()
 
 # %% [markdown]
+# A scan of the workbench becomes a data frame of Spark, too, with columns that only a scan has:
+
+# %%
+scan = logs.scan(TOPIC, columns=["partition", "offset", "bytes"])
+scan.to_spark(spark).groupBy("partition").sum("bytes").toPandas()
+
+# %% [markdown]
 # ## A topic's profile
 #
 # What arrives each hour: how many records, how large, how many keys, and how many are late, that
@@ -73,7 +80,7 @@ profile = spark.sql(
 ).toPandas()
 profile.nlargest(5, "records").round({"mean_bytes": 1})
 
-# %%
+# %% jupyter={"source_hidden": true}
 figure, axes = plt.subplots(figsize=(10, 2.6))
 axes.fill_between(profile.hour, profile.records, color="#0072B2", alpha=0.25, lw=0)
 axes.plot(profile.hour, profile.records, color="#0072B2", lw=1.4)
@@ -93,7 +100,7 @@ dates = mdates.AutoDateLocator(minticks=3, maxticks=8)
 axes.xaxis.set_major_locator(dates)
 axes.xaxis.set_major_formatter(mdates.ConciseDateFormatter(dates))
 axes.spines[["top", "right", "left"]].set_visible(False)
-axes.grid(axis="y", color="#e5e7eb", lw=0.8)
+axes.grid(axis="y", color="#8c959f", alpha=0.3, lw=0.8)
 axes.set_axisbelow(True)
 
 # %% [markdown]
@@ -117,7 +124,8 @@ spark.sql(
     SELECT CAST(key AS string) AS customer_id,
            from_json(CAST(max_by(value, offset) AS string),
                      'country string, points bigint, newsletter boolean') AS state
-    FROM customers GROUP BY key HAVING max_by(value IS NOT NULL, offset)
+    FROM customers GROUP BY key
+    HAVING max_by(value IS NOT NULL, offset) -- the newest value of the key is not null
     """
 ).cache().createOrReplaceTempView("customer")
 
@@ -139,7 +147,7 @@ sales = spark.sql(
 euros = sales.pivot_table(index="country", columns="channel", values="cents", aggfunc="sum") / 100
 euros = euros.loc[euros.sum(axis=1).sort_values().index].fillna(0)
 
-# %%
+# %% jupyter={"source_hidden": true}
 COLORS = ["#0072B2", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#D55E00"]
 axes = euros.plot.barh(stacked=True, figsize=(10, 4), color=COLORS, width=0.72)
 axes.set_title("Revenue by the customer's country and the channel, EUR", loc="left", size=10)
@@ -153,8 +161,8 @@ axes.spines[["top", "right", "left"]].set_visible(False)
 # ## What is on the disks
 #
 # Batches, segments, index entries and findings have formats of their own, so you can query a
-# cluster's disks. Which topics have batches so small that compression cannot help, and how many
-# producers with an id wrote them?
+# cluster's disks. Whose batches are so small that compression cannot help, and how many producers
+# with an id wrote them?
 
 # %%
 spark.sql(
@@ -172,6 +180,10 @@ spark.sql(
 ).toPandas()
 
 # %% [markdown]
+# Those of the till in Berlin, which sends orders without a producer id and without compression: 1.7
+# records share a batch, and each takes 468.5 bytes. The other orders, with 3.6 in a batch and lz4,
+# take 232.0 bytes each. `clicks` has 131.0 in a batch, and 13.4 bytes for each.
+#
 # Reading the findings verifies everything, one task per partition, and checks the CRC of every
 # batch. A healthy cluster has none, so this reads the directory that was damaged on purpose.
 
@@ -244,10 +256,14 @@ LogExplorer(written, selected={"partition": "readers-0"})
 #     """
 # ).first()
 # print(found.late, found.most)
+# records = logs.scan("orders", columns=["partition", "offset", "timestamp"]).to_pandas()
+# behind = records.groupby("partition").timestamp.cummax() - records.timestamp  # without Spark
+# print((behind > behind.min()).sum(), behind.max())
 # ```
 #
 # ```output
 # 2193 0:40:39.797000
+# 2193 0 days 00:40:39.797000
 # ```
 #
 # </details>
@@ -262,10 +278,13 @@ LogExplorer(written, selected={"partition": "readers-0"})
 # ```python
 # found = findings.where("severity = 'error'")
 # print(found.count(), "errors of", found.select("kind").distinct().count(), "kinds")
+# verified = wb.verify("../sample_data/damaged").to_pandas()  # without Spark
+# print(verified[verified.severity == "error"].kind.agg(["count", "nunique"]).tolist())
 # ```
 #
 # ```output
 # 18 errors of 13 kinds
+# [18, 13]
 # ```
 #
 # </details>
@@ -279,11 +298,35 @@ LogExplorer(written, selected={"partition": "readers-0"})
 #
 # ```python
 # split = spark.read.format("kafka-log").option("maxPartitionBytes", 32_768)
-# print(split.option("subscribe", "orders").load(SAMPLE).rdd.getNumPartitions(), "tasks")
+# tasks = split.option("subscribe", "orders").load(SAMPLE).rdd.getNumPartitions()
+# print(tasks, "tasks for", len(logs["orders"].partitions), "partitions")
 # ```
 #
 # ```output
-# 42 tasks
+# 42 tasks for 3 partitions
+# ```
+#
+# </details>
+#
+# **4.** Whose batches are too small for compression? Count with pandas, without Spark.
+#
+# <details>
+# <summary>Answer</summary>
+#
+# The till's: **1.7** orders in a batch, **468.5** bytes for each. The other batches of `orders`,
+# with lz4, have **3.6**, and need **232.0** bytes; those of `clicks`, with zstd, have **131.0**.
+#
+# ```python
+# batches = logs.inspect.batches(["orders", "clicks"]).to_pandas()
+# sums = batches.groupby("codec").agg({"size": ["count", "sum"], "record_count": "sum"})
+# sums.columns = ["batches", "bytes", "records"]
+# print((sums.records / sums.batches).round(1).to_dict())
+# print((sums.bytes / sums.records).round(1).to_dict())
+# ```
+#
+# ```output
+# {'lz4': 3.6, 'none': 1.7, 'zstd': 131.0}
+# {'lz4': 232.0, 'none': 468.5, 'zstd': 13.4}
 # ```
 #
 # </details>

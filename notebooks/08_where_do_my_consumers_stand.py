@@ -41,9 +41,10 @@ stand[["group", "topic", "partition", "offset", "log_end_offset", "lag", "state"
 
 # %% [markdown]
 # One group over time: what it committed, how far the log went, and its rebalances as dashed lines.
-# Drag across the lanes to choose a time; choose another group at the top. The lanes say the lag at
-# the end of the chosen time, the table below says it now. A click on a lane selects
-# the record at the committed offset, the next one that the group reads, in the explorer below.
+# Drag across the lanes to choose a time; choose another group at the top. A lag begins where the
+# two lines of a lane part. The lanes say the lag at the end of the chosen time, the table below
+# says it now. A click on a lane selects the record at the committed offset, the next one that the
+# group reads, in the explorer below.
 #
 # The log end offset of a time comes from the timestamps of the records. Where the broker sets them
 # (`LogAppendTime`, as in the topic `clicks`), it is exact. The timestamps of `orders` are those of
@@ -72,7 +73,9 @@ logs.inspect.rebalances(group.group or None).to_pandas()[
 # ## Why did they start over?
 #
 # `explain_group` asks the coordinator's rules, one by one: is the group served, is there an offset,
-# does the log hold it? In the shop, all groups resume where they stopped, so none started over.
+# does the log hold it? In the shop, all groups resume where they stopped, except one.
+# `shipping-labels` starts over in `orders-2`: its member has that partition, and no offset of it
+# was ever committed.
 
 # %%
 for name in group.groups:
@@ -167,6 +170,28 @@ print(f"open transactions: {len(waiting)}")
 # ```output
 # ['shipping-labels']
 # Stable
+# ```
+#
+# </details>
+#
+# **3.** Which group starts over, on which partition, and why?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# **shipping-labels** on `orders-2`. It has no committed offset there: its commits in
+# `__consumer_offsets` are of partitions 0 and 1 only.
+#
+# ```python
+# never = stand[stand.offset.isna()]
+# print(never[["group", "topic", "partition"]].values.tolist())
+# commits = logs.inspect.commits("shipping-labels").to_pandas()
+# print(sorted(commits[commits.topic == "orders"].partition.unique().tolist()))
+# ```
+#
+# ```output
+# [['shipping-labels', 'orders', 2]]
+# [0, 1]
 # ```
 #
 # </details>

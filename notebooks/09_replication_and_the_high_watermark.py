@@ -19,7 +19,6 @@ import pandas as pd
 
 import workbench as wb
 from widgets import ReplicationPlayer
-from workbench.replication.simulation.events import Bounds
 
 pd.set_option("display.max_colwidth", None)
 
@@ -234,10 +233,12 @@ pd.DataFrame(
 
 # %%
 loss = wb.find_schedule(
-    "committed record lost", rules="0.10", bounds=Bounds(records=2, crashes=2, elections=0)
+    "committed record lost",
+    rules="0.10",
+    bounds=wb.engine.Bounds(records=2, crashes=2, elections=0),
 )
 divergence = wb.find_schedule(
-    "divergence", rules="1.1", bounds=Bounds(records=3, crashes=0, elections=2)
+    "divergence", rules="1.1", bounds=wb.engine.Bounds(records=3, crashes=0, elections=2)
 )
 print(loss, divergence, sep="\n\n")
 
@@ -253,8 +254,8 @@ ReplicationPlayer(loss, at=5)
 
 # %%
 for promise, bounds in (
-    ("committed record lost", Bounds(records=2, crashes=2, elections=0)),
-    ("divergence", Bounds(records=3, crashes=0, elections=2)),
+    ("committed record lost", wb.engine.Bounds(records=2, crashes=2, elections=0)),
+    ("divergence", wb.engine.Bounds(records=3, crashes=0, elections=2)),
 ):
     print(wb.find_schedule(promise, rules="4.2", bounds=bounds))
 
@@ -333,7 +334,7 @@ ReplicaLanes(compared, leader="2")
 # **nothing found**: leader epochs repair it.
 #
 # ```python
-# bounds = Bounds(records=2, crashes=2, elections=0)
+# bounds = wb.engine.Bounds(records=2, crashes=2, elections=0)
 # print(wb.find_schedule("committed record lost", rules="0.11", bounds=bounds))
 # ```
 #
@@ -353,14 +354,51 @@ ReplicaLanes(compared, leader="2")
 # two: those that were acknowledged.
 #
 # ```python
-# (partition,) = compared
-# for replica in partition.as_dict()["replicas"]:
-#     print(replica["broker"], replica["would_truncate_to"], "of", replica["log_end_offset"])
+# both = [
+#     wb.open_log_directory(disks / f"broker{each}").inspect.batches("ledger").to_pandas()
+#     for each in (1, 2)
+# ]
+# same = both[0].merge(both[1], on=["base_offset", "crc"])  # the batches that both have
+# print("equal up to", same.last_offset_x.max() + 1)
+# print("log end offsets:", *(each.last_offset.max() + 1 for each in both))
 # ```
 #
 # ```output
-# 1 {'2': 1} of 3
-# 2 {'1': 1} of 2
+# equal up to 1
+# log end offsets: 3 2
+# ```
+#
+# </details>
+#
+# **4.** In the first table, after which moment may a consumer read m0, and when does the follower
+# know that it may? And if a second record comes before the second round?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# When the leader has processed the FETCH of round **2**: it asks for offset 1, which is the remote
+# LEO from then on. The follower learns the high watermark from the answer. With a second record,
+# that answer still says **0**.
+#
+# ```python
+# table = pd.DataFrame(rows)
+# print(table[["remote LEO", "leader HW", "follower HW"]].to_string(header=False, index=False))
+# print(table.moment[table["leader HW"].idxmax()])
+# for step in (5, 6):
+#     leader, follower = wb.scenarios.play("G-0b").moments[step - 1].after.replicas
+#     print(f"step {step}: HW {leader.high_watermark}, of the follower {follower.high_watermark}")
+# ```
+#
+# ```output
+# 0 0 0
+# 0 0 0
+# 0 0 0
+# 0 0 0
+# 1 1 0
+# 1 1 1
+# FETCH of round 2 is processed
+# step 5: HW 1, of the follower 0
+# step 6: HW 1, of the follower 0
 # ```
 #
 # </details>

@@ -23,10 +23,8 @@ import pandas as pd
 
 import workbench as wb
 from widgets import RequestPlayer, RequestView, Stack
-from workbench.runtime.times import time_text
-from workbench.server.watching.watch import WatchedRequest
 
-# %%
+# %% jupyter={"source_hidden": true}
 SAMPLE = "../sample_data/shop-4.3.1"
 DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log directory of yours
 
@@ -45,15 +43,10 @@ watch = server.watch()  # from now on, the server keeps its last 1,000 requests
 
 
 # %% jupyter={"source_hidden": true}
-def newest(api: str) -> WatchedRequest:
-    """Return the newest request of a kind."""
-    time.sleep(0.1)  # the server notes a request when its response is sent
-    return next(each for each in reversed(watch) if each.done.api == api)
-
-
 def play(api: str, kind: str) -> RequestPlayer:
-    """Return a player of the newest request, at the first step of a kind."""
-    player = RequestPlayer(newest(api))
+    """Return a player of the newest request of an API, at the first step of a kind."""
+    time.sleep(0.1)  # the server notes a request when its response is sent
+    player = RequestPlayer(next(each for each in reversed(watch) if each.done.api == api))
     kinds = [step.kind for step in player.steps]
     player.at = kinds.index(kind) if kind in kinds else 0
     return player
@@ -67,7 +60,7 @@ def play(api: str, kind: str) -> RequestPlayer:
 # response repeats, and the name of the client. The version decides which fields the body has, and
 # how they are encoded.
 #
-# Thirty lines make a client. It asks for the log end offset: in `ListOffsets`, the timestamp -1
+# Two dozen lines make a client. It asks for the log end offset: in `ListOffsets`, the timestamp -1
 # stands for *latest*.
 
 
@@ -244,7 +237,8 @@ largest = [segment.largest_timestamp for segment in logs[PARTITION].segments]
 wanted = max((stamp for stamp in largest if stamp is not None), default=0)
 answer = ask(LIST_OFFSETS, 1, struct.pack(">i", -1) + one_partition + struct.pack(">q", wanted))
 (found,) = struct.unpack(">q", answer[-8:])
-print(f"the first record at or after {time_text(wanted)} has offset {found:,}")
+moment = pd.Timestamp(wanted, unit="ms", tz="UTC").isoformat(timespec="milliseconds")
+print(f"the first record at or after {moment} has offset {found:,}")
 play("ListOffsets", "index entry found")
 
 # %% [markdown]
@@ -287,10 +281,14 @@ play("ListOffsets", "index entry found")
 # middle = (start + end) // 2
 # empty = len(fetch(end, 1))
 # print([len(fetch(middle, most)) - empty for most in (1, 4096)])
+# batches = logs.inspect.batches(partitions=PARTITION).to_pandas()
+# rest = batches[batches.last_offset >= middle]
+# print(rest["size"].iloc[0])  # the batch that holds the offset
 # ```
 #
 # ```output
 # [1447, 3664]
+# 1447
 # ```
 #
 # </details>

@@ -22,8 +22,6 @@ import pandas as pd
 
 import workbench as wb
 from widgets import CheckpointTable, LogExplorer, RecoveryPlayer
-from workbench.foresight.copies.copying import copy_log_directory
-from workbench.foresight.copies.repair import recover_directory
 
 # %% jupyter={"source_hidden": true}
 SAMPLE = "../sample_data/shop-4.3.1"
@@ -96,7 +94,7 @@ def fresh_copy(name: str) -> str:
     """Return a new log directory with a copy of the partition, as a killed broker leaves it."""
     target = os.path.join(home.name, name)
     shutil.rmtree(target, ignore_errors=True)
-    copy_log_directory(source.path, target, source.fs)
+    wb.engine.copy_log_directory(source.path, target, source.fs)
     with open(os.path.join(target, "recovery-point-offset-checkpoint"), "w") as file:
         file.write("0\n0\n")  # no log was flushed
     meta = os.path.join(os.path.dirname(source.path), "meta.properties")
@@ -230,7 +228,7 @@ print(f"a broker keeps {first[4]:,} records; a scan reads {len(saved):,}")
 # %% [markdown]
 # ## Recover a copy
 #
-# `recover_directory` does what was predicted, here to copies of the copies. The player shows each
+# `wb.recover` does what was predicted, here to copies of the copies. The player shows each
 # batch that recovery validated, and the one at which the log ends from now on. Step back with the
 # arrow keys.
 
@@ -245,7 +243,7 @@ recovered = {}
 for name, path in copies.items():
     shutil.rmtree(f"{path}-recovered", ignore_errors=True)
     shutil.copytree(path, f"{path}-recovered")
-    (row,) = recover_directory(f"{path}-recovered").partitions
+    (row,) = wb.recover(f"{path}-recovered", in_place=True).partitions
     recovered[name] = row
     print(f"{name}: {row.verdict}, log end offset {row.log_end_offset:,}")
     for change in row.changes[:2]:
@@ -310,8 +308,8 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns).convert_dtypes()
 #
 # </details>
 #
-# **2.** Damage a copy in a sixth way: set every byte of the first time index to 255. Does `verify`
-# notice? Does a broker lose records?
+# **2.** Damage a copy in a seventh way: set every byte of the first time index to 255. Does
+# `verify` notice? Does a broker lose records?
 #
 # <details>
 # <summary>Answer</summary>
@@ -320,12 +318,12 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns).convert_dtypes()
 # says that it was stopped cleanly: it rebuilds the index and loses nothing of the **1588** records.
 #
 # ```python
-# sixth = fresh_copy("sixth")
-# index = log_file(sixth, 0).removesuffix(".log") + ".timeindex"
+# seventh = fresh_copy("seventh")
+# index = log_file(seventh, 0).removesuffix(".log") + ".timeindex"
 # with open(index, "r+b") as file:
 #     file.write(b"\xff" * os.path.getsize(index))
-# print(sorted({finding.kind for finding in wb.open_log_directory(sixth).verify()}))
-# print(predicted(sixth)[:3])
+# print(sorted({finding.kind for finding in wb.open_log_directory(seventh).verify()}))
+# print(predicted(seventh)[:3])
 # ```
 #
 # ```output

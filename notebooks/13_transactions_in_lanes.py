@@ -21,14 +21,6 @@ import traitlets
 
 import workbench as wb
 from widgets import LogExplorer, Stack, TransactionLanes
-from workbench.coordinator.transactions.serving.config import TransactionConfig
-from workbench.coordinator.transactions.serving.states import TransactionVersion
-from workbench.errors import InvalidProducerEpochError
-from workbench.log.append.append_origin import AppendOrigin
-from workbench.record.memory_records import MemoryRecords
-from workbench.record.writing.builder import end_transaction_marker
-from workbench.runtime.clock import ManualClock
-from workbench.runtime.scheduler import ManualScheduler
 
 # %%
 SAMPLE = "../sample_data/shop-4.3.1"
@@ -125,14 +117,16 @@ for row in waiting[:3]:
 
 # %%
 home = tempfile.TemporaryDirectory()
-clock = ManualClock(NOW)
+clock = wb.engine.ManualClock(NOW)
 manager = wb.LogManager(
-    [home.name], clock=clock, scheduler=ManualScheduler(clock), rng=random.Random(13)
+    [home.name], clock=clock, scheduler=wb.engine.ManualScheduler(clock), rng=random.Random(13)
 )
 manager.startup(with_tasks=False)
 log = manager.get_or_create_log("sales-0")
-OLD = TransactionVersion.TV_0  # of producers and brokers before 4.0
-coordinator = wb.TransactionCoordinator(manager, config=TransactionConfig(num_partitions=1))
+OLD = wb.engine.TransactionVersion.TV_0  # of producers and brokers before 4.0
+coordinator = wb.TransactionCoordinator(
+    manager, config=wb.engine.TransactionConfig(num_partitions=1)
+)
 coordinator.startup(with_tasks=False)
 moments = []
 
@@ -142,7 +136,7 @@ def note(moment: str) -> None:
     moments.append([moment, log.log_end_offset, log.high_watermark, log.last_stable_offset])
 
 
-def begin(shop: str, version: TransactionVersion = OLD) -> tuple[int, int]:
+def begin(shop: str, version: wb.engine.TransactionVersion = OLD) -> tuple[int, int]:
     """Begin a transaction and return the producer's id and epoch."""
     producer, epoch, _ = coordinator.init_producer_id(shop)
     partitions = [log.topic_partition]
@@ -154,7 +148,7 @@ def send(producer: int, epoch: int, sequence: int, *teas: bytes) -> None:
     """Append records of a producer's transaction, a second later."""
     clock.advance(1000)
     log.append_as_leader(
-        MemoryRecords.of(
+        wb.engine.MemoryRecords.of(
             *((clock.now(), tea, b"sold") for tea in teas),
             producer_id=producer,
             producer_epoch=epoch,
@@ -225,7 +219,7 @@ repairs = own.inspect.coordinator_repairs().to_pylist()
 for row in repairs:
     print(f"{row['what']} marker for {row['topic']}-{row['partition']}: {row['reason']}")
 (repair,) = repairs
-marker = end_transaction_marker(
+marker = wb.engine.end_transaction_marker(
     0,
     clock.now(),
     repair["producer_id"],
@@ -233,7 +227,7 @@ marker = end_transaction_marker(
     commit=repair["what"] == "COMMIT",
     coordinator_epoch=repair["coordinator_epoch"],
 )
-log.append_as_leader(marker, origin=AppendOrigin.COORDINATOR)
+log.append_as_leader(marker, origin=wb.engine.AppendOrigin.COORDINATOR)
 note("the marker is written")
 pd.DataFrame(moments[-2:], columns=["moment", "log end", "high watermark", "last stable"])
 
@@ -249,13 +243,13 @@ TransactionLanes(cured, partition="sales-0")
 # was delayed has the old epoch, and the log refuses it:
 
 # %%
-NEW = TransactionVersion.TV_2
+NEW = wb.engine.TransactionVersion.TV_2
 de = begin("de", NEW)
 send(*de, 0, b"assam")
 coordinator.end_transaction("de", *de, commit=False, client_version=NEW)
 try:
     send(*de, 1, b"late")
-except InvalidProducerEpochError as error:
+except wb.InvalidProducerEpochError as error:
     print(error)
 coordinator.shutdown()
 manager.shutdown()
@@ -273,14 +267,20 @@ manager.shutdown()
 # <details>
 # <summary>Answer</summary>
 #
-# **42** transactions with **272** records. Three more records wait: those of the open transaction.
+# **42** transactions with **272** records. **3** more wait: those of the open transaction.
 #
 # ```python
-# print(rows["aborted"], rows["open"])
+# ended = logs.inspect.aborted_transactions(partitions="payments-0").to_pandas()
+# waits_from = logs.inspect.open_producers().to_pandas().first_offset.min()
+# sent = logs.scan(
+#     partitions="payments-0", columns=["offset", "committed"], isolation_level="read_uncommitted"
+# ).to_pandas()
+# is_open = sent.offset >= waits_from
+# print(len(ended), (~sent.committed & ~is_open).sum(), is_open.sum())
 # ```
 #
 # ```output
-# [42, 272] [1, 3]
+# 42 272 3
 # ```
 #
 # </details>
@@ -294,12 +294,13 @@ manager.shutdown()
 # At **1624**, the log end offset: nothing waits.
 #
 # ```python
-# found = lanes.partitions["payments-1"]
-# print(found.last_stable_offset, found.log_end_offset)
+# batches = logs.inspect.batches(partitions="payments-1").to_pandas()
+# is_open = logs.inspect.open_producers().to_pandas().partition == 1
+# print(batches.last_offset.max() + 1, is_open.sum())
 # ```
 #
 # ```output
-# 1624 1624
+# 1624 0
 # ```
 #
 # </details>
@@ -313,12 +314,13 @@ manager.shutdown()
 # At offset **13**: between them are the five records that were written while the transaction hung.
 #
 # ```python
-# bars = TransactionLanes(cured, partition="sales-0").partitions["sales-0"].bars
-# print(bars.marker[list(bars.first).index(7)])
+# batches = cured.inspect.batches("sales").to_pandas()
+# markers = batches[batches.is_control & (batches.producer_id == us[0])]
+# print(markers.base_offset.tolist())
 # ```
 #
 # ```output
-# 13
+# [4, 6, 13]
 # ```
 #
 # </details>

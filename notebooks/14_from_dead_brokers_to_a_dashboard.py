@@ -24,7 +24,6 @@ import pandas as pd
 
 import workbench as wb
 from widgets import ReplicaLanes, follow_theme
-from workbench.pipelines import to_table
 
 follow_theme()  # charts have the colors of the page, light or dark
 
@@ -74,7 +73,7 @@ table = Path(home.name, "shop")
 options = {"topics": TOPICS, "decode": {"key": "utf8", "value": "json"}}
 told = []
 
-first = to_table(found_first, table, tell=told.append, **options).to_pandas()
+first = wb.to_table(found_first, table, tell=told.append, **options).to_pandas()
 print(told[0].replace(home.name, "…"))
 NUMBERS = ["before", "records", "aborted", "control", "compacted", "waiting", "log_end_offset"]
 first.set_index(["topic", "partition"])[NUMBERS]
@@ -96,14 +95,14 @@ print(f"… {len(files)} files, and {len(list(table.glob('_manifests/*')))} mani
 # table.
 
 # %%
-second = to_table(brokers.values(), table, tell=told.append, **options).to_pandas()
+second = wb.to_table(brokers.values(), table, tell=told.append, **options).to_pandas()
 second.set_index(["topic", "partition"])[NUMBERS].query("records > 0")
 
 # %% [markdown]
 # And once more: there is nothing new.
 
 # %%
-again = to_table(brokers.values(), table, tell=told.append, **options).to_pandas()
+again = wb.to_table(brokers.values(), table, tell=told.append, **options).to_pandas()
 print(again["records"].sum(), "records in the third run")
 
 # %% [markdown]
@@ -138,7 +137,7 @@ loaded.set_index("topic")
 # the name gives each topic a table of its own.
 
 # %%
-now = to_table(
+now = wb.to_table(
     brokers.values(),
     Path(home.name, "now", "{topic}"),
     topics="customers",
@@ -226,7 +225,7 @@ week.yaxis.set_major_formatter("{x:,.0f}")
 week.xaxis.set_major_locator(plt.matplotlib.dates.DayLocator())
 week.xaxis.set_major_formatter(plt.matplotlib.dates.DateFormatter("%a %d"))
 lost.yaxis.set_major_formatter("{x:,.0f}")
-lost.margins(y=0.1)
+lost.set_ylim(0, 1.1 * (per_hour["paid"] + per_hour["unpaid"]).max())
 for each in (methods, where):
     each.xaxis.set_major_formatter("{x:,.0f}")
     each.tick_params(left=False)
@@ -282,9 +281,11 @@ axes.spines[["top", "right", "left"]].set_visible(False)
 #
 # ```python
 # print(second["records"].sum())
+# print(sum(truth.values()) - first["records"].sum())  # what the first load could not see
 # ```
 #
 # ```output
+# 457
 # 457
 # ```
 #
@@ -324,10 +325,14 @@ axes.spines[["top", "right", "left"]].set_visible(False)
 #     "GROUP BY ALL ORDER BY cents DESC LIMIT 1"
 # )
 # print(best.fetchall())
+# spent = whole.scan("orders", columns=["$.customer_id", "$.total_cents"]).to_pandas()
+# spent = spent.groupby("$.customer_id")["$.total_cents"].sum()
+# print(spent.idxmax(), spent.max())  # the log itself
 # ```
 #
 # ```output
 # [('C-10007', 499780)]
+# C-10007 499780
 # ```
 #
 # </details>

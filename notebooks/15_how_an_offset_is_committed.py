@@ -18,11 +18,6 @@ import tempfile
 
 import workbench as wb
 from widgets import OffsetsPlayer, ReplicationPlayer
-from workbench.coordinator.offsets.offset_config import OffsetConfig
-from workbench.coordinator.offsets.offset_metadata_manager import OffsetCommit
-from workbench.errors import CoordinatorError
-from workbench.runtime.clock import ManualClock
-from workbench.runtime.scheduler import ManualScheduler
 
 DAY = 24 * 3_600_000
 
@@ -36,14 +31,14 @@ DAY = 24 * 3_600_000
 # %% jupyter={"source_hidden": true}
 home = tempfile.TemporaryDirectory()
 DIRECTORY = os.path.join(home.name, "data")
-clock = ManualClock(1_732_924_800_000)  # ms: 30 November 2024
+clock = wb.engine.ManualClock(1_732_924_800_000)  # ms: 30 November 2024
 steps = []
 manager = wb.LogManager(
-    [DIRECTORY], clock=clock, scheduler=ManualScheduler(clock), rng=random.Random(8)
+    [DIRECTORY], clock=clock, scheduler=wb.engine.ManualScheduler(clock), rng=random.Random(8)
 )
 manager.startup(with_tasks=False)
 offsets = wb.OffsetManager(
-    manager, config=OffsetConfig(topic_num_partitions=3), observer=steps.append
+    manager, config=wb.engine.OffsetConfig(topic_num_partitions=3), observer=steps.append
 )
 offsets.startup(with_tasks=False)
 
@@ -59,7 +54,7 @@ print(f"the group billing belongs to __consumer_offsets-{partition}")
 offsets.commit("billing", {"orders-0": 42, "orders-1": 7})
 clock.advance(5000)
 answers = offsets.commit(
-    "billing", {"orders-0": 50, "orders-1": OffsetCommit(9, metadata="x" * 5000)}
+    "billing", {"orders-0": 50, "orders-1": wb.engine.OffsetCommit(9, metadata="x" * 5000)}
 )
 for where, code in answers.items():
     print(f"{where}: {code.name}")
@@ -124,7 +119,7 @@ play("A commit in a transaction", "offset pending")
 offsets.unload(partition)
 try:
     offsets.fetch("billing")
-except CoordinatorError as error:
+except wb.CoordinatorError as error:
     print(error)
 
 began = len(steps)
@@ -187,11 +182,14 @@ print(wb.open_log_directory(DIRECTORY).explain_group("billing"))
 # for step in steps:
 #     if step.kind == "offset expired":
 #         print(step.numbers["partition"], step.reason)
+# at = written.inspect.commits("billing", lag=False).to_pandas().commit_time
+# print((at.max() - at.min()).total_seconds(), "seconds later")
 # ```
 #
 # ```output
 # 0 retention since the commit, at 1733529605000 ms; now 1733616005000 ms
 # 1 retention since the commit, at 1733529600000 ms; now 1733616005000 ms
+# 5.0 seconds later
 # ```
 #
 # </details>

@@ -4,6 +4,7 @@ The tasks are those of a person who had a log directory and Jupyter; Spark's are
 ``tests/spark/test_first_tries.py``.
 """
 
+from operator import attrgetter
 from pathlib import Path
 
 import pandas as pd
@@ -46,8 +47,27 @@ def test_4_the_sparse_index_against_its_batches_in_pandas(logs: wb.LogDirectory)
     assert (found.position_x == found.position_y).all()
 
 
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("ManualClock", r"did you mean engine\.ManualClock\?"),
+        ("to_tabel", r"did you mean to_table\?"),
+        ("engine.MemoryRecord", r"did you mean MemoryRecords\?"),
+        ("spark.sesion", r"did you mean session\?"),
+    ],
+)
+def test_a_name_beside_another_is_said(typed: str, said: str) -> None:
+    with pytest.raises(AttributeError, match=said):
+        attrgetter(typed)(wb)
+
+
 def test_5_the_time_index(logs: wb.LogDirectory) -> None:
     assert {"timestamp", "offset"} < set(logs.inspect.time_index("orders").to_pandas())
+
+
+def test_5_a_lookup(logs: wb.LogDirectory) -> None:
+    player = widgets.LookupPlayer(logs["orders-0"], 1000)
+    assert "offset 1000" in player.title.replace(",", "")
 
 
 def test_6_what_is_dirty(logs: wb.LogDirectory) -> None:

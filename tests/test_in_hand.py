@@ -54,7 +54,7 @@ def names() -> Iterator[Any]:
 
 def called(thing: Any, given: Any, to: Path) -> Any:
     more: dict[str, list[Any]] = {"what_if": [{"retention.ms": 1}], "LookupPlayer": []}
-    for each in ("compact", "recover", "retain"):
+    for each in ("compact", "recover", "retain", "to_table"):
         more[each] = [to]
     options = {"offset": 3} if thing.__name__ == "LookupPlayer" else {}
     return thing(given, *more.get(thing.__name__, []), **options)
@@ -103,6 +103,18 @@ def test_a_topic_is_shown_without_the_others(logs: wb.LogDirectory) -> None:
     }
     assert wb.open_log_directory(logs) is logs
     assert wb.verify(logs["customers-0"], info=True) == wb.verify(SHOP / "customers-0", info=True)
+
+
+def test_names_that_are_in_a_log_beside_what_is_given_are_there(logs: wb.LogDirectory) -> None:
+    for given, shown in ((logs["payments-0"], 1), (logs["payments"], 2)):
+        lanes = widgets.TransactionLanes(given)
+        assert list(lanes.partitions) == ["payments-0", "payments-1"][:shown]
+        names = [lane["name"] for lane in lanes.get_state("_shown")["_shown"]["lanes"]]
+        assert names == ["payments-eu", "payments-us"]
+        assert lanes.open_producers.num_rows == 1
+    alone = wb.open_log_directory(SHOP / "payments-0")["payments-0"]
+    assert set(widgets.TransactionLanes(alone).partitions) == {"payments-0"}
+    assert "order-dashboard" in widgets.GroupView(logs["orders-0"]).groups
 
 
 def test_a_segment_is_the_one_that_is_selected(logs: wb.LogDirectory) -> None:

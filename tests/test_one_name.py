@@ -112,6 +112,11 @@ def _transactions(use: Callable[[Any, Any], object]) -> Door:
     return door
 
 
+def _loaded(work: Path, paths: Any, **options: Any) -> object:
+    found = wb.to_table(paths, work / "t", dry_run=True, tell=lambda _: None, **options)
+    return found.select(["topic", "partition", "records"])
+
+
 def _inspected(method: str, parameter: str) -> Door:
     def door(_: Path, given: Any) -> object:
         found = getattr(_logs().inspect, method)(**{parameter: given})
@@ -131,6 +136,13 @@ DOORS: Final[dict[str, tuple[str, Door]]] = {
     "serve(logs)": (str(SHOP), lambda _, p: sorted(wb.serve(p).catalog.topics)),
     "what_if(logs)": (str(SHOP), lambda _, p: str(wb.what_if(p, {}, now=1_800_000_000_000))),
     "serve(topics)": ("orders", _served),
+    "to_table(paths)": (str(SHOP), lambda work, p: _loaded(work, p, topics="customers")),
+    "to_table(topics)": ("customers", lambda work, t: _loaded(work, SHOP, topics=t)),
+    "to_table(partitions)": ("customers-0", lambda work, p: _loaded(work, SHOP, partitions=p)),
+    "to_table(columns)": (
+        "key",
+        lambda work, c: _loaded(work, SHOP, partitions="customers-0", columns=c),
+    ),
     "what_if(topics)": (
         "orders",
         lambda _, t: str(wb.what_if(SHOP, {"retention.ms": 1}, now=1 << 41, topics=t)),

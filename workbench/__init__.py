@@ -10,9 +10,11 @@
 Nothing is written by any of these; `recover`, `compact` and `retain` change a copy. `serve` answers
 any Kafka client from a directory, with `ServerSecurity` on a network; with ``writable=True`` it is
 a small broker.
-`LogManager` is the engine that writes, and `OffsetManager`, `GroupCoordinatorService` and
-`TransactionCoordinator` are coordinators on its logs. `Cluster` simulates brokers that replicate,
-`find_schedule` finds the events that lose a record, and `scenarios.play` plays the known ones.
+`to_table` loads the records of several disks into Parquet, Delta or Iceberg.
+`LogManager` is the engine that writes, `engine` has what its logs are written with, and
+`OffsetManager`, `GroupCoordinatorService` and `TransactionCoordinator` are coordinators on them.
+`Cluster` simulates brokers that replicate, `find_schedule` finds the events that lose a record, and
+`scenarios.play` plays the known ones.
 """
 
 # ruff: noqa: I001 - the names of a module in one statement
@@ -20,7 +22,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` imports a name
-    from workbench import errors as errors, spark as spark
+    from workbench import engine as engine, errors as errors, spark as spark
     from workbench.coordinator.group_coordinator_service import (
         GroupCoordinatorService as GroupCoordinatorService,
     )
@@ -95,6 +97,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` im
         what_if as what_if,
     )
     from workbench.log_manager.manager import LogManager as LogManager
+    from workbench.pipelines import to_table as to_table
     from workbench.replication.simulation import scenarios as scenarios
     from workbench.replication.simulation.cluster import Cluster as Cluster
     from workbench.replication.simulation.search import find_schedule as find_schedule
@@ -165,6 +168,7 @@ _MODULES: Final = {
     "WorkbenchError": _ERRORS,
     "compact": "workbench.loaders.changes",
     "compare_replicas": "workbench.log_directory",
+    "engine": "workbench.engine",
     "errors": _ERRORS,
     "find_schedule": "workbench.replication.simulation.search",
     "open_log_directory": "workbench.log_directory",
@@ -173,6 +177,7 @@ _MODULES: Final = {
     "scenarios": "workbench.replication.simulation.scenarios",
     "serve": "workbench.log_directory",
     "spark": "workbench.spark",
+    "to_table": "workbench.pipelines",
     "verify": "workbench.log_directory",
     "what_if": "workbench.log_directory",
 }
@@ -197,10 +202,11 @@ def __getattr__(name: str) -> Any:
         except PackageNotFoundError:  # run from a checkout that was never installed
             found = "0"
     elif name not in _MODULES:
+        from workbench import engine
         from workbench.loaders.guessed_names import hint_of_module
         from workbench.runtime.words import no_attribute
 
-        names = [*_MODULES, "__version__"]
+        names = [*_MODULES, "__version__", *(f"engine.{each}" for each in engine.__all__)]
         raise no_attribute(__name__, name, names, hint_of_module(name, names))
     else:
         module = import_module(_MODULES[name])

@@ -11,12 +11,13 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from workbench.errors import MissingDependencyError
 from workbench.java_home import ensure_java, without_vector_module
 from workbench.runtime import children
 from workbench.runtime.extras import missing
+from workbench.runtime.words import no_attribute
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -307,3 +308,7 @@ def prepare_environment() -> None:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise no_attribute(__name__, name, __all__)

@@ -9,6 +9,7 @@ import workbench as wb
 from tests.browser.bridge import Show
 from tests.browser.pages import until
 from widgets import CleanerView, RetentionView, WhatIfView
+from widgets._assets import style
 
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 LATE = 1_795_700_000_000  # ms; 4.9 days after the newest record of payments-0
@@ -110,3 +111,26 @@ def test_what_a_broker_of_another_version_does_is_asked_by_typing_it(
     expect(done).to_have_count(4)
     expect(page.get_by_role("button", name="broker starts: no")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_no_rule_is_cut_off(page: Page, show: Show) -> None:
+    view = CleanerView(wb.open_log_directory(SHOP)["customers-0"], now=LATE)
+    view.wait()
+    show(view)
+    page.add_style_tag(content=style("players/player.css"))  # of a player in the same notebook
+    last = list(view.explanation)[-1].rule
+    rules = page.get_by_role("grid", name="Rules")
+    expect(rules.get_by_text(last, exact=True)).to_be_in_viewport(ratio=0.9)
+
+
+def test_a_table_of_reasons_fits_a_notebook(page: Page) -> None:
+    logs = wb.open_log_directory(SHOP)
+    for table in (
+        logs["orders-0"].explain_retention(now=LATE),
+        logs["customers-0"].explain_cleaning(now=LATE),
+        wb.what_if(logs, {"retention.ms": "1d"}, now=LATE),
+    ):
+        html = table._repr_html_()
+        page.set_content(f"<!doctype html><div style='width: 930px; font-size: 13px'>{html}</div>")
+        left_out = "(box) => box.scrollWidth - box.clientWidth"
+        assert page.locator(".kafka-log-workbench").evaluate(left_out) == 0

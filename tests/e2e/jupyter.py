@@ -11,7 +11,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -32,7 +32,7 @@ NOT_OURS = (  # of what a page complains of
     "(reading 'schema')",  # jupyter/notebook#7862; no script of ours reads a schema
 )
 
-_STATUS = """async () => {
+STATUS: Final = """async () => {
   const app = window.jupyterapp;
   if (!app) return "no application";
   await app.restored;
@@ -43,13 +43,33 @@ _STATUS = """async () => {
   return panel.sessionContext.session?.kernel?.status ?? "no kernel";
 }"""
 
-_RUN_ALL = """() => {
+RUN_ALL: Final = """() => {
   window.ranAll = "";
   window.jupyterapp.commands.execute("notebook:run-all-cells").then(
     (ok) => { window.ranAll = ok === false ? "failed" : "done"; },
     (error) => { window.ranAll = String(error); },
   );
 }"""
+
+SHOWN: Final = """async () => {
+  const content = window.jupyterapp.shell.currentWidget.content;
+  const shown = [];
+  for (const [at, cell] of content.widgets.entries()) {
+    const outputs = cell.model.outputs?.toJSON() ?? [];
+    const wrong = outputs.filter((each) => each.output_type === "error" || each.name === "stderr");
+    const kinds = outputs.flatMap((each) => Object.keys(each.data ?? {}));
+    if (!kinds.includes("application/vnd.jupyter.widget-view+json") && !wrong.length) continue;
+    await content.scrollToItem(at, "center");
+    let height = 0;
+    for (let turn = 0; turn < 100 && height < 60; turn++) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      height = cell.node.querySelector(".klw")?.getBoundingClientRect().height ?? 0;
+    }
+    shown.push({ at, height, wrong: wrong.length });
+  }
+  return shown;
+}"""
+"""Each cell with a widget is scrolled into sight: what is drawn there, and what is wrong."""
 
 _EXECUTE = """async (code) => {
   const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
@@ -181,6 +201,12 @@ def _wait_for(address: str, process: subprocess.Popen[bytes], log: Path) -> None
     raise TimeoutError(f"JupyterLab did not start:\n{log.read_text()[-3000:]}")
 
 
+def check_widgets(shown: list[dict[str, Any]]) -> None:
+    """Every widget is drawn, and no cell failed or wrote to stderr."""
+    assert len(shown) >= 2
+    assert [each for each in shown if each["height"] < 60 or each["wrong"]] == []
+
+
 class Notebook:
     """A notebook that is open in a page."""
 
@@ -192,11 +218,11 @@ class Notebook:
         path = application.path.format(workspace=f"{Path(name).stem}-{time.monotonic_ns()}")
         page.goto(f"{address}/{path}/{name}")
         page.wait_for_selector(".jp-Notebook .jp-Cell")
-        self.until(lambda: page.evaluate(_STATUS) == "idle", "the kernel is not idle")
+        self.until(lambda: page.evaluate(STATUS) == "idle", "the kernel is not idle")
 
     def run_all(self, seconds: int = 180) -> None:
         """Run all cells and wait until the last has run."""
-        self.page.evaluate(_RUN_ALL)
+        self.page.evaluate(RUN_ALL)
         self.page.wait_for_function("window.ranAll !== ''", timeout=seconds * 1000)
         assert self.page.evaluate("window.ranAll") == "done"
 
@@ -213,7 +239,7 @@ class Notebook:
         # The saved number of the last cell goes when it waits for its turn: wait for its return.
         expect(last).to_have_text("[*]:", timeout=30_000)
         expect(last).to_have_text(re.compile(r"\[\d+\]:"), timeout=seconds * 1000)
-        self.until(lambda: self.page.evaluate(_STATUS) == "idle", "the kernel is not idle")
+        self.until(lambda: self.page.evaluate(STATUS) == "idle", "the kernel is not idle")
 
     def click_a_batch(self) -> int:
         """Click a batch in the middle of the first explorer; returns its base offset.

@@ -35,6 +35,11 @@ def test_sentences_may_take_more_than_one_line() -> None:
     assert '<td class="none">–</td>' in html
 
 
+def test_a_long_name_may_take_more_than_one_line() -> None:
+    html = table_html("", ["a", "b"], [["x.y", "x.y"]], names=["b"])
+    assert '<td>x.y</td><td class="long">x.y</td>' in html
+
+
 def test_a_row_of_another_length_is_refused() -> None:
     with pytest.raises(ValueError, match="row 0 has 1 cells, expected 2"):
         table_html("", ["a", "b"], [["only one"]])

@@ -92,6 +92,20 @@ def test_a_notebook_links_to_notebooks_and_no_line_of_its_text_begins_a_list(nam
         assert not re.search(r"^\w[^|\n]*\n(?:\d+[.)]|[-+*]) ", prose, re.MULTILINE)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_lesson_imports_from_the_top_and_its_charts_follow_the_theme(name: str) -> None:
+    tree = ast.parse(source_of(name).read_text("utf-8"))
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    modules = {
+        getattr(node, "module", None) or alias.name for node in found for alias in node.names
+    }
+    ours = {module for module in modules if module.partition(".")[0] in {"workbench", "widgets"}}
+    assert ours <= {"workbench", "widgets"}
+    assert ("matplotlib.pyplot" in modules) <= (
+        "follow_theme" in {alias.name for node in found for alias in node.names}
+    )
+
+
 def plain(text: str) -> str:
     """Return a text without the separators of thousands."""
     return re.sub(r"(?<=\d),(?=\d)", "", text)

@@ -13,21 +13,21 @@ import pytest
 from notebooks.build import answers, sources
 
 COUNTS: Final = {
-    "01": (1, 2),
+    "01": (2, 1),
     "02": (5, 5),
-    "03": (6, 0),
-    "04": (6, 3),
+    "03": (7, 0),
+    "04": (8, 1),
     "05": (5, 1),
-    "06": (2, 1),
-    "07": (6, 2),
-    "08": (1, 0),
-    "09": (10, 11),
+    "06": (8, 0),
+    "07": (7, 1),
+    "08": (2, 0),
+    "09": (20, 3),
     "10": (2, 1),
-    "11": (5, 4),
+    "11": (12, 0),
     "12": (4, 1),
-    "13": (2, 1),
+    "13": (3, 1),
     "14": (4, 2),
-    "15": (3, 4),
+    "15": (4, 3),
 }
 """By notebook: statements that are held, and others. Raise the first, lower the second."""
 
@@ -48,10 +48,8 @@ def statements(notebook: Any) -> list[tuple[str, set[str]]]:
         if cell.cell_type != "markdown":
             continue
         text = re.sub(r"```.*?```|</?(?:details|summary)>|Answer", "", cell.source, flags=re.DOTALL)
-        text = re.sub(
-            r"`[^`]*`|^#.*$|^ *\d\. |^\*\*\d\.\*\*|\]\([^)]*\)", "", text, flags=re.MULTILINE
-        )
-        for sentence in re.split(r"(?<=[.:?!])\s+", text.replace("**", "")):
+        text = _NO_TEXT.sub("", text).replace("**", "")
+        for sentence in re.split(r"(?<=[.:?!])\s+", text):
             if sentence.endswith("?"):
                 continue
             numbers = _NUMBER.findall(_OF_KAFKA.sub("", sentence))
@@ -84,4 +82,4 @@ def test_proofs_hold_as_many_statements_as_before(source: Path) -> None:
 
 def test_proofs_hold_most_statements() -> None:
     proved, others = (sum(each) for each in zip(*COUNTS.values(), strict=True))
-    assert proved > 0.6 * (proved + others)
+    assert proved > 0.8 * (proved + others)

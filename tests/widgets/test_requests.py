@@ -100,6 +100,17 @@ def test_the_player_follows_the_selection(requests: RequestWatch) -> None:
     view.close()
 
 
+def test_a_request_that_the_table_does_not_have_yet_is_played() -> None:
+    with wb.serve(SHOP) as server:
+        view = RequestView(server)
+        with Client(server) as client:
+            client.ask(API_VERSIONS, 0, {})
+        wait_until(lambda: bool(server.watch().kept()))  # the table follows 0.4 s later
+        view.selected = server.watch().kept()[-1].number
+        assert view.player.request is view.request is not None
+        view.close()
+
+
 def test_filters_leave_what_matches(requests: RequestWatch) -> None:
     view = RequestView(requests, kind="Fetch", client="TEA")
     whole = RequestView(requests)

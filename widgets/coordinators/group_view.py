@@ -31,6 +31,7 @@ from workbench.foresight.dry_listing import meant_settings
 from workbench.loaders.explanations.coordinator_explanation import explained
 from workbench.loaders.explanations.explanation import Explanation
 from workbench.loaders.explanations.offset_fates import retention_ms_of
+from workbench.loaders.in_hand import surroundings_of
 from workbench.loaders.tables import coordinator_rows
 from workbench.loaders.tables.rows import table_of
 from workbench.runtime.steps import Step
@@ -111,8 +112,8 @@ class GroupView(Conditioned):
         **options: Any,
     ) -> None:
         """Open a path, or take an opened directory; see the class."""
-        logs = workbench.open_log_directory(logs)
-        self.logs = logs
+        place, _ = surroundings_of(logs)  # groups are in a log beside what is given
+        self.logs = logs = workbench.open_log_directory(place)
         self.lens = Lens(show_values=show_values or mask is not None, mask=mask)
         self._just_started = just_started
         self._own_retention_ms = retention_ms

@@ -13,6 +13,7 @@ from widgets.coordinators.transaction_bars import ABORTED, OPEN, PartitionBars, 
 from widgets.live.directory_changes import DirectoryChanges
 from widgets.queries import transaction_query
 from widgets.selection import NOTHING, from_front, to_front
+from workbench.loaders.in_hand import surroundings_of
 from workbench.loaders.scan.plan import choose_partitions
 from workbench.runtime.words import plural
 
@@ -38,9 +39,10 @@ class TransactionLanes(KafkaWidget):
             `inspect.open_producers`.
 
     Args:
-        logs: the result of `workbench.open_log_directory`, or what it opens.
-        topics, partitions: which partitions, as in `LogDirectory.scan`; None: all. The batch
-            headers of each are walked.
+        logs: the result of `workbench.open_log_directory`, or what it opens. A topic or partition
+            of it shows its own transactions, with the names of their producers from the directory.
+        topics, partitions: which partitions, as in `LogDirectory.scan`; None: all that are given.
+            The batch headers of each are walked.
 
     Raises:
         LogDirectoryError: the path is not a log directory.
@@ -63,8 +65,10 @@ class TransactionLanes(KafkaWidget):
         self, logs: Any, topics: Any = None, partitions: Any = None, **options: Any
     ) -> None:
         """Open a path, or take an opened directory; see the class."""
-        logs = workbench.open_log_directory(logs)
-        self.logs = logs
+        place, given = surroundings_of(logs)
+        self.logs = logs = workbench.open_log_directory(place)
+        if topics is None and partitions is None:
+            partitions = given
         self._scope = (topics, partitions)
         self.partitions: dict[str, PartitionBars] = {}
         self._read(set(logs))

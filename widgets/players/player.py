@@ -153,8 +153,8 @@ class LookupPlayer(StepPlayer):
     def __init__(
         self,
         partition: Place,
-        *,
         offset: int | None = None,
+        *,
         timestamp: int | None = None,
         config: LogConfig | None = None,
         **options: Any,

@@ -73,8 +73,9 @@ class RequestView(KafkaWidget):
 
     @property
     def request(self) -> WatchedRequest | None:
-        """The selected request; None without one."""
-        return next((each for each in self.requests if each.number == self.selected), None)
+        """The selected request, even if the table does not have it yet; None without one."""
+        kept = self._watch.kept()
+        return next((each for each in kept if each.number == self.selected), None)
 
     @cached_property
     def player(self) -> RequestPlayer:

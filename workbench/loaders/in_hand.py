@@ -16,9 +16,6 @@ from workbench.loaders.partition import Partition
 from workbench.loaders.topic import Topic
 from workbench.runtime.several import several
 
-InHand = ListedDirectory | Topic | Partition | Segment | StrPath
-"""What `workbench.open_log_directory` opens. A segment stands for its partition."""
-
 
 class Place(NamedTuple):
     """Where something lies.
@@ -32,6 +29,24 @@ class Place(NamedTuple):
     paths: tuple[str, ...]
     fs: Files = THIS_MACHINE
     tier: Mapping[str, Any] = {}
+
+
+InHand = ListedDirectory | Topic | Partition | Segment | StrPath
+"""What `workbench.open_log_directory` opens. A segment stands for its partition."""
+
+
+def surroundings_of(given: Any) -> tuple[Any, list[str] | None]:
+    """Return the directories of what a caller has in hand, and its partitions; None: all.
+
+    Names of groups and producers are in logs beside a partition: what is opened by itself lacks
+    them. A path stays what it is.
+    """
+    chosen = given.partitions if isinstance(given, Topic) else [given]
+    first = chosen[0] if chosen else None
+    if not isinstance(first, Partition) or not first.log_directories:
+        return given, None
+    place = Place(first.log_directories, first.fs, first.tier)
+    return place, [each.name for each in chosen if isinstance(each, Partition)]
 
 
 def place_of(given: InHand | Iterable[InHand]) -> Place:
@@ -50,7 +65,9 @@ def place_of(given: InHand | Iterable[InHand]) -> Place:
 
 
 def _places(given: Any) -> Iterator[Place]:
-    if isinstance(given, ListedDirectory):
+    if isinstance(given, Place):
+        yield given
+    elif isinstance(given, ListedDirectory):
         tier: Mapping[str, Any] = getattr(given, "tier", {})
         yield Place(tuple(opened_paths(given.listing)), given.listing.fs, tier)
     elif isinstance(given, Topic):

@@ -22,15 +22,17 @@ max-width:100%;overflow-x:auto}
 .kafka-log-workbench table{border-collapse:collapse;margin:0;border:0;\
 font-variant-numeric:tabular-nums}
 .kafka-log-workbench.kafka-log-workbench table th{text-align:left;\
-font-weight:500;font-size:12px;white-space:nowrap;\
+font-weight:500;font-size:12px;white-space:normal;vertical-align:bottom;\
 color:var(--jp-content-font-color2,inherit);background:none;border:0;\
-border-bottom:1px solid var(--jp-border-color1,rgba(128,128,128,.5));padding:4px 18px 4px 0}
+border-bottom:1px solid var(--jp-border-color1,rgba(128,128,128,.5));padding:4px 14px 4px 0}
 .kafka-log-workbench.kafka-log-workbench table td{text-align:left;\
 white-space:nowrap;background:none;border:0;\
-border-bottom:1px solid var(--jp-border-color3,rgba(128,128,128,.2));padding:4px 18px 4px 0}
+border-bottom:1px solid var(--jp-border-color3,rgba(128,128,128,.2));padding:4px 14px 4px 0}
 .kafka-log-workbench tr{background:none!important}
 .kafka-log-workbench.kafka-log-workbench table .number{text-align:right}
-.kafka-log-workbench.kafka-log-workbench table .words{white-space:normal;min-width:32em}
+.kafka-log-workbench.kafka-log-workbench table .words{white-space:normal;min-width:14em}
+.kafka-log-workbench.kafka-log-workbench table .long{white-space:normal;overflow-wrap:anywhere;\
+min-width:9em}
 .kafka-log-workbench .none{color:var(--jp-content-font-color3,rgba(128,128,128,.9))}
 .kafka-log-workbench p{margin:6px 0 0;font-size:12px;color:var(--jp-content-font-color2,inherit)}
 </style>"""
@@ -43,6 +45,7 @@ def table_html(
     note: str | None = None,
     *,
     sentences: Collection[str] = (),
+    names: Collection[str] = (),
 ) -> str:
     """Return one table as HTML for ``_repr_html_``.
 
@@ -55,6 +58,7 @@ def table_html(
         rows: one cell per heading each.
         note: one line below the table, for example how many rows were left out.
         sentences: headings of columns with sentences, which may take more than one line.
+        names: headings of columns with names that are too long for one line.
 
     Raises:
         ValueError: a row has another number of cells than there are columns.
@@ -71,7 +75,7 @@ def table_html(
     lines = [
         "<tr>"
         + "".join(
-            _cell(cell, numeric, name in sentences)
+            _cell(cell, numeric, "words" if name in sentences else "long" if name in names else "")
             for cell, numeric, name in zip(row, is_numeric, columns, strict=True)
         )
         + "</tr>"
@@ -100,9 +104,9 @@ def _class_of(numeric: bool) -> str:  # noqa: FBT001 - one flag, one meaning
     return ' class="number"' if numeric else ""
 
 
-def _cell(cell: Cell, numeric: bool, is_sentence: bool) -> str:  # noqa: FBT001 - of the column
-    if is_sentence and cell is not None:
-        return f'<td class="words">{escape(str(cell))}</td>'
+def _cell(cell: Cell, numeric: bool, kind: str) -> str:  # noqa: FBT001 - of the column
+    if kind and cell is not None:
+        return f'<td class="{kind}">{escape(str(cell))}</td>'
     if cell is None:
         return f'<td class="{"number none" if numeric else "none"}">–</td>'
     if isinstance(cell, bool):

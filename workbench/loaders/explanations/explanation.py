@@ -140,7 +140,9 @@ class Explanation(ArrowTable):
         notes = [f"{left} more rows" if left > 0 else "", self.high_watermark, broker]
         note = "; ".join(filter(None, notes)) or None
         cells = self.cells(self.rows[:_SHOWN])
-        return table_html(self._title, self.columns, cells, note, sentences=["why"])
+        return table_html(
+            self._title, self.columns, cells, note, sentences=["why"], names=["Kafka"]
+        )
 
 
 def rule_dicts(rows: Iterable[RuleVerdict]) -> list[dict[str, Any]]:

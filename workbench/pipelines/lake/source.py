@@ -13,18 +13,18 @@ from workbench.files.partition_metadata import is_made_again
 from workbench.inspection.listing import Listing, StrPath, require_logs
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.transactions import Transactions, read_transactions
+from workbench.loaders.in_hand import InHand, place_of
 from workbench.loaders.offsets.runs import offset_runs
 from workbench.loaders.remote import listed_with_tier
 from workbench.loaders.scan.plan import IsolationLevel, choose_partitions, segments_within
 from workbench.loaders.scan.splits import size_of
 from workbench.pipelines.lake.table import LoadedUpTo, Log, Positions
-from workbench.runtime.several import several
 
 _MOST_LOGS = 1000  # of a commit
 
 
 def logs_of(
-    paths: StrPath | Iterable[StrPath],
+    paths: InHand | Iterable[InHand],
     remote: StrPath | None,
     remote_keys: Mapping[str, StrPath] | None,
     tell: Callable[[str], object],
@@ -44,7 +44,10 @@ def logs_of(
         LogDirectoryError: a path does not exist, nothing there looks like Kafka's, brokers are of
             different clusters, or two directories of one broker hold a partition.
     """
-    listing, _ = listed_with_tier(several(paths), remote, remote_keys)
+    place = place_of(paths)
+    if remote is None:
+        remote, remote_keys = place.tier.get("remote"), place.tier.get("remote_keys", remote_keys)
+    listing, _ = listed_with_tier(place.paths, remote, remote_keys, fs=place.fs)
     require_logs(listing)
     copies: dict[TopicPartition, list[str]] = {}
     for key, each in listing.partitions.items():

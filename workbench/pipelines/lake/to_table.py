@@ -19,6 +19,7 @@ from workbench.file_system.source import is_uri
 from workbench.files.partition_metadata import is_made_again
 from workbench.inspection.listing import Listing, StrPath
 from workbench.inspection.partition import DiskPartition, metadata_now
+from workbench.loaders.in_hand import InHand
 from workbench.loaders.read_warnings import warn_caller
 from workbench.loaders.remote import writable_place
 from workbench.loaders.scan.plan import IsolationLevel, input_paths
@@ -92,7 +93,7 @@ _COUNTED: Final = (
 
 
 def to_table(
-    paths: StrPath | Iterable[StrPath],
+    paths: InHand | Iterable[InHand],
     to: StrPath,
     *,
     topics: Iterable[str] | str | None = None,
@@ -125,7 +126,7 @@ def to_table(
 
     Args:
         paths: log directories of one broker, or of several of one cluster: of each partition the
-            replica that is ahead is read. Directories and URIs as `open_log_directory` takes them.
+            replica that is ahead is read. What `open_log_directory` takes.
         to: the table: a folder or a URI, of Iceberg its identifier (``lake.orders``); with
             ``{topic}`` in it, each topic has its own.
         topics: names; None: all but those that brokers make for themselves.
