@@ -42,6 +42,7 @@ TRANSACTIONS: Final = "Transactions"
 DISK: Final = "Disk"
 CLUSTER: Final = "Cluster"
 FINDINGS: Final = "Findings"
+STEPS: Final = "Steps"
 _LEADS_TO: Final = {
     "identity": "Files", "start": EXPLORE, "sizes": DISK, "logs": CLEANING, "groups": GROUPS,
     "transactions": TRANSACTIONS, "cluster": CLUSTER, "freed": CLEANING, "expired": GROUPS,
@@ -49,13 +50,13 @@ _LEADS_TO: Final = {
 }  # fmt: skip
 """Section of the overview → the tab that shows more of its rows."""
 _SECTION_OF_STUCK: Final = {NOT_READABLE: "transactions", NOT_CONSUMED: "groups"}
-_COSTLY: Final = frozenset({RECORDS, CLEANING, RETENTION})
+_COSTLY: Final = frozenset({RECORDS, CLEANING, RETENTION, STEPS})
 """Tabs whose views read much for each selection: they follow it while they are open."""
 _ONLY_DELETED: Final = frozenset({BY_RETENTION, NOT_DELETED, "delete"})
 """What a row says about a log if Retention says why, and not Cleaning."""
 _MOST_VISITED: Final = 200  # places that the way back leads through
 _MORE_OF_A_PLACE: Final = frozenset(
-    {"query", "newest_first", "columns", "order", "isolation_level", "zone"}
+    {"query", "newest_first", "columns", "order", "isolation_level", "zone", "step"}
 )  # traits of a view that the way back does not lead through one by one
 _TIMES: Final = {RECORDS: "brush", GROUPS: "window"}
 """Tab → the trait that is [from, to) in ms, as `PlaceBar.times`; empty: all."""
@@ -69,7 +70,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
     """Every view as a tab, below one line with the place that all of them show.
 
     Overview · Explore · Records · SQL · Disk · Cleaning · Retention · What if · Groups ·
-    Transactions · Replicas · Files · Cluster · Findings.
+    Transactions · Replicas · Files · Cluster · Findings · Steps.
 
     A view of the same directories is made when its tab is first opened. All follow the same
     selection (partition, segment, batch, record). The line above has the place (topic, partition,
@@ -188,6 +189,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
             FINDINGS: lambda: widgets.FindingView(
                 self.explorer.logs, verifier=self.explorer.verifier, show=self._show_in_explorer
             ),
+            STEPS: self._stories,
         }  # fmt: skip
         if len(self._brokers) < 2:
             del made[REPLICAS]
@@ -487,6 +489,9 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         if name == RECORDS:
             self.views[name].is_led = True
             traitlets.link((self.explorer, "follow"), (self.views[name], "follow"))
+        if name == STEPS:
+            shown = (self.bar, "show_values"), (self.views[name], "show_values")
+            traitlets.dlink(*shown, lambda is_shown: is_shown and self._metadata)
         if name in _TIMES:
             self.views[name].keeps_times = True
             times = (self.bar, "times"), (self.views[name], _TIMES[name])
@@ -593,6 +598,12 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
 
     def _what_if(self) -> widgets.WhatIfView:
         return widgets.WhatIfView(self.explorer.logs, **self._conditions, lead=self._lead)
+
+    def _stories(self) -> Any:
+        from widgets.stories.stories import Stories  # when its tab is first opened
+
+        given = {"selected": self.explorer.selected, "conditions": self._conditions}
+        return Stories(self.explorer.logs, mask=self._shown["mask"], **given)
 
     def _share_conditions(self, name: str) -> None:
         """Decide under the conditions that were typed in another tab."""
