@@ -110,7 +110,7 @@ class Stories(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
         """Make the player of the story, or say why there is none."""
         if self._is_moving:
             return
-        before: tuple[Any, ...] = self.children
+        before: tuple[Any, ...] = self.trait_values()["children"]
         for each in before[1:]:
             each.close()
         self.player = None
