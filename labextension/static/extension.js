@@ -135,7 +135,7 @@ function activate(app, rendermime, modules, { restorer, palette, browsers, launc
   function openButton() {
     const button = new modules.ui.ToolbarButton({
       icon: icon.page,
-      label: "Open",
+      label: "Open this directory",
       tooltip: "Open this directory in Kafka Log Workbench",
       onClick: () => commands.execute(OPEN_HERE),
     });
@@ -144,10 +144,16 @@ function activate(app, rendermime, modules, { restorer, palette, browsers, launc
   }
 }
 
-// `kafka-workbench lab DIR` names the link to DIR in the address: its screen opens beside the tour.
-function openFromAddress({ restored }, open) {
-  const name = new URLSearchParams(globalThis.location.search).get("kafka-log");
-  if (name) restored.then(() => open(name, FOLDER_FACTORY));
+// JupyterLab's address of a directory, which `kafka-workbench lab DIR` begins with, shows it in the file browser. One of
+// Kafka's opens, too.
+async function openFromAddress({ restored, serviceManager: { contents } }, open) {
+  const [, named] = globalThis.location.pathname.match(/\/lab\/(?:workspaces\/[^/]+\/)?tree\/(.+)$/) ?? [];
+  if (!named) return;
+  const path = decodeURIComponent(named);
+  await restored;
+  const { type, content } = await contents.get(path).catch(() => ({}));
+  const names = type === "directory" ? content.map(({ name }) => name) : [];
+  if (names.some(isOfADirectory)) open(path, FOLDER_FACTORY);
 }
 
 // Give the folders of partitions their icon while a log directory is listed; elsewhere, folders of such names are not
@@ -155,7 +161,7 @@ function openFromAddress({ restored }, open) {
 function markPartitions(tracker, { registry, icon, openButton }) {
   let marked = null;
   const look = (model) => {
-    const isLogDirectory = hasFile(model, OF_A_LOG_DIRECTORY);
+    const isLogDirectory = names(model).some((name) => OF_A_LOG_DIRECTORY.test(name));
     if (isLogDirectory === (marked !== null)) return;
     marked?.dispose();
     marked = isLogDirectory
@@ -172,7 +178,7 @@ function markPartitions(tracker, { registry, icon, openButton }) {
   const follow = ({ model, toolbar }) => {
     const button = openButton();
     toolbar.addItem("kafka-log-workbench", button);
-    const show = () => button.setHidden(!hasFile(model, OF_A_LOG_DIRECTORY) && !hasFile(model, OF_A_PARTITION));
+    const show = () => button.setHidden(!names(model).some(isOfADirectory));
     for (const act of [look, show]) {
       model.refreshed.connect(act);
       act(model);
@@ -182,7 +188,8 @@ function markPartitions(tracker, { registry, icon, openButton }) {
   tracker.widgetAdded.connect((_tracker, browser) => follow(browser));
 }
 
-const hasFile = (model, pattern) => [...model.items()].some(({ name }) => pattern.test(name));
+const names = (model) => [...model.items()].map(({ name }) => name);
+const isOfADirectory = (name) => OF_A_LOG_DIRECTORY.test(name) || OF_A_PARTITION.test(name);
 
 async function openNotebook(notebook, { contents, kernelspecs: { specs } }, open) {
   const name = pythonOf(specs), { display_name, language } = specs.kernelspecs[name];

@@ -113,9 +113,9 @@ def test_links_in_the_root_lead_to_the_samples_and_the_directory_and_old_ones_go
     assert (work / "other").is_dir()
 
 
-def test_a_directory_is_opened_beside_the_tour(tmp_path: Path) -> None:
+def test_a_directory_is_opened_in_place_of_the_tour(tmp_path: Path) -> None:
     command = lab_command(tmp_path, "kafka logs", browser=True)
-    assert f"--LabApp.default_url=/lab/tree/{TOUR}?kafka-log=kafka%20logs" in command
+    assert "--LabApp.default_url=/lab/tree/kafka%20logs" in command
 
 
 def test_settings_go_before_the_users_and_do_not_replace_them(runtime: Path) -> None:

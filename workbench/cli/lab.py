@@ -232,15 +232,15 @@ def write_settings(folder: Path) -> Path:
 def lab_command(
     folder: Path, shown: str | None = None, *, browser: bool, options: Sequence[str] = ()
 ) -> list[str]:
-    """Return the command that opens the tour: alone, or beside a directory in the folder.
+    """Return the command that opens the tour alone, or a directory in its folder.
 
     ``python -m jupyterlab`` is this environment's; a ``jupyter-lab`` on the path may be another's.
     """
-    beside = f"/lab/tree/{TOUR}?kafka-log={quote(shown)}" if shown else f"/doc/tree/{TOUR}"
+    first = f"/lab/tree/{quote(shown)}" if shown else f"/doc/tree/{TOUR}"
     command = children.python(
         "jupyterlab",
         f"--ServerApp.root_dir={folder}",
-        f"--LabApp.default_url={beside}",
+        f"--LabApp.default_url={first}",
         f"--ServerApp.contents_manager_class={_SAVED}.NotebookFiles",
         f"--Exporter.preprocessors={_SAVED}.PicturesForWidgets",
     )

@@ -194,8 +194,9 @@ function showPlace({ model, title, fields, back, forward, eye, fate, times, zone
 
 // In the app, the tabs stay below the line, however many rows it has.
 function tellHeight({ root, signal }) {
+  const { style } = root.ownerDocument.body;
   const sized = new ResizeObserver(() =>
-    root.ownerDocument.body.style.setProperty("--klw-place", `${root.offsetHeight}px`)
+    root.offsetHeight && style.setProperty("--klw-place", `${root.offsetHeight}px`)
   );
   sized.observe(root);
   signal.addEventListener("abort", () => sized.disconnect());

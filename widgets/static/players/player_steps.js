@@ -51,12 +51,17 @@ export function shortFile(name) {
 }
 
 export const stepHead = (data, i) => [h("i", { "data-role": data.role(i) }), data.kind(i)];
-export const stepSentence = (data, i) => `${data.reason(i) || data.meaning(i)}.`;
+
+// The reason; one of a single word, such as a configuration's name, needs the meaning before it.
+export function stepSentence(data, i) {
+  const reason = data.reason(i), meaning = data.meaning(i);
+  return reason.includes(" ") ? `${reason}.` : `${meaning}${reason ? `: ${reason}` : ""}.`;
+}
 
 export function stepWords(data, i) {
   return [
     h("h4", {}, ...stepHead(data, i)),
-    h("p", { class: "klw-why" }, stepSentence(data, i)),
+    h("p", { class: "klw-why" }, `${data.reason(i) || data.meaning(i)}.`),
     data.reason(i) ? h("p", { class: "klw-meaning" }, `${data.meaning(i)}.`) : null,
     h(
       "dl",
