@@ -50,6 +50,8 @@ _LEADS_TO: Final = {
 }  # fmt: skip
 """Section of the overview → the tab that shows more of its rows."""
 _SECTION_OF_STUCK: Final = {NOT_READABLE: "transactions", NOT_CONSUMED: "groups"}
+_STORY_OF: Final = {CLEANING: "Cleaning", RETENTION: "Retention", GROUPS: "Offsets"}
+"""Tab → the story that plays what it shows."""
 _COSTLY: Final = frozenset({RECORDS, CLEANING, RETENTION, STEPS})
 """Tabs whose views read much for each selection: they follow it while they are open."""
 _ONLY_DELETED: Final = frozenset({BY_RETENTION, NOT_DELETED, "delete"})
@@ -489,6 +491,8 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         if name == RECORDS:
             self.views[name].is_led = True
             traitlets.link((self.explorer, "follow"), (self.views[name], "follow"))
+        if name in _STORY_OF:
+            self.views[name].let_play(lambda: self._play(name))
         if name == STEPS:
             shown = (self.bar, "show_values"), (self.views[name], "show_values")
             traitlets.dlink(*shown, lambda is_shown: is_shown and self._metadata)
@@ -598,6 +602,17 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
 
     def _what_if(self) -> widgets.WhatIfView:
         return widgets.WhatIfView(self.explorer.logs, **self._conditions, lead=self._lead)
+
+    def _play(self, name: str) -> None:
+        """Play what a tab shows."""
+        group = self.views[GROUPS].group if name == GROUPS else ""
+        self._is_moving = True  # one step of the way back
+        try:
+            self.tab = STEPS
+            self.views[STEPS].show_address({"story": _STORY_OF[name], "group": group})
+        finally:
+            self._is_moving = False
+        self._visit()
 
     def _stories(self) -> Any:
         from widgets.stories.stories import Stories  # when its tab is first opened

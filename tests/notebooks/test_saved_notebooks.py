@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -98,17 +99,18 @@ def test_nothing_is_written_where_a_link_leads_to_logs(tmp_path: Path) -> None:
     (logs / "server.log").write_text("INFO started")
     assert link_logs(None, str(logs), root) == "logs"
     before = changes(logs)
-    files = NotebookFiles(root_dir=str(root))
+    files: Any = NotebookFiles(root_dir=str(root))
     text = {"type": "file", "format": "text", "content": "changed"}
     made = {"type": "notebook", "content": notebook(saved=())}
-    for refused in (
+    attempts: tuple[Callable[[], Any], ...] = (
         lambda: files.save(text, "logs/server.log"),
         lambda: files.new_untitled("logs/orders-0", type="notebook"),
         lambda: files.delete("logs/server.log"),
         lambda: files.delete("logs"),
         lambda: files.rename("logs/server.log", "mine.log"),
         lambda: files.create_checkpoint("logs/server.log"),
-    ):
+    )
+    for refused in attempts:
         with pytest.raises(HTTPError, match="nothing is written there"):
             asyncio.run(refused())
     asyncio.run(files.save(made, "mine.ipynb"))

@@ -139,3 +139,22 @@ def test_the_code_of_a_step_makes_the_player_at_that_step(story: str) -> None:
     exec(f"{code}, at={player.at})", names)  # noqa: S102 - what a person would paste
     made = names["made"]
     assert made.describe() == player.describe()  # type: ignore[attr-defined]
+
+
+def test_what_a_tab_shows_is_played_from_there() -> None:
+    screen = Workbench(SHOP, static=False)
+    screen.explorer.selected = screen.explorer.selected | {"partition": "customers-1"}
+    for tab, title in (
+        ("Cleaning", "Clean customers-1"),
+        ("Retention", "Apply retention to customers-1"),
+    ):
+        screen.tab = tab
+        screen.views[tab].answer_play()
+        assert screen.tab == "Steps"
+        assert screen.views["Steps"].player.title == title
+    screen.tab = "Groups"
+    screen.views["Groups"].group = "suggestions"
+    screen.views["Groups"].answer_play()
+    assert screen.views["Steps"].player.title == "Load __consumer_offsets-1"
+    screen.bar.answer_move(-1)
+    assert screen.tab == "Groups"
