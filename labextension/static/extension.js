@@ -135,7 +135,7 @@ function activate(app, rendermime, modules, { restorer, palette, browsers, launc
   function openButton() {
     const button = new modules.ui.ToolbarButton({
       icon: icon.page,
-      label: "Open this directory",
+      label: "Open",
       tooltip: "Open this directory in Kafka Log Workbench",
       onClick: () => commands.execute(OPEN_HERE),
     });

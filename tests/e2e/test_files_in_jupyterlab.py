@@ -149,7 +149,7 @@ def test_the_file_browser_offers_to_open_a_directory_of_kafkas(lab: Lab) -> None
     expect(button).to_have_count(0)
     lab.item("shop/payments-1", LOG.replace("442", "000"))
     expect(button).to_have_count(1)
-    lab.item("shop", "orders-0")
+    expect(lab.item("shop", "orders-0")).to_be_visible()
     lab.page.screenshot(path=SHOTS / "jupyterlab-browser.png")
     button.click()
     expect(lab.shown.locator(".klw-overview .klw-tile").first).to_be_visible(timeout=READY_MS)
