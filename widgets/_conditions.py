@@ -1,7 +1,7 @@
 """The conditions of a decision: a broker's version, configurations, and a time."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -45,9 +45,11 @@ class Conditioned(KafkaWidget):
     conditions: Any = traitlets.Dict(AS_IT_IS).tag(sync=True)
     query = traitlets.Unicode(read_only=True).tag(sync=True)
     _about_conditions: Any = traitlets.Dict().tag(sync=True)
+    _can_play = traitlets.Bool(default_value=False).tag(sync=True)
 
     def __init__(self, **options: Any) -> None:
         """Decide nothing yet."""
+        self._play: Callable[[], None] = lambda: None
         self._decided: dict[str, Any] | None = None
         super().__init__(**options)
 
@@ -75,6 +77,15 @@ class Conditioned(KafkaWidget):
     def answer_conditions(self, config: list[str], kafka: str, now: str) -> Answer:
         """Decide under what a person typed: texts ``NAME=VALUE``, a version, a time; or refuse."""
         self.under(_typed(config, kafka, now))
+        return {}, []
+
+    def let_play(self, play: Callable[[], None]) -> None:
+        """Offer to play what is shown, step by step."""
+        self._play, self._can_play = play, True
+
+    def answer_play(self) -> Answer:
+        """Play what is shown."""
+        self._play()
         return {}, []
 
     def address(self) -> dict[str, str]:

@@ -27,6 +27,7 @@ from widgets.frame.tab_names import (
     REPLICAS,
     RETENTION,
     SQL,
+    STEPS,
     TRANSACTIONS,
     WHAT_IF,
 )  # fmt: skip
@@ -45,11 +46,13 @@ from workbench.loaders.answers.report_page import Target
 if TYPE_CHECKING:
     from widgets.decisions.log_rules import LogRules
 
-_COSTLY: Final = frozenset({RECORDS, CLEANING, RETENTION})
+_STORY_OF: Final = {CLEANING: "Cleaning", RETENTION: "Retention", GROUPS: "Offsets"}
+"""Tab → the story that plays what it shows."""
+_COSTLY: Final = frozenset({RECORDS, CLEANING, RETENTION, STEPS})
 """Tabs whose views read much for each selection: they follow it while they are open."""
 _MOST_VISITED: Final = 200  # places that the way back leads through
 _MORE_OF_A_PLACE: Final = frozenset(
-    {"query", "newest_first", "columns", "order", "isolation_level", "zone"}
+    {"query", "newest_first", "columns", "order", "isolation_level", "zone", "step"}
 )  # traits of a view that the way back does not lead through one by one
 _TIMES: Final = {RECORDS: "brush", GROUPS: "window"}
 """Tab → the trait that is [from, to) in ms, as `PlaceBar.times`; empty: all."""
@@ -63,7 +66,7 @@ class Workbench(Leads, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has
     """Every view as a tab, below one line with the place that all of them show.
 
     Overview · Explore · Records · SQL · Disk · Cleaning · Retention · What if · Groups ·
-    Transactions · Replicas · Files · Cluster · Findings.
+    Transactions · Replicas · Files · Cluster · Findings · Steps.
 
     A view of the same directories is made when its tab is first opened. All follow the same
     selection (partition, segment, batch, record). The line above has the place (topic, partition,
@@ -193,6 +196,7 @@ class Workbench(Leads, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has
             FINDINGS: lambda: widgets.FindingView(
                 self.explorer.logs, verifier=self.explorer.verifier, show=self._show_in_explorer
             ),
+            STEPS: self._stories,
         }  # fmt: skip
         if len(self._brokers) < 2:
             del made[REPLICAS]
@@ -525,6 +529,11 @@ class Workbench(Leads, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has
         if name == RECORDS:
             self.views[name].is_led = True
             traitlets.link((self.explorer, "follow"), (self.views[name], "follow"))
+        if name in _STORY_OF:
+            self.views[name].let_play(lambda: self._play(name))
+        if name == STEPS:
+            shown = (self.bar, "show_values"), (self.views[name], "show_values")
+            traitlets.dlink(*shown, lambda is_shown: is_shown and self._metadata)
         if name in _TIMES:
             self.views[name].keeps_times = True
             times = (self.bar, "times"), (self.views[name], _TIMES[name])
@@ -552,6 +561,23 @@ class Workbench(Leads, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has
 
     def _what_if(self) -> widgets.WhatIfView:
         return widgets.WhatIfView(self.explorer.logs, **self._conditions, lead=self._lead)
+
+    def _play(self, name: str) -> None:
+        """Play what a tab shows."""
+        group = self.views[GROUPS].group if name == GROUPS else ""
+        self._is_moving = True  # one step of the way back
+        try:
+            self.tab = STEPS
+            self.views[STEPS].show_address({"story": _STORY_OF[name], "group": group})
+        finally:
+            self._is_moving = False
+        self._visit()
+
+    def _stories(self) -> Any:
+        from widgets.stories.stories import Stories  # when its tab is first opened
+
+        given = {"selected": self.explorer.selected, "conditions": self._conditions}
+        return Stories(self.explorer.logs, mask=self._shown["mask"], **given)
 
     def _share_conditions(self, name: str) -> None:
         """Decide under the conditions that were typed in another tab."""

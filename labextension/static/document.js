@@ -1,5 +1,6 @@
 // A document of JupyterLab's that shows a file or a folder of Kafka's in the workbench.
 import { Problem } from "./kernel.js";
+import { tabName } from "./names.js";
 
 export const FACTORY = "Kafka Log Workbench";
 export const FOLDER_FACTORY = "Kafka Log Workbench (directory)";
@@ -36,12 +37,20 @@ export function modelFactory({ docregistry }, contentType) {
 // Return the factory of documents, by the name of its models.
 export function documentFactory(modules, options, { kernel, contents, openNotebook }) {
   const { docregistry, lumino, ui } = modules;
+  // JupyterLab calls a tab as its file, and renames the file if the tab is called something else.
+  class Document extends docregistry.DocumentWidget {
+    _onPathChanged({ localPath }) {
+      this.title.label = tabName(localPath);
+    }
+
+    _onTitleChanged() {}
+  }
   class Factory extends docregistry.ABCWidgetFactory {
     createNewWidget(context) {
       onlyRead(context);
       const content = new lumino.Panel();
       content.addClass("klw-lab");
-      const document = new docregistry.DocumentWidget({ content, context });
+      const document = new Document({ content, context });
       const screen = new Screen(content, { kernel, contents, path: () => context.path });
       document.toolbar.addItem(
         "notebook",
@@ -64,6 +73,7 @@ export function documentFactory(modules, options, { kernel, contents, openNotebo
 function onlyRead(context) {
   context.save = () => Promise.resolve();
   context.saveAs = () => Promise.resolve(false);
+  context.rename = () => Promise.resolve();
   context.createCheckpoint = () => Promise.resolve({ id: "", last_modified: "" });
   context.listCheckpoints = () => Promise.resolve([]);
 }

@@ -2,14 +2,13 @@
 import { documentFactory, FACTORY, FOLDER_FACTORY, modelFactory } from "./document.js";
 import { icons } from "./icons.js";
 import { Kernel, pythonOf } from "./kernel.js";
+import { kindOf, KINDS, typeOf } from "./names.js";
 import { sharedModules } from "./shared_modules.js";
 
-const SUFFIXES = "(\\.deleted|\\.cleaned|\\.swap|\\.part|\\.tmp)?$";
-const KAFKA_FILE = `^(\\d{20}(-\\d{10})?\\.(log|index|timeindex|txnindex|snapshot|checkpoint)|` +
-  `(cleaner|recovery-point|log-start|replication)-offset-checkpoint|leader-epoch-checkpoint|bootstrap\\.checkpoint|` +
-  `partition\\.metadata|meta\\.properties|quorum-state|\\.kafka_cleanshutdown)${SUFFIXES}`;
 const PARTITION = "^.+-\\d+(\\.[0-9a-f]{32}-(delete|stray|future))?$";
 const OF_A_LOG_DIRECTORY = /^((cleaner|recovery-point|log-start|replication)-offset-checkpoint|meta\.properties)$/;
+
+const OF_A_PARTITION = /^(\d{20}\.log|partition\.metadata)$/;
 
 const OPEN_FOLDER = "kafka-log-workbench:open-directory";
 const OPEN_HERE = "kafka-log-workbench:open-current-directory";
@@ -54,14 +53,17 @@ export async function plugins(scope) {
 function activate(app, rendermime, modules, { restorer, palette, browsers, launcher }) {
   const { docRegistry: registry, commands, serviceManager: services } = app, icon = icons(modules);
   addStyle();
-  registry.addFileType({
-    name: "kafka-log-file",
-    displayName: "File of a Kafka log",
-    pattern: KAFKA_FILE,
-    fileFormat: null,
-    mimeTypes: ["application/octet-stream"],
-    icon: icon.page,
-  });
+  const kinds = Object.keys(KINDS).map(typeOf);
+  for (const [kind, [displayName, pattern]] of Object.entries(KINDS)) {
+    registry.addFileType({
+      name: typeOf(kind),
+      displayName,
+      pattern,
+      fileFormat: null,
+      mimeTypes: ["application/octet-stream"],
+      icon: icon[kind],
+    });
+  }
   registry.addFileType({ name: "kafka-log-copy", displayName: "Log", extensions: [".log"], mimeTypes: ["text/plain"] });
 
   const tracker = new modules.apputils.WidgetTracker({ namespace: "kafka-log-workbench" });
@@ -74,11 +76,11 @@ function activate(app, rendermime, modules, { restorer, palette, browsers, launc
   for (const [name, contentType] of [[FACTORY, "file"], [FOLDER_FACTORY, "directory"]]) {
     const models = modelFactory(modules, contentType), isFile = contentType === "file";
     registry.addModelFactory(models);
-    const fileTypes = isFile ? ["kafka-log-file", "kafka-log-copy"] : [];
-    const defaultFor = isFile ? ["kafka-log-file"] : [];
+    const fileTypes = isFile ? [...kinds, "kafka-log-copy"] : [];
+    const defaultFor = isFile ? kinds : [];
     const factory = documentFactory(modules, { name, modelName: models.name, fileTypes, defaultFor }, context);
     factory.widgetCreated.connect((_factory, made) => {
-      made.title.icon = isFile ? icon.page : icon.folder;
+      made.title.icon = isFile ? icon[kindOf(made.context.path)] : icon.folder;
       made.context.pathChanged.connect(() => tracker.save(made));
       tracker.add(made);
     });
@@ -127,15 +129,39 @@ function activate(app, rendermime, modules, { restorer, palette, browsers, launc
   app.contextMenu.addItem({ command: OPEN_HERE, selector: ".jp-DirListing-content", rank: 1.6 });
   palette?.addItem({ command: OPEN, category: "Kafka", args: { isPalette: true } });
   launcher?.add({ command: OPEN, category: "Other", rank: 1 });
-  if (browsers) markPartitions(browsers.tracker, registry, icon.folder);
+  if (browsers) markPartitions(browsers.tracker, { registry, icon, openButton });
+  openFromAddress(app, open);
+
+  function openButton() {
+    const button = new modules.ui.ToolbarButton({
+      icon: icon.page,
+      label: "Open",
+      tooltip: "Open this directory in Kafka Log Workbench",
+      onClick: () => commands.execute(OPEN_HERE),
+    });
+    button.addClass("klw-lab-open");
+    return button;
+  }
+}
+
+// JupyterLab's address of a directory, which `kafka-workbench lab DIR` begins with, shows it in the file browser. One of
+// Kafka's opens, too.
+async function openFromAddress({ restored, serviceManager: { contents } }, open) {
+  const [, named] = globalThis.location.pathname.match(/\/lab\/(?:workspaces\/[^/]+\/)?tree\/(.+)$/) ?? [];
+  if (!named) return;
+  const path = decodeURIComponent(named);
+  await restored;
+  const { type, content } = await contents.get(path).catch(() => ({}));
+  const names = type === "directory" ? content.map(({ name }) => name) : [];
+  if (names.some(isOfADirectory)) open(path, FOLDER_FACTORY);
 }
 
 // Give the folders of partitions their icon while a log directory is listed; elsewhere, folders of such names are not
-// Kafka's.
-function markPartitions(tracker, registry, icon) {
+// Kafka's. The file browser has a button that opens the directory of Kafka's that it shows.
+function markPartitions(tracker, { registry, icon, openButton }) {
   let marked = null;
   const look = (model) => {
-    const isLogDirectory = [...model.items()].some(({ name }) => OF_A_LOG_DIRECTORY.test(name));
+    const isLogDirectory = names(model).some((name) => OF_A_LOG_DIRECTORY.test(name));
     if (isLogDirectory === (marked !== null)) return;
     marked?.dispose();
     marked = isLogDirectory
@@ -145,17 +171,25 @@ function markPartitions(tracker, registry, icon) {
         pattern: PARTITION,
         contentType: "directory",
         fileFormat: null,
-        icon,
+        icon: icon.folder,
       })
       : null;
   };
-  const follow = ({ model }) => {
-    model.refreshed.connect(look);
-    look(model);
+  const follow = ({ model, toolbar }) => {
+    const button = openButton();
+    toolbar.addItem("kafka-log-workbench", button);
+    const show = () => button.setHidden(!names(model).some(isOfADirectory));
+    for (const act of [look, show]) {
+      model.refreshed.connect(act);
+      act(model);
+    }
   };
   tracker.forEach(follow);
   tracker.widgetAdded.connect((_tracker, browser) => follow(browser));
 }
+
+const names = (model) => [...model.items()].map(({ name }) => name);
+const isOfADirectory = (name) => OF_A_LOG_DIRECTORY.test(name) || OF_A_PARTITION.test(name);
 
 async function openNotebook(notebook, { contents, kernelspecs: { specs } }, open) {
   const name = pythonOf(specs), { display_name, language } = specs.kernelspecs[name];

@@ -176,3 +176,16 @@ def test_a_file_is_never_written_into_what_is_read_or_over_another(tmp_path: Pat
         player.to_html(tmp_path / "widget.html")
     player.to_html(tmp_path / "widget.html", overwrite=True, title="Mine & yours")
     assert "<title>Mine &amp; yours</title>" in (tmp_path / "widget.html").read_text()
+
+
+def test_the_address_of_a_file_names_the_step(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "lookup.html"
+    opened(page, WIDGETS["lookup"](), path)
+    page.get_by_role("button", name="First step").click()
+    page.get_by_role("button", name="Next step").click()
+    expect(page).to_have_url(re.compile("#step=2$"))
+    page.evaluate("location.hash = 'step=5'")  # a link that is pasted into the open page
+    expect(page.locator(".klw-place")).to_contain_text("5 of")
+    page.goto("about:blank")
+    page.goto(f"{path.as_uri()}#step=4")
+    expect(page.locator(".klw-place")).to_contain_text("4 of")

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 import workbench as wb
 from tests.browser.bridge import Show
-from tests.browser.gallery import torn_partition
+from tests.browser.gallery import MORE, WIDGETS, torn_partition
 from tests.browser.pages import STATS, colors, settled, until
 from widgets import LookupPlayer, RecoveryPlayer, StepPlayer
 from workbench.runtime.steps import Step
@@ -271,3 +271,124 @@ def test_another_offset_or_time_is_looked_up_from_the_box(page: Page, show: Show
     assert player.title == before
     page.evaluate("unmount()")
     assert page.evaluate("model.listeners") == 0
+
+
+@pytest.mark.parametrize(
+    ("theme", "width", "height"),
+    [("light", 1280, 720), ("dark", 1920, 1080), ("light", 760, 900)],
+)
+def test_f_fills_the_window_with_the_sentence_above_the_picture_and_escape_leaves(
+    page: Page, show: Show, theme: str, width: int, height: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    player = LookupPlayer(SHOP / "orders-0", offset=1234, at=0)
+    show(player, theme=theme)
+    before = page.locator(".klw-stage").bounding_box()
+    page.locator(".klw-player").focus()
+    page.keyboard.press("f")
+    root, sentence = page.locator(".klw-player"), page.locator(".klw-sentence p")
+    assert root.bounding_box() == {"x": 0, "y": 0, "width": width, "height": height}
+    assert root.evaluate("(el) => el.scrollHeight <= el.clientHeight"), "it does not scroll"
+    size = sentence.evaluate("(el) => parseFloat(getComputedStyle(el).fontSize)")
+    assert size >= (28 if width >= 1280 else 22)
+    expect(page.locator(".klw-kinds")).to_be_hidden()
+    stage, said = page.locator(".klw-stage").bounding_box(), sentence.bounding_box()
+    assert before is not None
+    assert stage is not None
+    assert said is not None
+    assert said["y"] + said["height"] <= stage["y"]
+    assert stage["height"] > before["height"], "the picture is larger"
+    page.keyboard.press("ArrowRight")
+    expect(sentence).to_have_text("offset 907 (stored as 4) is below 1234.")
+    still = pytest.approx(stage, abs=1)
+    assert page.locator(".klw-stage").bounding_box() == still, "nothing moves from step to step"
+    page.mouse.click(stage["x"] + stage["width"] - 24, stage["y"] + stage["height"] * 0.52)
+    rightmost = max(range(9), key=lambda at: player.touches[at].position)
+    until(page, lambda: player.at == rightmost)  # a click hits what it points to, though larger
+    page.keyboard.press("Escape")
+    expect(page.locator(".klw-sentence")).to_be_hidden()
+    expect(page.locator(".klw-kinds")).to_be_visible()
+    assert page.locator(".klw-stage").bounding_box() == before
+    expect(root).to_be_focused()
+
+
+def test_nothing_around_a_presenting_player_clips_it_or_takes_the_focus(
+    page: Page, show: Show
+) -> None:
+    show(LookupPlayer(SHOP / "orders-0", offset=1234, at=0))
+    page.evaluate(
+        """() => {
+          const holder = document.querySelector(".klw-player").parentElement;
+          holder.style.cssText = "transform: scale(.5); overflow: hidden; height: 40px";
+          holder.insertAdjacentHTML("beforebegin", "<button>Beside</button>");
+        }"""
+    )
+    page.get_by_role("button", name="Present (F)").click()
+    size = page.viewport_size
+    box = page.locator(".klw-player").bounding_box()
+    assert size is not None
+    assert box is not None
+    assert (box["width"], box["height"]) == (size["width"], size["height"])
+    page.get_by_role("button", name="Beside").focus()
+    expect(page.locator(".klw-player")).to_be_focused()
+    page.get_by_role("button", name="Leave (Esc)").click()
+    expect(page.locator(".klw-sentence")).to_be_hidden()
+
+
+def test_it_plays_slower_and_faster_by_keys(page: Page, show: Show) -> None:
+    player = LookupPlayer(SHOP / "orders-0", offset=1234, at=0)
+    show(player)
+    page.locator(".klw-player").focus()
+    for _ in range(3):
+        page.keyboard.press("-")
+    expect(page.get_by_role("button", name="0.1/s", exact=True)).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    page.keyboard.press("Space")
+    page.wait_for_timeout(1300)
+    assert player.at == 0, "slower than one step per second"
+    for _ in range(4):
+        page.keyboard.press("+")
+    until(page, lambda: player.at == 12)
+
+
+def test_a_step_has_a_line_of_python(page: Page, show: Show) -> None:
+    player = LookupPlayer(SHOP / "orders-0", offset=1234, at=3)
+    show(player)
+    page.get_by_role("button", name="This step in Python").click()
+    code = page.get_by_role("dialog").locator("code")
+    expect(code).to_have_text(
+        f'import widgets\n\nwidgets.LookupPlayer("{SHOP}/orders-0", offset=1234, at=3)'
+    )
+
+
+def test_a_step_of_a_player_that_was_given_its_steps_is_set(page: Page, show: Show) -> None:
+    lookup = LookupPlayer(SHOP / "orders-0", offset=1234)
+    show(StepPlayer(lookup.steps, lookup.partition, at=2))
+    page.get_by_role("button", name="This step in Python").click()
+    expect(page.get_by_role("dialog").locator("code")).to_have_text("player.at = 2")
+
+
+@pytest.mark.parametrize("width", [760, 1280])
+@pytest.mark.parametrize("name", ["lookup", "recovery", "compaction", "offsets", "replication"])
+def test_nothing_is_cut_without_a_way_to_see_the_whole(
+    page: Page, show: Show, name: str, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    show((WIDGETS | MORE)[name]())
+    settled(page)
+    cut = page.evaluate(
+        """() => [...document.querySelectorAll(".klw-player *")].filter((el) =>
+          el.checkVisibility() && el.scrollWidth > el.clientWidth + 1 && el.children.length === 0 &&
+          getComputedStyle(el).overflowX !== "visible" && el.textContent.trim() &&
+          !el.closest("[title]:not([title=''])")).map((el) => el.outerHTML.slice(0, 200))"""
+    )
+    assert cut == []
+
+
+def test_where_every_step_is_in_one_place_the_reasons_get_the_room(page: Page, show: Show) -> None:
+    show(MORE["offsets"]())
+    heads = page.get_by_role("grid", name="Steps").get_by_role("columnheader")
+    expect(heads.filter(has_text="Why")).to_have_count(1)
+    expect(heads.filter(has_text="Where")).to_have_count(0)
+    expect(page.locator(".klw-now dt").last).to_have_text("where")

@@ -143,6 +143,28 @@ def test_the_keyboard_alone_leads_anywhere(page: Page) -> None:
     expect(box).to_be_hidden()
 
 
+def test_a_link_holds_a_story_and_its_step_and_back_leads_past_the_steps(page: Page) -> None:
+    paste(page, "tab=Steps&partition=customers-0&story=Cleaning&step=744")
+    place = page.locator(".klw-place:visible")
+    expect(place).to_contain_text("744 of", timeout=READY_MS)
+    page.get_by_role("button", name="Next step").click()
+    expect(page).to_have_url(re.compile("story=Cleaning&step=745"))
+    page.get_by_role("button", name="Recovery").click()
+    expect(page.locator(".klw-player .klw-title")).to_have_text("Recover customers-0 after a crash")
+    page.go_back()
+    expect(place).to_contain_text("745 of", timeout=READY_MS)
+    page.locator(".klw-player").focus()
+    page.keyboard.press("f")
+    expect(page.locator(".klw-sentence p")).to_be_visible()
+    size = page.viewport_size
+    assert size is not None
+    box = page.locator(".klw-player").bounding_box()
+    assert box == {"x": 0, "y": 0, **size}
+    page.keyboard.press("Escape")
+    paste(page, "tab=Explore&partition=payments-0")
+    expect_tab(page, "Explore")
+
+
 def test_a_wrong_link_says_what_is_wrong_and_the_address_stays_true(page: Page) -> None:
     expect(page).to_have_url(re.compile("segment="))  # the whole of it, not as it was pasted
     before = page.url

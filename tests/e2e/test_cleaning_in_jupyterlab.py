@@ -1,5 +1,7 @@
 """The notebooks on compaction and retention in JupyterLab, driven by a real browser."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -37,6 +39,28 @@ def test_a_compaction_is_played_and_agrees_with_what_was_done(lab: tuple[Page, s
         "TOMBSTONE_HORIZON_SET",
         "TOMBSTONE_HORIZON_PASSED",
     ]
+
+
+def test_a_saved_player_plays_without_its_kernel(lab: tuple[Page, str]) -> None:
+    page, _address = lab  # the notebook of the test above
+    page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
+    page.wait_for_function("!window.jupyterapp.shell.currentWidget.context.model.dirty")
+    page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
+    page.reload()
+    player = page.locator(".klw-player", has_text="Clean prices-0").first
+    expect(player).to_be_attached(timeout=60_000)
+    player.scroll_into_view_if_needed()
+    player.get_by_role("button", name="First step").click()
+    place = player.locator(".klw-place")
+    expect(place).to_contain_text(re.compile("^1 of"))
+    player.focus()
+    for step in (2, 3):
+        page.keyboard.press("ArrowRight")
+        expect(place).to_contain_text(re.compile(f"^{step} of"))
+    page.keyboard.press("f")
+    expect(player.locator(".klw-sentence p")).to_be_visible()
+    page.screenshot(path=SHOTS / "notebook-saved-player.png")
+    page.keyboard.press("Escape")
 
 
 def test_the_cleaners_view_and_the_explorer_follow_each_other(lab: tuple[Page, str]) -> None:

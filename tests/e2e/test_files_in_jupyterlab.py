@@ -108,10 +108,12 @@ def test_a_double_click_on_a_log_opens_its_segment(lab: Lab, root: Path) -> None
     expect(segment).to_have_value("442")
     row = lab.shown.get_by_role("grid", name="Records").locator(".klw-row").nth(1)
     expect(row).to_contain_text("order_id")
+    tab = lab.page.locator(".jp-mod-current.lm-TabBar-tab .lm-TabBar-tabLabel").last
+    expect(tab).to_have_text("orders-0 · 442.log")
     lab.page.screenshot(path=SHOTS / "jupyterlab-log.png")
     for command in ("docmanager:save", "docmanager:save-as", "docmanager:save-all"):
         lab.command(command)
-    assert changes(root) == before  # no checkpoint either
+    assert changes(root) == before  # no checkpoint either, and the tab's name is not the file's
 
 
 def test_the_files_and_partitions_have_an_icon_and_other_folders_do_not(lab: Lab) -> None:
@@ -125,6 +127,32 @@ def test_the_files_and_partitions_have_an_icon_and_other_folders_do_not(lab: Lab
         ("", "notes-1", False),
     ):
         expect(lab.item(folder, name).locator(icon)).to_have_count(int(is_kafkas))
+
+
+def test_each_kind_of_file_has_its_own_icon(lab: Lab) -> None:
+    kinds = {
+        "00000000000000000442.log": "segment",
+        "00000000000000000442.index": "offsets",
+        "00000000000000000442.timeindex": "times",
+        "00000000000000000442.snapshot": "producers",
+        "leader-epoch-checkpoint": "checkpoint",
+        "partition.metadata": "about",
+    }
+    for name, kind in kinds.items():
+        icon = lab.item("shop/orders-0", name).locator(f"[data-icon='kafka-log-workbench:{kind}']")
+        expect(icon).to_have_count(1)
+
+
+def test_the_file_browser_offers_to_open_a_directory_of_kafkas(lab: Lab) -> None:
+    button = lab.page.locator(".jp-FileBrowser-toolbar .klw-lab-open:visible")
+    lab.item("", "notes-1")
+    expect(button).to_have_count(0)
+    lab.item("shop/payments-1", LOG.replace("442", "000"))
+    expect(button).to_have_count(1)
+    expect(lab.item("shop", "orders-0")).to_be_visible()
+    lab.page.screenshot(path=SHOTS / "jupyterlab-browser.png")
+    button.click()
+    expect(lab.shown.locator(".klw-overview .klw-tile").first).to_be_visible(timeout=READY_MS)
 
 
 def test_an_index_opens_in_the_same_kernel(lab: Lab) -> None:

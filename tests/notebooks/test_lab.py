@@ -14,6 +14,7 @@ from workbench.cli.lab import (
     find_tour,
     lab_command,
     lab_environment,
+    link_logs,
     link_samples,
     prepare_folder,
     run_lab,
@@ -91,6 +92,30 @@ def test_a_sample_directory_of_the_users_is_not_replaced_by_a_link(tmp_path: Pat
     link_samples(samples, tmp_path / "theirs")
     assert (tmp_path / "linked" / "sample_data").readlink() == samples
     assert not (tmp_path / "theirs" / "sample_data").is_symlink()
+
+
+def test_links_in_the_root_lead_to_the_samples_and_the_directory_and_old_ones_go(
+    tmp_path: Path,
+) -> None:
+    samples, logs, work = tmp_path / "sample_data", tmp_path / "kafka-logs", tmp_path / "work"
+    for folder in (samples, logs, work, tmp_path / "other", work / "other"):
+        folder.mkdir()
+    (work / "theirs").symlink_to(tmp_path)
+    assert link_logs(samples, str(logs), work) == "kafka-logs"
+    assert (work / "kafka-logs").resolve() == logs
+    assert (work / "sample_data").resolve() == samples
+    assert link_logs(samples, str(tmp_path / "other"), work) == "other-2", "a folder is there"
+    names = {path.name for path in work.iterdir() if path.is_symlink()}
+    assert names == {"other-2", "sample_data", "theirs"}
+    assert link_logs(samples, "s3://bucket/logs", work) is None
+    assert link_logs(None, None, work) is None
+    assert [path.name for path in work.iterdir() if path.is_symlink()] == ["theirs"]
+    assert (work / "other").is_dir()
+
+
+def test_a_directory_is_opened_in_place_of_the_tour(tmp_path: Path) -> None:
+    command = lab_command(tmp_path, "kafka logs", browser=True)
+    assert "--LabApp.default_url=/lab/tree/kafka%20logs" in command
 
 
 def test_settings_go_before_the_users_and_do_not_replace_them(runtime: Path) -> None:

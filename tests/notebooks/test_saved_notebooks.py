@@ -2,8 +2,13 @@
 
 import asyncio
 import copy
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from tests.trees import changes
 
 # JupyterLab is imported by the tests that need it: every worker would wait seconds for it.
 
@@ -80,3 +85,37 @@ def test_a_widget_without_a_picture_is_left_as_it_is() -> None:
     shown, _ = PicturesForWidgets().preprocess(found, {})  # type: ignore[no-untyped-call]
     assert views(shown) == ["slider"]
     assert set(shown["metadata"]["widgets"][STATE]["state"]) == {"a", "slider"}
+
+
+def test_nothing_is_written_where_a_link_leads_to_logs(tmp_path: Path) -> None:
+    from tornado.web import HTTPError
+
+    from workbench.cli.lab import link_logs
+    from workbench.cli.saved_notebooks import NotebookFiles
+
+    logs, root = tmp_path / "logs", tmp_path / "root"
+    for folder in (logs / "orders-0", root):
+        folder.mkdir(parents=True)
+    (logs / "server.log").write_text("INFO started")
+    assert link_logs(None, str(logs), root) == "logs"
+    before = changes(logs)
+    files: Any = NotebookFiles(root_dir=str(root))
+    text = {"type": "file", "format": "text", "content": "changed"}
+    made = {"type": "notebook", "content": notebook(saved=())}
+    attempts: tuple[Callable[[], Any], ...] = (
+        lambda: files.save(text, "logs/server.log"),
+        lambda: files.new_untitled("logs/orders-0", type="notebook"),
+        lambda: files.delete("logs/server.log"),
+        lambda: files.delete("logs"),
+        lambda: files.rename("logs/server.log", "mine.log"),
+        lambda: files.create_checkpoint("logs/server.log"),
+    )
+    for refused in attempts:
+        with pytest.raises(HTTPError, match="nothing is written there"):
+            asyncio.run(refused())
+    asyncio.run(files.save(made, "mine.ipynb"))
+    with pytest.raises(HTTPError, match="nothing is written there"):
+        asyncio.run(files.rename("mine.ipynb", "logs/mine.ipynb"))
+    assert asyncio.run(files.list_checkpoints("logs/server.log")) == []
+    assert asyncio.run(files.get("logs/server.log"))["content"] == "INFO started"
+    assert changes(logs) == before

@@ -1,5 +1,6 @@
 """CompactionPlayer: go through a cleaning of a log, on a copy that is never written."""
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -7,7 +8,14 @@ import numpy as np
 
 from widgets._assets import script
 from widgets._file import PAGE_ROWS, Answer
-from widgets.players._player import Place, Player, directories_of, find_partition, poster_of
+from widgets.players._player import (
+    Place,
+    Player,
+    directories_of,
+    find_partition,
+    made_by,
+    poster_of,
+)
 from widgets.view.key_names import KeyNames
 from widgets.view.players.compaction import Layout, Touched, layout_of, round_of, sent, touched_by
 from widgets.view.players.compaction_records import (
@@ -104,8 +112,16 @@ class CompactionPlayer(Player):
         )
         with self.hold_sync():
             self._about = _result(self.rehearsal)
+            self._code = self._made_by(
+                config, now=times, everything=everything, kafka=kafka, detail=detail
+            )
             self._played = sent(self.rehearsal, self.layouts, self.touches, self.names)
             self.at = poster_of(self.steps) if at is None else at
+
+    def _made_by(self, config: Config, **given: Any) -> str:
+        named = [f"{name}={value!r}" for name, value in given.items() if value]
+        configured = [repr(dict(config))] if config else []
+        return made_by("CompactionPlayer", json.dumps(self.partition.path), *configured, *named)
 
     def why(self, offset: int) -> list[Reason | None]:
         """Return why each round kept or dropped the record at an offset.

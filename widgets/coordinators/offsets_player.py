@@ -1,5 +1,6 @@
 """OffsetsPlayer: how a coordinator commits, loads and expires offsets, step by step."""
 
+import json
 from collections.abc import Iterable
 from typing import Any, Self
 
@@ -8,7 +9,7 @@ import traitlets
 import workbench
 from widgets._assets import script, style
 from widgets.coordinators.offset_steps import Effect, kind_rows, logs_of, step_rows
-from widgets.players._player import Player, poster_of, steps_in
+from widgets.players._player import Player, made_by, poster_of, steps_in
 from widgets.selection import NOTHING
 from widgets.view.players.steps import MOST_STEPS
 from widgets.view.records import Lens, Mask
@@ -93,7 +94,13 @@ class OffsetsPlayer(Player):
         title = f"Load {', '.join(names) or 'nothing'}"
         records = sum(step.numbers.get("records", 0) for step in steps if "finished" in step.kind)
         options = {"title": title, "about": f"{plural(records, 'record')} read"} | options
-        return cls(steps, **options)
+        made = cls(steps, **options)
+        paths = [root.path for root in logs.listing.roots]
+        given = {"group": group, "version": version}
+        named = [f"{name}={value!r}" for name, value in given.items() if value is not None]
+        path = json.dumps(paths[0] if len(paths) == 1 else paths)
+        made._code = made_by("OffsetsPlayer.of_load", path, *named)
+        return made
 
     def show(
         self, steps: Iterable[Step], *, about: str | None = None, at: int | None = None

@@ -73,6 +73,7 @@ class Player(KafkaWidget):
     _title = traitlets.Unicode().tag(sync=True)
     _about = traitlets.Unicode().tag(sync=True)
     _played: Any = traitlets.Dict().tag(sync=True)
+    _code = traitlets.Unicode().tag(sync=True)  # makes it, up to its last argument; empty: unknown
 
     def __init__(self, **options: Any) -> None:
         """Begin without steps."""
@@ -109,6 +110,11 @@ class Player(KafkaWidget):
         name = f"{type(self).__name__}: {self.title}, {plural(len(self.steps), 'step')}"
         name += f", {self.about}" if self.about else ""
         return name if self.step is None else f"{name}\n{self.at + 1}. {self.step}"
+
+
+def made_by(call: str, *given: str) -> str:
+    """Return the Python code that makes a player, up to its last argument, the step."""
+    return f"import widgets\n\nwidgets.{call}({', '.join(given)}"
 
 
 def find_partition(

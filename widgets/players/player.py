@@ -4,12 +4,20 @@ The engine reports each step to an observer, with the numbers that led to it. A 
 segment's bytes with the bytes the step touched, the reason, and the steps so far.
 """
 
+import json
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
 from widgets._assets import script
-from widgets.players._player import Place, Player, find_partition, poster_of, steps_in
+from widgets.players._player import (
+    Place,
+    Player,
+    find_partition,
+    made_by,
+    poster_of,
+    steps_in,
+)
 from widgets.view.players.steps import (
     MOST_STEPS,
     Scene,
@@ -134,6 +142,7 @@ class LookupPlayer(StepPlayer):
     Attributes:
         partition: the partition.
         rehearsal: the lookup, done on a copy that is never written.
+        wanted: the offset, or the time in ISO 8601.
 
     Args:
         partition: the partition, or the path of its directory.
@@ -162,7 +171,7 @@ class LookupPlayer(StepPlayer):
         """Let the engine look up the offset or time; see the class."""
         self.partition = find_partition(partition, type(self).__name__)
         self._config = config
-        self.rehearsal = self._rehearse(offset, timestamp)
+        self.rehearsal, self.wanted = self._rehearse(offset, timestamp), ""
         super().__init__(
             self.rehearsal.steps,
             self.partition,
@@ -170,6 +179,7 @@ class LookupPlayer(StepPlayer):
             about=_lookup_result(self.rehearsal),
             **options,
         )
+        self._want(offset, timestamp)
 
     def look_up(self, *, offset: int | None = None, timestamp: int | None = None) -> None:
         """Look up another offset or time (epoch ms).
@@ -179,6 +189,7 @@ class LookupPlayer(StepPlayer):
         """
         self.rehearsal = self._rehearse(offset, timestamp)
         with self.hold_sync():
+            self._want(offset, timestamp)
             self._title = self._words(offset, timestamp)
             about = _lookup_result(self.rehearsal)
             steps = self.rehearsal.steps
@@ -198,6 +209,12 @@ class LookupPlayer(StepPlayer):
             config=self._config,
             fs=self.partition.fs,
         )
+
+    def _want(self, offset: int | None, timestamp: int | None) -> None:
+        self.wanted = time_text(timestamp) if offset is None else str(offset)
+        given = f"timestamp={timestamp}" if offset is None else f"offset={offset}"
+        if self._config is None:
+            self._code = made_by("LookupPlayer", json.dumps(self.partition.path), given)
 
     def _words(self, offset: int | None, timestamp: int | None) -> str:
         wanted = f"offset {offset:,}" if offset is not None else time_text(timestamp)
@@ -241,6 +258,9 @@ class RecoveryPlayer(StepPlayer):
             about=_recovery_result(self.rehearsal),
             **options,
         )
+        if config is None:
+            point = [f"recovery_point={recovery_point}"] if recovery_point else []
+            self._code = made_by("RecoveryPlayer", json.dumps(found.path), *point)
 
 
 def _lookup_result(rehearsal: Rehearsal) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import traitlets
 
 from widgets._assets import script, style
-from widgets.players._player import Player
+from widgets.players._player import Player, made_by
 from widgets.replication.playback_steps import (
     MOST_MOMENTS,
     cluster_state,
@@ -137,6 +137,9 @@ class ReplicationPlayer(Player):
             self._title = self._given_title or played.title
             self._long = played.about
             self._shown = played.rules
+            if isinstance(self._what, Scenario) and not self._options:
+                name = self._what.name
+                self._code = made_by("ReplicationPlayer", f'"{name}"', f'rules="{played.rules}"')
             broken = played.violations
             self._about = f"rules of {played.rules}: " + (
                 f"{plural(len(broken), 'promise')} broken" if broken else "all promises kept"

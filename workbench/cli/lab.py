@@ -2,9 +2,10 @@
 
 The notebooks are copied to a folder of the user's, with a link to the sample data beside them, so
 that saving one changes neither a checkout nor the installed files. A copy that the user changed is
-never overwritten. JupyterLab runs with this interpreter, so that kernel, server and
-widgets share one environment. Its settings for the tour take precedence over the user's, and do not
-change them.
+never overwritten. Links in that folder, which is JupyterLab's root, lead to the sample data and to
+the user's directory, so that its file browser shows them; `saved_notebooks` only reads there.
+JupyterLab runs with this interpreter, so that kernel, server and widgets share one environment. Its
+settings for the tour take precedence over the user's, and do not change them.
 """
 
 import hashlib
@@ -15,7 +16,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
+from urllib.parse import quote
 
+from workbench.cli.linked_logs import LINKED, linked_logs
 from workbench.errors import LogDirectoryError, MissingDependencyError
 from workbench.file_system.outputs import new_file
 from workbench.file_system.source import absolute, is_uri
@@ -28,6 +31,7 @@ DATA_VARIABLE: Final = "KAFKA_WORKBENCH_DATA"
 
 DISTRIBUTION: Final = "kafka-log-workbench"
 _COPIED: Final = ".copied.json"
+_MOST_NAMES: Final = 100
 _SAVED: Final = "workbench.cli.saved_notebooks"
 
 _SETTINGS: Final = {
@@ -81,9 +85,10 @@ def run_lab(
         check_there(directory)
     tour = find_tour()
     work = prepare_folder(tour, folder)
+    shown = link_logs(tour.samples, directory, work)
     print(f"The notebooks are copies in {work}", file=sys.stderr)  # noqa: T201
     environment = lab_environment(os.environ, directory)
-    command = lab_command(work, browser=browser, options=options)
+    command = lab_command(work, shown, browser=browser, options=options)
     return children.become(command, environment)
 
 
@@ -146,6 +151,31 @@ def link_samples(samples: Path, folder: Path) -> None:
         link.symlink_to(samples, target_is_directory=True)
 
 
+def link_logs(samples: Path | None, directory: str | None, work: Path) -> str | None:
+    """Let links in JupyterLab's root lead to the samples and a directory, and to no others.
+
+    Returns:
+        The name of the directory's link; None without a directory of this machine.
+
+    Raises:
+        OSError: the root cannot be written.
+    """
+    for name in linked_logs(work):
+        if (work / name).is_symlink():
+            (work / name).unlink()
+    local = None if directory is None or is_uri(directory) else Path(absolute(directory))
+    links: dict[str, Path] = {}
+    for path in filter(None, (samples, local)):
+        numbered = (f"{path.name}-{number}" for number in range(2, _MOST_NAMES))
+        names = (name for name in (path.name, *numbered) if not os.path.lexists(work / name))
+        name = next(names, "")
+        if name:
+            (work / name).symlink_to(path, target_is_directory=path.is_dir())
+            links[name] = path
+    _write(work / LINKED, (json.dumps(list(links), indent=1) + "\n").encode())
+    return next((name for name, path in links.items() if path == local), None)
+
+
 def copy_notebooks(source: Path, target: Path) -> None:
     """Copy the notebooks, except over copies that were changed since.
 
@@ -199,15 +229,18 @@ def write_settings(folder: Path) -> Path:
     return folder
 
 
-def lab_command(folder: Path, *, browser: bool, options: Sequence[str] = ()) -> list[str]:
-    """Return the command that opens the tour in single-document mode.
+def lab_command(
+    folder: Path, shown: str | None = None, *, browser: bool, options: Sequence[str] = ()
+) -> list[str]:
+    """Return the command that opens the tour alone, or a directory in its folder.
 
     ``python -m jupyterlab`` is this environment's; a ``jupyter-lab`` on the path may be another's.
     """
+    first = f"/lab/tree/{quote(shown)}" if shown else f"/doc/tree/{TOUR}"
     command = children.python(
         "jupyterlab",
         f"--ServerApp.root_dir={folder}",
-        f"--LabApp.default_url=/doc/tree/{TOUR}",
+        f"--LabApp.default_url={first}",
         f"--ServerApp.contents_manager_class={_SAVED}.NotebookFiles",
         f"--Exporter.preprocessors={_SAVED}.PicturesForWidgets",
     )

@@ -8,10 +8,14 @@ saved, and shows the picture otherwise, where JupyterLab alone would show an err
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 from nbconvert.preprocessors import Preprocessor
+from tornado.web import HTTPError
+
+from workbench.cli.linked_logs import linked_logs
 
 VIEW: Final = "application/vnd.jupyter.widget-view+json"
 STATE: Final = "application/vnd.jupyter.widget-state+json"
@@ -21,10 +25,11 @@ ASIDE: Final = "kafka_log_workbench"
 
 
 class NotebookFiles(AsyncLargeFileManager):
-    """Jupyter's notebooks as files, with pictures for widgets."""
+    """Jupyter's notebooks as files, with pictures for widgets; linked logs are only read."""
 
     async def save(self, model: dict[str, Any], path: str = "") -> Any:
         """Save a file; the widgets of a notebook go aside."""
+        self._refuse_logs(path)
         if model.get("type") == "notebook" and "content" in model:
             set_widgets_aside(model["content"])
         return await super().save(model, path)  # type: ignore[no-untyped-call]
@@ -42,6 +47,37 @@ class NotebookFiles(AsyncLargeFileManager):
         if content and model["type"] == "notebook":
             put_widgets_back(model["content"])
         return model
+
+    async def delete_file(self, path: str) -> Any:
+        """Delete a file, unless it is of a linked log."""
+        self._refuse_logs(path)
+        return await super().delete_file(path)  # type: ignore[no-untyped-call]
+
+    async def rename_file(self, old_path: str, new_path: str) -> Any:
+        """Rename a file, unless it is of a linked log, or would be."""
+        self._refuse_logs(old_path)
+        self._refuse_logs(new_path)
+        return await super().rename_file(old_path, new_path)  # type: ignore[no-untyped-call]
+
+    async def create_checkpoint(self, path: str) -> Any:
+        """Make a checkpoint, for which Jupyter makes a folder beside the file: not in a log."""
+        self._refuse_logs(path)
+        return await super().create_checkpoint(path)  # type: ignore[no-untyped-call]
+
+    async def list_checkpoints(self, path: str) -> Any:
+        """List checkpoints, for which Jupyter makes that folder, too: a log has none."""
+        if self._is_of_log(path):
+            return []
+        return await super().list_checkpoints(path)  # type: ignore[no-untyped-call]
+
+    def _is_of_log(self, path: str) -> bool:
+        first = path.strip("/").partition("/")[0]
+        root = Path(self.root_dir)
+        return first in linked_logs(root) and (root / first).is_symlink()
+
+    def _refuse_logs(self, path: str) -> None:
+        if self._is_of_log(path):
+            raise HTTPError(403, f"{path} is linked here to be read: nothing is written there")
 
 
 class PicturesForWidgets(Preprocessor):

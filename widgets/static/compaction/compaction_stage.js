@@ -3,7 +3,7 @@ import { CLEANING, LANES, paintCleaning } from "./compaction_tracks.js";
 import { cellsInView } from "./compaction_view.js";
 import { h } from "../shared/dom.js";
 import { stageView } from "../players/stage_view.js";
-import { fitCanvas, painter } from "../shared/host.js";
+import { fitCanvas, painter, pointIn } from "../shared/host.js";
 import { inks } from "../shared/theme.js";
 
 // The least width of a cell in pixels: room for most names of keys.
@@ -76,10 +76,7 @@ export function cleaningStage({ root, onPick, signal, stats }) {
   }
   canvas.addEventListener("click", (event) => {
     if (!scene || !round.count) return;
-    const place = canvas.getBoundingClientRect(),
-      x = event.clientX - place.left,
-      y = event.clientY - place.top,
-      part = (x - scene.left) / scene.span;
+    const [x, y] = pointIn(canvas, event), part = (x - scene.left) / scene.span;
     const [from, to] = view.shown, cell = y < LANES.name[0] ? part * round.wide : from + part * (to - from);
     const batch = round.batchAt(cell), first = round.records ? round.firstRecords[batch] : 0;
     const record = round.records && round.firstRecords[batch + 1] > first

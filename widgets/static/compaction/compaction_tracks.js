@@ -318,11 +318,13 @@ function recordCell({ pen, ink, round, x, data }, b, r, y, tall, state) {
     box(pen, a + 2, y + tall / 2 - 15, wide - 4, 30, 3);
     pen.globalAlpha = Math.min(1, pen.globalAlpha / 0.82);
   }
+  const faded = pen.globalAlpha; // of a segment that is marked deleted, or gone: its names stay readable
+  if (faded < 1) [text, pen.globalAlpha] = [ink.fg, 1];
   label(pen, fitted(pen, name, wide - 3, font), a + wide / 2, y + tall / 2 - 6, text, font);
   const offset = count(round.records.offset[r]);
   pen.globalAlpha *= 0.85;
   label(pen, fitted(pen, offset, wide - 2, ink.small), a + wide / 2, y + tall / 2 + 9, text, ink.small);
-  pen.globalAlpha = Math.min(1, pen.globalAlpha / 0.85);
+  pen.globalAlpha = faded;
 }
 
 function fitted(pen, text, wide, font) {

@@ -6,6 +6,7 @@ import { errorLine } from "../shared/error_bar.js";
 import { count, plural } from "../shared/format.js";
 import { NOTHING, onKeys, widgetFrame } from "../shared/frame.js";
 import { withKernel } from "../shared/kernel.js";
+import { playButton } from "../players/play_button.js";
 import { closeOutside, codeButton, popover } from "../shared/popover.js";
 import { requests } from "../shared/requests.js";
 import { stateInstead, stateNote } from "../shared/state.js";
@@ -78,7 +79,7 @@ function render(given) {
     code = codeButton(sheet, "The group as Python", () => model.get("query"));
   view.instead = stateInstead([first, chartPanel, below]);
   frame.fill(
-    h("header", { class: "klw-top" }, title, view.about, code),
+    h("header", { class: "klw-top" }, title, view.about, playButton(model, ask), code),
     view.conditions.el,
     error.el,
     view.instead.el,

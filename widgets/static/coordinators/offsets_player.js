@@ -120,6 +120,7 @@ function showRecords({ data, shown: { records }, strip, legend, about, go }, i) 
   about.textContent = records.length
     ? `${plural(records.length, "record")}${isPart ? `, ${count(stop - first)} shown` : ""}`
     : "";
+  about.title = about.textContent;
 }
 
 export default { render: withKernel(render, { isWhole: true }) };

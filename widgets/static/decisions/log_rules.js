@@ -17,6 +17,7 @@ import { isModified, NOTHING, onKeys, widgetFrame } from "../shared/frame.js";
 import { withKernel } from "../shared/kernel.js";
 import { picker } from "../shared/picker.js";
 import { popover } from "../shared/popover.js";
+import { playButton } from "../players/play_button.js";
 import { requests } from "../shared/requests.js";
 import { dataGrid } from "../shared/rows.js";
 import { stateInstead, stateNote } from "../shared/state.js";
@@ -69,7 +70,7 @@ function render(given) {
   const below = h("div", { class: "klw-below klw-rules klw-fill" }, facts, tables);
   view.instead = stateInstead([picture, below]);
   frame.fill(
-    h("header", { class: "klw-top" }, view.log.el, about, code),
+    h("header", { class: "klw-top" }, view.log.el, about, playButton(model, ask), code),
     view.conditions.el,
     view.instead.el,
     picture,

@@ -231,7 +231,7 @@ function tellHeight({ root, signal }) {
   const page = root.ownerDocument;
   let high = 0;
   const sized = new ResizeObserver(() => {
-    if (root.offsetHeight === high) return;
+    if (!root.offsetHeight || root.offsetHeight === high) return;
     high = root.offsetHeight;
     page.body.style.setProperty("--klw-place", `${high}px`);
     page.defaultView.dispatchEvent(new Event("resize")); // what fills the window fits it again
@@ -240,16 +240,21 @@ function tellHeight({ root, signal }) {
   signal.addEventListener("abort", () => sized.disconnect());
 }
 
+const RESTS_MS = 160; // between two addresses of one place, such as the steps of a player: browsers refuse more
+
 // In the app, the address says what is shown, so that it can be kept and sent, and the browser's way back leads through
 // it.
 function addressOf(el, model, ask) {
   const page = el.ownerDocument.defaultView, isApp = page.document.body.classList.contains("klw-app");
   const text = () => `#${new URLSearchParams(model.get("_address").parts)}`;
   let number = 0, opening = 0; // the last place that was written; addresses that are on their way
+  let written = 0, timer = 0;
   function write() {
     if (!isApp || opening) return;
-    const { number: now } = model.get("_address"), isNew = number > 0 && now > number;
-    number = now;
+    clearTimeout(timer);
+    const { number: now } = model.get("_address"), isNew = number > 0 && now > number, early = written + RESTS_MS;
+    if (!isNew && performance.now() < early) return void (timer = setTimeout(write, RESTS_MS));
+    [number, written] = [now, performance.now()];
     if (text() !== page.location.hash) page.history[isNew ? "pushState" : "replaceState"](null, "", text());
   }
   async function open() {

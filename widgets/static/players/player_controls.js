@@ -2,7 +2,7 @@
 import { button, choice, disable, h, icon } from "../shared/dom.js";
 import { count } from "../shared/format.js";
 
-const SPEEDS = [["1", "1/s"], ["5", "5/s"], ["25", "25/s"]];
+const SPEEDS = [["0.1", "0.1/s"], ["0.3", "0.3/s"], ["1", "1/s"], ["5", "5/s"], ["25", "25/s"]];
 
 export function playerControls({ onGo, signal }) {
   let length = 0, at = -1, timer = 0, speed = 1;
@@ -39,6 +39,7 @@ export function playerControls({ onGo, signal }) {
   const place = h("span", { class: "klw-place" });
   const speeds = choice("Steps a second", SPEEDS, "1", (value) => {
     speed = Number(value);
+    if (timer) wait();
   });
   const el = h(
     "div",
@@ -56,6 +57,10 @@ export function playerControls({ onGo, signal }) {
   function tick() {
     if (at >= length - 1) return stop();
     go(at + 1);
+    wait();
+  }
+  function wait() {
+    clearTimeout(timer);
     timer = setTimeout(tick, 1000 / speed);
   }
   function face(isPlaying) {
@@ -75,7 +80,7 @@ export function playerControls({ onGo, signal }) {
     if (!length) return;
     if (at === poster || at >= length - 1) go(0);
     face(true);
-    timer = setTimeout(tick, 1000 / speed);
+    wait();
   }
   signal.addEventListener("abort", stop);
 
@@ -87,6 +92,14 @@ export function playerControls({ onGo, signal }) {
     toEnd(end) {
       stop();
       go(end < 0 ? 0 : length - 1);
+    },
+    // Play slower (-1) or faster (1).
+    hurry(by) {
+      const now = SPEEDS.findIndex(([value]) => Number(value) === speed);
+      const [value] = SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, now + by))];
+      speeds.show(value);
+      speed = Number(value);
+      if (timer) wait();
     },
     // Other steps are there, and one of them is shown first.
     open(i) {

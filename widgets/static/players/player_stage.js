@@ -1,6 +1,6 @@
 // The stage of a player: a segment's bytes from left to right, and what the steps so far did to them.
 import { h } from "../shared/dom.js";
-import { fitCanvas, painter } from "../shared/host.js";
+import { fitCanvas, painter, pointIn } from "../shared/host.js";
 import { paintStage, STAGE, TRACKS } from "./player_tracks.js";
 import { viewOf } from "./player_view.js";
 import { stageView } from "./stage_view.js";
@@ -59,7 +59,7 @@ export function playerStage({ root, onPick, signal, stats }) {
   }
   canvas.addEventListener("click", (event) => {
     if (!scene) return;
-    const box = canvas.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
+    const [x, y] = pointIn(canvas, event);
     const part = (x - scene.left) / scene.span, inOverview = y < TRACKS.axis[0];
     const [from, to] = view.shown, byte = inOverview ? part * scene.segment.size : from + part * (to - from);
     const nearest = nearestStep(data, stage, byte);

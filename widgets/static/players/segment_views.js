@@ -31,7 +31,7 @@ export function segmentViews({ root, pick, signal, stats, data }) {
       segments.show(at, data().stage(at));
       const segment = stage.segment;
       title.textContent = segment ? `Segment ${count(segment.base)}` : "No segment";
-      about.textContent = segment ? segmentText(segment, at) : "";
+      about.textContent = about.title = segment ? segmentText(segment, at) : "";
       stage.el.parentElement.classList.toggle("klw-bare", !segment);
     },
     repaint: stage.repaint,

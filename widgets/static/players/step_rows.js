@@ -10,6 +10,7 @@ export class StepRows {
     this.steps = steps;
     this.kinds = kinds;
     this.leftOut = leftOut;
+    this.hasPlaces = steps.some((step) => step[FILE] !== steps[0][FILE]);
   }
   get length() {
     return this.steps.length;

@@ -127,6 +127,7 @@ function showPicture(view, i) {
   [title.textContent, about.textContent] = isLog
     ? segmentTexts(segment, model.get("partition"))
     : [what === SIDES[0] ? "Request" : "Response", keptText(model.get("_frames")[what])];
+  about.title = about.textContent;
   if (!isLog) {
     const place = data().place(i);
     sides[what].setRecord(place?.[0] === what ? [false, place[1], place[2]] : null);

@@ -98,6 +98,7 @@ const ICONS = {
   clock: "M8 2.2a5.8 5.8 0 1 1 0 11.6A5.8 5.8 0 0 1 8 2.2M8 5v3.2l2.2 1.6",
   more: "M3.5 8h.01M8 8h.01M12.5 8h.01",
   columns: "M2 3h12v10H2zM6 3v10M10 3v10",
+  present: "M2 3h12v8.5H2zM5.5 14h5",
   keyboard: "M2 4h12v8H2zM5 7h.01M8 7h.01M11 7h.01M5 9.5h6",
 };
 

@@ -6,14 +6,14 @@ import { onZone } from "./zone.js";
 export function painter(el, paint, signal) {
   let frame = 0, dirty = true, width = -1, height = -1, ratio = 0;
   const isRendered = () => el.isConnected && el.checkVisibility({ contentVisibilityAuto: true });
-  const stale = () => dirty || el.clientWidth !== width || el.clientHeight !== height || devicePixelRatio !== ratio;
+  const stale = () => dirty || el.clientWidth !== width || el.clientHeight !== height || ratioOf(el) !== ratio;
   const run = () => {
     frame = 0;
     if (!isRendered() || !el.clientWidth) return;
     dirty = false;
     width = el.clientWidth;
     height = el.clientHeight;
-    ratio = devicePixelRatio;
+    ratio = ratioOf(el);
     paint();
   };
   const ask = () => {
@@ -35,9 +35,16 @@ export function painter(el, paint, signal) {
   return ask;
 }
 
+// Pixels of the screen in one of an element, which may be zoomed; a point of an event in the element's pixels.
+const ratioOf = (el) => (devicePixelRatio || 1) * (el.currentCSSZoom ?? 1);
+export function pointIn(el, { clientX, clientY }) {
+  const { left, top } = el.getBoundingClientRect(), zoom = el.currentCSSZoom ?? 1;
+  return [(clientX - left) / zoom, (clientY - top) / zoom];
+}
+
 // Make the canvas as large as its box on the screen, whatever the pixel ratio; true when it changed.
 export function fitCanvas(canvas, context) {
-  const ratio = devicePixelRatio || 1;
+  const ratio = ratioOf(canvas);
   const width = Math.round(canvas.clientWidth * ratio), height = Math.round(canvas.clientHeight * ratio);
   const changed = canvas.width !== width || canvas.height !== height;
   if (changed) {

@@ -75,6 +75,7 @@ function kernelLink(given, el, refuse) {
     get isLive() {
       return !isLost;
     },
+    isFile: Boolean(given.isFile),
     // What is shown where something is missing without a kernel; null with one.
     get absence() {
       if (!isLost) return null;

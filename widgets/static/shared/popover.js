@@ -22,8 +22,10 @@ export const PLAYER_KEYS = [
   ["← →", "previous or next step"],
   ["Home End", "first or last step"],
   ["Space", "play or pause"],
+  ["− +", "play slower or faster"],
+  ["F", "fill the window, or leave"],
   ["↑ ↓", "move in the list of steps"],
-  ["Esc", "close a sheet"],
+  ["Esc", "close a sheet, leave the full window"],
   ["?", "this list"],
 ];
 

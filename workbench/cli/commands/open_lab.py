@@ -28,8 +28,9 @@ def command(
 ) -> int:
     """Open JupyterLab on the tour and wait until it ends.
 
-    The tour opens PATH, a log directory, or by default the sample data. OPTIONS after -- are passed
-    to JupyterLab. The notebooks are copies: saving one changes neither a checkout nor the installed
+    The tour opens PATH, a log directory, or by default the sample data. PATH is in the file
+    browser, too, and is shown first; nothing is written there. OPTIONS after -- are passed to
+    JupyterLab. The notebooks are copies: saving one changes neither a checkout nor the installed
     files, and a copy that you changed is never overwritten.
 
     Exit codes: 0 done, or those of JupyterLab.

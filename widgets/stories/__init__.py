@@ -1,0 +1,1 @@
+"""The players of what is open, one at a time: the tab Steps."""
