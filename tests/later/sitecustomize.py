@@ -6,11 +6,12 @@ the monotonic clock for one of its own dates: the call fails (EINVAL).
 
 import select
 import time
+from typing import SupportsIndex
 
 
-def sleep(seconds: float, /) -> None:
+def sleep(seconds: float | SupportsIndex, /) -> None:
     """Sleep for some seconds."""
-    select.select((), (), (), seconds)
+    select.select((), (), (), float(seconds))
 
 
 time.sleep = sleep
