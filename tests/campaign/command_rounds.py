@@ -18,8 +18,9 @@ from tests.campaign.commands import (
     WRITING,
     Ended,
     Place,
+    Runner,
     content,
-    run,
+    run_alone,
     unfinished,
 )
 from tests.campaign.file_mutations import NUMBERS, TEXTS, text_changed
@@ -67,14 +68,19 @@ def _hold_nothing_left(place: Place, ended: Ended) -> None:
 def change_under_commands(folder: Path, seed: int) -> None:
     """Change a directory at a moment at which a command reads it."""
     rng = Random(seed)
-    for _ in range(TRIES):
-        with _place(folder, rng) as place:
-            command = rng.choice((*READING, *WRITING))
-            moments = run(command, place).moments
-            shutil.rmtree(place.outer)
-            place.outer.mkdir()
-            meddled = rng.randrange(moments), rng.choice(OF_INPUTS), rng.randrange(2**32)
-            _hold_nothing_left(place, run(command, place, meddled))
+    with Runner() as runner:
+        for _ in range(TRIES):
+            _change_under_one(folder, rng, runner)
+
+
+def _change_under_one(folder: Path, rng: Random, runner: Runner) -> None:
+    with _place(folder, rng) as place:
+        command = rng.choice((*READING, *WRITING))
+        moments = runner.run(command, place).moments
+        shutil.rmtree(place.outer)
+        place.outer.mkdir()
+        meddled = rng.randrange(moments), rng.choice(OF_INPUTS), rng.randrange(2**32)
+        _hold_nothing_left(place, runner.run(command, place, meddled))
 
 
 def swap_links(folder: Path, seed: int) -> None:
@@ -84,23 +90,28 @@ def swap_links(folder: Path, seed: int) -> None:
         CommandFaultError: it does.
     """
     rng = Random(seed)
-    for _ in range(TRIES):
-        with _place(folder, rng) as place:
-            precious = place.folder / PRECIOUS
-            shutil.copytree(place.logs, precious)
-            command = rng.choice(WRITING)
-            moments = run(command, place).moments
-            shutil.rmtree(place.outer)
-            place.outer.mkdir()
-            before, logs = content(precious), content(place.logs)
-            meddled = rng.randrange(moments), rng.choice(OF_OUTPUTS), rng.randrange(2**32)
-            ended = run(command, place, meddled)
-            for name, now, then in (
+    with Runner() as runner:
+        for _ in range(TRIES):
+            _swap_under_one(folder, rng, runner)
+
+
+def _swap_under_one(folder: Path, rng: Random, runner: Runner) -> None:
+    with _place(folder, rng) as place:
+        precious = place.folder / PRECIOUS
+        shutil.copytree(place.logs, precious)
+        command = rng.choice(WRITING)
+        moments = runner.run(command, place).moments
+        shutil.rmtree(place.outer)
+        place.outer.mkdir()
+        before, logs = content(precious), content(place.logs)
+        meddled = rng.randrange(moments), rng.choice(OF_OUTPUTS), rng.randrange(2**32)
+        ended = runner.run(command, place, meddled)
+        for name, now, then in (
                 ("precious", content(precious), before), ("logs", content(place.logs), logs),
             ):  # fmt: skip
-                lost = [path for path, what in then.items() if now.get(path, 0) != what]
-                if lost:
-                    raise ended.fault(f"{meddled}: {name}/{lost[0]} changed")
+            lost = [path for path, what in then.items() if now.get(path, 0) != what]
+            if lost:
+                raise ended.fault(f"{meddled}: {name}/{lost[0]} changed")
 
 
 def fill_disks(folder: Path, seed: int) -> None:
@@ -122,7 +133,7 @@ def fill_disks(folder: Path, seed: int) -> None:
                 f'find "$0" > "{left}"; exit $code'
             )
             before = ("unshare", "-rm", "sh", "-c", script, str(place.outer))
-            ended = run(command, place, before=before)
+            ended = run_alone(command, place, before=before)
             names = left.read_text().splitlines()
             if any(name.endswith(".unfinished") for name in names):
                 raise ended.fault(f"{options}: a part is left")
@@ -130,8 +141,10 @@ def fill_disks(folder: Path, seed: int) -> None:
                 raise ended.fault(f"{options}: {names[1]} is left")
             if about == "ro" and ended.code != 3:
                 raise ended.fault("a disk that takes nothing")
-        with _place(folder, rng) as place, open("/dev/full", "wb") as full:
-            run(rng.choice(READING), place, stdout=full)
+    with Runner() as runner:
+        for _ in range(TRIES):
+            with _place(folder, rng) as place:
+                runner.run(rng.choice(READING), place, out="/dev/full")
 
 
 def speak_other_languages(folder: Path, seed: int) -> None:
@@ -146,18 +159,18 @@ def speak_other_languages(folder: Path, seed: int) -> None:
             if rng.random() < 0.5:
                 _name_oddly(place, rng)
             command = rng.choice((*READING, *READING, *WRITING))
-            plain = run(command, place)
+            plain = run_alone(command, place)
             shutil.rmtree(place.outer)
             place.outer.mkdir()
             if rng.random() < 0.6:
                 language = rng.choice(LANGUAGES)
-                ended = run(command, place, environment=language)
+                ended = run_alone(command, place, language)
                 is_same = (ended.code, ended.out) == (plain.code, plain.out)
                 if not is_same and "PYTHONIOENCODING" not in language and "--json" in command:
                     raise ended.fault(f"in {language}, something else is printed")
             else:
                 date = ("faketime", "-f", f"@{rng.choice(DATES)}")
-                run(command, place, before=date)
+                run_alone(command, place, before=date)
 
 
 def _name_oddly(place: Place, rng: Random) -> None:
@@ -248,17 +261,22 @@ NAMING: Final[tuple[tuple[str, ...], ...]] = (
 def give_hostile_options(folder: Path, seed: int) -> None:
     """Name hostile files, and give hostile texts, to every option that takes one."""
     rng = Random(seed)
-    for _ in range(TRIES):
-        with _place(folder, rng) as place:
-            file = str(_hostile_file(place, rng))
-            name = rng.choice(("retention.ms", "cleanup.policy", "x", "orders:segment.bytes", ""))
-            text = rng.choice((*NUMBERS[:-1], *TEXTS[:-1])).replace("\0", "\x01")[:50_000]
-            text = rng.choice((f"{name}={text}", text or "=", hostile_text(rng)[:50_000].hex()))
-            command = [
-                word.replace("FILE", file).replace("TEXT", text).replace("HOST", "nowhere:0:x")
-                for word in rng.choice(NAMING)
-            ]
-            _hold_nothing_left(place, run(command, place))
+    with Runner() as runner:
+        for _ in range(TRIES):
+            _give_one(folder, rng, runner)
+
+
+def _give_one(folder: Path, rng: Random, runner: Runner) -> None:
+    with _place(folder, rng) as place:
+        file = str(_hostile_file(place, rng))
+        name = rng.choice(("retention.ms", "cleanup.policy", "x", "orders:segment.bytes", ""))
+        text = rng.choice((*NUMBERS[:-1], *TEXTS[:-1])).replace("\0", "\x01")[:50_000]
+        text = rng.choice((f"{name}={text}", text or "=", hostile_text(rng)[:50_000].hex()))
+        command = [
+            word.replace("FILE", file).replace("TEXT", text).replace("HOST", "nowhere:0:x")
+            for word in rng.choice(NAMING)
+        ]
+        _hold_nothing_left(place, runner.run(command, place))
 
 
 COMMAND_ROUNDS: Final[dict[str, Callable[[Path, int], None]]] = {

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
 from tests.campaign.frames import ROOT
 
@@ -53,11 +53,14 @@ WRITING: Final[tuple[tuple[str, ...], ...]] = (
 )  # fmt: skip
 """Commands that write below OUT."""
 
-HANGS_AFTER_S: Final = 300.0
+HANGS_AFTER_S: Final = 300
 MOST: Final = 900 << 20  # bytes of memory of a process
 _ESCAPES: Final = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
 _BAD: Final = ("a bug in kafka-workbench", "Traceback (most", "Fatal Python", "Exception ignored")
 _CODES: Final = range(4)
+_REFUSED: Final = 3
+
+Meddled = tuple[int, str, int]
 
 
 class CommandFaultError(AssertionError):
@@ -108,57 +111,104 @@ class Place(NamedTuple):
         ]
 
 
-def run(
+class Runner:
+    """Runs commands in forks of one process, which has imported what they need."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.campaign.meddled"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate()
+
+    def run(
+        self, command: Sequence[str], place: Place, meddled: Meddled = (-1, "", 0), out: str = ""
+    ) -> Ended:
+        """Run a command and hold what is so of every one.
+
+        Args:
+            command: its words, where `LOGS` and `OUT` are names of the place.
+            place: see there.
+            meddled: moment, meddler and seed; see `tests.campaign.meddled`.
+            out: a file for stdout that is there.
+
+        Raises:
+            CommandFaultError: see there.
+        """
+        spec, err = _spec(place, meddled), str(place.folder / "err")
+        asked = {
+            "spec": spec, "words": place.words(command), "folder": str(place.folder),
+            "out": out or str(place.folder / "printed"), "err": err, "seconds": HANGS_AFTER_S,
+        }  # fmt: skip
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.flush()
+        code = int(self._process.stdout.readline())
+        printed = b"" if out else (place.folder / "printed").read_bytes()
+        return _held(command, place, code, printed, Path(err).read_bytes())
+
+
+def run_alone(
     command: Sequence[str],
     place: Place,
-    meddled: tuple[int, str, int] = (-1, "", 0),
-    *,
     environment: Mapping[str, str] | None = None,
     before: Sequence[str] = (),
-    **options: Any,
 ) -> Ended:
-    """Run a command and hold what is so of every one.
+    """Run a command in a new process and hold what is so of every one.
 
     Args:
-        command: its words, where `LOGS` and `OUT` are names of the place.
-        place: see there.
-        meddled: moment, meddler and seed; see `tests.campaign.meddled`.
+        command, place: see `Runner.run`.
         environment: what is added to this process's.
         before: a program that runs the command, and its arguments.
-        options: others of `subprocess.run`.
 
     Raises:
         CommandFaultError: see there.
     """
-    report = place.folder / "report"
-    report.unlink(missing_ok=True)
-    at, meddler, seed = meddled
-    spec = {
-        "at": at, "meddler": meddler, "seed": seed, "report": str(report),
-        "logs": str(place.logs), "outer": str(place.outer),
-    }  # fmt: skip
-    words = place.words(command)
+    words = [json.dumps(_spec(place, (-1, "", 0))), *place.words(command)]
     try:
         done = subprocess.run(
-            [*before, sys.executable, "-m", "tests.campaign.meddled", json.dumps(spec), *words],
-            **{
-                "cwd": place.folder, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
-                "stdin": subprocess.DEVNULL, **options,
-            },
+            [*before, sys.executable, "-m", "tests.campaign.meddled", *words],
+            cwd=place.folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
             env={**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})},
             timeout=HANGS_AFTER_S,
             check=False,
-        )  # fmt: skip
+        )
     except subprocess.TimeoutExpired as error:
         raise CommandFaultError(f"{' '.join(command)} hangs") from error
+    return _held(command, place, done.returncode, done.stdout, done.stderr)
+
+
+def _spec(place: Place, meddled: Meddled) -> dict[str, Any]:
+    at, meddler, seed = meddled
+    report = place.folder / "report"
+    report.unlink(missing_ok=True)
+    return {
+        "at": at, "meddler": meddler, "seed": seed, "report": str(report),
+        "logs": str(place.logs), "outer": str(place.outer),
+    }  # fmt: skip
+
+
+def _held(command: Sequence[str], place: Place, code: int, out: bytes, told: bytes) -> Ended:
+    report = place.folder / "report"
     moments, memory = json.loads(report.read_text()) if report.exists() else (0, 0)
-    err = (done.stderr or b"").decode(errors="replace").replace(str(place.folder), "")
-    ended = Ended(tuple(command), done.returncode, done.stdout or b"", err, moments, memory)
-    if ended.code not in _CODES or any(each in err for each in _BAD):
+    err = told.decode(errors="replace").replace(str(place.folder), "")
+    ended = Ended(tuple(command), code, out, err, moments, memory)
+    if code not in _CODES or any(each in err for each in _BAD):
         raise ended.fault("the end")
-    if ended.code == 3 and not err.strip():
+    if code == _REFUSED and not err.strip():
         raise ended.fault("no reason")
-    for printed in (ended.out, done.stderr or b""):
+    for printed in (out, told):
         if raw := _ESCAPES.search(printed):
             raise ended.fault(f"the raw {raw[0]!r}")
     if memory > MOST:

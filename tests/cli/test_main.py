@@ -268,6 +268,13 @@ def test_a_closed_stderr_is_no_traceback(tmp_path: Path) -> None:
     assert shown.stdout == b""
 
 
+def test_an_error_has_its_code_where_stderr_is_a_full_disk(tmp_path: Path) -> None:
+    program = [sys.executable, "-m", "workbench.cli.main", "verify", str(tmp_path / "nowhere")]
+    with open("/dev/full", "wb") as full:
+        shown = subprocess.run(program, stdout=subprocess.PIPE, stderr=full, check=False)
+    assert (shown.returncode, shown.stdout) == (3, b"")
+
+
 def test_help_shows_no_marks_of_its_own_format() -> None:
     for name in COMMANDS:
         shown = run(name, "--help").out
