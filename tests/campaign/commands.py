@@ -22,7 +22,7 @@ READING: Final[tuple[tuple[str, ...], ...]] = (
     ("export", "LOGS", "--to", "-", "--format", "csv"),
     ("verify", "LOGS", "--json"),
     ("predict", "LOGS", "--now", "2027-01-01", "--json"),
-    ("preflight", "LOGS", "--json"),
+    ("preflight", "LOGS", "--now", "2027-01-01", "--json"),
     ("stuck", "LOGS", "--now", "2027-01-01", "--json"),
     ("explain", "LOGS", "--now", "2027-01-01", "--json"),
     ("plan", "LOGS", "--set", "cleanup.policy=compact", "--now", "2027-01-01", "--json"),

@@ -186,7 +186,7 @@ def grouped(directory: Path) -> None:
         told = json.loads(said)
         same(
             command[0],
-            table=sorted(str(row[field]) for row in rows),
+            table=sorted(str(row[field]) for row in rows if row[field] is not None),
             command=sorted(str(row[field]) for row in told),
         )
 
