@@ -58,7 +58,7 @@ MOST: Final = 900 << 20  # bytes of memory of a process
 _ESCAPES: Final = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
 _BAD: Final = ("a bug in kafka-workbench", "Traceback (most", "Fatal Python", "Exception ignored")
 _CODES: Final = range(4)
-_REFUSED: Final = 3
+REFUSED: Final = 3
 
 Meddled = tuple[int, str, int]
 
@@ -206,7 +206,7 @@ def _held(command: Sequence[str], place: Place, code: int, out: bytes, told: byt
     ended = Ended(tuple(command), code, out, err, moments, memory)
     if code not in _CODES or any(each in err for each in _BAD):
         raise ended.fault("the end")
-    if code == _REFUSED and not err.strip():
+    if code == REFUSED and not err.strip():
         raise ended.fault("no reason")
     for printed in (out, told):
         if raw := _ESCAPES.search(printed):

@@ -104,11 +104,9 @@ def target_linked(_: Path, outer: Path, rng: Random) -> None:
 
 
 def unfinished_linked(_: Path, outer: Path, rng: Random) -> None:
-    """Put links in the place of what a command has begun to write, and of what is in that."""
+    """Put links in the place of what a command has begun to write."""
     precious = outer.parent / PRECIOUS
-    begun = sorted(outer.rglob("*"))
-    rng.shuffle(begun)
-    for number, path in enumerate(begun[: rng.choice((1, 1, 3))]):
+    for number, path in enumerate(sorted(outer.iterdir())):
         same = precious / path.name
         is_folder = path.is_dir()
         with suppress(OSError):
