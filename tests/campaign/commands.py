@@ -95,7 +95,7 @@ class Place(NamedTuple):
     """Where a command runs.
 
     Attributes:
-        folder: of everything that it is told of.
+        folder: of everything that its words name.
         logs: the directory that it reads.
         outer: the folder that it writes into.
     """

@@ -21,7 +21,7 @@ from typing import Any, Final
 from tests.campaign.meddlers import MEDDLERS
 from tests.memory import in_memory
 
-READS: Final = ("stat", "lstat", "pread", "preadv", "fstat")  # no audit event tells of these
+READS: Final = ("stat", "lstat", "pread", "preadv", "fstat")  # these have no audit events
 EVENTS: Final = frozenset({
     "open", "os.listdir", "os.scandir", "os.rename", "os.link", "os.mkdir", "os.remove", "os.rmdir",
     "os.symlink", "os.truncate", "os.chmod", "os.utime", "shutil.rmtree", "shutil.copyfile",

@@ -1,7 +1,7 @@
 """What happens to files while a command runs: brokers, people and thieves change them.
 
 A meddler takes the log directory that a command reads, the folder that it writes into, and a source
-of chance. Beside that folder is `PRECIOUS`, a log directory that no command was told of.
+of chance. Beside that folder is `PRECIOUS`, a log directory that no command names.
 """
 
 import os
@@ -60,7 +60,7 @@ def rolled(logs: Path, _: Path, rng: Random) -> None:
 
 
 def checkpoints_rewritten(logs: Path, _: Path, rng: Random) -> None:
-    """Write checkpoints anew, beside the old ones first."""
+    """Write checkpoints again, beside the old ones first."""
     for file in [*logs.glob("*-checkpoint"), *logs.glob("*/leader-epoch-checkpoint")]:
         lines = file.read_bytes().splitlines(keepends=True)
         beside = file.with_name(f"{file.name}.tmp")

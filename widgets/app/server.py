@@ -142,7 +142,7 @@ class AppServer:
             url = urlsplit(request.path)
             is_named_rightly = self._is_named_rightly(headers)
             is_from_our_page = self._is_from_our_page(headers)
-        except ValueError:  # what is no address at all
+        except ValueError:  # not an address
             return _response(400, document.sentence(*_FAILED))
         if not is_named_rightly:
             return _response(403, document.sentence(*_REFUSED))
