@@ -29,7 +29,7 @@ LEVELS: Final = ("read_uncommitted", "read_committed")
 def _chosen(directory: Path) -> tuple[wb.LogDirectory, list[tuple[wb.Partition, Read]]]:
     """Return a directory, and logs of which a name is enough to find them."""
     logs = wb.open_log_directory(directory)
-    names = Counter(logs)
+    names = Counter(list(logs))
     found = [(log, read) for log, read in small(logs) if names[log.name] == 1]
     return logs, found[:MOST]
 
@@ -221,8 +221,8 @@ def served(directory: Path) -> None:
 
 
 def looked_up(directory: Path) -> None:
-    """Which record is the first at a time, and what became of an offset?"""
-    logs, chosen = _chosen(directory)
+    """What became of an offset: by the command and the call?"""
+    _, chosen = _chosen(directory)
     for partition, read in chosen:
         name = partition.name
         for offset in (*read.offsets[:1], *read.offsets[-1:], partition.log_end_offset):
@@ -230,17 +230,6 @@ def looked_up(directory: Path) -> None:
             if said:
                 fate = partition.fate(offset).fate
                 same(f"{name} {offset}", command=json.loads(said)["fate"], call=fate)
-        if not read.is_plain or not read.is_ordered:
-            continue
-        times = logs.scan(partitions=name, columns=["offset", "timestamp"]).to_arrow()
-        stamps = times["timestamp"].cast(pa.int64()).to_pylist()
-        for time in {stamp for stamp in stamps[:: max(len(stamps) // 3, 1)] if stamp is not None}:
-            first = next(
-                offset
-                for offset, stamp in zip(times["offset"].to_pylist(), stamps, strict=True)
-                if stamp is not None and stamp >= time
-            )
-            same(f"{name} at {time}", scan=first, lookup=partition.offset_for_timestamp(time))
 
 
 def retained(directory: Path, out: Path) -> None:
