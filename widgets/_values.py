@@ -5,7 +5,7 @@ from typing import Any
 import traitlets
 
 from widgets._widget import KafkaWidget
-from widgets.view.records import Lens, Mask
+from widgets.view.records import AnyMask, Lens, as_mask
 from workbench.values.hiding import shown_by_default
 
 
@@ -17,13 +17,14 @@ class ShowsValues(KafkaWidget):
 
     Attributes:
         show_values: whether keys, values and headers are shown.
-        mask: changes bytes before they are shown; None: nothing does.
+        mask: changes bytes before they are shown: a function, or rules; None: nothing does.
 
     Args:
         show_values: None: they are shown, unless `KAFKA_WORKBENCH_VALUES` is "hidden".
         mask: see above.
 
     Raises:
+        SchemaError: a rule of the mask has no meaning.
         ValueError: `KAFKA_WORKBENCH_VALUES` is neither "shown" nor "hidden".
     """
 
@@ -31,10 +32,14 @@ class ShowsValues(KafkaWidget):
     _keeps_values = traitlets.Bool(default_value=False).tag(sync=True)
 
     def __init__(
-        self, *, show_values: bool | None = None, mask: Mask | None = None, **options: Any
+        self,
+        *,
+        show_values: bool | None = None,
+        mask: AnyMask = None,
+        **options: Any,
     ) -> None:
         """Show values, or hide them; see the class."""
-        self.mask = mask
+        self.mask = as_mask(mask)
         shown = shown_by_default() if show_values is None else show_values
         super().__init__(show_values=shown, _keeps_values=bool(show_values), **options)
 

@@ -1,7 +1,7 @@
 """Mutates directories, makes every call on them, and keeps what goes wrong as small cases.
 
-Between these rounds come others: see `tests.campaign.engine_rounds`, `broker_rounds`,
-`kafka_rounds`, `server_rounds`, `spark_rounds` and `value_rounds`.
+Between these rounds come others: see `tests.campaign.engine_rounds`, `command_rounds`,
+`app_rounds`, `broker_rounds`, `kafka_rounds`, `server_rounds`, `spark_rounds` and `value_rounds`.
 
 `make campaign MINUTES=10` runs it; `SEED=7` begins with another round.
 """
@@ -299,7 +299,9 @@ def main() -> int:
     if options.replay is not None:
         return replay(options.replay)
     print(f"seed {options.seed}, {options.minutes:g} minutes", flush=True)
+    from tests.campaign.app_rounds import APP_ROUNDS
     from tests.campaign.broker_rounds import BROKER_ROUNDS
+    from tests.campaign.command_rounds import COMMAND_ROUNDS
     from tests.campaign.kafka_rounds import KAFKA_ROUNDS  # the tests do without its clients
     from tests.campaign.server_rounds import SERVER_ROUNDS
     from tests.campaign.spark_rounds import SPARK_ROUNDS  # and without its session
@@ -307,8 +309,8 @@ def main() -> int:
 
     found = 0
     others = {
-        **ENGINE_ROUNDS, **BROKER_ROUNDS, **KAFKA_ROUNDS, **SERVER_ROUNDS, **SPARK_ROUNDS,
-        **VALUE_ROUNDS,
+        **COMMAND_ROUNDS, **APP_ROUNDS, **ENGINE_ROUNDS, **BROKER_ROUNDS, **KAFKA_ROUNDS,
+        **SERVER_ROUNDS, **SPARK_ROUNDS, **VALUE_ROUNDS,
     }  # fmt: skip
     with campaign() as made:
         for failure in attack(made, options.minutes * 60, options.seed, others):

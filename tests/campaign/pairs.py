@@ -5,94 +5,15 @@ What may differ is named here with its reason. Whatever else differs is a fault 
 
 import json
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, NamedTuple
-
-from click.testing import CliRunner
+from typing import Any, Final
 
 import workbench as wb
+from tests.campaign import face_pairs
 from tests.campaign.calls import DOCUMENTED, Call
-from workbench.cli.main import main
+from tests.campaign.readings import DifferentAnswersError, printed_by, same, small
 from workbench.pipelines import to_table
-
-LARGEST: Final = 1 << 20  # bytes of the logs of a partition that is compared
-HIDDEN: Final = frozenset({
-    # What batch headers do not show: `record_counts` counts these records, and says so.
-    "crc", "compression", "record", "record-count", "batch-too-large", "record-offset",
-})  # fmt: skip
-
-
-class DifferentAnswersError(AssertionError):
-    """Two paths answer one question differently."""
-
-
-class Read(NamedTuple):
-    """What a scan reads of a partition.
-
-    Attributes:
-        offsets: of the records that a read_uncommitted consumer gets, ascending.
-        committed: of those that a read_committed consumer gets.
-        controls: of control records.
-        is_plain: whether nothing was damaged that batch headers do not show.
-        is_ordered: whether no batches contradict each other: which of them is left out depends on
-            the batches that are read.
-    """
-
-    offsets: list[int]
-    committed: list[int]
-    controls: list[int]
-    is_plain: bool
-    is_ordered: bool
-
-
-def _same(question: str, **answers: Any) -> None:
-    """Raise if answers to a question differ."""
-    first, *others = answers.values()
-    if any(each != first for each in others):
-        told = ", ".join(f"{name}: {_short(answer)}" for name, answer in answers.items())
-        raise DifferentAnswersError(f"{question}: {told}")
-
-
-def _short(answer: object) -> str:
-    text = repr(answer)
-    return text if len(text) < 120 else f"{text[:100]} … ({len(text)} characters)"
-
-
-def _run(*arguments: str | Path) -> str:
-    """Return what a command prints, whatever it exits with; empty if it refuses."""
-    result = CliRunner().invoke(main, [str(each) for each in arguments])
-    return "" if result.exit_code == 1 else result.stdout
-
-
-def _read(logs: wb.LogDirectory, name: str) -> Read:
-    """Read a partition with scans."""
-
-    def offsets(**options: Any) -> tuple[list[int], list[bool], set[str]]:
-        scan = logs.scan(partitions=name, columns=["offset", "is_control"], **options)
-        table = scan.to_arrow()
-        offsets, is_control = (column.to_pylist() for column in table.columns)
-        return offsets, is_control, {finding.kind for finding in scan.findings}
-
-    every, is_control, kinds = offsets(include_control=True)
-    committed, _, _ = offsets(isolation_level="read_committed")
-    return Read(
-        [offset for offset, control in zip(every, is_control, strict=True) if not control],
-        committed,
-        [offset for offset, control in zip(every, is_control, strict=True) if control],
-        not kinds & HIDDEN,
-        not kinds & {"offset-order", "offset-range"},
-    )
-
-
-def _small(logs: wb.LogDirectory) -> Iterator[tuple[wb.Partition, Read]]:
-    """Yield the logs that are compared, with what a scan reads of each."""
-    for name, partition in logs.items():
-        if partition.kind == "log" and partition.size <= LARGEST and partition.segments:
-            try:
-                yield partition, _read(logs, name)
-            except DOCUMENTED:
-                continue
 
 
 def counts(directory: Path) -> None:
@@ -100,13 +21,13 @@ def counts(directory: Path) -> None:
     logs = wb.open_log_directory(directory)
     by_name = {(row["topic"], row["partition"]): row for row in _record_counts(logs)}
     listed = _listed(directory)
-    for partition, read in _small(logs):
+    for partition, read in small(logs):
         where = partition.topic, partition.partition
         row = by_name.get(where)
         if row is None or not read.is_plain:
             continue  # unreadable, or counted by headers that show no damage
         name = partition.name
-        _same(
+        same(
             f"{name}: records",
             scan=len(read.offsets),
             count=logs.scan(partitions=name).count(),
@@ -115,16 +36,16 @@ def counts(directory: Path) -> None:
         )
         committed = listed.get(partition.path, {}).get("records_read_committed")
         wanted = len(read.committed) if read.is_ordered else row["records_read_committed"]
-        _same(
+        same(
             f"{name}: committed records",
             scan=wanted,
             record_counts=row["records_read_committed"],
             ls=wanted if committed is None else committed,
         )
-        _same(f"{name}: control records", scan=len(read.controls), counts=row["control_records"])
-        told = json.loads(_run("describe", directory, "-p", name, "--json") or "null")
+        same(f"{name}: control records", scan=len(read.controls), counts=row["control_records"])
+        told = json.loads(printed_by("describe", directory, "-p", name, "--json") or "null")
         if told is not None and told.get("partition") == name and partition.remote is None:
-            _same(
+            same(
                 f"{name}: records of describe",
                 scan=(len(read.offsets), len(read.controls)),
                 describe=(told["records"], told["control_records"]),
@@ -139,7 +60,7 @@ def _record_counts(logs: wb.LogDirectory) -> list[dict[str, Any]]:
 
 def _listed(directory: Path) -> dict[str, dict[str, Any]]:
     """Return path → row of `ls`."""
-    printed = _run("ls", directory, "--records", "--json")
+    printed = printed_by("ls", directory, "--records", "--json")
     rows = json.loads(printed)["partitions"] if printed else []
     return {row["path"]: row for row in rows}
 
@@ -149,19 +70,19 @@ def ends(directory: Path) -> None:
     logs = wb.open_log_directory(directory)
     listed = _listed(directory)
     rows = {(row["topic"], row["partition"]): row for row in _record_counts(logs)}
-    for partition, read in _small(logs):
+    for partition, read in small(logs):
         name, start, end = partition.name, partition.log_start_offset, partition.log_end_offset
         row = listed.get(partition.path)
         counted = rows.get((partition.topic, partition.partition))
         if row is not None:
-            _same(f"{name}: ends by ls", here=(start, end), ls=_ends(row))
+            same(f"{name}: ends by ls", here=(start, end), ls=_ends(row))
         if counted is not None:
             wanted = start, max(start, end)
-            _same(f"{name}: ends by record_counts", here=wanted, record_counts=_ends(counted))
+            same(f"{name}: ends by record_counts", here=wanted, record_counts=_ends(counted))
         for segment in partition.segments:
             near_the_end = segment.next_offset
             assert len(segment.batches) >= 0  # walks all of it, and keeps the table
-            _same(f"{segment.path}: next offset", near=near_the_end, walked=segment.next_offset)
+            same(f"{segment.path}: next offset", near=near_the_end, walked=segment.next_offset)
         every = sorted([*read.offsets, *read.controls])
         if every and not start <= every[0]:
             raise DifferentAnswersError(f"{name}: record {every[0]} is below the log start {start}")
@@ -176,7 +97,7 @@ def _ends(row: dict[str, Any]) -> tuple[int, int]:
 def fates(directory: Path) -> None:
     """What became of each offset?"""
     logs = wb.open_log_directory(directory)
-    for partition, read in _small(logs):
+    for partition, read in small(logs):
         of: dict[str, list[int]] = {}
         after = 0
         for row in partition.fates().to_pylist():
@@ -187,29 +108,15 @@ def fates(directory: Path) -> None:
             if row["fate"] in {"record", "open", "aborted", "control"}:
                 of.setdefault(row["fate"], []).extend(range(first, last + 1))
         data = sorted([*of.get("record", []), *of.get("open", []), *of.get("aborted", [])])
-        _same(f"{partition.name}: records", fates=data, scan=read.offsets)
-        _same(f"{partition.name}: control", fates=of.get("control", []), scan=read.controls)
+        same(f"{partition.name}: records", fates=data, scan=read.offsets)
+        same(f"{partition.name}: control", fates=of.get("control", []), scan=read.controls)
         stable = min([*of.get("open", []), partition.committed_end])
         committed = [offset for offset in of.get("record", []) if offset < stable]
         if read.is_ordered:
-            _same(f"{partition.name}: committed", fates=committed, scan=read.committed)
+            same(f"{partition.name}: committed", fates=committed, scan=read.committed)
         for offset in (read.offsets[:1], read.offsets[-1:]):
             if offset and partition.fate(offset[0]).fate not in {"record", "open", "aborted"}:
                 raise DifferentAnswersError(f"{partition.name}: {offset} is no record by fate")
-
-
-def printed(directory: Path) -> None:
-    """Which records do `dump`, `export` and `sql` give?"""
-    logs = wb.open_log_directory(directory)
-    for partition, read in _small(logs):
-        name = partition.name
-        if list(logs).count(name) != 1:
-            continue
-        levels = {"read_uncommitted": read.offsets, "read_committed": read.committed}
-        for level, wanted in levels.items():
-            lines = _run("dump", directory, "-p", name, "--isolation-level", level, "--json")
-            offsets = [json.loads(line)["offset"] for line in lines.splitlines()]
-            _same(f"{name}: {level}", scan=wanted, dump=offsets)
 
 
 def loaded(directory: Path, out: Path) -> None:
@@ -217,7 +124,7 @@ def loaded(directory: Path, out: Path) -> None:
     logs = wb.open_log_directory(directory)
     read = {
         (partition.topic, partition.partition): (partition, found)
-        for partition, found in _small(logs)
+        for partition, found in small(logs)
     }
     names = [partition.name for partition, _ in read.values()]
     if not names:
@@ -229,12 +136,12 @@ def loaded(directory: Path, out: Path) -> None:
     for row in rows:
         partition, found = read[row["topic"], row["partition"]]
         if found.is_ordered:
-            _same(f"{partition.name}: records", to_table=row["records"], scan=len(found.committed))
+            same(f"{partition.name}: records", to_table=row["records"], scan=len(found.committed))
         fields = (
             "before", "records", "superseded", "tombstones", "undecoded", "aborted", "control",
             "compacted", "deleted", "damaged", "unread", "missing", "waiting",
         )  # fmt: skip
-        _same(
+        same(
             f"{partition.name}: offsets",
             sum=sum(row[field] for field in fields),
             log_end_offset=row["log_end_offset"],
@@ -244,8 +151,8 @@ def loaded(directory: Path, out: Path) -> None:
 
 def started(directory: Path, out: Path) -> None:
     """What does a start make of a directory: as `predict` says, and as `recover` does?"""
-    told = _run("predict", directory, "--json")
-    done = _run("recover", directory, "--to", out / "copy", "--json")
+    told = printed_by("predict", directory, "--json")
+    done = printed_by("recover", directory, "--to", out / "copy", "--json")
     if not told or not done:
         return
     # `recover` sets nothing aside: a log that a broker makes a stray one is recovered as it is.
@@ -259,7 +166,7 @@ def started(directory: Path, out: Path) -> None:
         for text in (told, done)
     ]
     for name in rows[0].keys() & rows[1].keys():
-        _same(f"{name}: a start", predict=rows[0][name], recover=rows[1][name])
+        same(f"{name}: a start", predict=rows[0][name], recover=rows[1][name])
 
 
 def commits(directory: Path) -> None:
@@ -278,7 +185,7 @@ def commits(directory: Path) -> None:
     except DOCUMENTED:
         return
     for key in history.keys() & groups.keys():
-        _same(f"{key}: committed offset", history=history[key], groups=groups[key])
+        same(f"{key}: committed offset", history=history[key], groups=groups[key])
 
 
 def _commit(row: dict[str, Any], is_pending: bool) -> tuple[Any, ...]:  # noqa: FBT001 - private
@@ -300,8 +207,15 @@ PAIRS: Final[tuple[Call, ...]] = (
     _pair(counts),
     _pair(ends),
     _pair(fates),
-    _pair(printed),
     _pair(loaded, writes=True),
     _pair(started, writes=True),
     _pair(commits),
+    _pair(face_pairs.printed, writes=True),
+    _pair(face_pairs.exported, writes=True),
+    _pair(face_pairs.shown),
+    _pair(face_pairs.found),
+    _pair(face_pairs.grouped),
+    _pair(face_pairs.served),
+    _pair(face_pairs.looked_up),
+    _pair(face_pairs.retained, writes=True),
 )

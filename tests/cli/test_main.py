@@ -268,6 +268,40 @@ def test_a_closed_stderr_is_no_traceback(tmp_path: Path) -> None:
     assert shown.stdout == b""
 
 
+def test_an_error_has_its_code_where_stderr_is_a_full_disk(tmp_path: Path) -> None:
+    program = [sys.executable, "-m", "workbench.cli.main", "verify", str(tmp_path / "nowhere")]
+    with open("/dev/full", "wb") as full:
+        shown = subprocess.run(program, stdout=subprocess.PIPE, stderr=full, check=False)
+    assert (shown.returncode, shown.stdout) == (3, b"")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "export LOGS --to OUT --format csv --mask FILE",
+        "to-table LOGS --to OUT --types clicks=FILE",
+        "dump LOGS --value-format avro:FILE",
+        "dump LOGS --value-format json_schema:FILE",
+        "dump LOGS --value-format protobuf:FILE",
+        "serve LOGS --passwords FILE",
+        "serve LOGS --certificate FILE",
+        "serve LOGS --writable --config FILE",
+    ],
+)
+def test_an_option_waits_for_no_pipe_and_reads_no_device(words: str, tmp_path: Path) -> None:
+    fifo, huge, out = tmp_path / "fifo", tmp_path / "huge", tmp_path / "out"
+    os.mkfifo(fifo)
+    huge.touch()
+    os.truncate(huge, 1 << 40)
+    logs = str(SAMPLES / "era-2.8.2")
+    for file, problem in ((fifo, "found a FIFO"), (huge, "more than ")):
+        given = words.replace("LOGS", logs).replace("OUT", str(out)).replace("FILE", str(file))
+        outcome = run(*given.split())
+        assert outcome.code == 3
+        assert problem in outcome.err
+    assert not out.exists()
+
+
 def test_help_shows_no_marks_of_its_own_format() -> None:
     for name in COMMANDS:
         shown = run(name, "--help").out

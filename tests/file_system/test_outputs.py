@@ -6,6 +6,8 @@ import pytest
 
 from workbench.errors import OutputError
 from workbench.file_system.outputs import new_file, new_folder, refuse_inputs
+from workbench.file_system.source import THIS_MACHINE
+from workbench.loaders.changes import copied
 
 
 def write(path: str | Path, data: bytes = b"new", *inputs: Path, overwrite: bool = False) -> None:
@@ -162,3 +164,53 @@ def test_a_folder_is_new_or_fills_an_empty_one(tmp_path: Path) -> None:
             new_folder(tmp_path / name),
         ):
             pass
+
+
+def put_a_link(folder: Path, precious: Path) -> None:
+    """Put a link in the place of what is not finished, or of a copy."""
+    (made,) = (path for path in folder.iterdir() if path != precious)
+    made.rename(folder.parent / "moved")
+    made.symlink_to(precious)
+
+
+@pytest.fixture(name="precious")
+def precious_(tmp_path: Path) -> Path:
+    """A folder that no output is in, beside one."""
+    precious = tmp_path / "outer" / "precious"
+    precious.mkdir(parents=True)
+    (precious / "kept").touch()
+    return precious
+
+
+def test_a_link_in_the_place_of_an_output_is_named(precious: Path) -> None:
+    outer = precious.parent
+    with (
+        pytest.raises(OutputError, match="another process has put something else"),
+        new_folder(outer / "out"),
+    ):
+        put_a_link(outer, precious)
+    (outer.parent / "moved").rmdir()
+    with (
+        pytest.raises(OutputError, match="another process has put something else"),
+        new_file(outer / "out.csv", overwrite=True),
+    ):
+        put_a_link(outer, precious)
+    assert [path.name for path in precious.iterdir()] == ["kept"]
+
+
+@pytest.mark.parametrize("failure", [None, OSError(errno.ENOSPC, "full")])
+def test_nothing_is_removed_where_a_link_stands_for_a_copy(
+    precious: Path, failure: OSError | None
+) -> None:
+    outer, source = precious.parent, precious.parent.parent / "source"
+    (source / "t-0").mkdir(parents=True)
+
+    def change() -> None:
+        with copied(str(source), THIS_MACHINE, str(outer / "copy")):
+            put_a_link(outer, precious)
+            if failure is not None:
+                raise failure
+
+    with pytest.raises(OSError if failure else OutputError):
+        change()
+    assert [path.name for path in precious.iterdir()] == ["kept"]

@@ -406,6 +406,12 @@ def test_masked_values_stay_masked(tmp_path: Path) -> None:
     assert done.lines == [{"n": 0}]
 
 
+def test_a_mask_of_a_field_that_no_format_reads_says_what_to_do() -> None:
+    logs = wb.open_log_directory(SHOP)
+    with pytest.raises(SchemaError, match="values are bytes, which has no fields"):
+        logs.sql("select value from orders", mask="orders value.email drop")
+
+
 def test_every_table_is_known_to_masks() -> None:
     assert sorted([*SHOWN, *NOTHING_SHOWN, "keys"]) == sorted(TABLES)
 

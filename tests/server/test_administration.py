@@ -1,7 +1,7 @@
 """What programs of others ask beside records: configurations, quorum, internal topics, refusals."""
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,14 @@ from kafka import KafkaAdminClient
 
 import workbench
 from tests.cli.program import run
+from tests.server.admin_requests import (
+    ACL,
+    LISTENER,
+    VOTER,
+    election,
+    reassignment,
+    update,
+)
 from tests.server.asking import Asker, Values
 from tests.server.conftest import SHOP
 from tests.server.consumers import consuming, poll_until, producing
@@ -133,7 +141,7 @@ def test_a_locked_directory_is_called_locked_before_recover_is_offered(tmp_path:
 
 
 LEFT_OUT: Mapping[str, tuple[int, ...]] = {
-    "share groups": (76, 77, 78, 79),
+    "share groups": (76, 77, 78, 79, 90, 91, 92),
     "streams groups": (88, 89),
     "changes of quotas": (49,),
     "changes of SCRAM users": (51,),
@@ -154,6 +162,61 @@ def test_what_serve_is_not_is_not_offered_and_stands_on_the_page(tmp_path: Path)
     for name, keys in LEFT_OUT.items():
         assert f"| {name}" in table
         assert offered.isdisjoint(keys)
+
+
+REFUSED_AT_ONCE: Mapping[str, tuple[Any, int, Values, str]] = {
+    "reassignments": (
+        apis.ALTER_PARTITION_REASSIGNMENTS, 1, reassignment("t", 0, [2]),
+        "INVALID_REPLICA_ASSIGNMENT",
+    ),
+    "another leader": (
+        apis.ELECT_LEADERS, 2, election(0, [{"topic": "t", "partitions": [0]}]),
+        "ELECTION_NOT_NEEDED",
+    ),
+    "another voter": (
+        apis.ADD_RAFT_VOTER, 0, {**VOTER, "timeoutMs": 1_000, "listeners": [LISTENER]},
+        "UNSUPPORTED_VERSION",
+    ),
+    "other levels of features": (
+        apis.UPDATE_FEATURES, 2, update("transaction.version", 0), "INVALID_UPDATE_VERSION"
+    ),
+    "ACLs": (apis.CREATE_ACLS, 3, {"creations": [ACL]}, "SECURITY_DISABLED"),
+    "delegation tokens": (
+        apis.CREATE_DELEGATION_TOKEN, 3,
+        {
+            "ownerPrincipalType": "", "ownerPrincipalName": "", "renewers": [],
+            "maxLifetimeMs": 1_000,
+        },
+        "DELEGATION_TOKEN_REQUEST_NOT_ALLOWED",
+    ),
+}  # fmt: skip
+"""What the page names → a request, its version, and the error in its response."""
+
+
+def test_what_is_offered_and_left_out_is_refused_as_by_a_broker_that_is_alone(
+    tmp_path: Path,
+) -> None:
+    page = (SHOP.parents[1] / "docs" / "serve.md").read_text()
+    table = page.split("## What `serve` is not")[1].split("\n## ")[0]
+    topics = {"topics": [{**CREATED}], "timeoutMs": 10_000, "validateOnly": False}
+    with (
+        workbench.serve(tmp_path, writable=True, config=FEW) as server,
+        Asker(server.bootstrap_servers) as asker,
+    ):
+        asker.ask(apis.CREATE_TOPICS, 7, topics)
+        for name, (api, version, asked, error) in REFUSED_AT_ONCE.items():
+            assert f"| {name}" in table
+            assert set(_errors(asker.ask(api, version, asked))) - {0} == {ErrorCode[error]}
+
+
+def _errors(value: Any) -> Iterator[int]:
+    """Yield every error code of a response."""
+    if isinstance(value, list):
+        for each in value:
+            yield from _errors(each)
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            yield from [each] if name == "errorCode" else _errors(each)
 
 
 @pytest.mark.parametrize("kind", [4, 8, 16, 32])

@@ -265,7 +265,8 @@ def test_a_missing_package_is_named_with_its_extra() -> None:
         ("msgpack:x", "msgpack takes an Arrow type"),
         ("registry:/nowhere", "takes a folder"),
         ("avro:/nowhere.avsc", "No such file"),
-        ("avro:/dev/zero", "not a regular file"),
+        ("avro:/dev/zero", "found a character device, expected a regular file"),
+        ("protobuf:/dev/zero", "found a character device, expected a regular file"),
         (12, "not a text, Decoding or Arrow type"),
     ],
 )

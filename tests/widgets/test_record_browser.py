@@ -18,7 +18,6 @@ from widgets import RecordBrowser
 from widgets.view.packing import unpack
 from widgets.view.record_cells import pretty_json
 from workbench.loaders.exports.export import Export
-from workbench.values.masking import Masks
 
 Golden = Callable[[str], Case]
 SAMPLE = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
@@ -457,8 +456,8 @@ def test_what_is_hidden_is_in_no_column_and_no_profile(logs: wb.LogDirectory) ->
 def test_what_is_masked_is_in_no_column_no_profile_and_no_completion(
     logs: wb.LogDirectory, rule: str
 ) -> None:
-    masks = Masks.of(f"orders {rule}")
-    browser = RecordBrowser(logs, topic="orders", columns=FIELDS, show_values=True, mask=masks)
+    rules = f"orders {rule}"
+    browser = RecordBrowser(logs, topic="orders", columns=FIELDS, show_values=True, mask=rules)
     browser.wait(30)
     assert {cell[0] for row in browser.result["rows"] for cell in row[7].values()} == {""}
     profile = ask(browser, "profile", run=browser.result["run"])["columns"]

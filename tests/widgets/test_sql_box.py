@@ -85,6 +85,16 @@ def test_hidden_values_are_in_no_result(box: SqlBox) -> None:
     box.show_values = True
 
 
+def test_rules_of_a_mask_hold_and_a_function_is_refused() -> None:
+    query = "select distinct key from orders"
+    for mask, said in (("orders key drop", [[None]]), (lambda _, data: data, [])):
+        masked = SqlBox(SHOP, mask=mask)
+        state = asked(masked, query)
+        assert rows(masked) == said
+        assert ("is a function" in str(state["problem"])) == (said == [])
+        masked.close()
+
+
 def test_nothing_of_a_result_is_in_a_saved_notebook(box: SqlBox) -> None:
     asked(box, "select value.ship_to.city from orders limit 50")
     city = str(rows(box)[0][0])

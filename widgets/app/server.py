@@ -137,18 +137,20 @@ class AppServer:
 
     def _answer(self, _connection: ServerConnection, request: Request) -> Response | None:
         """Return a page, or None where a page's socket is let in."""
-        url, headers = urlsplit(request.path), request.headers
-        if not self._is_named_rightly(headers):
+        headers = request.headers
+        try:
+            url = urlsplit(request.path)
+            is_named_rightly = self._is_named_rightly(headers)
+            is_from_our_page = self._is_from_our_page(headers)
+        except ValueError:  # not an address
+            return _response(400, document.sentence(*_FAILED))
+        if not is_named_rightly:
             return _response(403, document.sentence(*_REFUSED))
         by_token = any(map(self._is_token, parse_qs(url.query).get("token", ())))
         if not by_token and not self._has_pass(headers):
             return _response(403, document.sentence(*_REFUSED))
         if url.path == "/channel":
-            return (
-                None
-                if self._is_from_our_page(headers)
-                else _response(403, document.sentence(*_REFUSED))
-            )
+            return None if is_from_our_page else _response(403, document.sentence(*_REFUSED))
         if url.path != "/":
             return _response(404, document.sentence(*_FAILED))
         response = _response(200, document.screen(self._title, self._shown))
@@ -158,25 +160,29 @@ class AppServer:
         return response
 
     def _is_token(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode(), self._token.encode())
+        return _is_equal(given, self._token)
 
     def _has_pass(self, headers: Headers) -> bool:
         parts = [part for each in headers.get_all("Cookie") for part in each.split(";")]
         given = [part.strip().partition("=") for part in parts]
         return any(
-            name == self._cookie and hmac.compare_digest(value.encode(), self._pass.encode())
-            for name, _, value in given
+            name == self._cookie and _is_equal(value, self._pass) for name, _, value in given
         )
 
     def _is_named_rightly(self, headers: Headers) -> bool:
         """Refuse other names of this machine, which a page of another site could give it."""
-        names = {urlsplit(f"//{each}").hostname for each in headers.get_all("Host")}
-        return self._host not in LOOPBACK or names <= LOOPBACK
+        names = [urlsplit(f"//{each}").hostname for each in headers.get_all("Host")]
+        return len(names) == 1 and (self._host not in LOOPBACK or names[0] in LOOPBACK)
 
     def _is_from_our_page(self, headers: Headers) -> bool:
         """Refuse the pages of others: a browser names the page that opens a socket."""
-        origins = {urlsplit(each).netloc for each in headers.get_all("Origin")}
-        return origins == set(headers.get_all("Host"))
+        origins = [urlsplit(each).netloc for each in headers.get_all("Origin")]
+        return origins == headers.get_all("Host")
+
+
+def _is_equal(given: str, secret: str) -> bool:
+    """Return whether they are equal, in a time that says nothing about the secret."""
+    return hmac.compare_digest(given.encode(errors="replace"), secret.encode())
 
 
 def _silent() -> logging.Logger:

@@ -25,7 +25,7 @@ from widgets.view.players.compaction_records import (
     record_rows,
 )
 from widgets.view.players.steps import MOST_STEPS
-from widgets.view.records import Lens, Mask
+from widgets.view.records import AnyMask, Lens
 from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.decisions import Reason
 from workbench.foresight.dry_listing import open_dry, round_times
@@ -53,7 +53,7 @@ class CompactionPlayer(Player):
         detail: "records", "batches" or "segments": what each step is about; None chooses by the
             log's size.
         show_values: whether to show keys; otherwise they are numbered.
-        mask: a function applied to keys before they are shown.
+        mask: a function applied to keys before they are shown, or rules of a mask.
         at: the first step to show; by default the one at which the first segment is cleaned.
 
     Raises:
@@ -78,7 +78,7 @@ class CompactionPlayer(Player):
         cleaner: CleanerConfig | None = None,
         detail: Detail | None = None,
         show_values: bool = False,
-        mask: Mask | None = None,
+        mask: AnyMask = None,
         at: int | None = None,
         **options: Any,
     ) -> None:

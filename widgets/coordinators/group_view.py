@@ -21,7 +21,7 @@ from widgets.coordinators.group_rows import partition_rows, rebalance_rows, summ
 from widgets.live.directory_changes import DirectoryChanges
 from widgets.queries import group_query
 from widgets.selection import NOTHING, from_front, to_front
-from widgets.view.records import Lens, Mask
+from widgets.view.records import AnyMask, Lens
 from workbench.coordinator.groups.commit_history import CommitHistory
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.groups.rebalance_history import RebalanceHistory
@@ -73,7 +73,8 @@ class GroupView(Conditioned):
         retention_ms: `offsets.retention.minutes` in ms; None: the default of the version.
         version: the version of the loading broker, such as "2.8"; None: as the directories say.
         show_values: whether to show the commits' metadata, which is the consumers' own text.
-        mask: a function of "metadata" and the bytes; it returns the bytes to show.
+        mask: a function of "metadata" and the bytes; it returns the bytes to show. Or rules, as
+            `LogDirectory.scan` takes them.
 
     Raises:
         LogDirectoryError: the path is not a log directory.
@@ -108,7 +109,7 @@ class GroupView(Conditioned):
         retention_ms: int | None = None,
         version: str | None = None,
         show_values: bool = False,
-        mask: Mask | None = None,
+        mask: AnyMask = None,
         **options: Any,
     ) -> None:
         """Open a path, or take an opened directory; see the class."""

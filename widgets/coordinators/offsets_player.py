@@ -12,7 +12,7 @@ from widgets.coordinators.offset_steps import Effect, kind_rows, logs_of, step_r
 from widgets.players._player import Player, made_by, poster_of, steps_in
 from widgets.selection import NOTHING
 from widgets.view.players.steps import MOST_STEPS
-from widgets.view.records import Lens, Mask
+from widgets.view.records import AnyMask, Lens
 from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.runtime.era import era_of
 from workbench.runtime.steps import Step
@@ -39,7 +39,8 @@ class OffsetsPlayer(Player):
         about: the result, in a few words.
         at: the first step to show; by default the last at which an offset is loaded.
         show_values: whether to show the commits' metadata, which is the consumers' own text.
-        mask: a function of "metadata" and the bytes; it returns the bytes to show.
+        mask: a function of "metadata" and the bytes; it returns the bytes to show. Or rules, as
+            `LogDirectory.scan` takes them.
 
     Raises:
         PlayerError: ``steps`` are not steps.
@@ -60,7 +61,7 @@ class OffsetsPlayer(Player):
         about: str = "",
         at: int | None = None,
         show_values: bool = False,
-        mask: Mask | None = None,
+        mask: AnyMask = None,
         **options: Any,
     ) -> None:
         """Show steps; see the class."""

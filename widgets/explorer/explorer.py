@@ -20,7 +20,7 @@ from widgets.selection import NOTHING, complete, from_front, segment_with_base, 
 from widgets.verification.verifier import Verifier
 from widgets.view.findings import rows_by_place
 from widgets.view.meanings import Meanings
-from widgets.view.records import Mask
+from widgets.view.records import AnyMask
 from widgets.view.segments import strip_columns
 from widgets.view.text import title_of
 from widgets.view.tree import MOST_LOOKED_INTO, tree_nodes
@@ -57,6 +57,7 @@ class LogExplorer(Following):
         show_values: None: values are shown, and are not in saved notebooks nor in pages of
             `to_html`; True: they are there, too.
         mask: a function of "key", "value" or "header" and the bytes; it returns the bytes to show.
+            Or rules, as `LogDirectory.scan` takes them.
         decode: how key and value are shown, as in `LogDirectory.scan`; by default as people read
             them, see `workbench.values.readable`. Kafka's own topics are decoded anyway. With a
             mask, nothing is.
@@ -87,7 +88,7 @@ class LogExplorer(Following):
         logs: Any,
         *,
         show_values: bool | None = None,
-        mask: Mask | None = None,
+        mask: AnyMask = None,
         decode: "Mapping[str, AnyDecoding] | None" = None,
         verifier: Verifier | None = None,
         **options: Any,

@@ -26,7 +26,7 @@ from widgets.records.shown_search import PATIENCE, ShownSearch, read_record
 from widgets.selection import NOTHING, from_front, to_front
 from widgets.view.meanings import Meanings
 from widgets.view.record_cells import MOST_IN_CELL, MOST_IN_PANE, pane_bytes, record_in_full
-from widgets.view.records import Lens, Mask
+from widgets.view.records import AnyMask, Lens
 from workbench.errors import QueryError
 from workbench.inspection.brokers import brokers_by_name
 from workbench.loaders.exports.export import Export, Format
@@ -102,6 +102,7 @@ class RecordBrowser(FollowsDirectories, ShowsValues):
         show_values: None: values are shown, and are not in saved notebooks nor in pages of
             `to_html`; True: they are there, too.
         mask: a function of "key", "value" or "header" and the bytes; it returns the bytes to show.
+            Or rules, as `LogDirectory.scan` takes them.
             A query searches what is stored, not what is shown.
         decode: how key and value are shown, as in `LogDirectory.scan`; by default as people read
             them, see `workbench.values.readable`.
@@ -142,7 +143,7 @@ class RecordBrowser(FollowsDirectories, ShowsValues):
         logs: Any,
         *,
         show_values: bool | None = None,
-        mask: Mask | None = None,
+        mask: AnyMask = None,
         decode: "Mapping[str, AnyDecoding] | None" = None,
         **options: Any,
     ) -> None:

@@ -13,7 +13,7 @@ from widgets._values import ShowsValues
 from widgets.live.directory_changes import DirectoryChanges
 from widgets.queries import opening
 from widgets.sql.sql_run import SqlRun, shows_values
-from widgets.view.records import Mask
+from widgets.view.records import AnyMask
 from workbench.errors import QueryError
 from workbench.loaders.sql.completion import completions
 from workbench.runtime.words import plural
@@ -72,7 +72,7 @@ class SqlBox(ShowsValues):
         logs: Any,
         *,
         show_values: bool | None = None,
-        mask: Mask | Any = None,
+        mask: AnyMask = None,
         **options: Any,
     ) -> None:
         """Open a path, or query an opened directory; see the class."""

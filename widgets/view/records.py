@@ -6,9 +6,10 @@ bytes themselves do not leave the kernel. `ShowsValues` says where they are hidd
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from workbench.decoders.decoder import printable
+from workbench.values.masking import AnyMasks, Masks
 from workbench.values.readable import as_line, is_failure, is_text
 
 MOST_SHOWN = 160
@@ -17,9 +18,21 @@ MOST_SHOWN = 160
 Mask = Callable[[str, bytes], bytes]
 """Takes "key", "value" or "header" and the bytes; returns the bytes to show instead."""
 
+AnyMask: TypeAlias = Mask | AnyMasks
+"""What widgets take: a function, or the rules of a mask."""
+
 Cell = list[str]
 
 NOTHING_MEANT: Final[Mapping[str, Any]] = {}
+
+
+def as_mask(mask: AnyMask) -> Mask | None:
+    """Return a mask as a function: itself, or what its rules do.
+
+    Raises:
+        SchemaError: a rule has no meaning.
+    """
+    return mask if mask is None or callable(mask) else Masks.of(mask)
 
 
 class Lens:
@@ -36,12 +49,12 @@ class Lens:
         self,
         *,
         show_values: bool = False,
-        mask: Mask | None = None,
+        mask: AnyMask = None,
         most: int = MOST_SHOWN,
         hint: str = "Hidden. LogExplorer(logs, show_values=True) shows it.",
     ) -> None:
         self.show_values = show_values
-        self.mask = mask
+        self.mask = as_mask(mask)
         self.most = most
         self.hint = hint
 

@@ -178,6 +178,8 @@ class Program(click.Group):
         except PipeClosedError:
             _silence_output()
             code = PIPE_CLOSED
+        except OSError:  # stderr is a full disk: 1 would say something else
+            code = FAILED
         sys.exit(code)
 
     def _run(self, args: list[str], complete_var: str | None, extra: dict[str, Any]) -> int:

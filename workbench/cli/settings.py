@@ -11,7 +11,8 @@ from workbench.config.broker_config import BROKER_NAMES
 from workbench.config.broker_rules import About, limits
 from workbench.config.definitions import TOPIC_NAMES
 from workbench.config.settings import Settings, parse_values
-from workbench.errors import ConfigError
+from workbench.errors import ConfigError, NotRegularFileError
+from workbench.file_system.source import read_small
 from workbench.foresight.dry_listing import meant_settings
 from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.listing import Listing
@@ -107,12 +108,11 @@ def values_of_file(path: str) -> tuple[dict[str, str], list[str]]:
         BadParameter: the file cannot be read, is longer than 1 MiB, or has another line.
     """
     try:
-        with open(path, "rb") as file:
-            data = file.read(_LONGEST_FILE + 1)
+        data = read_small(path, _LONGEST_FILE)
+    except NotRegularFileError as error:
+        raise click.BadParameter(str(error)) from None
     except OSError as error:
         raise click.BadParameter(f"{path}: {error.strerror}") from None
-    if len(data) > _LONGEST_FILE:
-        raise click.BadParameter(f"{path}: more than 1 MiB (expected lines [TOPIC:]NAME=VALUE)")
     lines = map(str.strip, data.decode("latin-1").splitlines())
     values = named_values(tuple(each for each in lines if each and each[0] not in "#!"))
     known = {*BROKER_NAMES, *TOPIC_NAMES}

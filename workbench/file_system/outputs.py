@@ -59,10 +59,12 @@ def new_file(
             yield file
             file.flush()
             os.fsync(file.fileno())
+            made = os.fstat(file.fileno())
         if overwrite:
             os.replace(unfinished, target)
         else:
             _name_new(unfinished, target)
+        require_unchanged(target, made)
     except BaseException:
         with suppress(OSError):
             os.unlink(unfinished)
@@ -92,9 +94,11 @@ def new_folder(path: StrPath, inputs: Iterable[StrPath] = ()) -> Iterator[str]:
     os.makedirs(beside, exist_ok=True)
     unfinished = _unfinished_name(beside)
     os.mkdir(unfinished)
+    made = os.lstat(unfinished)
     moved: list[str] = []
     try:
         yield unfinished
+        require_unchanged(unfinished, made)
         if is_there:
             for name in sorted(os.listdir(unfinished)):
                 moved.append(os.path.join(target, name))
@@ -107,6 +111,31 @@ def new_folder(path: StrPath, inputs: Iterable[StrPath] = ()) -> Iterator[str]:
             _remove(each)
         raise
     LOCAL.sync_directory(beside)
+
+
+def require_unchanged(path: str, made: os.stat_result) -> None:
+    """Refuse to go on where another process has put something in the place of what was made.
+
+    Who may rename entries of the folder that holds an output can do that at any time; so this is
+    asked last, and what is said is that the output is not what it should be.
+
+    Args:
+        path: where it should be.
+        made: its status when it was made.
+
+    Raises:
+        OutputError: something else is there, such as a link, or nothing.
+    """
+    if not is_unchanged(path, made):
+        raise OutputError(path, "another process has put something else here meanwhile")
+
+
+def is_unchanged(path: str, made: os.stat_result) -> bool:
+    """Return whether what was made is still at its path."""
+    try:
+        return os.path.samestat(os.lstat(path), made)
+    except OSError:
+        return False
 
 
 def remove_folder(path: str, *, keep: bool) -> None:

@@ -233,6 +233,24 @@ def mounts_of(fs: Files) -> Mapping[str, RemoteFiles]:
     return fs.mounts if isinstance(fs, MountedFiles) else {}
 
 
+def read_small(path: str, most: int) -> bytes:
+    """Return the bytes of a regular file of this machine that a user names, without waiting.
+
+    Args:
+        path: the file; links are followed.
+        most: bytes that it may have.
+
+    Raises:
+        NotRegularFileError: a folder, FIFO, socket or device has this name.
+        OSError: the file cannot be read, or is larger.
+    """
+    with os.fdopen(open_regular(path), "rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"more than {most:,} bytes", path)
+    return data
+
+
 def kind_of_mode(mode: int) -> str:
     """Return the kind of a file from its `st_mode`, for messages: "a FIFO"."""
     return next((kind for is_one, kind in _KINDS if is_one(mode)), "an unknown kind of file")

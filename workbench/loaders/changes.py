@@ -10,7 +10,12 @@ from typing import Any
 
 from workbench.errors import OutputError
 from workbench.file_system.archives.opening import is_here
-from workbench.file_system.outputs import refuse_inputs, remove_folder
+from workbench.file_system.outputs import (
+    is_unchanged,
+    refuse_inputs,
+    remove_folder,
+    require_unchanged,
+)
 from workbench.file_system.source import Files
 from workbench.files.names import TopicPartition
 from workbench.foresight.copies.compacting import Compaction, compact_directory
@@ -243,10 +248,13 @@ def copied(
         return
     was_there = os.path.isdir(where)
     left_out = copy_log_directory(path, where, fs, only)
+    made = os.lstat(where)
     try:
         yield left_out
+        require_unchanged(where, made)
     except BaseException:
-        remove_folder(where, keep=was_there)
+        if is_unchanged(where, made):  # otherwise it is another's
+            remove_folder(where, keep=was_there)
         raise
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 from workbench.errors import ServerError
-from workbench.file_system.source import open_regular
+from workbench.file_system.source import read_small
 
 _MOST_BYTES: Final = 1 << 20
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
@@ -51,6 +51,9 @@ def tls_context(security: ServerSecurity) -> ssl.SSLContext | None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
+        for path in (security.certificate, security.key):
+            if path is not None:  # OpenSSL waits for whoever writes to a FIFO
+                read_small(os.fspath(path), _MOST_BYTES)
         context.load_cert_chain(security.certificate, security.key)
     except (OSError, ssl.SSLError) as error:
         where = os.fspath(security.certificate)
@@ -81,9 +84,8 @@ class Passwords:
         """
         where = os.fspath(path)
         try:
-            with open(open_regular(where), "rb") as file:
-                mode = os.fstat(file.fileno()).st_mode
-                lines = file.read(_MOST_BYTES).decode().splitlines()
+            mode = os.stat(where).st_mode
+            lines = read_small(where, _MOST_BYTES).decode().splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise ServerError(where, f"cannot be read: {error}") from error
         users: dict[str, str] = {}

@@ -33,6 +33,7 @@ from workbench.values.schemas.schemas import (
     SchemaType,
     given_schemas,
     read_schema,
+    read_schema_bytes,
     schemas_in_folder,
 )
 
@@ -249,11 +250,7 @@ def _protobuf(argument: Any) -> SpanDecoder:
         }
         descriptors = descriptors_of(read_schema(path), imports)
     else:
-        try:
-            with open(path, "rb") as file:
-                descriptors = file.read()
-        except OSError as error:
-            raise SchemaError(f"{path}: {error.strerror}") from error
+        descriptors = read_schema_bytes(path)
     return ProtobufDecoder(descriptors, message or first_message(descriptors))
 
 

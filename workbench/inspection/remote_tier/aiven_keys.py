@@ -8,13 +8,12 @@ Aiven: RsaEncryptionProvider, AesEncryptionProvider (1.2)
 """
 
 import hashlib
-import os
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from workbench.errors import ConfigError, CorruptFileError
-from workbench.file_system.source import open_regular
+from workbench.file_system.source import read_small
 from workbench.inspection.remote_tier.aiven_manifest import Encryption
 from workbench.runtime.extras import missing
 
@@ -129,9 +128,7 @@ def _read_key(path: str) -> _PrivateKey:
     except ImportError:
         raise missing("cryptography") from None
     try:
-        with os.fdopen(open_regular(path), "rb") as file:
-            data = file.read(_MOST_KEY_BYTES)
-        key = load_pem_private_key(data, None)
+        key = load_pem_private_key(read_small(path, _MOST_KEY_BYTES), None)
     except OSError as error:
         raise ConfigError(path, f"the private key cannot be read: {error}") from None
     except (ValueError, TypeError):

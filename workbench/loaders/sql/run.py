@@ -106,6 +106,7 @@ def run_sql(
     _refuse_equal_names(query, read, topics)
     given = by_column(decode or {}, RECORD_FIELDS)
     scans: dict[str, Scan] = {}
+    columns: list[pa.Field] = []
     tables: dict[str, pa.Schema] = {}
     for schema, name in sorted(read.tables):
         topic = topics.get(name, topics.get(name.removesuffix(LATEST)))
@@ -123,13 +124,13 @@ def run_sql(
                 options["isolation_level"] = isolation_level
             scans[name] = Scan(listing, **options)
             scans[name].watch = watch
+            columns += scans[name].schema  # DuckDB would hide which error this raises
             connection.register(name, DuckdbStream(scans[name]))
         elif name.lower() in TABLES:
             require_covered(name.lower(), masks)
             tables[name] = _add_table(
                 connection, listing, name.lower(), masks, is_alone=schema != SCHEMA
             )
-    columns = [each for scan in scans.values() for each in scan.schema]
     _refuse_bytes_as_text(query, read, columns)
     _limit_memory(connection)
     # DuckDB makes it when a query needs more than memory, and removes it. The query may use it.

@@ -6,12 +6,12 @@ Source: Confluent Schema Registry, SchemaKey, SchemaValue; Karapace writes the s
 import json
 import os
 import re
-import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
-from workbench.errors import SchemaError
+from workbench.errors import NotRegularFileError, SchemaError
+from workbench.file_system.source import read_small
 
 SchemaType = Literal["AVRO", "PROTOBUF", "JSON"]
 
@@ -174,19 +174,23 @@ def read_schema(path: str) -> str:
         SchemaError: it cannot be read, or is too large.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        with open(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise SchemaError(f"{path}: not a regular file")
-            data = file.read(LARGEST_FILE + 1)
-    except OSError as error:
-        raise SchemaError(f"{path}: {error.strerror}") from error
-    if len(data) > LARGEST_FILE:
-        raise SchemaError(f"{path}: more than {LARGEST_FILE:,} bytes")
-    try:
-        return data.decode("utf-8-sig")
+        return read_schema_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise SchemaError(f"{path}: not UTF-8") from None
+
+
+def read_schema_bytes(path: str) -> bytes:
+    """Return the bytes of a schema's file.
+
+    Raises:
+        SchemaError: it cannot be read, or is too large.
+    """
+    try:
+        return read_small(path, LARGEST_FILE)
+    except NotRegularFileError as error:
+        raise SchemaError(str(error)) from error
+    except OSError as error:
+        raise SchemaError(f"{path}: {error.strerror}") from error
 
 
 def schemas_of_records(records: Iterable[tuple[bytes | None, bytes | None]]) -> Schemas:
