@@ -30,9 +30,9 @@ class Explanation(ArrowTable):
         conclusion: one sentence.
         rows: one row per rule, or per rule and segment or partition, in the order in which Kafka
             asks.
-        now: ms; the time that ages of a partition are measured by; else None.
-        high_watermark: the assumed high watermark of a partition, and why: a sentence; else empty.
-        broker: the broker that is assumed for a partition, and why that one; else None.
+        now: ms; the time that ages of a partition are measured by; otherwise None.
+        high_watermark: the assumed high watermark of a partition, and why: a sentence; otherwise empty.
+        broker: the broker that is assumed for a partition, and why that one; otherwise None.
     """
 
     subject: Literal["partition", "group", "transaction"]
