@@ -31,7 +31,8 @@ class Explanation(ArrowTable):
         rows: one row per rule, or per rule and segment or partition, in the order in which Kafka
             asks.
         now: ms; the time that ages of a partition are measured by; otherwise None.
-        high_watermark: the assumed high watermark of a partition, and why: a sentence; otherwise empty.
+        high_watermark: the assumed high watermark of a partition, and why: a sentence; otherwise
+            empty.
         broker: the broker that is assumed for a partition, and why that one; otherwise None.
     """
 
