@@ -61,7 +61,7 @@ test-quick: env ## run what a contributor runs at every change, below two minute
 	  -m "not (alone or broker or browser or long or notebook or slow or spark)" $(QUICK)
 
 test-later: env system ## run the tests that need no other program as if it were ten years later: [LATER=+1y]
-	@PYTHONPATH=$(CURDIR)/tests/later faketime --exclude-monotonic -f $(LATER) \
+	@PYTHONPATH=$(CURDIR)/.ci/later faketime --exclude-monotonic -f $(LATER) \
 	  $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder -q \
 	  -m "not (alone or broker or browser or long or notebook or spark)" $(TESTS)
 
