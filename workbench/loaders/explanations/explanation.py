@@ -128,7 +128,7 @@ class Explanation(ArrowTable):
         return f"{self.name}{at}: {self.conclusion}"
 
     def __repr__(self) -> str:
-        return safe(f"<Explanation of {self.subject} {self.name}: {self.conclusion}>")
+        return safe(f"<Explanation of {self.name}: {self.conclusion}>")
 
     def __str__(self) -> str:
         broker = [] if self.broker is None else [str(self.broker)]
