@@ -310,7 +310,8 @@ _ELSEWHERE: Final = {
 def _parameters(function: Any) -> Iterator[tuple[str, str]]:
     for parameter in inspect.signature(function).parameters.values():
         annotation = str(parameter.annotation)
-        if TAKES_SEVERAL.search(annotation) and OF_NAMES.search(annotation):
+        is_rules = parameter.name == "mask"  # a text is a rule, not a name
+        if not is_rules and TAKES_SEVERAL.search(annotation) and OF_NAMES.search(annotation):
             yield parameter.name, annotation
 
 
