@@ -99,6 +99,7 @@ def statuses(printed: str) -> dict[str, dict[str, str]]:
     return found
 
 
+@pytest.mark.long
 def test_doctor_says_what_executors_have_and_lack(cluster: Cluster) -> None:
     jar = wb.spark.reader_jar()
     assert jar is not None, "make jar"
@@ -129,6 +130,7 @@ def test_doctor_says_what_executors_have_and_lack(cluster: Cluster) -> None:
             assert each["advice"].startswith("kafka-workbench spark pack executors.tar.gz, then")
 
 
+@pytest.mark.long
 def test_what_dies_hangs_or_is_lost_takes_no_record_away_and_gives_none_twice(
     cluster: Cluster, spark: Any, tmp_path: Path
 ) -> None:
