@@ -30,10 +30,9 @@ PAGES = ("app/page.js", "file_page.js")
 LIBRARY = Path("workbench", "kernels", "library", targets.FILE)
 
 
-class Bundle(Command):
-    """Join the modules of each front end into one, as anywidget wants it: esbuild, run by deno."""
+class Step(Command):
+    """A command of the build without options."""
 
-    description = "bundle the front ends of the widgets, unless they have not changed"
     user_options: ClassVar[list[tuple[str, str, str]]] = []
 
     def initialize_options(self) -> None:
@@ -41,6 +40,12 @@ class Bundle(Command):
 
     def finalize_options(self) -> None:
         """Do nothing: there are no options."""
+
+
+class Bundle(Step):
+    """Join the modules of each front end into one, as anywidget wants it: esbuild, run by deno."""
+
+    description = "bundle the front ends of the widgets, unless they have not changed"
 
     def run(self) -> None:
         """Write `BUNDLES` and, last, the digest of what they were made from."""
@@ -68,17 +73,10 @@ def _deno() -> str:
     return found
 
 
-class Kernels(Command):
+class Kernels(Step):
     """Compile the kernels to a shared library: numba makes the code, zig links it."""
 
     description = "compile the kernels, unless they have not changed"
-    user_options: ClassVar[list[tuple[str, str, str]]] = []
-
-    def initialize_options(self) -> None:
-        """Do nothing: there are no options."""
-
-    def finalize_options(self) -> None:
-        """Do nothing: there are no options."""
 
     def run(self) -> None:
         """Write `LIBRARY`, in a process of its own: what it imports is the text."""
