@@ -42,6 +42,8 @@ from workbench.foresight.preflight.results import Preflight
 from workbench.loaders.answers.first_minutes import COMMIT_LOST, EXPIRED, NOT_COMMITTED
 from workbench.log_directory import LogDirectory
 
+pytestmark = [pytest.mark.broker, pytest.mark.slow]
+
 _BOTH: Final = ("d1", "d2")
 _DELAY: Final = {"log.initial.task.delay.ms": 2000}
 _ZOOKEEPER_UNTIL: Final = (3, 3)  # of the brokers here
@@ -261,8 +263,6 @@ def _restarts(found: Preflight, logs: dict[str, Log]) -> dict[str, Resting]:
     return {name: where for name, where in told.items() if name in logs}
 
 
-@pytest.mark.broker
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [pytest.param(each, marks=() if each in _BY_DEFAULT else pytest.mark.long) for each in STARTS],
@@ -311,8 +311,6 @@ def _begin_there(broker: Broker, found: Preflight, logs: dict[str, Log]) -> None
         assert begins_at(broker, "g", each.topic, "latest") == (0, each.latest)
 
 
-@pytest.mark.broker
-@pytest.mark.slow
 @pytest.mark.long
 def test_a_node_that_has_lost_its_metadata_log_sets_its_logs_aside(
     filled: Filled, tmp_path: Path
@@ -329,8 +327,6 @@ def test_a_node_that_has_lost_its_metadata_log_sets_its_logs_aside(
     assert strays == names
 
 
-@pytest.mark.broker
-@pytest.mark.slow
 @pytest.mark.long
 def test_logs_of_a_backup_are_older_than_the_metadata_log(filled: Filled, tmp_path: Path) -> None:
     """A topic was made again, and one made, after the backup of the logs."""
@@ -366,8 +362,6 @@ def test_logs_of_a_backup_are_older_than_the_metadata_log(filled: Filled, tmp_pa
     assert strays == {"keep-0", "waiting-0"}
 
 
-@pytest.mark.broker
-@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("version", ["0.11.0.3", "1.1.1", "2.4.1", "2.8.2"])
 def test_a_broker_without_its_zookeeper(version: str, filled: Filled, tmp_path: Path) -> None:
@@ -393,8 +387,6 @@ def _sizes(home: Path) -> dict[str, int]:
     return {str(path): path.stat().st_size for path in home.glob("d?/*/*.log")}
 
 
-@pytest.mark.broker
-@pytest.mark.slow
 @pytest.mark.long
 def test_before_0_11_a_broker_without_its_zookeeper_deletes_by_its_own_retention(
     tmp_path: Path,
@@ -424,8 +416,6 @@ def _bytes(folder: Path) -> int:
     return found
 
 
-@pytest.mark.broker
-@pytest.mark.slow
 @pytest.mark.long
 def test_zookeeper_has_logs_made_on_an_unmounted_disk(filled: Filled, tmp_path: Path) -> None:
     folder, before = filled("2.8.2")
@@ -441,8 +431,6 @@ def test_zookeeper_has_logs_made_on_an_unmounted_disk(filled: Filled, tmp_path: 
         assert settled(broker, told) == told
 
 
-@pytest.mark.broker
-@pytest.mark.slow
 @pytest.mark.long
 def test_offsets_have_expired(filled: Filled, tmp_path: Path) -> None:
     folder, before = filled("4.3.1")
