@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
-from workbench.cli.linked_logs import LINKED, linked_logs
 from workbench.errors import LogDirectoryError, MissingDependencyError
 from workbench.file_system.outputs import new_file
 from workbench.file_system.source import absolute, is_uri
@@ -31,6 +30,7 @@ DATA_VARIABLE: Final = "KAFKA_WORKBENCH_DATA"
 
 DISTRIBUTION: Final = "kafka-log-workbench"
 _COPIED: Final = ".copied.json"
+_LINKED: Final = ".linked.json"  # the names of links to logs that were made
 _MOST_NAMES: Final = 100
 _SAVED: Final = "workbench.cli.saved_notebooks"
 
@@ -151,6 +151,15 @@ def link_samples(samples: Path, folder: Path) -> None:
         link.symlink_to(samples, target_is_directory=True)
 
 
+def linked_logs(root: Path) -> list[str]:
+    """Return the names of the links to log directories in JupyterLab's root."""
+    try:
+        names = json.loads((root / _LINKED).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return []
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+
+
 def link_logs(samples: Path | None, directory: str | None, work: Path) -> str | None:
     """Let links in JupyterLab's root lead to the samples and a directory, and to no others.
 
@@ -172,7 +181,7 @@ def link_logs(samples: Path | None, directory: str | None, work: Path) -> str | 
         if name:
             (work / name).symlink_to(path, target_is_directory=path.is_dir())
             links[name] = path
-    _write(work / LINKED, (json.dumps(list(links), indent=1) + "\n").encode())
+    _write(work / _LINKED, (json.dumps(list(links), indent=1) + "\n").encode())
     return next((name for name, path in links.items() if path == local), None)
 
 

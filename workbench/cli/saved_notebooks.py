@@ -15,7 +15,7 @@ from jupyter_server.services.contents.largefilemanager import AsyncLargeFileMana
 from nbconvert.preprocessors import Preprocessor
 from tornado.web import HTTPError
 
-from workbench.cli.linked_logs import linked_logs
+from workbench.cli.lab import linked_logs
 
 VIEW: Final = "application/vnd.jupyter.widget-view+json"
 STATE: Final = "application/vnd.jupyter.widget-state+json"
