@@ -233,9 +233,9 @@ def _interrupts(noted: list[int]) -> Iterator[None]:
         yield
         return
 
-    def note_it(number: int, frame: FrameType | None) -> None:
+    def note_it(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - of a handler
         noted.append(number)
-        signal.default_int_handler(number, frame)
+        raise CtrlCError
 
     try:
         signal.signal(signal.SIGINT, note_it)
@@ -251,6 +251,14 @@ def _interrupts(noted: list[int]) -> Iterator[None]:
 def _tell_interrupted() -> int:
     click.echo("interrupted", err=True)
     return INTERRUPTED
+
+
+class CtrlCError(KeyboardInterrupt):
+    """Ctrl-C was pressed.
+
+    After a plain KeyboardInterrupt within `exec` or `eval` of text, as dataclasses and named tuples
+    do it where they are defined, Python dies by the signal at its end, whatever caught it.
+    """
 
 
 class PipeClosedError(Exception):

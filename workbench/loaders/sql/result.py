@@ -1,7 +1,8 @@
 """The result of a query: DuckDB's relation, with the verbs of every other result."""
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
@@ -14,6 +15,9 @@ from workbench.runtime.extras import optional
 from workbench.runtime.words import safe
 
 _SHOWN: Final = 40  # rows in a notebook
+_ASK_EVERY_S: Final = 0.05
+
+T = TypeVar("T")
 
 
 class SqlResult:
@@ -37,6 +41,22 @@ class SqlResult:
         """End a verb that another thread runs: it raises an error of DuckDB."""
         if self._connection is not None:
             self._connection.interrupt()
+
+    def run(self, work: Callable[[], T]) -> T:
+        """Do what runs the query, in a thread: Ctrl-C ends the query and raises KeyboardInterrupt.
+
+        In the thread that gets the signal, DuckDB sees it seconds later on a busy machine, and
+        then waits for the tasks that run.
+        """
+        with ThreadPoolExecutor(1) as thread:
+            running = thread.submit(work)
+            try:
+                return running.result()
+            except KeyboardInterrupt:
+                while self._connection is not None and not running.done():
+                    self.interrupt()  # again, because one that comes before the query is lost
+                    wait((running,), _ASK_EVERY_S)
+                raise
 
     @property
     def left_out(self) -> list[NotSearched]:
@@ -70,7 +90,7 @@ class SqlResult:
 
     def to_arrow(self) -> pa.Table:
         """Return all rows as a table."""
-        return pa.table(self.relation)
+        return self.run(lambda: pa.table(self.relation))
 
     def to_pandas(self, dtype_backend: DtypeBackend | None = None) -> Any:
         """Return all rows as a `pandas.DataFrame`, with the types of `Scan.to_pandas`.

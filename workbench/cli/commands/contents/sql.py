@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
@@ -182,10 +183,9 @@ def _write_rows(query: str, relation: Any, form: str, out: _Output, *, escapes: 
 
     from workbench.loaders.sql.run import query_error
 
+    write = partial(_to_csv, escapes=escapes) if form == "csv" else _WRITERS[form]
     try:
-        if form == "csv":
-            return _to_csv(relation, out, escapes=escapes)
-        return _WRITERS[form](relation, out)
+        return relation.run(lambda: write(relation, out))
     except duckdb.Error as error:
         raise query_error(query, error) from error
 
