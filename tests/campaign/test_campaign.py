@@ -16,7 +16,7 @@ from tests.campaign.worker_process import WorkerProcess
 from tests.naive import Record
 
 SEED = 1
-ROUNDS = 40  # of which the mutations are looked at
+MUTATED = 40  # rounds of which the mutations are looked at
 
 
 @pytest.fixture(scope="module")
@@ -28,13 +28,13 @@ def made() -> Iterator[Campaign]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("seconds", [10.0, pytest.param(60.0, marks=pytest.mark.long)])
-def test_the_campaign_finds_nothing(made: Campaign, seconds: float) -> None:
+@pytest.mark.parametrize("rounds", [6, pytest.param(40, marks=pytest.mark.long)])
+def test_the_campaign_finds_nothing(made: Campaign, rounds: int) -> None:
     failures = [
-        (one.fault, one.about) for one in attack(made, seconds, SEED, ENGINE_ROUNDS, least=4)
+        (one.fault, one.about) for one in attack(made, 0, SEED, ENGINE_ROUNDS, least=rounds)
     ]
     assert not failures
-    assert made.rounds.total() > 3
+    assert made.rounds.total() >= rounds
     assert made.calls["oracle"]
 
 
@@ -46,7 +46,7 @@ def test_what_was_found_once_is_mended(case: Case, made: Campaign) -> None:
 
 def test_mutations_are_done_again_the_same_way(tmp_path: Path, made: Campaign) -> None:
     kinds: set[str] = set()
-    for seed in range(ROUNDS):
+    for seed in range(MUTATED):
         rng = Random(seed)
         base = choose_base(made.cases, rng)
         once, again = tmp_path / f"{seed}-once", tmp_path / f"{seed}-again"
