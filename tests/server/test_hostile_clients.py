@@ -1,5 +1,6 @@
 """Bytes that no client sends: other clients are served, and memory stays within its limits."""
 
+import gc
 import json
 import logging
 import os
@@ -224,6 +225,15 @@ def test_too_many_connections_are_closed_at_once(server: Server) -> None:
         assert server.connection_count == LIMITS.max_connections
         with connect(server) as one_more:
             assert receive(one_more) is None
+
+
+def test_a_server_that_ends_while_clients_come_closes_all_of_their_sockets() -> None:
+    for _ in range(10):
+        with workbench.serve(SHOP) as server, ExitStack() as stack:
+            for _ in range(20):
+                stack.enter_context(connect(server))
+            server.stop()
+    gc.collect()  # an open socket is a warning where it is collected, and so an error here
 
 
 @pytest.fixture

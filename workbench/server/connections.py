@@ -44,6 +44,7 @@ _PAUSE_SECONDS: Final = 0.1  # after a connection that could not be accepted
 _HANDSHAKE_SECONDS: Final = 10.0  # of TLS
 _LOOK_SECONDS: Final = 0.5  # between two looks at all clients: which have gone, or are too slow?
 _NEVER: Final = float("inf")
+_CLOSED: Final = -1  # number of a file that is
 
 _LOG: Final = logging.getLogger("workbench.server")
 
@@ -96,8 +97,8 @@ class Connections:
         """How many connections there are."""
         return len(self._tasks)
 
-    async def accept_all(self, listening: socket.socket, tls: ssl.SSLContext | None) -> None:
-        """Serve new connections for ever; those that are too many are closed at once.
+    def listen(self, listening: socket.socket, tls: ssl.SSLContext | None) -> None:
+        """Serve new connections until `close`; those that are too many are closed at once.
 
         Args:
             listening: does not block.
@@ -105,29 +106,42 @@ class Connections:
 
         Kafka: SocketServer.Acceptor (4.0)
         """
-        loop = asyncio.get_running_loop()
-        self._look(loop)
-        while True:
-            try:
-                client, _ = await loop.sock_accept(listening)
-            except OSError:  # the client has gone, or no more files can be opened
-                await asyncio.sleep(_PAUSE_SECONDS)
-                continue
-            limits = self._shared.limits
-            if len(self._tasks) >= limits.max_connections or client.fileno() >= self._highest_file:
-                client.close()
-                continue
-            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            task = loop.create_task(self._serve(client, tls))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        self._listening, self._tls = listening, tls
+        self._look(asyncio.get_running_loop())
+        self._go_on()
 
-    async def _serve(self, client: socket.socket, tls: ssl.SSLContext | None) -> None:
+    def _go_on(self) -> None:
+        if self._listening.fileno() != _CLOSED:
+            asyncio.get_running_loop().add_reader(self._listening, self._accept)
+
+    def _accept(self) -> None:
+        """Accept a connection; `loop.sock_accept` would lose one, unclosed, when it is canceled."""
+        loop = asyncio.get_running_loop()
         try:
-            reader, writer = await _open(client, tls)
-        except OSError:  # the client has gone, or does not speak TLS
+            client, _ = self._listening.accept()
+        except BlockingIOError:
+            return
+        except OSError:  # the client has gone, or no more files can be opened
+            loop.remove_reader(self._listening)
+            loop.call_later(_PAUSE_SECONDS, self._go_on)
+            return
+        limits = self._shared.limits
+        if len(self._tasks) >= limits.max_connections or client.fileno() >= self._highest_file:
             client.close()
             return
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        task = loop.create_task(self._serve(client))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, client: socket.socket) -> None:
+        try:
+            reader, writer = await _open(client, self._tls)
+        except BaseException as error:
+            client.close()
+            if isinstance(error, OSError):  # the client has gone, or does not speak TLS
+                return
+            raise  # the server ends
         connection = _Connection(self._shared, reader, writer)
         self._open.add(connection)
         try:
@@ -151,7 +165,12 @@ class Connections:
         loop.call_later(_LOOK_SECONDS, self._look, loop)
 
     async def close(self) -> None:
-        """End all connections."""
+        """Listen no more, and end all connections."""
+        asyncio.get_running_loop().remove_reader(self._listening)
+        self._listening.close()
+        await asyncio.sleep(
+            0
+        )  # each task begins: it closes its socket then
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()

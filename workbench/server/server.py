@@ -331,11 +331,9 @@ class Server:
             advertised=self._advertised,
         )
         self._connections = connections
-        accepting = asyncio.create_task(connections.accept_all(listening, self._tls))
+        connections.listen(listening, self._tls)
         ready.set()
         await self._stop.wait()
-        accepting.cancel()
-        listening.close()
         await connections.close()
 
     async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
