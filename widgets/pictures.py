@@ -6,9 +6,9 @@ half a second to import: the mime bundle alone imports this.
 
 import io
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeVar
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -16,6 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch, Rectangle
 from matplotlib.transforms import Affine2D
+
+from workbench.runtime.words import plural
 
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#B8A800", "#8C6BB1", "#888888")
 CONTROL, DAMAGE, INK, DIM, LINE, HAIR, ACCENT = (
@@ -25,6 +27,9 @@ WARN: Final = "#B34700"  # of text: darker than that of areas
 
 WIDTH: Final = 10.0  # inches of each page
 LEFT, RIGHT = 0.016, 0.984  # where texts begin and end
+_HEAD, ROW = 0.25, 0.19  # inches from the head of a table to its first row, and from row to row
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -33,6 +38,75 @@ def _plain_text() -> Iterator[None]:
     with rc_context({"text.parse_math": False}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         yield
+
+
+class Column(NamedTuple):
+    """A column of a table.
+
+    Attributes:
+        title: its heading.
+        x: where its texts begin, or with side "right" where they end.
+        most: characters of a text; longer ones are shortened.
+    """
+
+    title: str
+    x: float
+    side: str = "left"
+    most: int = 200
+
+
+class Cell(NamedTuple):
+    """A text of a table that does not look like the others."""
+
+    text: str
+    color: str = INK
+    weight: str = "normal"
+    family: str = "sans-serif"
+
+
+class Table(NamedTuple):
+    """A table of texts under a head.
+
+    Attributes:
+        rows: a text or a `Cell` per column.
+        rest: a line below the rows, or "".
+    """
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[str | Cell]]
+    rest: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        columns: Sequence[Column],
+        rows: Sequence[T],
+        cells: Callable[[T], Sequence[str | Cell]],
+        *,
+        most: int,
+        noun: str,
+    ) -> "Table":
+        """Return a table of the first rows; below them, it says how many more there are, or none.
+
+        Args:
+            columns: its columns.
+            rows: all rows.
+            cells: returns what the table shows of a row.
+            most: how many rows it shows.
+            noun: what a row is.
+        """
+        left = len(rows) - most
+        rest = f"and {plural(left, f'more {noun}')}" if left > 0 else ""
+        return cls(columns, list(map(cells, rows[:most])), rest if rows else f"No {noun}s.")
+
+    @property
+    def height(self) -> float:
+        """The height in inches, from the middle of the head to below the last line."""
+        return _HEAD + ROW * (len(self.rows) + bool(self.rest))
+
+    def places(self, y: float) -> list[float]:
+        """Return the height of each row below a head at a height."""
+        return [y + _HEAD + ROW * number for number in range(len(self.rows))]
 
 
 class Sheet:
@@ -79,6 +153,20 @@ class Sheet:
         )
         self.figure.add_artist(arrow)
 
+    def table(self, y: float, table: Table) -> None:
+        """Write a table whose head is at a height."""
+        for column in table.columns:
+            self.text(column.x, y, column.title, color=DIM, ha=column.side)
+        left = min(column.x for column in table.columns if column.side == "left")
+        self.line(left, y + _HEAD / 2, RIGHT, y + _HEAD / 2, color=HAIR)
+        for row, place in zip(table.rows, table.places(y), strict=True):
+            for column, given in zip(table.columns, row, strict=True):
+                cell = given if isinstance(given, Cell) else Cell(given)
+                style = cell._asdict() | {"ha": column.side}
+                text = shortened(style.pop("text").replace("\n", " "), column.most)
+                self.text(column.x, place, text, **style)
+        self.text(left, y + _HEAD + ROW * len(table.rows), table.rest, color=DIM)
+
     def axes(self, x: float, y: float, width: float, height: float, **options: Any) -> Axes:
         """Return a part of the page with scales of its own."""
         bottom = 1 - (y + height) / self.height
@@ -105,6 +193,11 @@ def sheet(height: float, title: str, about: str = "", *, dpi: int = 110) -> Iter
         made = Sheet(height, dpi)
         made.head(title, about)
         yield made
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text of at most so many characters."""
+    return text if len(text) <= most else f"{text[: max(most - 1, 0)]}…"
 
 
 def text_picture(text: str) -> bytes:
