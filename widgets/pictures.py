@@ -20,10 +20,12 @@ from matplotlib.transforms import Affine2D
 from workbench.runtime.words import plural
 
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#B8A800", "#8C6BB1", "#888888")
+BLUE, ORANGE, GREEN, PINK, SKY, _, VIOLET, _ = PALETTE
 CONTROL, DAMAGE, INK, DIM, LINE, HAIR, ACCENT = (
     "#333b45", "#D55E00", "#16191d", "#5b6570", "#d5dae0", "#e9ecf0", "#0b62c4",
 )  # fmt: skip
-WARN: Final = "#B34700"  # of text: darker than that of areas
+WARN, GOOD = "#B34700", "#00795a"  # of text: darker than those of areas
+PICK: Final = "#e1ecf8"  # behind what is selected
 
 WIDTH: Final = 10.0  # inches of each page
 LEFT, RIGHT = 0.016, 0.984  # where texts begin and end

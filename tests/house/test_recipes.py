@@ -333,13 +333,5 @@ def test_the_names_of_codecs_are_the_same_in_every_language() -> None:
     assert f"NAMES = {{{', '.join(map(quoted, CODEC_NAMES))}}};" in java
 
 
-def test_the_colors_of_pages_and_pictures_are_the_same() -> None:
-    from widgets.pictures import DAMAGE, PALETTE
-
-    page = (ROOT / "widgets" / "static" / "shared" / "theme.js").read_text("utf-8")
-    assert f"PALETTE = [{', '.join(map(quoted, PALETTE[:7]))}];" in page
-    assert f"DAMAGE = {quoted(DAMAGE)};" in page
-
-
 def quoted(text: str) -> str:
     return f'"{text}"'

@@ -11,12 +11,16 @@ from widgets.coordinators.offset_states import OffsetStates
 from widgets.coordinators.offset_steps import Effect, kind_rows
 from widgets.pictures import (
     ACCENT,
+    BLUE,
+    CONTROL,
     DAMAGE,
     DIM,
+    GREEN,
     HAIR,
     INK,
     LEFT,
     LINE,
+    ORANGE,
     RIGHT,
     Cell,
     Column,
@@ -32,11 +36,11 @@ _COLUMNS: Final = (
     Column("Record", 0.86, "right"), Column("", 0.875),
 )  # fmt: skip
 _LOOKS: Final = {
-    "unread": ("white", LINE, ""), "written": ("white", "#0072B2", ""),
-    "cached": ("#bfe6da", "#009E73", "●"), "pending": ("#faecce", "#E69F00", "○"),
+    "unread": ("white", LINE, ""), "written": ("white", BLUE, ""),
+    "cached": ("#bfe6da", GREEN, "●"), "pending": ("#faecce", ORANGE, "○"),
     "superseded": (HAIR, HAIR, ""), "dropped": ("#f7dccd", "#e3a687", "×"),
     "removed": ("#f7dccd", "#e3a687", "×"), "tombstone": ("#fae6da", DAMAGE, "†"),
-    "marker": ("#d5d8da", "#333b45", "▮"), "group": ("#d3e5f1", "#0072B2", "◆"),
+    "marker": ("#d5d8da", CONTROL, "▮"), "group": ("#d3e5f1", BLUE, "◆"),
     "ignored": ("white", LINE, ""), "invalid": ("white", DAMAGE, "!"),
 }  # fmt: skip
 _DASHED: Final = frozenset({"unread", "written", "pending"})

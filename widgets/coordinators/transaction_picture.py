@@ -9,12 +9,25 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from widgets.coordinators.transaction_bars import OPEN, OUTCOMES
-from widgets.pictures import DAMAGE, DIM, HAIR, INK, LEFT, LINE, Cell, Column, Table, sheet
+from widgets.pictures import (
+    DAMAGE,
+    DIM,
+    GREEN,
+    HAIR,
+    INK,
+    LEFT,
+    LINE,
+    ORANGE,
+    Cell,
+    Column,
+    Table,
+    sheet,
+)
 from widgets.view.packing import unpack
 from workbench.runtime.words import plural
 
 _LANE, _MOST_LANES, _MOST_ROWS = 0.4, 10, 8
-_COLORS: Final = ("#009E73", "#D55E00", "#E69F00")
+_COLORS: Final = (GREEN, DAMAGE, ORANGE)
 _LEFT, _WIDE = 0.16, 0.824
 _COLUMNS: Final = (
     Column("Partition", LEFT, most=22), Column("Producer", 0.16, most=22),

@@ -11,9 +11,11 @@ from widgets.pictures import (
     ACCENT,
     DAMAGE,
     DIM,
+    GREEN,
     HAIR,
     INK,
     LEFT,
+    ORANGE,
     RIGHT,
     Cell,
     Column,
@@ -24,7 +26,7 @@ from widgets.pictures import (
 )
 from workbench.runtime.words import size_text
 
-_CLEAN, _DIRTY, _ACTIVE = "#009E73", "#E69F00", "#8b949e"
+_CLEAN, _DIRTY, _ACTIVE = GREEN, ORANGE, "#8b949e"
 _EDGES: Final = {"clean": _CLEAN, "dirty": _DIRTY, "waiting": _DIRTY, "active": _ACTIVE,
                  "kept": _CLEAN, "held": _DIRTY, "deleted": DAMAGE}  # fmt: skip
 _FILLS: Final = {"clean": "#b3e2d5", "dirty": "#f7dfa8", "waiting": "white", "active": HAIR,

@@ -9,22 +9,39 @@ from matplotlib.patches import Rectangle
 
 from widgets.disk.treemap import Rect, squarify
 from widgets.disk.usage_nodes import KEY, KIND, NAME, OCCUPIED, PARENT, SIZE, Node
-from widgets.pictures import DAMAGE, DIM, INK, LEFT, PALETTE, RIGHT, WIDTH, Sheet, sheet, shortened
+from widgets.pictures import (
+    BLUE,
+    DAMAGE,
+    DIM,
+    GREEN,
+    INK,
+    LEFT,
+    ORANGE,
+    PALETTE,
+    PINK,
+    RIGHT,
+    SKY,
+    VIOLET,
+    WIDTH,
+    Sheet,
+    sheet,
+    shortened,
+)
 from workbench.runtime.words import share_text, size_text
 
 _HEIGHT = 4.2  # inches
 _MAP = Rect(LEFT, 0.714, 0.6, 3.255)  # of the page
 _QUIET: Final = "#8b949e"
 _COLORS: Final = {
-    "keys": "#0072B2",
-    "values": "#009E73",
-    "headers": "#CC79A7",
-    "record overhead": "#E69F00",
-    "batch overhead": "#8C6BB1",
-    "index": "#56B4E9",
-    "timeindex": "#56B4E9",
-    "txnindex": "#56B4E9",
-    "entries": "#56B4E9",
+    "keys": BLUE,
+    "values": GREEN,
+    "headers": PINK,
+    "record overhead": ORANGE,
+    "batch overhead": VIOLET,
+    "index": SKY,
+    "timeindex": SKY,
+    "txnindex": SKY,
+    "entries": SKY,
     "unreadable": DAMAGE,
 }
 _PLAIN: Final = {"preallocated", "whole", "file", "files"}

@@ -5,11 +5,16 @@ from typing import Any, Final
 
 from widgets.pictures import (
     ACCENT,
+    BLUE,
     DAMAGE,
     DIM,
+    GREEN,
     HAIR,
     INK,
     LEFT,
+    ORANGE,
+    PICK,
+    PINK,
     ROW,
     Cell,
     Column,
@@ -31,10 +36,10 @@ from workbench.server.watching.watch import WatchedRequest
 _WIDTH, _MOST_LINES, _MOST_FIELDS, _MOST_ROWS = 16, 9, 9, 16
 _TONES = ("#d6e6f1", "#fbeccc", "#d0ebe2", "#f3e3ec")
 _TIMES: Final = (
-    ("queue", "#E69F00"),
-    ("local", "#0072B2"),
-    ("remote", "#CC79A7"),
-    ("send", "#009E73"),
+    ("queue", ORANGE),
+    ("local", BLUE),
+    ("remote", PINK),
+    ("send", GREEN),
 )
 _COLUMNS: Final = (
     Column("#", 0.04, "right"), Column("Time", 0.055),
@@ -147,7 +152,7 @@ def requests_picture(requests: Sequence[WatchedRequest], total: int, selected: i
         largest = max((row[13] for row in rows), default=1.0) or 1.0
         for row, y in zip(rows, table.places(0.52), strict=True):
             if row[0] == selected:
-                page.box(0.008, y - ROW / 2, 0.984, ROW, color="#e2ecf8", lw=0)
+                page.box(0.008, y - ROW / 2, 0.984, ROW, color=PICK, lw=0)
             _bar(page, y, row[9:13], largest)
         page.table(0.52, table)
         return page.png()
