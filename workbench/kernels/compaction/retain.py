@@ -148,7 +148,7 @@ def decide_batches(
                 horizon = new_horizon
         else:
             horizon = _NO_HORIZON
-            # A header alone keeps the newest sequence number of a producer, or the end of the round.
+            # A header alone keeps a producer's newest sequence number, or the end of the round.
             if outcome.keeping != 0:
                 verdict = EMPTIED
                 size = BATCH_HEADER_SIZE
