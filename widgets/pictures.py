@@ -42,11 +42,11 @@ def _plain_text() -> Iterator[None]:
         yield
 
 
-class Column(NamedTuple):
-    """A column of a table.
+class Heading(NamedTuple):
+    """The head of a column of a table.
 
     Attributes:
-        title: its heading.
+        title: what stands there.
         x: where its texts begin, or with side "right" where they end.
         most: characters of a text; longer ones are shortened.
     """
@@ -66,7 +66,7 @@ class Cell(NamedTuple):
     family: str = "sans-serif"
 
 
-class Table(NamedTuple):
+class SheetTable(NamedTuple):
     """A table of texts under a head.
 
     Attributes:
@@ -74,24 +74,24 @@ class Table(NamedTuple):
         rest: a line below the rows, or "".
     """
 
-    columns: Sequence[Column]
+    headings: Sequence[Heading]
     rows: Sequence[Sequence[str | Cell]]
     rest: str = ""
 
     @classmethod
     def of(
         cls,
-        columns: Sequence[Column],
+        headings: Sequence[Heading],
         rows: Sequence[T],
         cells: Callable[[T], Sequence[str | Cell]],
         *,
         most: int,
         noun: str,
-    ) -> "Table":
+    ) -> "SheetTable":
         """Return a table of the first rows; below them, it says how many more there are, or none.
 
         Args:
-            columns: its columns.
+            headings: of its columns.
             rows: all rows.
             cells: returns what the table shows of a row.
             most: how many rows it shows.
@@ -99,7 +99,7 @@ class Table(NamedTuple):
         """
         left = len(rows) - most
         rest = f"and {plural(left, f'more {noun}')}" if left > 0 else ""
-        return cls(columns, list(map(cells, rows[:most])), rest if rows else f"No {noun}s.")
+        return cls(headings, list(map(cells, rows[:most])), rest if rows else f"No {noun}s.")
 
     @property
     def height(self) -> float:
@@ -155,18 +155,18 @@ class Sheet:
         )
         self.figure.add_artist(arrow)
 
-    def table(self, y: float, table: Table) -> None:
+    def table(self, y: float, table: SheetTable) -> None:
         """Write a table whose head is at a height."""
-        for column in table.columns:
-            self.text(column.x, y, column.title, color=DIM, ha=column.side)
-        left = min(column.x for column in table.columns if column.side == "left")
+        for each in table.headings:
+            self.text(each.x, y, each.title, color=DIM, ha=each.side)
+        left = min(each.x for each in table.headings if each.side == "left")
         self.line(left, y + _HEAD / 2, RIGHT, y + _HEAD / 2, color=HAIR)
         for row, place in zip(table.rows, table.places(y), strict=True):
-            for column, given in zip(table.columns, row, strict=True):
+            for head, given in zip(table.headings, row, strict=True):
                 cell = given if isinstance(given, Cell) else Cell(given)
-                style = cell._asdict() | {"ha": column.side}
-                text = shortened(style.pop("text").replace("\n", " "), column.most)
-                self.text(column.x, place, text, **style)
+                style = cell._asdict() | {"ha": head.side}
+                text = shortened(style.pop("text").replace("\n", " "), head.most)
+                self.text(head.x, place, text, **style)
         self.text(left, y + _HEAD + ROW * len(table.rows), table.rest, color=DIM)
 
     def axes(self, x: float, y: float, width: float, height: float, **options: Any) -> Axes:

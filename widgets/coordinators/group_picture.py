@@ -16,8 +16,8 @@ from widgets.pictures import (
     LEFT,
     LINE,
     Cell,
-    Column,
-    Table,
+    Heading,
+    SheetTable,
     sheet,
 )
 from widgets.view.packing import unpack
@@ -25,9 +25,9 @@ from workbench.runtime.times import time_text
 
 _LANE, _MOST_LANES, _MOST_ROWS = 0.5, 8, 12
 _COLUMNS: Final = (
-    Column("Partition", LEFT), Column("Committed", 0.3, "right"), Column("Log end", 0.4, "right"),
-    Column("Lag", 0.49, "right"), Column("State", 0.51), Column("Committed at", 0.64),
-    Column("Expires", 0.82),
+    Heading("Partition", LEFT), Heading("Committed", 0.3, "right"),
+    Heading("Log end", 0.4, "right"), Heading("Lag", 0.49, "right"), Heading("State", 0.51),
+    Heading("Committed at", 0.64), Heading("Expires", 0.82),
 )  # fmt: skip
 _MARK: Final = "#8C5A00"
 
@@ -35,7 +35,7 @@ _MARK: Final = "#8C5A00"
 def group_picture(story: dict[str, Any], lanes: list[dict[str, Any]], window: list[float]) -> bytes:
     """Return a PNG of the contents of a `GroupView`."""
     shown = lanes[:_MOST_LANES]
-    table = Table.of(_COLUMNS, story["rows"], _cells, most=_MOST_ROWS, noun="partition")
+    table = SheetTable.of(_COLUMNS, story["rows"], _cells, most=_MOST_ROWS, noun="partition")
     height = 0.78 + (_LANE * len(shown) + 0.35 if shown else 0) + table.height
     with sheet(height, story["group"], story["summary"]) as page:
         conclusion = textwrap.shorten(story["conclusion"], 150, placeholder="…")

@@ -23,8 +23,8 @@ from widgets.pictures import (
     ORANGE,
     RIGHT,
     Cell,
-    Column,
-    Table,
+    Heading,
+    SheetTable,
     sheet,
 )
 from workbench.runtime.steps import Step
@@ -32,8 +32,8 @@ from workbench.runtime.words import plural
 
 _CELLS, _MOST_ROWS = 22, 10
 _COLUMNS: Final = (
-    Column("Group", 0.37), Column("Partition", 0.56), Column("Offset", 0.78, "right"),
-    Column("Record", 0.86, "right"), Column("", 0.875),
+    Heading("Group", 0.37), Heading("Partition", 0.56), Heading("Offset", 0.78, "right"),
+    Heading("Record", 0.86, "right"), Heading("", 0.875),
 )  # fmt: skip
 _LOOKS: Final = {
     "unread": ("white", LINE, ""), "written": ("white", BLUE, ""),
@@ -49,7 +49,7 @@ _DASHED: Final = frozenset({"unread", "written", "pending"})
 def offsets_picture(steps: Sequence[Step], at: int, title: str, about: str) -> bytes:
     """Return a PNG of a step of an `OffsetsPlayer`."""
     states = OffsetStates(steps, at)
-    table = Table.of(_COLUMNS, states.entries, _cells, most=_MOST_ROWS, noun="offset")
+    table = SheetTable.of(_COLUMNS, states.entries, _cells, most=_MOST_ROWS, noun="offset")
     place = f"step {at + 1:,} of {len(steps):,}" if steps else "no steps"
     about = ", ".join(filter(None, (about, place)))
     with sheet(1.75 + max(0.85, table.height), title, about) as page:

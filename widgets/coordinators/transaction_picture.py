@@ -19,8 +19,8 @@ from widgets.pictures import (
     LINE,
     ORANGE,
     Cell,
-    Column,
-    Table,
+    Heading,
+    SheetTable,
     sheet,
 )
 from widgets.view.packing import unpack
@@ -30,9 +30,9 @@ _LANE, _MOST_LANES, _MOST_ROWS = 0.4, 10, 8
 _COLORS: Final = (GREEN, DAMAGE, ORANGE)
 _LEFT, _WIDE = 0.16, 0.824
 _COLUMNS: Final = (
-    Column("Partition", LEFT, most=22), Column("Producer", 0.16, most=22),
-    Column("State", 0.3, most=18), Column("First offset", 0.41), Column("Since", 0.51),
-    Column("Verdict", 0.66), Column("Why", 0.73, most=46),
+    Heading("Partition", LEFT, most=22), Heading("Producer", 0.16, most=22),
+    Heading("State", 0.3, most=18), Heading("First offset", 0.41), Heading("Since", 0.51),
+    Heading("Verdict", 0.66), Heading("Why", 0.73, most=46),
 )  # fmt: skip
 
 
@@ -41,7 +41,9 @@ def transaction_picture(
 ) -> bytes:
     """Return a PNG of the contents of a `TransactionLanes`."""
     lanes = shown.get("lanes", [])[:_MOST_LANES]
-    table = Table.of(_COLUMNS, directory["open"], _cells, most=_MOST_ROWS, noun="open transaction")
+    table = SheetTable.of(
+        _COLUMNS, directory["open"], _cells, most=_MOST_ROWS, noun="open transaction"
+    )
     height = 0.75 + (_LANE * len(lanes) + 0.75 if lanes else 0) + table.height
     count = sum(lane["bars"]["first"]["length"] for lane in shown.get("lanes", []))
     about = f"{plural(count, 'transaction')} of {plural(len(shown.get('lanes', [])), 'producer')}"

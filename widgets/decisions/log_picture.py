@@ -18,9 +18,9 @@ from widgets.pictures import (
     ORANGE,
     RIGHT,
     Cell,
-    Column,
+    Heading,
     Sheet,
-    Table,
+    SheetTable,
     sheet,
     text_picture,
 )
@@ -35,8 +35,8 @@ _HATCHED: Final = frozenset({"waiting", "deleted"})
 _MOST_RULES: Final = 40  # of a log with many segments
 _LEAST_WIDTH = 0.014
 _COLUMNS: Final = (
-    Column("Rule", LEFT), Column("Verdict", 0.2), Column("Value", 0.35, "right", 18),
-    Column("Threshold", 0.43, "right", 18), Column("Reason", 0.445, most=98),
+    Heading("Rule", LEFT), Heading("Verdict", 0.2), Heading("Value", 0.35, "right", 18),
+    Heading("Threshold", 0.43, "right", 18), Heading("Reason", 0.445, most=98),
 )  # fmt: skip
 
 
@@ -44,7 +44,7 @@ def log_picture(sent: dict[str, Any]) -> bytes:
     """Return a PNG of the contents of a `CleanerView` or `RetentionView`."""
     if "problem" in sent:
         return text_picture(f"{sent['partition']}: {sent['problem']}")
-    table = Table.of(_COLUMNS, sent["rules"], _cells, most=_MOST_RULES, noun="rule")
+    table = SheetTable.of(_COLUMNS, sent["rules"], _cells, most=_MOST_RULES, noun="rule")
     with sheet(1.95 + table.height, sent["partition"], f"as of {sent['now']}", dpi=100) as page:
         conclusion = textwrap.shorten(sent["conclusion"], 142, placeholder="…")
         page.text(LEFT, 0.52, conclusion[:1].upper() + conclusion[1:], size=8.5)

@@ -3,24 +3,24 @@
 import textwrap
 from typing import Any, Final
 
-from widgets.pictures import DIM, INK, LEFT, WARN, Cell, Column, Table, sheet
+from widgets.pictures import DIM, INK, LEFT, WARN, Cell, Heading, SheetTable, sheet
 
 _TOP, _DIRECTORY = 0.51, 0.24  # inches
 _MOST_ROWS: Final = 14
 _MOST_DIRECTORIES: Final = 4
 _OFFSETS: Final = ("log_start", "recovery_point", "high_watermark", "cleaner_offset")
 _COLUMNS: Final = (
-    Column("Partition", LEFT, most=32), Column("Log in segments", 0.29, "right"),
-    Column("Log start", 0.355, "right"), Column("Recovery point", 0.445, "right"),
-    Column("High watermark", 0.53, "right"), Column("Cleaner", 0.59, "right"),
-    Column("Epoch", 0.63, "right"), Column("Contradiction", 0.645, most=56),
+    Heading("Partition", LEFT, most=32), Heading("Log in segments", 0.29, "right"),
+    Heading("Log start", 0.355, "right"), Heading("Recovery point", 0.445, "right"),
+    Heading("High watermark", 0.53, "right"), Heading("Cleaner", 0.59, "right"),
+    Heading("Epoch", 0.63, "right"), Heading("Contradiction", 0.645, most=56),
 )  # fmt: skip
 
 
 def checkpoint_picture(sent: dict[str, Any]) -> bytes:
     """Return a PNG of the contents of a `CheckpointTable`."""
     directories = sent["directories"][:_MOST_DIRECTORIES]
-    table = Table.of(_COLUMNS, sent["rows"], _cells, most=_MOST_ROWS, noun="partition")
+    table = SheetTable.of(_COLUMNS, sent["rows"], _cells, most=_MOST_ROWS, noun="partition")
     top = _TOP + _DIRECTORY * len(directories)
     with sheet(top + table.height, sent["title"], f"{sent['summary']} · {_told(sent)}") as page:
         for number, directory in enumerate(directories):

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 from matplotlib.axes import Axes
 
-from widgets.pictures import ACCENT, DIM, LEFT, LINE, RIGHT, Cell, Column, Table, sheet
+from widgets.pictures import ACCENT, DIM, LEFT, LINE, RIGHT, Cell, Heading, SheetTable, sheet
 from widgets.view.packing import unpack
 from workbench.runtime.times import time_text
 from workbench.runtime.words import plural
@@ -14,8 +14,8 @@ from workbench.runtime.words import plural
 _HEAD, _CHART = 0.42, 1.17  # inches
 _MOST_ROWS: Final = 14
 _COLUMNS: Final = (
-    Column("Time", LEFT), Column("Partition", 0.185, most=14), Column("Offset", 0.345, "right"),
-    Column("Key", 0.36, most=22), Column("Value", 0.53, most=66),
+    Heading("Time", LEFT), Heading("Partition", 0.185, most=14), Heading("Offset", 0.345, "right"),
+    Heading("Key", 0.36, most=22), Heading("Value", 0.53, most=66),
 )  # fmt: skip
 
 
@@ -28,7 +28,7 @@ def records_picture(place: str, query: str, result: dict[str, Any]) -> bytes:
         result: the state of the search, as it is sent to the front end.
     """
     rows = [row for row in result.get("rows", ()) if row is not None][:_MOST_ROWS]
-    table = Table(_COLUMNS, list(map(_cells, rows)))
+    table = SheetTable(_COLUMNS, list(map(_cells, rows)))
     about = plural(result.get("found", 0), "record")
     with sheet(_HEAD + _CHART + table.height, place, about, dpi=120) as page:
         asked = textwrap.shorten(query, 90, placeholder="…") if query.strip() else "all records"

@@ -17,9 +17,9 @@ from widgets.pictures import (
     PINK,
     ROW,
     Cell,
-    Column,
+    Heading,
     Sheet,
-    Table,
+    SheetTable,
     sheet,
 )
 from widgets.players.player_picture import player_picture, write_step
@@ -42,11 +42,11 @@ _TIMES: Final = (
     ("send", GREEN),
 )
 _COLUMNS: Final = (
-    Column("#", 0.04, "right"), Column("Time", 0.055),
-    Column("Request", 0.16), Column("Client", 0.29, most=22),
-    Column("Topic or group", 0.43, most=27), Column("In", 0.605, "right"),
-    Column("Out", 0.665, "right"), Column("Total", 0.735, "right"),
-    Column("Error", 0.85, most=19),
+    Heading("#", 0.04, "right"), Heading("Time", 0.055),
+    Heading("Request", 0.16), Heading("Client", 0.29, most=22),
+    Heading("Topic or group", 0.43, most=27), Heading("In", 0.605, "right"),
+    Heading("Out", 0.665, "right"), Heading("Total", 0.735, "right"),
+    Heading("Error", 0.85, most=19),
 )  # fmt: skip
 
 
@@ -147,7 +147,7 @@ def requests_picture(requests: Sequence[WatchedRequest], total: int, selected: i
     """Return a PNG of a `RequestView`: the newest requests, the newest first."""
     rows = request_rows(requests[-_MOST_ROWS:])[::-1]
     about = f"{total:,} in all" + (f", the last {len(rows):,} shown" if total > len(rows) else "")
-    table = Table.of(_COLUMNS, rows, _cells, most=_MOST_ROWS, noun="request")
+    table = SheetTable.of(_COLUMNS, rows, _cells, most=_MOST_ROWS, noun="request")
     with sheet(0.52 + table.height, "Requests", about) as page:
         largest = max((row[13] for row in rows), default=1.0) or 1.0
         for row, y in zip(rows, table.places(0.52), strict=True):

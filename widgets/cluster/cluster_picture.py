@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from widgets.pictures import HAIR, INK, LEFT, RIGHT, Column, Table, sheet
+from widgets.pictures import HAIR, INK, LEFT, RIGHT, Heading, SheetTable, sheet
 from workbench.runtime.times import time_text
 
 _TIMES, _TABLE = 0.57, 0.84  # inches from the top
@@ -13,9 +13,9 @@ _PLACES: Final = (LEFT, 0.36, 0.46, 0.56, 0.68, 0.80)
 def cluster_picture(sent: dict[str, Any]) -> bytes:
     """Return a PNG of the contents of a `ClusterView`."""
     headings = [name for name, _, _ in sent["columns"]["Topics"]]
-    columns = [Column(*each, most=46) for each in zip(headings, _PLACES, strict=True)]
+    columns = [Heading(*each, most=46) for each in zip(headings, _PLACES, strict=True)]
     topics = sent["shown"]["tables"]["Topics"]
-    table = Table.of(columns, topics, list, most=_MOST_ROWS, noun="topic")
+    table = SheetTable.of(columns, topics, list, most=_MOST_ROWS, noun="topic")
     moments = sent["moments"]
     with sheet(_TABLE + table.height, sent["title"], _told(moments)) as page:
         times = [time for _, time, _ in moments if time is not None]
