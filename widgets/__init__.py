@@ -12,6 +12,7 @@ from workbench.runtime.words import no_attribute
 if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` imports a name
     from widgets.charts import follow_theme as follow_theme
     from widgets.cleaning.compaction import CompactionPlayer as CompactionPlayer
+    from widgets.cluster.cluster_view import ClusterView as ClusterView
     from widgets.coordinators.group_view import GroupView as GroupView
     from widgets.coordinators.offsets_player import OffsetsPlayer as OffsetsPlayer
     from widgets.coordinators.transaction_lanes import TransactionLanes as TransactionLanes
@@ -19,7 +20,6 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` im
     from widgets.decisions.retention_view import RetentionView as RetentionView
     from widgets.decisions.what_if_view import WhatIfView as WhatIfView
     from widgets.disk.checkpoint_table import CheckpointTable as CheckpointTable
-    from widgets.disk.cluster_view import ClusterView as ClusterView
     from widgets.disk.disk_usage import DiskUsage as DiskUsage
     from widgets.explorer.explorer import LogExplorer as LogExplorer
     from widgets.overview.overview import Overview as Overview
@@ -42,7 +42,7 @@ for _package in ("anywidget", "ipywidgets"):
 _MODULES: Final = {
     "CheckpointTable": "widgets.disk.checkpoint_table",
     "CleanerView": "widgets.decisions.cleaner_view",
-    "ClusterView": "widgets.disk.cluster_view",
+    "ClusterView": "widgets.cluster.cluster_view",
     "CompactionPlayer": "widgets.cleaning.compaction",
     "DiskUsage": "widgets.disk.disk_usage",
     "FindingView": "widgets.verification.finding_view",

@@ -6,9 +6,9 @@ half a second to import: the mime bundle alone imports this.
 
 import io
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeVar
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -17,14 +17,21 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch, Rectangle
 from matplotlib.transforms import Affine2D
 
+from workbench.runtime.words import plural
+
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#B8A800", "#8C6BB1", "#888888")
+BLUE, ORANGE, GREEN, PINK, SKY, _, VIOLET, _ = PALETTE
 CONTROL, DAMAGE, INK, DIM, LINE, HAIR, ACCENT = (
     "#333b45", "#D55E00", "#16191d", "#5b6570", "#d5dae0", "#e9ecf0", "#0b62c4",
 )  # fmt: skip
-WARN: Final = "#B34700"  # of text: darker than that of areas
+WARN, GOOD = "#B34700", "#00795a"  # of text: darker than those of areas
+PICK: Final = "#e1ecf8"  # behind what is selected
 
 WIDTH: Final = 10.0  # inches of each page
 LEFT, RIGHT = 0.016, 0.984  # where texts begin and end
+_HEAD, ROW = 0.25, 0.19  # inches from the head of a table to its first row, and from row to row
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -33,6 +40,75 @@ def _plain_text() -> Iterator[None]:
     with rc_context({"text.parse_math": False}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         yield
+
+
+class Heading(NamedTuple):
+    """The head of a column of a table.
+
+    Attributes:
+        title: what stands there.
+        x: where its texts begin, or with side "right" where they end.
+        most: characters of a text; longer ones are shortened.
+    """
+
+    title: str
+    x: float
+    side: str = "left"
+    most: int = 200
+
+
+class Cell(NamedTuple):
+    """A text of a table that does not look like the others."""
+
+    text: str
+    color: str = INK
+    weight: str = "normal"
+    family: str = "sans-serif"
+
+
+class SheetTable(NamedTuple):
+    """A table of texts under a head.
+
+    Attributes:
+        rows: a text or a `Cell` per column.
+        rest: a line below the rows, or "".
+    """
+
+    headings: Sequence[Heading]
+    rows: Sequence[Sequence[str | Cell]]
+    rest: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        headings: Sequence[Heading],
+        rows: Sequence[T],
+        cells: Callable[[T], Sequence[str | Cell]],
+        *,
+        most: int,
+        noun: str,
+    ) -> "SheetTable":
+        """Return a table of the first rows; below them, it says how many more there are, or none.
+
+        Args:
+            headings: of its columns.
+            rows: all rows.
+            cells: returns what the table shows of a row.
+            most: how many rows it shows.
+            noun: what a row is.
+        """
+        left = len(rows) - most
+        rest = f"and {plural(left, f'more {noun}')}" if left > 0 else ""
+        return cls(headings, list(map(cells, rows[:most])), rest if rows else f"No {noun}s.")
+
+    @property
+    def height(self) -> float:
+        """The height in inches, from the middle of the head to below the last line."""
+        return _HEAD + ROW * (len(self.rows) + bool(self.rest))
+
+    def places(self, y: float) -> list[float]:
+        """Return the height of each row below a head at a height."""
+        return [y + _HEAD + ROW * number for number in range(len(self.rows))]
 
 
 class Sheet:
@@ -79,6 +155,20 @@ class Sheet:
         )
         self.figure.add_artist(arrow)
 
+    def table(self, y: float, table: SheetTable) -> None:
+        """Write a table whose head is at a height."""
+        for each in table.headings:
+            self.text(each.x, y, each.title, color=DIM, ha=each.side)
+        left = min(each.x for each in table.headings if each.side == "left")
+        self.line(left, y + _HEAD / 2, RIGHT, y + _HEAD / 2, color=HAIR)
+        for row, place in zip(table.rows, table.places(y), strict=True):
+            for head, given in zip(table.headings, row, strict=True):
+                cell = given if isinstance(given, Cell) else Cell(given)
+                style = cell._asdict() | {"ha": head.side}
+                text = shortened(style.pop("text").replace("\n", " "), head.most)
+                self.text(head.x, place, text, **style)
+        self.text(left, y + _HEAD + ROW * len(table.rows), table.rest, color=DIM)
+
     def axes(self, x: float, y: float, width: float, height: float, **options: Any) -> Axes:
         """Return a part of the page with scales of its own."""
         bottom = 1 - (y + height) / self.height
@@ -105,6 +195,11 @@ def sheet(height: float, title: str, about: str = "", *, dpi: int = 110) -> Iter
         made = Sheet(height, dpi)
         made.head(title, about)
         yield made
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text of at most so many characters."""
+    return text if len(text) <= most else f"{text[: max(most - 1, 0)]}…"
 
 
 def text_picture(text: str) -> bytes:

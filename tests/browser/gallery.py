@@ -50,7 +50,7 @@ BROKERS: Final = SAMPLES / "two-brokers"
 
 ENTRIES: Final[dict[type[KafkaWidget], str]] = {
     CheckpointTable: "disk/checkpoint_table.js",
-    ClusterView: "disk/cluster_view.js",
+    ClusterView: "cluster/cluster_view.js",
     CleanerView: "decisions/log_rules.js",
     CompactionPlayer: "compaction/compaction.js",
     DiskUsage: "disk/disk_usage.js",

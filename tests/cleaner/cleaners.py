@@ -11,9 +11,9 @@ from workbench.file_system.local import LOCAL
 from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.names import CLEANER_OFFSETS, TopicPartition
 from workbench.log.log import Log
+from workbench.log.offset_checkpoint_file import OffsetCheckpointFile
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.failures import LogDirFailures
-from workbench.runtime.offset_checkpoint_file import OffsetCheckpointFile
 from workbench.runtime.scheduler import Scheduler
 
 

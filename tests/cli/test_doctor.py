@@ -1,7 +1,7 @@
 import json
 
 from tests.cli.program import run
-from workbench.cli.checks import DoctorCheck, all_checks
+from workbench.cli.checks.installation import DoctorCheck, all_checks
 
 
 def test_this_installation_is_sound() -> None:

@@ -45,7 +45,7 @@ EXCEPTED: Final = {
     "workbench/spark.py": {
         "getOrCreate": "with the Spark of pyspark, and Python that searches what this process does",
     },
-    "workbench/cli/executor_checks.py": {
+    "workbench/cli/checks/executors.py": {
         "getOrCreate": "connects to a server of Spark Connect (sc://), and starts nothing",
     },
     "workbench/spark_source/jvm/Planner.java": {

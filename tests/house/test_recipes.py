@@ -1,4 +1,4 @@
-"""The recipes of `CONTRIBUTING.md` are followed, in a copy of the package, and what they add works.
+"""The recipes of `CONTRIBUTING.md` are followed, in a copy of the code, and what they add works.
 
 Each names the files that it changes; a recipe that leaves one out fails here.
 """
@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -21,8 +21,8 @@ class Recipe(NamedTuple):
 
     Attributes:
         title: its heading in `CONTRIBUTING.md`.
-        new: file of `workbench` → its text.
-        changes: file of `workbench` → what stands there, and what is added behind it.
+        new: file → its text.
+        changes: file → what stands there, and what is added behind it.
         program: what then works; it raises otherwise.
     """
 
@@ -35,7 +35,7 @@ class Recipe(NamedTuple):
 CODEC: Final = Recipe(
     "Add a codec",
     {
-        "record/codecs/turned.py": '''"""Every byte turned: a codec that Kafka does not have."""
+        "workbench/record/codecs/turned.py": '''"""Every byte turned, as no codec of Kafka does."""
 
 from workbench.record.reading.arena import Arena
 
@@ -49,11 +49,11 @@ def compress(data: bytes | memoryview) -> bytes:
 ''',
     },
     {
-        "layout/attributes.py": (
+        "workbench/layout/attributes.py": (
             ("ZSTD: Final = 4\n", "TURNED: Final = 5\n"),
             ('"zstd"', ', "turned"'),
         ),
-        "record/codecs/registry.py": (
+        "workbench/record/codecs/registry.py": (
             ("import GZIP, LZ4, NONE, SNAPPY, ZSTD", ", TURNED"),
             ("import gzip_stream, lz4_frame, xerial_snappy, zstd_frame", ", turned"),
             (
@@ -101,13 +101,13 @@ TABLE: Final = Recipe(
     "Add a table",
     {},
     {
-        "tables/segments.py": (
+        "workbench/tables/segments.py": (
             (
                 '    path: Annotated[str, "path of the .log file"]\n',
                 '    is_odd: Annotated[bool, "whether its base offset is odd"]\n',
             ),
         ),
-        "loaders/tables/segment_tables.py": (
+        "workbench/loaders/tables/segment_tables.py": (
             ("                s.path,\n", "                s.base_offset % 2 == 1,\n"),
         ),
     },
@@ -126,7 +126,7 @@ assert logs.inspect.segments()["is_odd"].to_pylist() == [False, True]
 COMMAND: Final = Recipe(
     "Add a command",
     {
-        "cli/commands/contents/greet.py": '''"""Greet."""
+        "workbench/cli/commands/contents/greet.py": '''"""Greet."""
 
 import click
 
@@ -138,7 +138,7 @@ def command() -> None:
 ''',
     },
     {
-        "cli/main.py": (
+        "workbench/cli/main.py": (
             (
                 '"Write records to Parquet, CSV or JSON lines."),\n',
                 '        "greet": ("contents.greet", "Greet who asks."),\n',
@@ -159,7 +159,7 @@ assert "Greet who asks." in run("--help")
 DECODER: Final = Recipe(
     "Add a decoder",
     {
-        "decoders/backward.py": '''"""Text from its end."""
+        "workbench/decoders/backward.py": '''"""Text from its end."""
 
 from typing import Any, Final
 
@@ -175,7 +175,7 @@ BACKWARD: Final = Decoder("backward", decode, lambda _key, value: decode(value))
 ''',
     },
     {
-        "decoders/registry.py": (
+        "workbench/decoders/registry.py": (
             (
                 "from workbench.decoders.decoder import Decoder\n",
                 "from workbench.decoders.backward import BACKWARD\n",
@@ -205,7 +205,7 @@ CONFIGURATION: Final = Recipe(
     "Add a configuration",
     {},
     {
-        "config/definitions.py": (
+        "workbench/config/definitions.py": (
             (
                 """        doc="Whether disabling remote storage deletes its segments.",
         is_used=False,
@@ -215,7 +215,7 @@ CONFIGURATION: Final = Recipe(
 """,
             ),
         ),
-        "config/log_config.py": (
+        "workbench/config/log_config.py": (
             ("    remote_log_delete_on_disable: bool\n", "    greeting_bytes: int\n"),
         ),
     },
@@ -247,7 +247,7 @@ FORMAT: Final = Recipe(
     "Add a decoder",
     {},
     {
-        "values/registry.py": (
+        "workbench/values/registry.py": (
             (
                 '    "registry": partial(_registry, None),\n',
                 '    "words": lambda _argument, _column: WholeValues(Utf8Decoder()),\n',
@@ -268,41 +268,269 @@ assert scan.to_arrow()["value"].to_pylist() == ["abc"]
 """,
 )
 
-RECIPES: Final = (CODEC, TABLE, COMMAND, DECODER, CONFIGURATION, FORMAT)
+KIND_OF_FILE: Final = Recipe(
+    "Add a kind of file",
+    {
+        "workbench/files/partition_note.py": '''"""`partition.note`: a word about a partition."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from workbench.errors import CorruptCheckpointError
+from workbench.files.reading import FileProblem, ProblemList, SmallFile
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionNote(SmallFile):
+    """A word.
+
+    Attributes:
+        word: None only if the file is damaged.
+        problems: see `reading`.
+    """
+
+    word: str | None
+    problems: tuple[FileProblem, ...] = ()
+
+    corrupt_error = CorruptCheckpointError
+    size_limit = 100
+
+    @classmethod
+    def _parse(cls, data: bytes, problems: ProblemList) -> Self:
+        if not data.isalpha():
+            problems.add("malformed", 0, repr(data), "a word")
+        return cls(data.decode() if data.isalpha() else None, problems.found())
+''',
+    },
+    {
+        "workbench/files/names.py": (
+            ('QUORUM_STATE: Final = "quorum-state"\n', 'NOTE: Final = "partition.note"\n'),
+            ("frozenset({LEADER_EPOCHS, PARTITION_METADATA, QUORUM_STATE", ", NOTE"),
+        ),
+        "workbench/inspection/verify/file.py": (
+            (
+                "from workbench.files.partition_metadata import PartitionMetadata\n",
+                "from workbench.files.partition_note import PartitionNote\n",
+            ),
+            (
+                '    names.QUORUM_STATE: (QuorumState, "quorum-state-damaged"),\n',
+                '    names.NOTE: (PartitionNote, "partition-note-damaged"),\n',
+            ),
+        ),
+        "workbench/inspection/findings.py": (
+            (
+                '    "partition-metadata-damaged": "a partition.metadata that cannot be read",\n',
+                '    "partition-note-damaged": "a partition.note that cannot be read",\n',
+            ),
+        ),
+        "workbench/inspection/facts/file_facts.py": (
+            (
+                "from workbench.files.partition_metadata import PartitionMetadata\n",
+                "from workbench.files.partition_note import PartitionNote\n",
+            ),
+            (
+                "    names.PARTITION_METADATA: PartitionMetadata.read,\n",
+                "    names.NOTE: PartitionNote.read,\n",
+            ),
+        ),
+        "workbench/loaders/tables/by_hand.py": (
+            ("_NAMED: Final = {\n", '    names.NOTE: ByHand("yes", "somebody noted a word"),\n'),
+        ),
+    },
+    """
+import json, subprocess, sys
+from pathlib import Path
+import workbench as wb
+
+Path("logs/t-0").mkdir(parents=True)
+Path("logs/t-0", f"{0:020d}.log").touch()
+note = Path("logs/t-0/partition.note")
+note.write_text("tea")
+logs = wb.open_log_directory("logs")
+assert [each.kind for each in logs.verify() if each.path.endswith(note.name)] == []
+MAIN = "from workbench.cli.main import main; main()"
+def run(*words):
+    ran = subprocess.run([sys.executable, "-c", MAIN, *words], capture_output=True, text=True)
+    return json.loads(ran.stdout)
+assert run("describe", str(note), "--json")["word"] == "tea"
+(row,) = [each for each in logs.inspect.files().to_pylist() if each["name"] == note.name]
+assert row["by_hand"] == "yes"
+note.write_text("1 2")
+assert run("verify", str(note), "--json")[0]["kind"] == "partition-note-damaged"
+""",
+)
+
+GREETING: Final = """{{
+  "apiKey": 900, "type": "{kind}", "name": "Greet{name}",
+  "validVersions": "0", "flexibleVersions": "0+",
+  "fields": [{{ "name": "Word", "type": "string", "versions": "0+", "about": "A word." }}]
+}}
+"""
+
+REQUEST: Final = Recipe(
+    "Add a request of Kafka's protocol",
+    {
+        "workbench/record/messages/4.4.0/GreetRequest.json": GREETING.format(
+            kind="request", name="Request"
+        ),
+        "workbench/record/messages/4.4.0/GreetResponse.json": GREETING.format(
+            kind="response", name="Response"
+        ),
+        "workbench/server/handlers/greeting.py": '''"""Greetings."""
+
+from typing import Any
+
+from workbench.server.protocol.api_keys import GREET
+from workbench.server.serving import Call
+
+
+def greet(_call: Call, request: Any) -> Any:
+    """Return the word backward."""
+    return {"word": request["word"][::-1]}
+
+
+HANDLERS = {GREET.key: greet}
+''',
+    },
+    {
+        "workbench/server/protocol/api_keys.py": (
+            ("# About the records of partitions\n", 'GREET: Final = Api("Greet", 900, 0, 0)\n'),
+        ),
+        "workbench/server/kafka_apis.py": (
+            ("    fetch_requests,\n    group_requests", ",\n    greeting"),
+            ("    **admin_requests.HANDLERS,\n", "    **greeting.HANDLERS,\n"),
+        ),
+    },
+    """
+import socket, struct
+from pathlib import Path
+import workbench as wb
+from workbench.server.protocol.api_keys import GREET
+
+Path("logs/t-0").mkdir(parents=True)
+Path("logs/t-0", f"{0:020d}.log").touch()
+with wb.open_log_directory("logs").serve(port=0) as server:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
+        frame = struct.pack(">hhihB", GREET.key, 0, 7, -1, 0)
+        frame += GREET.request.encode({"word": "tea"}, 0)
+        client.sendall(struct.pack(">i", len(frame)) + frame)
+        (size,) = struct.unpack(">i", client.recv(4, socket.MSG_WAITALL))
+        answer = client.recv(size, socket.MSG_WAITALL)
+assert GREET.response.decode(answer, 0, 5)[0] == {"word": "aet"}
+""",
+)
+
+WIDGET: Final = Recipe(
+    "Add a widget",
+    {
+        "widgets/greeting.py": '''"""A greeting."""
+
+import traitlets
+
+from widgets._assets import script, style
+from widgets._widget import KafkaWidget
+
+
+class Greeting(KafkaWidget):
+    """Show a word."""
+
+    _esm = script("greeting/greeting.js")
+    _css = style("greeting/greeting.css")
+
+    word = traitlets.Unicode("tea").tag(sync=True)
+
+    def describe(self) -> str:
+        """Return the word."""
+        return self.word
+
+    def to_png(self) -> bytes:
+        """Draw the word."""
+        from widgets.pictures import text_picture
+
+        return text_picture(self.word)
+''',
+        "widgets/static/greeting/greeting.css": ".klw-greeting { padding: 8px; }\n",
+        "widgets/static/greeting/greeting.js": """import { h } from "../shared/dom.js";
+
+function render({ model, el }) {
+  el.append(h("p", { class: "klw-greeting" }, model.get("word")));
+}
+
+export default { render };
+""",
+    },
+    {
+        "widgets/__init__.py": (
+            (
+                "    from widgets.explorer.explorer import LogExplorer as LogExplorer\n",
+                "    from widgets.greeting import Greeting as Greeting\n",
+            ),
+            (
+                '    "FindingView": "widgets.verification.finding_view",\n',
+                '    "Greeting": "widgets.greeting",\n',
+            ),
+        ),
+    },
+    """
+import widgets
+
+shown = widgets.Greeting(word="tea")
+assert "Greeting" in widgets.__all__
+assert shown.describe() == "tea"
+assert shown.to_png().startswith(b"\\x89PNG")
+assert "klw-greeting" in shown._esm and "klw-greeting" in shown._css
+assert "tea" in shown.to_html()
+shown.close()
+""",
+)
+
+RECIPES: Final = (
+    CODEC, TABLE, COMMAND, DECODER, CONFIGURATION, FORMAT, KIND_OF_FILE, REQUEST, WIDGET,
+)  # fmt: skip
+LONG: Final = (KIND_OF_FILE, REQUEST, WIDGET)
+
+
+def title_of(recipe: Recipe) -> str:
+    """Return the first file that a recipe changes, as the name of a case."""
+    return next(iter(recipe.changes)).removeprefix("workbench/")
 
 
 @pytest.fixture(scope="module")
-def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a copy of the package, without what is compiled."""
-    copy = tmp_path_factory.mktemp("copy") / "workbench"
-    ignored = shutil.ignore_patterns("__pycache__", "*.library", "*.jar")
-    return Path(shutil.copytree(ROOT / "workbench", copy, ignore=ignored))
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a copy of the packages, without what is compiled or bundled."""
+    folder = tmp_path_factory.mktemp("copy")
+    ignored = shutil.ignore_patterns("__pycache__", "*.library", "*.jar", "bundles")
+    for name in ("workbench", "widgets"):
+        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+    for name in ("setup.py", "pyproject.toml"):
+        shutil.copy(ROOT / name, folder)
+    return folder
 
 
-def follow(recipe: Recipe, package: Path) -> None:
+def follow(recipe: Recipe, copy: Path) -> None:
     """Do what a recipe says."""
     for name, text in recipe.new.items():
-        (package / name).write_text(text)
+        (copy / name).parent.mkdir(exist_ok=True)
+        (copy / name).write_text(text)
     for name, additions in recipe.changes.items():
-        text = (package / name).read_text("utf-8")
+        text = (copy / name).read_text("utf-8")
         for found, addition in additions:
             assert text.count(found) == 1, f"{name}: {found}"
             text = text.replace(found, found + addition)
-        (package / name).write_text(text, "utf-8")
+        (copy / name).write_text(text, "utf-8")
 
 
-@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: next(iter(recipe.changes)))
-def test_what_a_recipe_adds_works(recipe: Recipe, package: Path, tmp_path: Path) -> None:
-    follow(recipe, package)
+def run(words: Sequence[str], folder: Path, copy: Path) -> None:
+    """Run Python in a folder, with the packages of the copy."""
     environment = {
         **os.environ,
-        "PYTHONPATH": str(package.parent),
+        "PYTHONPATH": str(copy),
         "KAFKA_WORKBENCH_KERNELS": "plain",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     ran = subprocess.run(
-        [sys.executable, "-c", recipe.program],
-        cwd=tmp_path,
+        [sys.executable, *words],
+        cwd=folder,
         env=environment,
         capture_output=True,
         text=True,
@@ -312,12 +540,24 @@ def test_what_a_recipe_adds_works(recipe: Recipe, package: Path, tmp_path: Path)
     assert ran.returncode == 0, ran.stderr
 
 
-@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: next(iter(recipe.changes)))
+@pytest.mark.parametrize(
+    "recipe",
+    [pytest.param(each, marks=[pytest.mark.long] if each in LONG else []) for each in RECIPES],
+    ids=title_of,
+)
+def test_what_a_recipe_adds_works(recipe: Recipe, copy: Path, tmp_path: Path) -> None:
+    follow(recipe, copy)
+    if recipe is WIDGET:
+        run(["setup.py", "-q", "bundle"], copy, copy)
+    run(["-c", recipe.program], tmp_path, copy)
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=title_of)
 def test_a_recipe_names_the_files_that_it_changes(recipe: Recipe) -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     section = text.split(f"## {recipe.title}\n", 1)[1].split("\n## ", 1)[0]
     for name in recipe.changes:
-        module = "workbench." + name.removesuffix(".py").replace("/", ".")
+        module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         assert f"`{module}`" in section or f"`{module.rpartition('.')[0]}`" in section
 
 
@@ -331,14 +571,6 @@ def test_the_names_of_codecs_are_the_same_in_every_language() -> None:
     assert f"CODECS = [{', '.join(map(quoted, shown))}];" in page
     java = (ROOT / "workbench" / "spark_source" / "jvm" / "Codecs.java").read_text("utf-8")
     assert f"NAMES = {{{', '.join(map(quoted, CODEC_NAMES))}}};" in java
-
-
-def test_the_colors_of_pages_and_pictures_are_the_same() -> None:
-    from widgets.pictures import DAMAGE, PALETTE
-
-    page = (ROOT / "widgets" / "static" / "shared" / "theme.js").read_text("utf-8")
-    assert f"PALETTE = [{', '.join(map(quoted, PALETTE[:7]))}];" in page
-    assert f"DAMAGE = {quoted(DAMAGE)};" in page
 
 
 def quoted(text: str) -> str:

@@ -24,6 +24,7 @@ from tests.naive import Record, batch, message
 from workbench.kernels import dispatch
 from workbench.kernels.reading.outputs import CHECK_CRC, SEARCHED_FIELDS
 from workbench.kernels.writing import checks
+from workbench.kernels.writing.checks import AT
 from workbench.layout.attributes import LZ4, SNAPPY
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.compaction import RECORD_PLACE
@@ -92,7 +93,7 @@ def read_append(array: Bytes) -> None:
     row = np.zeros(checks.COLUMNS, np.int64)
     for start in (0, 61):
         if start <= len(array):
-            row[checks.RECORD_COUNT] = 3
+            row[AT.record_count] = 3
             for options in (0, checks.HEADS_ONLY):
                 dispatch.check_records(array, start, len(array), row, options, *window)
             dispatch.are_canonical(array, start, len(array), 3, 0)

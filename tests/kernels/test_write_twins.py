@@ -23,6 +23,7 @@ from workbench.kernels.plain.writing import validate as plain_validate
 from workbench.kernels.plain.writing import validate_records as plain_validate_records
 from workbench.kernels.reading.outputs import HEADERS, KEYS, VALUES
 from workbench.kernels.writing import checks
+from workbench.kernels.writing.checks import AT
 from workbench.layout import problems
 from workbench.record.columns import RecordColumns
 from workbench.record.memory_records import MemoryRecords
@@ -75,8 +76,8 @@ def check_records_both(data: bytes, row: Rows, rules: tuple[int, int, int, int])
 def test_whole_appends_are_checked_alike(data: bytes, rules: tuple[int, int, int, int]) -> None:
     rows, code = check_both(data, rules, room=64)
     assert code == problems.END
-    assert (rows[:, checks.PROBLEM] == problems.OK).all()
-    assert rows[:, checks.SIZE].sum() == len(data)
+    assert (rows[:, AT.problem] == problems.OK).all()
+    assert rows[:, AT.size].sum() == len(data)
 
 
 def test_an_append_cut_at_every_byte_is_checked_alike() -> None:
@@ -94,11 +95,11 @@ def test_records_that_end_early_or_late_are_told_alike() -> None:
     rows, _ = check_both(batch(THREE), RULES[1])
     for count in (-1, 0, 1, 2, 3, 4, 2**31 - 1):
         row = rows[0].copy()
-        row[checks.RECORD_COUNT] = count
+        row[AT.record_count] = count
         for size in range(len(records) + 1):
             for option in (0, checks.HEADS_ONLY):
                 filled = check_records_both(records[:size], row, (option, NOW, 2**63 - 1, 5))
-                is_sound = filled[checks.RECORD_PROBLEM] == problems.OK
+                is_sound = filled[AT.record_problem] == problems.OK
                 assert is_sound == (count == 0 or (0 < count < 4 and size == ends[count]))
 
 
@@ -213,7 +214,7 @@ def test_changed_records_are_canonical_for_both_or_none(seed: int) -> None:
         said.add(is_canonical := canonical_both(bytes(changed), 3, 12))
         if is_canonical:
             row = np.zeros(checks.COLUMNS, np.int64)
-            row[[checks.RECORD_COUNT, checks.BASE_TIMESTAMP]] = 3, 12
+            row[[AT.record_count, AT.base_timestamp]] = 3, 12
             filled = check_records_both(bytes(changed), row, (0, 0, 0, 0))
-            assert filled[checks.RECORD_PROBLEM] == problems.OK
+            assert filled[AT.record_problem] == problems.OK
     assert said == {True, False}

@@ -1,19 +1,17 @@
-"""What kafka_exporter asks at a scrape, through sarama: of a server as of a broker."""
+"""What kafka_exporter asks at a scrape, through sarama, of a server.
 
-import shutil
+`tests/server/test_against_broker.py` compares with a broker.
+"""
+
 import subprocess
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from kafka import KafkaConsumer
 
 import workbench
-from tests.kafka_broker import Broker
 from tests.peers.fetched import scraper
 from tests.server.conftest import SHOP
-from tests.server.golden_broker import STOPPED, golden_broker
 
 VERSIONS = ("2.0.0", "2.8.0", "4.1.0")  # the exporter's own default, and later ones
 PATIENCE = 120
@@ -29,31 +27,8 @@ def scrape(bootstrap: str, version: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-@pytest.fixture(scope="module")
-def broker_and_copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Broker, Path]]:
-    with golden_broker(tmp_path_factory.mktemp("golden")) as both:
-        yield both
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(600)  # the first time, Go is fetched and compiles sarama
-@pytest.mark.parametrize("version", VERSIONS)
-def test_a_server_gives_the_metrics_of_a_broker(
-    version: str, broker_and_copy: tuple[Broker, Path], tmp_path: Path
-) -> None:
-    broker, copy = broker_and_copy
-    wanted = scrape(broker.bootstrap, version)
-    assert sum(line.startswith("kafka_consumergroup_lag") for line in wanted) > 3
-    with workbench.serve(copy) as server:
-        assert scrape(server.bootstrap_servers, version) == wanted
-    data = tmp_path / "data"
-    shutil.copytree(copy.with_name(STOPPED), data)
-    with workbench.serve(data, writable=True) as server:
-        assert scrape(server.bootstrap_servers, version) == wanted
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_members_and_the_lag_of_a_consumer_are_there() -> None:
     with workbench.serve(SHOP) as server:
         consumer = KafkaConsumer(

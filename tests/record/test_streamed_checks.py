@@ -8,16 +8,7 @@ import numpy as np
 import pytest
 
 from workbench.kernels import dispatch
-from workbench.kernels.writing.checks import (
-    COLUMNS,
-    HEADS_ONLY,
-    IS_READY,
-    MAX_TIMESTAMP,
-    NEEDS_KEYS,
-    RECORD_COUNT,
-    RECORD_PROBLEM,
-    RECORD_PROBLEM_AT,
-)
+from workbench.kernels.writing.checks import AT, COLUMNS, HEADS_ONLY, NEEDS_KEYS
 from workbench.layout import problems
 from workbench.layout.attributes import GZIP, ZSTD
 from workbench.record import varint
@@ -65,16 +56,18 @@ def test_the_facts_of_a_stream_are_those_of_its_whole_content(seed: int) -> None
     elif seed % 3 == 2:
         data = data[: chance.randrange(len(data))] if seed % 2 else data + b"\0\0"
     row = np.zeros(COLUMNS, np.int64)
-    row[RECORD_COUNT], row[MAX_TIMESTAMP] = count, 1200
+    row[AT.record_count], row[AT.max_timestamp] = count, 1200
     whole, streamed = row.copy(), row.copy()
     options = HEADS_ONLY | NEEDS_KEYS
     content = np.frombuffer(bytes(data), np.uint8)
     dispatch.check_records(content, 0, len(content), whole, options, *TIMES)
     check_streamed(pieces(bytes(data), chance), streamed, options, TIMES, window=WINDOW)
-    whole[IS_READY] = streamed[IS_READY]  # the slower way is taken
-    if whole[RECORD_PROBLEM] != problems.OK:
-        assert streamed[RECORD_PROBLEM] != problems.OK
-        whole[[RECORD_PROBLEM, RECORD_PROBLEM_AT]] = streamed[[RECORD_PROBLEM, RECORD_PROBLEM_AT]]
+    whole[AT.is_ready] = streamed[AT.is_ready]  # the slower way is taken
+    if whole[AT.record_problem] != problems.OK:
+        assert streamed[AT.record_problem] != problems.OK
+        whole[[AT.record_problem, AT.record_problem_at]] = streamed[
+            [AT.record_problem, AT.record_problem_at]
+        ]
     assert streamed.tolist() == whole.tolist()
 
 

@@ -7,6 +7,7 @@ in the environment choose others, and more.
 import copy
 import os
 import random
+import shutil
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 
 import workbench
 from tests.kafka_broker import Broker
+from tests.peers.test_sarama import VERSIONS, scrape
 from tests.server.admin_requests import ADMIN_REQUESTS
 from tests.server.asking import Asker, Values
 from tests.server.golden_broker import STOPPED, golden_broker
@@ -110,6 +112,26 @@ def differences(ours: Any, theirs: Any, where: str = "") -> Iterator[str]:
             yield from differences(one, other, f"{where}[{at}]")
     elif ours != theirs:
         yield f"{where}: {str(ours)[:200]} (the broker: {str(theirs)[:200]})"
+
+
+# First, before other tests make topics.
+@pytest.mark.slow
+@pytest.mark.timeout(600)  # the first time, Go is fetched and compiles sarama
+@pytest.mark.parametrize(
+    "version", [VERSIONS[0], *(pytest.param(each, marks=pytest.mark.long) for each in VERSIONS[1:])]
+)
+def test_a_server_gives_the_metrics_of_a_broker(
+    version: str, broker_and_copy: tuple[Broker, Path], tmp_path: Path
+) -> None:
+    broker, copied = broker_and_copy
+    wanted = scrape(broker.bootstrap, version)
+    assert sum(line.startswith("kafka_consumergroup_lag") for line in wanted) > 3
+    with workbench.serve(copied) as server:
+        assert scrape(server.bootstrap_servers, version) == wanted
+    data = tmp_path / "data"
+    shutil.copytree(copied.with_name(STOPPED), data)
+    with workbench.serve(data, writable=True) as server:
+        assert scrape(server.bootstrap_servers, version) == wanted
 
 
 @pytest.mark.broker

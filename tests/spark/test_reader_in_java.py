@@ -6,6 +6,7 @@ They are those of `reader_in_java`, and those of the Python source that say what
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -20,8 +21,10 @@ STREAMING = "tests/spark/test_streaming.py"
 TESTS = (
     "tests/spark/reader_in_java.py",
     "tests/spark/test_every_road.py",
-    SOURCE,
     f"{STREAMING}::test_a_stream_goes_on_where_its_checkpoint_ends",
+)
+TESTS_OF_THE_SOURCE = (
+    SOURCE,
     f"{STREAMING}::test_a_query_ends_where_its_topic_was_made_again_unless_it_is_told_to_go_on",
 )
 AGAINST_KAFKA = "tests/spark/test_against_kafka.py"
@@ -32,17 +35,17 @@ ONLY_PYTHON = (
 """They need the Python source: for damage, and for workers that have read."""
 
 
-@pytest.mark.spark
-@pytest.mark.slow
-@pytest.mark.timeout(2400)
-def test_the_reader_in_java() -> None:
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(2400)]
+
+
+def run_in_java(tests: Iterable[str]) -> None:
+    """Run tests in a process whose session has the reader in Java."""
     assert wb.spark.reader_jar() is not None, "make jar"
-    chosen = (*TESTS, AGAINST_KAFKA) if connector.is_to_be_had() else TESTS
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
             *(f"--deselect={name}" for name in ONLY_PYTHON),
-            *chosen,
+            *tests,
         ],
         cwd=PROJECT,
         env={**os.environ, IN_JAVA: "1"},
@@ -52,3 +55,13 @@ def test_the_reader_in_java() -> None:
     )
     assert done.returncode == 0, done.stdout[-20_000:]
     assert " passed" in done.stdout
+
+
+def test_the_reader_in_java() -> None:
+    run_in_java(TESTS)
+
+
+@pytest.mark.long
+def test_what_is_asked_of_the_source_in_python_is_true_of_the_reader_in_java() -> None:
+    more = [AGAINST_KAFKA] if connector.is_to_be_had() else []
+    run_in_java([*TESTS_OF_THE_SOURCE, *more])

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
-from widgets.pictures import DAMAGE, DIM, HAIR, INK, LEFT, sheet
+from widgets.pictures import BLUE, CONTROL, DAMAGE, DIM, GREEN, HAIR, INK, LEFT, LINE, ORANGE, sheet
 from widgets.players.player_picture import write_step
 from widgets.view.key_names import KeyNames
 from widgets.view.players.compaction import Layout, Touched, round_of
@@ -15,7 +15,7 @@ from workbench.cleaner.decisions import Verdict
 from workbench.foresight.rehearse.cleaning import CleaningRehearsal
 from workbench.runtime.steps import Step
 
-_NOW, _KEPT, _MAPPED, _CONTROL, _CELL = "#E69F00", "#009E73", "#0072B2", "#333b45", "#d5dae0"
+_NOW, _KEPT, _MAPPED, _CELL = ORANGE, GREEN, BLUE, LINE
 _REGIONS: Final = {"clean": _KEPT, "dirty": _NOW}
 _WORDS: Final = {"waiting": "not cleaned yet", "deleted": "renamed .deleted"}
 _LEFT, _WIDE = 0.07, 0.914
@@ -139,7 +139,7 @@ def _record(
     if not states.view[0] - 1 < start < states.view[1]:
         return
     fill = {"mapped": _MAPPED, "kept": _KEPT, "dropped": "white"}.get(
-        state, _CONTROL if control >= 0 else _CELL
+        state, CONTROL if control >= 0 else _CELL
     )
     place = (start + 0.05, _BEFORE + 0.06, 0.9, _TALL - 0.12)
     _cell(axes, place, fill, DAMAGE if state == "dropped" else None, alpha)

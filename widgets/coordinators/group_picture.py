@@ -7,23 +7,36 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from widgets.coordinators.group_lines import ABORTED, BACK, OVERTAKEN, PENDING, TOMBSTONE
-from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LEFT, LINE, Sheet, sheet
+from widgets.pictures import (
+    ACCENT,
+    DAMAGE,
+    DIM,
+    HAIR,
+    INK,
+    LEFT,
+    LINE,
+    Cell,
+    Heading,
+    SheetTable,
+    sheet,
+)
 from widgets.view.packing import unpack
 from workbench.runtime.times import time_text
 
-_LANE, _ROW, _MOST_LANES, _MOST_ROWS = 0.5, 0.19, 8, 12
+_LANE, _MOST_LANES, _MOST_ROWS = 0.5, 8, 12
 _COLUMNS: Final = (
-    ("Partition", 0.016, "left"), ("Committed", 0.3, "right"), ("Log end", 0.4, "right"),
-    ("Lag", 0.49, "right"), ("State", 0.51, "left"), ("Committed at", 0.64, "left"),
-    ("Expires", 0.82, "left"),
+    Heading("Partition", LEFT), Heading("Committed", 0.3, "right"),
+    Heading("Log end", 0.4, "right"), Heading("Lag", 0.49, "right"), Heading("State", 0.51),
+    Heading("Committed at", 0.64), Heading("Expires", 0.82),
 )  # fmt: skip
 _MARK: Final = "#8C5A00"
 
 
 def group_picture(story: dict[str, Any], lanes: list[dict[str, Any]], window: list[float]) -> bytes:
     """Return a PNG of the contents of a `GroupView`."""
-    shown, rows = lanes[:_MOST_LANES], story["rows"][:_MOST_ROWS]
-    height = 1.0 + (_LANE * len(shown) + 0.35 if shown else 0) + _ROW * (len(rows) + 1.5)
+    shown = lanes[:_MOST_LANES]
+    table = SheetTable.of(_COLUMNS, story["rows"], _cells, most=_MOST_ROWS, noun="partition")
+    height = 0.78 + (_LANE * len(shown) + 0.35 if shown else 0) + table.height
     with sheet(height, story["group"], story["summary"]) as page:
         conclusion = textwrap.shorten(story["conclusion"], 150, placeholder="…")
         page.text(LEFT, 0.52, conclusion[:1].upper() + conclusion[1:], size=8.5)
@@ -37,11 +50,7 @@ def group_picture(story: dict[str, Any], lanes: list[dict[str, Any]], window: li
                 if view[0] <= mark["time"] <= view[1]:
                     axes.axvline(mark["time"] - view[0], color=_MARK, lw=0.8, ls=(0, (3, 3)))
             top += _LANE
-        top += 0.35 if shown else 0
-        _table(page, rows, top)
-        if len(story["rows"]) > len(rows):
-            rest = f"and {len(story['rows']) - len(rows):,} more partitions"
-            page.text(LEFT, top + _ROW * (len(rows) + 1), rest, color=DIM)
+        page.table(top + (0.35 if shown else 0), table)
         return page.png()
 
 
@@ -100,12 +109,8 @@ def _at(times: Any, known: Any, values: Any) -> Any:
     return found
 
 
-def _table(page: Sheet, rows: list[dict[str, Any]], top: float) -> None:
-    for name, x, side in _COLUMNS:
-        page.text(x, top, name, color=DIM, ha=side)
-    for number, row in enumerate(rows, 1):
-        is_fine = row["state"] in {"in the log", "pending", "unknown"}
-        for (name, x, side), cell in zip(_COLUMNS, row["cells"], strict=True):
-            bad = name == "State" and not is_fine
-            page.text(x, top + _ROW * number, cell[-40:], color=DAMAGE if bad else INK, ha=side,
-                      weight="bold" if bad else "normal")  # fmt: skip
+def _cells(row: dict[str, Any]) -> list[str | Cell]:
+    cells: list[str | Cell] = [cell[-40:] for cell in row["cells"]]
+    if row["state"] not in {"in the log", "pending", "unknown"}:
+        cells[4] = Cell(row["cells"][4], DAMAGE, "bold")
+    return cells

@@ -9,17 +9,38 @@ from matplotlib.patches import FancyBboxPatch
 
 from widgets.coordinators.offset_states import OffsetStates
 from widgets.coordinators.offset_steps import Effect, kind_rows
-from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LEFT, LINE, RIGHT, Sheet, sheet
+from widgets.pictures import (
+    ACCENT,
+    BLUE,
+    CONTROL,
+    DAMAGE,
+    DIM,
+    GREEN,
+    HAIR,
+    INK,
+    LEFT,
+    LINE,
+    ORANGE,
+    RIGHT,
+    Cell,
+    Heading,
+    SheetTable,
+    sheet,
+)
 from workbench.runtime.steps import Step
 from workbench.runtime.words import plural
 
-_CELLS, _MOST_ROWS, _ROW = 22, 10, 0.19
+_CELLS, _MOST_ROWS = 22, 10
+_COLUMNS: Final = (
+    Heading("Group", 0.37), Heading("Partition", 0.56), Heading("Offset", 0.78, "right"),
+    Heading("Record", 0.86, "right"), Heading("", 0.875),
+)  # fmt: skip
 _LOOKS: Final = {
-    "unread": ("white", LINE, ""), "written": ("white", "#0072B2", ""),
-    "cached": ("#bfe6da", "#009E73", "●"), "pending": ("#faecce", "#E69F00", "○"),
+    "unread": ("white", LINE, ""), "written": ("white", BLUE, ""),
+    "cached": ("#bfe6da", GREEN, "●"), "pending": ("#faecce", ORANGE, "○"),
     "superseded": (HAIR, HAIR, ""), "dropped": ("#f7dccd", "#e3a687", "×"),
     "removed": ("#f7dccd", "#e3a687", "×"), "tombstone": ("#fae6da", DAMAGE, "†"),
-    "marker": ("#d5d8da", "#333b45", "▮"), "group": ("#d3e5f1", "#0072B2", "◆"),
+    "marker": ("#d5d8da", CONTROL, "▮"), "group": ("#d3e5f1", BLUE, "◆"),
     "ignored": ("white", LINE, ""), "invalid": ("white", DAMAGE, "!"),
 }  # fmt: skip
 _DASHED: Final = frozenset({"unread", "written", "pending"})
@@ -28,10 +49,10 @@ _DASHED: Final = frozenset({"unread", "written", "pending"})
 def offsets_picture(steps: Sequence[Step], at: int, title: str, about: str) -> bytes:
     """Return a PNG of a step of an `OffsetsPlayer`."""
     states = OffsetStates(steps, at)
-    rows = states.entries[:_MOST_ROWS]
+    table = SheetTable.of(_COLUMNS, states.entries, _cells, most=_MOST_ROWS, noun="offset")
     place = f"step {at + 1:,} of {len(steps):,}" if steps else "no steps"
     about = ", ".join(filter(None, (about, place)))
-    with sheet(2.05 + _ROW * max(3, len(rows) + 1), title, about) as page:
+    with sheet(1.75 + max(0.85, table.height), title, about) as page:
         page.text(LEFT, 0.52, states.log or "no log", weight="bold")
         page.text(RIGHT, 0.52, plural(len(states.records), "record"), color=DIM, ha="right")
         axes = page.axes(LEFT, 0.64, RIGHT - LEFT, 0.66)
@@ -44,7 +65,9 @@ def offsets_picture(steps: Sequence[Step], at: int, title: str, about: str) -> b
             for number, line in enumerate(words):
                 text = line[:1].upper() + line[1:] if not number else line
                 page.text(LEFT, 1.74 + 0.17 * number, text, size=8)
-        _memory(page, states, rows)
+        page.text(0.37, 1.52, "Offsets in memory", weight="bold", size=9)
+        page.text(0.52, 1.52, f"{len(states.entries):,}", color=DIM, size=8.5)
+        page.table(1.75, table)
         return page.png()
 
 
@@ -76,20 +99,6 @@ def _records(axes: Axes, states: OffsetStates, effect: Effect | None) -> None:
         axes.text(place + 0.49, 0.64, glyph, size=9, ha="center", va="center", color=INK)
 
 
-def _memory(page: Sheet, states: OffsetStates, rows: Sequence[Any]) -> None:
-    """Write the offsets in memory as a table."""
-    page.text(0.37, 1.52, "Offsets in memory", weight="bold", size=9)
-    hidden = len(states.entries) - len(rows)
-    more = f", {hidden:,} more" if hidden else ""
-    page.text(0.52, 1.52, f"{len(states.entries):,}{more}", color=DIM, size=8.5)
-    columns = (("Group", 0.37, "left"), ("Partition", 0.56, "left"), ("Offset", 0.78, "right"),
-               ("Record", 0.86, "right"), ("", 0.875, "left"))  # fmt: skip
-    for name, x, side in columns:
-        page.text(x, 1.74, name, color=DIM, ha=side)
-    states_text = {"cached": "", "pending": "pending", "expired": "expired"}
-    for number, row in enumerate(rows):
-        cells = (row.group[-30:], row.where[-34:], f"{row.offset:,}", f"{row.record:,}",
-                 states_text[row.state])  # fmt: skip
-        for (name, x, side), cell in zip(columns, cells, strict=True):
-            y = 1.74 + _ROW * (number + 1)
-            page.text(x, y, cell, color=INK if name else ACCENT, ha=side)
+def _cells(row: Any) -> list[str | Cell]:
+    state = Cell("" if row.state == "cached" else row.state, ACCENT)
+    return [row.group[-30:], row.where[-34:], f"{row.offset:,}", f"{row.record:,}", state]

@@ -9,16 +9,30 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from widgets.coordinators.transaction_bars import OPEN, OUTCOMES
-from widgets.pictures import DAMAGE, DIM, HAIR, INK, LEFT, LINE, sheet
+from widgets.pictures import (
+    DAMAGE,
+    DIM,
+    GREEN,
+    HAIR,
+    INK,
+    LEFT,
+    LINE,
+    ORANGE,
+    Cell,
+    Heading,
+    SheetTable,
+    sheet,
+)
 from widgets.view.packing import unpack
 from workbench.runtime.words import plural
 
-_LANE, _ROW, _MOST_LANES, _MOST_ROWS = 0.4, 0.19, 10, 8
-_COLORS: Final = ("#009E73", "#D55E00", "#E69F00")
+_LANE, _MOST_LANES, _MOST_ROWS = 0.4, 10, 8
+_COLORS: Final = (GREEN, DAMAGE, ORANGE)
 _LEFT, _WIDE = 0.16, 0.824
 _COLUMNS: Final = (
-    (0, "Partition", 0.016), (1, "Producer", 0.16), (2, "State", 0.3), (3, "First offset", 0.41),
-    (4, "Since", 0.51), (6, "Verdict", 0.66), (7, "Why", 0.73),
+    Heading("Partition", LEFT, most=22), Heading("Producer", 0.16, most=22),
+    Heading("State", 0.3, most=18), Heading("First offset", 0.41), Heading("Since", 0.51),
+    Heading("Verdict", 0.66), Heading("Why", 0.73, most=46),
 )  # fmt: skip
 
 
@@ -26,8 +40,11 @@ def transaction_picture(
     directory: dict[str, Any], shown: dict[str, Any], window: list[float]
 ) -> bytes:
     """Return a PNG of the contents of a `TransactionLanes`."""
-    lanes, rows = shown.get("lanes", [])[:_MOST_LANES], directory["open"][:_MOST_ROWS]
-    height = 0.85 + (_LANE * len(lanes) + 0.75 if lanes else 0) + _ROW * (len(rows) + bool(rows))
+    lanes = shown.get("lanes", [])[:_MOST_LANES]
+    table = SheetTable.of(
+        _COLUMNS, directory["open"], _cells, most=_MOST_ROWS, noun="open transaction"
+    )
+    height = 0.75 + (_LANE * len(lanes) + 0.75 if lanes else 0) + table.height
     count = sum(lane["bars"]["first"]["length"] for lane in shown.get("lanes", []))
     about = f"{plural(count, 'transaction')} of {plural(len(shown.get('lanes', [])), 'producer')}"
     with sheet(height, shown["partition"] or "no partition", about) as page:
@@ -42,15 +59,15 @@ def transaction_picture(
                 label = (lane["name"] or f"producer {lane['producer']}")[-22:]
                 page.text(LEFT, top + _LANE * (number + 0.5), label, weight="bold", size=8)
             top += tall + 0.55
-        for number, row in enumerate(rows):
-            for cell, title, x in _COLUMNS:
-                if not number:
-                    page.text(x, top, title, color=DIM)
-                hangs = title == "Verdict" and row["verdict"] == "hangs"
-                words = textwrap.shorten(row["cells"][cell], 46, placeholder="…")
-                y = top + _ROW * (number + 1)
-                page.text(x, y, words, color=DAMAGE if hangs else INK)
+        page.table(top, table)
         return page.png()
+
+
+def _cells(row: dict[str, Any]) -> list[str | Cell]:
+    partition, producer, state, first, since, _, verdict, why = row["cells"][:8]
+    hangs = row["verdict"] == "hangs"
+    judged = Cell(verdict, DAMAGE) if hangs else verdict
+    return [partition, producer, state, first, since, judged, why]
 
 
 def _lanes(

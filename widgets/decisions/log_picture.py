@@ -1,6 +1,7 @@
 """A view of a log's rules as a static picture: its segments in their regions, and the verdicts."""
 
 import textwrap
+from collections.abc import Sequence
 from typing import Any, Final
 
 from matplotlib.axes import Axes
@@ -10,17 +11,22 @@ from widgets.pictures import (
     ACCENT,
     DAMAGE,
     DIM,
+    GREEN,
     HAIR,
     INK,
     LEFT,
+    ORANGE,
     RIGHT,
+    Cell,
+    Heading,
     Sheet,
+    SheetTable,
     sheet,
     text_picture,
 )
 from workbench.runtime.words import size_text
 
-_CLEAN, _DIRTY, _ACTIVE = "#009E73", "#E69F00", "#8b949e"
+_CLEAN, _DIRTY, _ACTIVE = GREEN, ORANGE, "#8b949e"
 _EDGES: Final = {"clean": _CLEAN, "dirty": _DIRTY, "waiting": _DIRTY, "active": _ACTIVE,
                  "kept": _CLEAN, "held": _DIRTY, "deleted": DAMAGE}  # fmt: skip
 _FILLS: Final = {"clean": "#b3e2d5", "dirty": "#f7dfa8", "waiting": "white", "active": HAIR,
@@ -28,30 +34,31 @@ _FILLS: Final = {"clean": "#b3e2d5", "dirty": "#f7dfa8", "waiting": "white", "ac
 _HATCHED: Final = frozenset({"waiting", "deleted"})
 _MOST_RULES: Final = 40  # of a log with many segments
 _LEAST_WIDTH = 0.014
-_RULE_LINE = 0.19
+_COLUMNS: Final = (
+    Heading("Rule", LEFT), Heading("Verdict", 0.2), Heading("Value", 0.35, "right", 18),
+    Heading("Threshold", 0.43, "right", 18), Heading("Reason", 0.445, most=98),
+)  # fmt: skip
 
 
 def log_picture(sent: dict[str, Any]) -> bytes:
     """Return a PNG of the contents of a `CleanerView` or `RetentionView`."""
     if "problem" in sent:
         return text_picture(f"{sent['partition']}: {sent['problem']}")
-    rules = sent["rules"][:_MOST_RULES]
-    height = 2.05 + _RULE_LINE * len(rules)
-    with sheet(height, sent["partition"], f"as of {sent['now']}", dpi=100) as page:
+    table = SheetTable.of(_COLUMNS, sent["rules"], _cells, most=_MOST_RULES, noun="rule")
+    with sheet(1.95 + table.height, sent["partition"], f"as of {sent['now']}", dpi=100) as page:
         conclusion = textwrap.shorten(sent["conclusion"], 142, placeholder="…")
         page.text(LEFT, 0.52, conclusion[:1].upper() + conclusion[1:], size=8.5)
         _strip(page.axes(LEFT, 0.65, RIGHT - LEFT, 0.85), sent)
         if sent["kind"] == "cleaning":
             _gauge(page, sent, 1.72)
-        for number, (rule, verdict, value, threshold, reason, _, _) in enumerate(rules):
-            y = 2.0 + _RULE_LINE * number
-            color, weight = (DAMAGE, "bold") if verdict == "blocks" else (INK, "normal")
-            page.text(LEFT, y, rule)
-            page.text(0.2, y, verdict, color=color, weight=weight)
-            page.text(0.35, y, value[:18], color=DIM, ha="right")
-            page.text(0.43, y, threshold[:18], color=DIM, ha="right")
-            page.text(0.445, y, textwrap.shorten(reason, 98, placeholder="…"), color=DIM)
+        page.table(1.95, table)
         return page.png()
+
+
+def _cells(row: Sequence[str]) -> list[str | Cell]:
+    rule, verdict, *rest = row[:5]
+    judged = Cell(verdict, DAMAGE, "bold") if verdict == "blocks" else verdict
+    return [rule, judged, *(Cell(text, DIM) for text in rest)]
 
 
 def _strip(axes: Axes, sent: dict[str, Any]) -> None:

@@ -9,22 +9,39 @@ from matplotlib.patches import Rectangle
 
 from widgets.disk.treemap import Rect, squarify
 from widgets.disk.usage_nodes import KEY, KIND, NAME, OCCUPIED, PARENT, SIZE, Node
-from widgets.pictures import DAMAGE, DIM, INK, LEFT, PALETTE, RIGHT, WIDTH, Sheet, sheet
+from widgets.pictures import (
+    BLUE,
+    DAMAGE,
+    DIM,
+    GREEN,
+    INK,
+    LEFT,
+    ORANGE,
+    PALETTE,
+    PINK,
+    RIGHT,
+    SKY,
+    VIOLET,
+    WIDTH,
+    Sheet,
+    sheet,
+    shortened,
+)
 from workbench.runtime.words import share_text, size_text
 
 _HEIGHT = 4.2  # inches
 _MAP = Rect(LEFT, 0.714, 0.6, 3.255)  # of the page
 _QUIET: Final = "#8b949e"
 _COLORS: Final = {
-    "keys": "#0072B2",
-    "values": "#009E73",
-    "headers": "#CC79A7",
-    "record overhead": "#E69F00",
-    "batch overhead": "#8C6BB1",
-    "index": "#56B4E9",
-    "timeindex": "#56B4E9",
-    "txnindex": "#56B4E9",
-    "entries": "#56B4E9",
+    "keys": BLUE,
+    "values": GREEN,
+    "headers": PINK,
+    "record overhead": ORANGE,
+    "batch overhead": VIOLET,
+    "index": SKY,
+    "timeindex": SKY,
+    "txnindex": SKY,
+    "entries": SKY,
     "unreadable": DAMAGE,
 }
 _PLAIN: Final = {"preallocated", "whole", "file", "files"}
@@ -157,7 +174,7 @@ def _tile(axes: Axes, node: Node, box: Rect, hue: str, *, is_box: bool) -> None:
         return
     small: dict[str, Any] = {"size": 6.8, "color": INK, "va": "center", "clip_on": True}
     room = int((w - 8) / 4.6)
-    axes.text(x + 5, y + 9, _shortened(node[NAME], room), **small,
+    axes.text(x + 5, y + 9, shortened(node[NAME], room), **small,
               weight="bold" if is_box else "normal")  # fmt: skip
     size = size_text(node[OCCUPIED])
     if not is_box and h > 2 * _LOW and len(size) <= room:
@@ -170,10 +187,6 @@ def _light(hue: str, is_box: bool) -> tuple[float, float, float]:  # noqa: FBT00
     share = 0.1 if is_box else 0.28
     red, green, blue = (int(hue[at : at + 2], 16) / 255 for at in (1, 3, 5))
     return (1 - share * (1 - red), 1 - share * (1 - green), 1 - share * (1 - blue))
-
-
-def _shortened(text: str, room: int) -> str:
-    return text if len(text) <= room else text[: max(room - 1, 0)] + "…"
 
 
 def _draw_list(
@@ -189,12 +202,12 @@ def _draw_list(
             rows += [(node, 0.0), *((part, 0.012) for part in parts)]
     for number, (node, indent) in enumerate(rows[:_MOST_ROWS]):
         y = 0.84 + _ROW * number
-        page.text(0.635 + indent, y, _shortened(node[NAME], 24))
+        page.text(0.635 + indent, y, shortened(node[NAME], 24))
         page.text(0.83, y, size_text(node[OCCUPIED]), ha="right")
         page.text(0.875, y, share_text(node[OCCUPIED] / total), color=DIM, ha="right")
         note = f"of {size_text(node[SIZE])}" if node[SIZE] != node[OCCUPIED] else node[6]
         note = note.replace("before compression", "before")
-        page.text(0.884, y, _shortened(note, 21), color=DIM)
+        page.text(0.884, y, shortened(note, 21), color=DIM)
     if len(rows) > _MOST_ROWS:
         more = f"and {len(rows) - _MOST_ROWS:,} more"
         page.text(0.635, 0.84 + _ROW * _MOST_ROWS, more, color=DIM)

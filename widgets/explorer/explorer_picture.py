@@ -18,6 +18,7 @@ from widgets.pictures import (
     LEFT,
     LINE,
     PALETTE,
+    PICK,
     RIGHT,
     Sheet,
     sheet,
@@ -65,7 +66,7 @@ def _draw_tree(page: Sheet, directory: dict[str, Any], strip: dict[str, Any] | N
             return
         inner = node["kind"] == "partition"
         if strip and inner and node["key"] == strip["partition"]:
-            page.box(0.008, y - step / 2, 0.232, step, color="#e1ecf8", lw=0)
+            page.box(0.008, y - step / 2, 0.232, step, color=PICK, lw=0)
         color = DIM if node["quiet"] else INK
         page.text(0.034 if inner else LEFT, y, node["name"], size=8, color=color)
         if node["size"] is not None:

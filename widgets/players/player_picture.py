@@ -13,10 +13,12 @@ from widgets.pictures import (
     ACCENT,
     DAMAGE,
     DIM,
+    GREEN,
     HAIR,
     INK,
     LEFT,
     LINE,
+    ORANGE,
     RIGHT,
     Sheet,
     sheet,
@@ -26,7 +28,7 @@ from widgets.view.players.steps import Scene, Touch
 from workbench.runtime.steps import Step
 from workbench.runtime.words import plural, size_text
 
-_NOW, _FOUND, _VALID, _PASSED, _BATCH = "#E69F00", "#009E73", "#3b8ec4", "#8b949e", "#dfe3e8"
+_NOW, _FOUND, _VALID, _PASSED, _BATCH = ORANGE, GREEN, "#3b8ec4", "#8b949e", "#dfe3e8"
 _FILLS: Final = {
     "found": _FOUND, "valid": _VALID, "appended": _VALID, "invalid": DAMAGE, "passed": _PASSED,
 }  # fmt: skip

@@ -6,15 +6,17 @@ from typing import Any, Final
 import numpy as np
 from matplotlib.axes import Axes
 
-from widgets.pictures import ACCENT, DIM, HAIR, LEFT, LINE, RIGHT, Sheet, sheet
+from widgets.pictures import ACCENT, DIM, LEFT, LINE, RIGHT, Cell, Heading, SheetTable, sheet
 from widgets.view.packing import unpack
 from workbench.runtime.times import time_text
 from workbench.runtime.words import plural
 
-_ROW, _HEAD, _CHART = 0.2, 0.42, 1.05  # inches
+_HEAD, _CHART = 0.42, 1.17  # inches
 _MOST_ROWS: Final = 14
-_COLUMNS: Final = (("Time", 0.016, 24), ("Partition", 0.185, 14), ("Offset", 0.345, 12),
-                   ("Key", 0.36, 22), ("Value", 0.53, 66))  # fmt: skip
+_COLUMNS: Final = (
+    Heading("Time", LEFT), Heading("Partition", 0.185, most=14), Heading("Offset", 0.345, "right"),
+    Heading("Key", 0.36, most=22), Heading("Value", 0.53, most=66),
+)  # fmt: skip
 
 
 def records_picture(place: str, query: str, result: dict[str, Any]) -> bytes:
@@ -26,12 +28,13 @@ def records_picture(place: str, query: str, result: dict[str, Any]) -> bytes:
         result: the state of the search, as it is sent to the front end.
     """
     rows = [row for row in result.get("rows", ()) if row is not None][:_MOST_ROWS]
-    height = _HEAD + _CHART + _ROW * (len(rows) + 1.6)
-    with sheet(height, place, plural(result.get("found", 0), "record"), dpi=120) as page:
+    table = SheetTable(_COLUMNS, list(map(_cells, rows)))
+    about = plural(result.get("found", 0), "record")
+    with sheet(_HEAD + _CHART + table.height, place, about, dpi=120) as page:
         asked = textwrap.shorten(query, 90, placeholder="…") if query.strip() else "all records"
         page.text(0.3, 0.17, asked, size=9, family="monospace")
         _chart(page.axes(LEFT, _HEAD + 0.12, RIGHT - LEFT, 0.66), result)
-        _table(page, rows, _HEAD + _CHART)
+        page.table(_HEAD + _CHART, table)
         return page.png()
 
 
@@ -61,17 +64,6 @@ def _chart(axes: Axes, result: dict[str, Any]) -> None:
     labels[-1].set_horizontalalignment("right")
 
 
-def _table(page: Sheet, rows: list[list[Any]], top: float) -> None:
-    """Draw the rows below each other."""
-    for name, x, _ in _COLUMNS:
-        page.text(x, top + 0.12, name, color=DIM, ha="right" if name == "Offset" else "left")
-    page.line(LEFT, top + 0.24, RIGHT, top + 0.24, color=HAIR)
-    for number, row in enumerate(rows):
-        y = top + 0.38 + _ROW * number
-        texts = (time_text(row[2]), row[0], f"{int(row[1]):,}", row[3][0], row[4][0])
-        for (name, x, most), text in zip(_COLUMNS, texts, strict=True):
-            shown = text.replace("\n", " ")
-            shown = shown if len(shown) <= most else f"{shown[: most - 1]}…"
-            side = "right" if name == "Offset" else "left"
-            family = "monospace" if name in {"Key", "Value"} else "sans-serif"
-            page.text(x, y, shown, ha=side, family=family)
+def _cells(row: list[Any]) -> list[str | Cell]:
+    key, value = (Cell(each[0], family="monospace") for each in row[3:5])
+    return [time_text(row[2]), row[0], f"{int(row[1]):,}", key, value]

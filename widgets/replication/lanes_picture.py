@@ -3,12 +3,24 @@
 import textwrap
 from typing import Any
 
-from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LEFT, PALETTE, Sheet, sheet
+from widgets.pictures import (
+    ACCENT,
+    DAMAGE,
+    DIM,
+    GOOD,
+    GREEN,
+    HAIR,
+    INK,
+    LEFT,
+    PALETTE,
+    PINK,
+    Sheet,
+    sheet,
+)
 
 _HEAD, _LANE, _ROW, _MOST_LINES = 0.85, 0.86, 0.18, 10
 _LEFT, _RIGHT = 0.13, 0.93
-_GREEN = "#009E73"
-_DIFFERS = {"different": DAMAGE, "extra": "#CC79A7"}
+_DIFFERS = {"different": DAMAGE, "extra": PINK}
 _LATE, _WIDE = 0.8, 0.07  # parts of the axis
 
 
@@ -77,9 +89,9 @@ def _lane(page: Sheet, lane: dict[str, Any], shown: dict[str, Any], top: float) 
         _box(page, start, end, y + tall - 0.055, 0.055, **style)
     if lane["high"]:
         place, text = lane["high"]
-        _box(page, lane["start"][0], place, y + tall + 0.02, 0.035, fc=_GREEN, alpha=0.6, lw=0)
-        page.line(_x(place), y + tall, _x(place), y + tall + 0.18, color=_GREEN, lw=1.8)
-        page.text(_x(place) + 0.004, y + tall + 0.13, f"HW {text}", size=6.8, color="#00795a")
+        _box(page, lane["start"][0], place, y + tall + 0.02, 0.035, fc=GREEN, alpha=0.6, lw=0)
+        page.line(_x(place), y + tall, _x(place), y + tall + 0.18, color=GREEN, lw=1.8)
+        page.text(_x(place) + 0.004, y + tall + 0.13, f"HW {text}", size=6.8, color=GOOD)
     page.line(0, top + _LANE, 1, top + _LANE)
 
 

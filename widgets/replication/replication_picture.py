@@ -6,11 +6,15 @@ from widgets.pictures import (
     ACCENT,
     DAMAGE,
     DIM,
+    GOOD,
+    GREEN,
     HAIR,
     INK,
     LEFT,
     LINE,
+    ORANGE,
     PALETTE,
+    PICK,
     RIGHT,
     Sheet,
     sheet,
@@ -21,7 +25,6 @@ from workbench.replication.simulation.snapshots import ReplicaSnapshot, Snapshot
 from workbench.runtime.error_codes import ErrorCode
 
 _LANE, _ROW, _MOST_ROWS, _MOST_LINES = 0.92, 0.19, 9, 4
-_GREEN, _AMBER = "#009E73", "#E69F00"
 _LEFT, _RIGHT = 0.13, 0.64
 _MOST_CELL = 0.055
 
@@ -80,7 +83,7 @@ def _slots(played: Playback) -> int:
 
 def _clients(page: Sheet, state: Snapshot, y: float) -> None:
     page.text(LEFT, y, "Clients", weight="bold")
-    marks = {None: ("…", _AMBER), ErrorCode.NONE: ("✓", _GREEN)}
+    marks = {None: ("…", ORANGE), ErrorCode.NONE: ("✓", GREEN)}
     for number, sent in enumerate(state.produced[-9:]):
         mark, color = marks.get(sent.answer, ("×", DAMAGE))
         page.text(_LEFT + number * 0.056, y, f"{label_of(sent.value)[:8]} {mark}", color=color)
@@ -131,10 +134,10 @@ def _lane(
         return
     high = replica.high_watermark
     page.box(x(replica.log_start_offset), low + tall + 0.02,
-               max(0, x(high) - x(replica.log_start_offset)), 0.035, lw=0, facecolor=_GREEN,
+               max(0, x(high) - x(replica.log_start_offset)), 0.035, lw=0, facecolor=GREEN,
                alpha=0.6)  # fmt: skip
-    page.line(x(high), low + tall, x(high), low + tall + 0.17, color=_GREEN, lw=1.8)
-    page.text(x(high) + 0.004, low + tall + 0.12, f"HW {high}", size=6.8, color="#00795a")
+    page.line(x(high), low + tall, x(high), low + tall + 0.17, color=GREEN, lw=1.8)
+    page.text(x(high) + 0.004, low + tall + 0.12, f"HW {high}", size=6.8, color=GOOD)
     if replica.remote:
         known = ", ".join(f"{id_}: {end if end >= 0 else '?'}" for id_, end in replica.remote)
         page.text(x(high) + 0.06, low + tall + 0.12, f"remote LEO {known}", size=6.8, color=DIM)
@@ -175,7 +178,7 @@ def _table(page: Sheet, played: Playback, at: int, y: float) -> None:
     for number, row in enumerate(rows, 1):
         line = y + number * _ROW
         if number == len(rows):
-            page.box(0.008, line - 0.08, 0.984, 0.16, color="#e1ecf8", lw=0)
+            page.box(0.008, line - 0.08, 0.984, 0.16, color=PICK, lw=0)
         page.text(LEFT, line, f"{row['step']}  {row['event']}"[:48])
         for column, name in enumerate(names):
             value = row[name]

@@ -3,7 +3,25 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LEFT, Sheet, sheet
+from widgets.pictures import (
+    ACCENT,
+    BLUE,
+    DAMAGE,
+    DIM,
+    GREEN,
+    HAIR,
+    INK,
+    LEFT,
+    ORANGE,
+    PICK,
+    PINK,
+    ROW,
+    Cell,
+    Heading,
+    Sheet,
+    SheetTable,
+    sheet,
+)
 from widgets.players.player_picture import player_picture, write_step
 from widgets.requests.request_rows import request_rows
 from widgets.requests.story_rows import PRIVATE
@@ -18,16 +36,17 @@ from workbench.server.watching.watch import WatchedRequest
 _WIDTH, _MOST_LINES, _MOST_FIELDS, _MOST_ROWS = 16, 9, 9, 16
 _TONES = ("#d6e6f1", "#fbeccc", "#d0ebe2", "#f3e3ec")
 _TIMES: Final = (
-    ("queue", "#E69F00"),
-    ("local", "#0072B2"),
-    ("remote", "#CC79A7"),
-    ("send", "#009E73"),
+    ("queue", ORANGE),
+    ("local", BLUE),
+    ("remote", PINK),
+    ("send", GREEN),
 )
 _COLUMNS: Final = (
-    ("#", 0.04, "right"), ("Time", 0.055, "left"), ("Request", 0.16, "left"),
-    ("Client", 0.29, "left"), ("Topic or group", 0.43, "left"), ("In", 0.605, "right"),
-    ("Out", 0.665, "right"), ("Total", 0.735, "right"), ("", 0.75, "left"),
-    ("Error", 0.85, "left"),
+    Heading("#", 0.04, "right"), Heading("Time", 0.055),
+    Heading("Request", 0.16), Heading("Client", 0.29, most=22),
+    Heading("Topic or group", 0.43, most=27), Heading("In", 0.605, "right"),
+    Heading("Out", 0.665, "right"), Heading("Total", 0.735, "right"),
+    Heading("Error", 0.85, most=19),
 )  # fmt: skip
 
 
@@ -124,37 +143,34 @@ def _fields(page: Sheet, frame: NamedFrame, place: ShownBytes) -> None:
         page.text(0.69, y, text, size=8)
 
 
-def table_picture(requests: Sequence[WatchedRequest], total: int, selected: int) -> bytes:
+def requests_picture(requests: Sequence[WatchedRequest], total: int, selected: int) -> bytes:
     """Return a PNG of a `RequestView`: the newest requests, the newest first."""
     rows = request_rows(requests[-_MOST_ROWS:])[::-1]
     about = f"{total:,} in all" + (f", the last {len(rows):,} shown" if total > len(rows) else "")
-    with sheet(0.95 + 0.21 * max(1, len(rows)), "Requests", about) as page:
-        for name, x, side in _COLUMNS:
-            page.text(x, 0.52, name, color=DIM, size=8, ha=side)
+    table = SheetTable.of(_COLUMNS, rows, _cells, most=_MOST_ROWS, noun="request")
+    with sheet(0.52 + table.height, "Requests", about) as page:
         largest = max((row[13] for row in rows), default=1.0) or 1.0
-        for number, row in enumerate(rows):
-            y = 0.76 + 0.21 * number
+        for row, y in zip(rows, table.places(0.52), strict=True):
             if row[0] == selected:
-                page.box(0.008, y - 0.1, 0.984, 0.2, color="#e2ecf8", lw=0)
-            _request(page, y, row, largest)
-        if not rows:
-            page.text(0.5, 0.78, "No requests yet.", color=DIM, size=9, ha="center")
+                page.box(0.008, y - ROW / 2, 0.984, ROW, color=PICK, lw=0)
+            _bar(page, y, row[9:13], largest)
+        page.table(0.52, table)
         return page.png()
 
 
-def _request(page: Sheet, y: float, row: Any, largest: float) -> None:
-    """Write one request, with where its time went."""
+def _cells(row: Any) -> list[str | Cell]:
     what = "unknown" if row[2] is None else f"{row[2]} v{row[3]}"
-    cells = (
-        f"{row[0]:,}", time_text(row[1])[11:23], what, (row[5] or row[4])[:22], row[6][:27],
-        size_text(row[7]), size_text(row[8]), duration_text(row[13]), "", row[14][:22],
-    )  # fmt: skip
-    for (name, x, side), cell in zip(_COLUMNS, cells, strict=True):
-        color = DAMAGE if name == "Error" else ACCENT if name == "Request" else INK
-        page.text(x, y, cell, color=color, size=8, ha=side)
+    return [
+        f"{row[0]:,}", time_text(row[1])[11:23], Cell(what, ACCENT), row[5] or row[4], row[6],
+        size_text(row[7]), size_text(row[8]), duration_text(row[13]), Cell(row[14], DAMAGE),
+    ]  # fmt: skip
+
+
+def _bar(page: Sheet, y: float, times: Sequence[float], largest: float) -> None:
+    """Draw where a request's time went."""
     at = 0.75
     page.line(at, y, at + 0.09, y, color=HAIR, lw=3)
-    for (_, color), value in zip(_TIMES, row[9:13], strict=True):
+    for (_, color), value in zip(_TIMES, times, strict=True):
         wide = 0.09 * value / largest
         page.line(at, y, at + wide, y, color=color, lw=3, solid_capstyle="butt")
         at += wide

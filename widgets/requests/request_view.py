@@ -131,9 +131,9 @@ class RequestView(KafkaWidget):
     def to_png(self) -> bytes:
         """Draw the last requests as a table. Imports matplotlib."""
         if self._picture is None:
-            from widgets.requests.request_picture import table_picture
+            from widgets.requests.request_picture import requests_picture
 
-            self._picture = table_picture(self._shown(), self._total, self.selected)
+            self._picture = requests_picture(self._shown(), self._total, self.selected)
         return self._picture
 
     def _shown(self) -> list[WatchedRequest]:

@@ -47,7 +47,7 @@ SECTIONS: Final = {
         "preflight": ("foresight.preflight", "Check whether topics will be served."),
         "predict": ("foresight.predict", "Predict what a broker will do at its start."),
         "report": ("report", "Write one HTML file for a ticket."),
-        "stuck": ("foresight.stuck", "Find what is not deleted, compacted, read."),
+        "stuck": ("stuck", "Find what is not deleted, compacted, read."),
         "repairs": ("coordinators.list_repairs", "Plan a repair of groups and transactions."),
     },
     "Groups and transactions": {

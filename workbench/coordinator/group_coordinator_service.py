@@ -195,7 +195,8 @@ class GroupCoordinatorService(GroupPartitions):
         """Return the partition of a group, with a log if this broker has or creates it."""
         if group_id is None:
             raise ErrorCode.INVALID_GROUP_ID.error("a group has a name")
-        if len(group_id) > _LONGEST_STRING // 3 and len(group_id.encode()) > _LONGEST_STRING:
+        # A character takes four bytes at most: a short name need not be encoded.
+        if len(group_id) > _LONGEST_STRING // 4 and len(group_id.encode()) > _LONGEST_STRING:
             raise ErrorCode.INVALID_GROUP_ID.error(
                 f"the name has more than {_LONGEST_STRING} bytes"
             )

@@ -20,8 +20,8 @@ from workbench.files.names import (
     TopicPartition,
     parse_directory_name,
 )
+from workbench.log.offset_checkpoint_file import OffsetCheckpointFile
 from workbench.runtime.failures import LogDirFailures
-from workbench.runtime.offset_checkpoint_file import OffsetCheckpointFile
 from workbench.runtime.steps import Observer, Reporter
 
 METADATA_TOPIC: Final = "__cluster_metadata"

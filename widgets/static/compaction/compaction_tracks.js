@@ -1,6 +1,6 @@
 // The picture of a cleaning: the records on disk, the decisions, and the new segments.
 import { bytes, count, range } from "../shared/format.js";
-import { DAMAGE, hatch } from "../shared/theme.js";
+import { BLUE, DAMAGE, GREEN, hatch, ORANGE } from "../shared/theme.js";
 
 export const CLEANING = { gutter: 92, right: 12, tall: 262 };
 export const LANES = {
@@ -12,7 +12,7 @@ export const LANES = {
   after: [168, 54],
   target: [228, 26],
 };
-const NOW = "#E69F00", KEPT = "#009E73", MAPPED = "#0072B2";
+const NOW = ORANGE, KEPT = GREEN, MAPPED = BLUE;
 const REGIONS = { clean: KEPT, dirty: NOW };
 const REGION_WORDS = { clean: "clean", dirty: "dirty", waiting: "not cleaned yet", active: "active" };
 

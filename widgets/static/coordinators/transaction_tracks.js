@@ -10,10 +10,10 @@ import {
   paintLaneName,
   paintOverviewFrame,
 } from "../charts/lane_scene.js";
-import { hatch } from "../shared/theme.js";
+import { DAMAGE, GREEN, hatch, ORANGE } from "../shared/theme.js";
 import { barRuns, OPEN } from "./transaction_data.js";
 
-export const BAR_COLORS = ["#009E73", "#D55E00", "#E69F00"];
+export const BAR_COLORS = [GREEN, DAMAGE, ORANGE];
 const HEAD = 22, TALL = 46, BAR = 16;
 
 export const transactionPicture = {

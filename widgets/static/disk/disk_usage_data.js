@@ -1,20 +1,20 @@
 // What DiskUsage gets, as a tree: everything, directories, topics, partitions, segments, files, parts.
 import { bytes, share } from "../shared/format.js";
-import { PALETTE } from "../shared/theme.js";
+import { BLUE, DAMAGE, GREEN, ORANGE, PALETTE, PINK, SKY, VIOLET } from "../shared/theme.js";
 
 const QUIET = "#8b949e";
 // Colors of parts and files; the rest has the color of its topic.
 const KIND_COLORS = {
-  keys: "#0072B2",
-  values: "#009E73",
-  headers: "#CC79A7",
-  "record overhead": "#E69F00",
-  "batch overhead": "#8C6BB1",
-  index: "#56B4E9",
-  timeindex: "#56B4E9",
-  txnindex: "#56B4E9",
-  entries: "#56B4E9",
-  unreadable: "#D55E00",
+  keys: BLUE,
+  values: GREEN,
+  headers: PINK,
+  "record overhead": ORANGE,
+  "batch overhead": VIOLET,
+  index: SKY,
+  timeindex: SKY,
+  txnindex: SKY,
+  entries: SKY,
+  unreadable: DAMAGE,
 };
 const PLAIN = new Set(["preallocated", "whole", "file", "files", "rest"]);
 const KIND_WORDS = { directory: "directory", topic: "topic", partition: "partition", segment: "segment" };

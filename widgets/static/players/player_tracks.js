@@ -3,7 +3,7 @@ import { paintByteGrid } from "../charts/byte_grid.js";
 import { floorIndex } from "../shared/columns.js";
 import { bytes, count, range } from "../shared/format.js";
 import { stateRuns } from "./player_view.js";
-import { DAMAGE, hatch } from "../shared/theme.js";
+import { BLUE, DAMAGE, GREEN, hatch, ORANGE } from "../shared/theme.js";
 
 export const STAGE = { gutter: 92, right: 12, tall: 214, tallWithoutSearch: 154 };
 export const TRACKS = {
@@ -14,8 +14,8 @@ export const TRACKS = {
   index: [128, 18],
   path: [148, 58],
 };
-const FILLS = { found: "#009E73", valid: "#0072B2", appended: "#0072B2", invalid: DAMAGE };
-const NOW = "#E69F00";
+const FILLS = { found: GREEN, valid: BLUE, appended: BLUE, invalid: DAMAGE };
+const NOW = ORANGE;
 
 export function paintStage(scene) {
   const { pen, left, span, tall } = scene;

@@ -1,6 +1,6 @@
 // One segment as the front end holds it: columns of its batches and entries of its indexes.
 import { Column, floorIndex, unpackColumns } from "../shared/columns.js";
-import { CODECS, PALETTE } from "../shared/theme.js";
+import { CODECS, NONE, PALETTE } from "../shared/theme.js";
 import { bytes, count, LATEST_MS, plural, range, timestamp } from "../shared/format.js";
 
 const TRANSACTIONAL = 0x10, CONTROL = 0x20;
@@ -179,9 +179,9 @@ export class SegmentData {
 }
 
 function categoryOf(what, value, at) {
-  if (what === "codec") return { text: CODECS[value] ?? `codec ${value}`, color: PALETTE[value] ?? "#888888" };
+  if (what === "codec") return { text: CODECS[value] ?? `codec ${value}`, color: PALETTE[value] ?? NONE };
   const color = PALETTE[at % PALETTE.length];
-  if (value < 0n) return { text: what === "producer" ? "no producer id" : "no epoch", color: "#888888" };
+  if (value < 0n) return { text: what === "producer" ? "no producer id" : "no epoch", color: NONE };
   return { text: `${what === "producer" ? "producer" : "epoch"} ${count(value)}`, color };
 }
 

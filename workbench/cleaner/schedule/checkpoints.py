@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from workbench.errors import StorageError
 from workbench.files.names import TopicPartition
 from workbench.log.log import Log
-from workbench.runtime.offset_checkpoint_file import OffsetCheckpointFile
+from workbench.log.offset_checkpoint_file import OffsetCheckpointFile
 
 
 class CleanerCheckpoints:

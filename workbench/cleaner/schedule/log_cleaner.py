@@ -22,8 +22,8 @@ from workbench.config.broker_config import BrokerConfig
 from workbench.errors import ConfigError
 from workbench.files.names import TopicPartition
 from workbench.log.log import Log
+from workbench.log.offset_checkpoint_file import OffsetCheckpointFile
 from workbench.runtime.clock import Clock
-from workbench.runtime.offset_checkpoint_file import OffsetCheckpointFile
 from workbench.runtime.scheduler import Scheduler, ThreadScheduler
 
 RECONFIGURABLE: Final = frozenset(

@@ -24,8 +24,8 @@ from workbench.cleaner.statistics import PreCleanStats
 from workbench.errors import CleaningAbortedError
 from workbench.files.names import TopicPartition
 from workbench.log.log import Log
+from workbench.log.offset_checkpoint_file import OffsetCheckpointFile
 from workbench.runtime.clock import Clock
-from workbench.runtime.offset_checkpoint_file import OffsetCheckpointFile
 
 _LOG: Final = logging.getLogger(__name__)
 

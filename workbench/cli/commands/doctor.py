@@ -7,9 +7,9 @@ from typing import Final
 
 import click
 
-from workbench.cli.checks import DoctorCheck, all_checks
+from workbench.cli.checks.executors import ExecutorCheck, executor_checks
+from workbench.cli.checks.installation import DoctorCheck, all_checks
 from workbench.cli.command import Command, as_json, spark_conf
-from workbench.cli.executor_checks import ExecutorCheck, executor_checks
 from workbench.cli.output import console, is_terminal, print_json, rich_text
 from workbench.cli.progress import progress
 

@@ -197,6 +197,7 @@ class CoordinatorRuntime(Reporter, Generic[S]):
             context = self._contexts.get(partition)
             is_newer = is_open and (seen is None or epoch > seen)
             served = None if context is None else context.state
+            # One that is served, or loads, goes on under the newer epoch: its log is the same.
             is_new = is_newer and (context is None or context.state is PartitionState.FAILED)
             if is_newer:
                 self._epochs[partition] = epoch
@@ -240,7 +241,7 @@ class CoordinatorRuntime(Reporter, Generic[S]):
                 if context.state is not PartitionState.LOADING:
                     break
                 context.shard.replay_chunk(chunk)
-            with context.lock:
+            with context.lock:  # an unload comes before this or after it, and sees what it made
                 is_stopped = context.state is not PartitionState.LOADING
                 if not is_stopped:
                     context.shard.on_loaded()
@@ -318,6 +319,7 @@ class CoordinatorRuntime(Reporter, Generic[S]):
         if context.state is not PartitionState.ACTIVE:
             return
         high = context.log.high_watermark
+        # What lay above the high watermark when the partition was loaded comes before what waits.
         first, end = context.unread
         if first < min(end, high):
             context.unread = (min(end, high), end)
@@ -389,7 +391,7 @@ class CoordinatorRuntime(Reporter, Generic[S]):
             on_append = result.on_append
 
             def done(error: ErrorCode) -> None:
-                if answer.done():
+                if answer.done():  # at the timeout; the records that were written still count
                     return
                 if on_append is not None:
                     on_append(error)
@@ -398,6 +400,8 @@ class CoordinatorRuntime(Reporter, Generic[S]):
                 else:
                     answer.set_exception(self._failed(context, error))
 
+            # With `on_append`, the operation has changed the state itself: its records are not
+            # replayed, and it learns how the append went.
             context.is_replaying = on_append is None
             try:
                 end = self._write_records(context, result, producer_id, producer_epoch)
@@ -560,6 +564,7 @@ class CoordinatorRuntime(Reporter, Generic[S]):
             for offset, (key, value) in enumerate(records, first):
                 context.shard.replay(LogRecord(offset, now, key, value, producer_id))
 
+        # Before the answer's event of the same offset: who is answered finds the records replayed.
         self._when_committed(context, first + len(records), replay)
 
     def _append(
@@ -604,6 +609,7 @@ class CoordinatorRuntime(Reporter, Generic[S]):
                 records=records,
                 bytes=len(batch.buffer),
             )
+        # Somebody else wrote between: what was decided without those records must not be answered.
         if first != context.next_offset:
             self._reload(context, where, first)
         context.next_offset = info.last_offset + 1

@@ -17,10 +17,10 @@ from workbench.cleaner.schedule.log_to_clean import LogToClean, log_to_clean, te
 from workbench.errors import WorkbenchError
 from workbench.files.names import CLEANER_OFFSETS
 from workbench.log.log import Log
+from workbench.log.offset_checkpoint_file import OffsetCheckpointFile
 from workbench.log.segments.segment import LogSegment
 from workbench.record.reading.batch_records import ALL_COLUMNS
 from workbench.runtime.clock import ManualClock
-from workbench.runtime.offset_checkpoint_file import OffsetCheckpointFile
 from workbench.runtime.steps import BatchOutline, Observer, Outline, Step
 
 Detail = Literal["records", "batches", "segments"]

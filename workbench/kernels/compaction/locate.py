@@ -225,6 +225,7 @@ def _locate_batch(
                 return used, code, record_end
         at = record_end
         offset = base_offset + offset_delta
+        # The pass that built the map has seen a newer record of its key: the rest is not read.
         if marks_of(mark_at, mark_count, offset - origin) & IS_SUPERSEDED:
             continue
         key_start, key_size, value_size = _read_body(key_at, record_end)
@@ -251,6 +252,7 @@ def _locate_batch(
 @kernel
 def _is_superseded(row: Any, marks: int, count: int, origin: int) -> bool:
     """Return whether all of a batch's offsets are marked so, and each of them has a record."""
+    # With gaps, offsets of the batch have no record, and no mark of theirs says anything.
     if row.record_count < 1 or row.last_offset - row.base_offset != row.record_count - 1:
         return False
     for delta in range(row.record_count):
@@ -318,6 +320,7 @@ def locate_records(
         if has_none or _is_superseded(row, address_of(marks), len(marks), origin):
             passed += count
             continue
+        # Before room is asked for: the bytes cannot hold so many records.
         if count < 0 or count * SMALLEST_RECORD > end - begin:
             return used, index, BAD_COUNT, begin - start, passed
         if count > len(places) - used:

@@ -120,7 +120,7 @@ def decide_batches(
                 facts |= SUPERSEDED
             if place.key_size < 0:
                 facts |= NO_KEY
-            if place.offset >= end_offset:
+            if place.offset >= end_offset:  # the map does not know whether it has a newer one
                 facts |= BEYOND
             reason = reasons[rule, facts]
             chosen[index] = reason
@@ -133,9 +133,12 @@ def decide_batches(
         total += kept
         horizon = row.delete_horizon
         size = row.size
+        # A horizon is set once: it counts from the first cleaning that met the tombstone or marker.
         lacks_horizon = horizon == _NO_HORIZON and new_horizon != _NO_HORIZON
         sets_horizon = lacks_horizon and (outcome.sets_horizon or tombstones > 0)
         if kept > 0:
+            # Nothing changes: the bytes are copied, still compressed, with their CRC. The batch's
+            # last offset counts, which an earlier cleaning may have left without a record.
             if kept == row.record_count and row.magic == _MAGIC and not sets_horizon:
                 verdict = COPIED
                 max_offset = row.last_offset
@@ -145,6 +148,7 @@ def decide_batches(
                 horizon = new_horizon
         else:
             horizon = _NO_HORIZON
+            # A header alone keeps a producer's newest sequence number, or the end of the round.
             if outcome.keeping != 0:
                 verdict = EMPTIED
                 size = BATCH_HEADER_SIZE
@@ -164,7 +168,10 @@ def decide_batches(
 
 @kernel
 def _is_usual(row: Any) -> bool:
-    """Return whether a builder takes the fields of a header."""
+    """Return whether a builder takes the fields of a header.
+
+    What it refuses is crafted or damaged, and is left to the builder in Python, which names why.
+    """
     if row.magic != _MAGIC or not 0 <= row.last_offset - row.base_offset <= _MOST_RECORDS:
         return False
     if row.producer_id == _NO_PRODUCER:
@@ -253,6 +260,7 @@ def _write_records(
         before = place.offset
         delta = place.timestamp - base_timestamp
         tail = place.end - place.tail
+        # From the offset delta on, a record is copied: the base offset does not change.
         length = 1 + varint_size(delta) + tail
         if length + varint_size(length) > end - at:
             return 0
@@ -325,6 +333,8 @@ def write_batches(
             else:
                 base_timestamp = outcome.delete_horizon
                 largest = NO_TIMESTAMP
+                # Backward, so that the first kept record is the last to set the base timestamp. A
+                # delete horizon has the place of that field.
                 for index in range(behind - 1, used - 1, -1):
                     if chosen[index] < superseded:
                         largest = max(largest, places[index].timestamp)
@@ -349,7 +359,7 @@ def write_batches(
                 attributes = _attributes_of(row, row.codec)
                 if outcome.delete_horizon != _NO_HORIZON:
                     attributes |= DELETE_HORIZON_BIT
-                if row.timestamp_type == LOG_APPEND_TIME:
+                if row.timestamp_type == LOG_APPEND_TIME:  # the batch's time is every record's
                     largest = row.max_timestamp
                 times = (base_timestamp, largest)
                 size = records_end - at

@@ -12,37 +12,7 @@ import numpy.typing as npt
 from workbench.kernels._jit import kernel
 from workbench.kernels.checksum import crc32_at, crc32c_at
 from workbench.kernels.intrinsics import address_of, read_i8, read_i16, read_i32, read_i64, read_u32
-from workbench.kernels.writing.checks import (
-    ATTRIBUTES,
-    BASE_OFFSET,
-    BASE_SEQUENCE,
-    BASE_TIMESTAMP,
-    CHECK_RECORDS,
-    CHECKED_COUNT,
-    CODEC,
-    COMPUTED_CRC,
-    CRC,
-    IS_CONTROL,
-    IS_IN_ORDER,
-    IS_READY,
-    IS_TRANSACTIONAL,
-    LARGEST_TIMESTAMP,
-    LAST_OFFSET,
-    LAST_SEQUENCE,
-    LEADER_EPOCH,
-    MAGIC,
-    MAX_TIMESTAMP,
-    POSITION,
-    PROBLEM,
-    PRODUCER_EPOCH,
-    PRODUCER_ID,
-    RECORD_COUNT,
-    RECORD_PROBLEM,
-    RECORD_PROBLEM_AT,
-    REFUSED_COUNT,
-    SIZE,
-    TIMESTAMP_TYPE,
-)
+from workbench.kernels.writing.checks import AT, CHECK_RECORDS
 from workbench.kernels.writing.validate_records import fill_records, is_refused
 from workbench.layout.attributes import (
     CODEC_MASK,
@@ -113,24 +83,24 @@ def _read_batch(at: int, size: int, row: npt.NDArray[np.int64]) -> None:
     crc = read_u32(at + CRC_AT)
     computed = crc32c_at(at + CRC_FROM, size - CRC_FROM)
     codec = attributes & CODEC_MASK
-    row[BASE_OFFSET] = base_offset
-    row[LAST_OFFSET] = base_offset + last_offset_delta
-    row[BASE_TIMESTAMP] = read_i64(at + BASE_TIMESTAMP_AT)
-    row[MAX_TIMESTAMP] = read_i64(at + MAX_TIMESTAMP_AT)
-    row[LEADER_EPOCH] = read_i32(at + PARTITION_LEADER_EPOCH_AT)
-    row[ATTRIBUTES] = read_i16(at + ATTRIBUTES_AT)
-    row[CODEC] = codec
-    row[TIMESTAMP_TYPE] = 1 if attributes & LOG_APPEND_TIME_BIT else 0
-    row[IS_TRANSACTIONAL] = 1 if attributes & TRANSACTIONAL_BIT else 0
-    row[IS_CONTROL] = 1 if attributes & CONTROL_BIT else 0
-    row[PRODUCER_ID] = read_i64(at + PRODUCER_ID_AT)
-    row[PRODUCER_EPOCH] = read_i16(at + PRODUCER_EPOCH_AT)
-    row[BASE_SEQUENCE] = base_sequence
-    row[LAST_SEQUENCE] = last_sequence
-    row[RECORD_COUNT] = read_i32(at + RECORD_COUNT_AT)
-    row[CRC] = crc
-    row[COMPUTED_CRC] = computed
-    row[PROBLEM] = (
+    row[AT.base_offset] = base_offset
+    row[AT.last_offset] = base_offset + last_offset_delta
+    row[AT.base_timestamp] = read_i64(at + BASE_TIMESTAMP_AT)
+    row[AT.max_timestamp] = read_i64(at + MAX_TIMESTAMP_AT)
+    row[AT.partition_leader_epoch] = read_i32(at + PARTITION_LEADER_EPOCH_AT)
+    row[AT.attributes] = read_i16(at + ATTRIBUTES_AT)
+    row[AT.codec] = codec
+    row[AT.timestamp_type] = 1 if attributes & LOG_APPEND_TIME_BIT else 0
+    row[AT.is_transactional] = 1 if attributes & TRANSACTIONAL_BIT else 0
+    row[AT.is_control] = 1 if attributes & CONTROL_BIT else 0
+    row[AT.producer_id] = read_i64(at + PRODUCER_ID_AT)
+    row[AT.producer_epoch] = read_i16(at + PRODUCER_EPOCH_AT)
+    row[AT.base_sequence] = base_sequence
+    row[AT.last_sequence] = last_sequence
+    row[AT.record_count] = read_i32(at + RECORD_COUNT_AT)
+    row[AT.crc] = crc
+    row[AT.computed_crc] = computed
+    row[AT.problem] = (
         CRC_MISMATCH if crc != computed else UNKNOWN_CODEC if codec > LARGEST_CODEC else OK
     )
 
@@ -143,29 +113,29 @@ def _read_message(at: int, size: int, row: npt.NDArray[np.int64]) -> None:
     offset = read_i64(at)
     timestamp = -1
     timestamp_type = -1
-    if row[MAGIC] == 1:
+    if row[AT.magic] == 1:
         timestamp = read_i64(at + MESSAGE_TIMESTAMP_AT)
         timestamp_type = 1 if attributes & LOG_APPEND_TIME_BIT else 0
     crc = read_u32(at + MESSAGE_CRC_AT)
     computed = crc32_at(at + MESSAGE_CRC_FROM, size - MESSAGE_CRC_FROM)
-    row[BASE_OFFSET] = offset if codec == NONE else -1
-    row[LAST_OFFSET] = offset
-    row[BASE_TIMESTAMP] = timestamp
-    row[MAX_TIMESTAMP] = timestamp
-    row[LEADER_EPOCH] = -1
-    row[ATTRIBUTES] = attributes
-    row[CODEC] = codec
-    row[TIMESTAMP_TYPE] = timestamp_type
-    row[IS_TRANSACTIONAL] = 0
-    row[IS_CONTROL] = 0
-    row[PRODUCER_ID] = -1
-    row[PRODUCER_EPOCH] = -1
-    row[BASE_SEQUENCE] = -1
-    row[LAST_SEQUENCE] = -1
-    row[RECORD_COUNT] = 1 if codec == NONE else -1
-    row[CRC] = crc
-    row[COMPUTED_CRC] = computed
-    row[PROBLEM] = (
+    row[AT.base_offset] = offset if codec == NONE else -1
+    row[AT.last_offset] = offset
+    row[AT.base_timestamp] = timestamp
+    row[AT.max_timestamp] = timestamp
+    row[AT.partition_leader_epoch] = -1
+    row[AT.attributes] = attributes
+    row[AT.codec] = codec
+    row[AT.timestamp_type] = timestamp_type
+    row[AT.is_transactional] = 0
+    row[AT.is_control] = 0
+    row[AT.producer_id] = -1
+    row[AT.producer_epoch] = -1
+    row[AT.base_sequence] = -1
+    row[AT.last_sequence] = -1
+    row[AT.record_count] = 1 if codec == NONE else -1
+    row[AT.crc] = crc
+    row[AT.computed_crc] = computed
+    row[AT.problem] = (
         CRC_MISMATCH if crc != computed else UNKNOWN_CODEC if codec > LARGEST_CODEC else OK
     )
 
@@ -175,13 +145,13 @@ def _check_message(
     at: int, row: npt.NDArray[np.int64], options: int, window: tuple[int, int, int]
 ) -> None:
     """Fill a row's columns about records, for one uncompressed message of magic 0 or 1."""
-    key_size = read_i32(at + (_V1_KEY_AT if row[MAGIC] == 1 else _V0_KEY_AT))
-    timestamp = row[MAX_TIMESTAMP]
-    has_append_time = row[TIMESTAMP_TYPE] == LOG_APPEND_TIME
-    row[CHECKED_COUNT] = 1
-    row[LARGEST_TIMESTAMP] = max(-1, timestamp)
-    row[REFUSED_COUNT] = is_refused(timestamp, (key_size >= 0, has_append_time), options, window)
-    row[IS_IN_ORDER] = 1
+    key_size = read_i32(at + (_V1_KEY_AT if row[AT.magic] == 1 else _V0_KEY_AT))
+    timestamp = row[AT.max_timestamp]
+    has_append_time = row[AT.timestamp_type] == LOG_APPEND_TIME
+    row[AT.checked_count] = 1
+    row[AT.largest_timestamp] = max(-1, timestamp)
+    row[AT.refused_count] = is_refused(timestamp, (key_size >= 0, has_append_time), options, window)
+    row[AT.is_in_order] = 1
 
 
 @kernel
@@ -199,7 +169,7 @@ def check_batches(
     Args:
         data: uint8[n], C-contiguous.
         position: the position in ``data`` where a batch starts.
-        rows: int64[m, COLUMNS], filled in order. `CHECKED_COUNT` is -1 if the records were not
+        rows: int64[m, COLUMNS], filled in order. `checked_count` is -1 if the records were not
             checked: without that option, compressed, or in a batch with a problem.
         options: sum of CHECK_RECORDS, NEEDS_KEYS, APPEND_TIME.
         now, before, after: times in ms; a create time must be in [now - before, now + after].
@@ -232,33 +202,33 @@ def check_batches(
         if count == len(rows):
             return count, position, ROWS_FULL
         row = rows[count]
-        row[POSITION] = position
-        row[SIZE] = size
-        row[MAGIC] = magic
-        row[RECORD_PROBLEM] = OK
-        row[RECORD_PROBLEM_AT] = -1
-        row[CHECKED_COUNT] = -1
-        row[LARGEST_TIMESTAMP] = -1
-        row[REFUSED_COUNT] = 0
-        row[IS_IN_ORDER] = 1
-        row[IS_READY] = 0
+        row[AT.position] = position
+        row[AT.size] = size
+        row[AT.magic] = magic
+        row[AT.record_problem] = OK
+        row[AT.record_problem_at] = -1
+        row[AT.checked_count] = -1
+        row[AT.largest_timestamp] = -1
+        row[AT.refused_count] = 0
+        row[AT.is_in_order] = 1
+        row[AT.is_ready] = 0
         smallest = SMALLEST_ENTRY
         if magic == 2:
             smallest = BATCH_HEADER_SIZE
         elif magic == 1:
             smallest = SMALLEST_ENTRY + 8
         if size < smallest:
-            for column in range(BASE_OFFSET, RECORD_PROBLEM):
-                if column != MAGIC:
+            for column in range(AT.base_offset, AT.record_problem):
+                if column != AT.magic:
                     row[column] = -1
-            row[BASE_OFFSET] = read_i64(at)
-            row[LAST_OFFSET] = row[BASE_OFFSET]
-            row[PROBLEM] = SHORT_BATCH
+            row[AT.base_offset] = read_i64(at)
+            row[AT.last_offset] = row[AT.base_offset]
+            row[AT.problem] = SHORT_BATCH
         elif magic == 2:
             _read_batch(at, size, row)
         else:
             _read_message(at, size, row)
-        if options & CHECK_RECORDS and row[PROBLEM] == OK and row[CODEC] == NONE:
+        if options & CHECK_RECORDS and row[AT.problem] == OK and row[AT.codec] == NONE:
             if magic == 2:
                 fill_records(at + BATCH_HEADER_SIZE, at + size, row, base, options, window)
             else:

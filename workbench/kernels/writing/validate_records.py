@@ -9,27 +9,7 @@ import numpy.typing as npt
 from workbench.kernels._jit import kernel
 from workbench.kernels.intrinsics import address_of
 from workbench.kernels.varint import read_varint, read_varlong
-from workbench.kernels.writing.checks import (
-    APPEND_TIME,
-    BASE_OFFSET,
-    BASE_SEQUENCE,
-    BASE_TIMESTAMP,
-    CHECKED_COUNT,
-    HEADS_ONLY,
-    IS_CONTROL,
-    IS_IN_ORDER,
-    IS_READY,
-    LARGEST_TIMESTAMP,
-    LAST_OFFSET,
-    MAX_TIMESTAMP,
-    NEEDS_KEYS,
-    PRODUCER_ID,
-    RECORD_COUNT,
-    RECORD_PROBLEM,
-    RECORD_PROBLEM_AT,
-    REFUSED_COUNT,
-    TIMESTAMP_TYPE,
-)
+from workbench.kernels.writing.checks import APPEND_TIME, AT, HEADS_ONLY, NEEDS_KEYS
 from workbench.layout.attributes import (
     CREATE_TIME,
     LOG_APPEND_TIME,
@@ -167,34 +147,38 @@ def fill_records(
     Args:
         shift: the number to add to an address to get a position.
     """
-    count = row[RECORD_COUNT]
+    count = row[AT.record_count]
     if count < 0:
-        row[RECORD_PROBLEM] = BAD_COUNT
-        row[RECORD_PROBLEM_AT] = at - shift
-        row[CHECKED_COUNT] = 0
+        row[AT.record_problem] = BAD_COUNT
+        row[AT.record_problem_at] = at - shift
+        row[AT.checked_count] = 0
         return
-    times = (row[BASE_TIMESTAMP], row[MAX_TIMESTAMP], row[TIMESTAMP_TYPE] == LOG_APPEND_TIME)
-    code, where, checked, largest, refused, in_order = _walk_records(
-        at, end, row[BASE_OFFSET], count, times, options, window
+    times = (
+        row[AT.base_timestamp],
+        row[AT.max_timestamp],
+        row[AT.timestamp_type] == LOG_APPEND_TIME,
     )
-    row[RECORD_PROBLEM] = code
-    row[RECORD_PROBLEM_AT] = where - shift
-    row[CHECKED_COUNT] = checked
-    row[LARGEST_TIMESTAMP] = largest
-    row[REFUSED_COUNT] = refused
-    row[IS_IN_ORDER] = in_order
-    row[IS_READY] = (
+    code, where, checked, largest, refused, in_order = _walk_records(
+        at, end, row[AT.base_offset], count, times, options, window
+    )
+    row[AT.record_problem] = code
+    row[AT.record_problem_at] = where - shift
+    row[AT.checked_count] = checked
+    row[AT.largest_timestamp] = largest
+    row[AT.refused_count] = refused
+    row[AT.is_in_order] = in_order
+    row[AT.is_ready] = (
         code == OK
         and refused == 0
         and in_order
         and count > 0
-        and row[BASE_OFFSET] == 0
-        and row[LAST_OFFSET] == count - 1
-        and row[IS_CONTROL] == 0
-        and (row[PRODUCER_ID] < 0 or row[BASE_SEQUENCE] >= 0)
-        and row[TIMESTAMP_TYPE] == CREATE_TIME
+        and row[AT.base_offset] == 0
+        and row[AT.last_offset] == count - 1
+        and row[AT.is_control] == 0
+        and (row[AT.producer_id] < 0 or row[AT.base_sequence] >= 0)
+        and row[AT.timestamp_type] == CREATE_TIME
         and options & APPEND_TIME == 0
-        and row[MAX_TIMESTAMP] == largest
+        and row[AT.max_timestamp] == largest
     )
 
 
@@ -214,7 +198,7 @@ def check_records(
     Args:
         data: uint8[n], C-contiguous; the records are [start, end).
         row: int64[COLUMNS], the batch's header; its columns about records are filled, with
-            `RECORD_PROBLEM_AT` relative to ``start``.
+            `record_problem_at` relative to ``start``.
         options: sum of NEEDS_KEYS, APPEND_TIME, HEADS_ONLY.
         now, before, after: times in ms; a create time must be in [now - before, now + after].
     """

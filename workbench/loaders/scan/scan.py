@@ -22,16 +22,11 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import DiskPartition
 from workbench.loaders.exports.parquet_file import ROW_GROUP, write_parquet
-from workbench.loaders.guessed_names import GuessedNames
 from workbench.loaders.queries.query import Query, all_of, parse
 from workbench.loaders.queries.ranges import common
 from workbench.loaders.read_warnings import warn_caller
-from workbench.loaders.scan.column_engines import (
-    DtypeBackend,
-    data_frame,
-    lazy_frame,
-    register_view,
-)
+from workbench.loaders.scan.arrow_stream import ArrowStream
+from workbench.loaders.scan.column_engines import lazy_frame
 from workbench.loaders.scan.field_columns import columns_read, fields_of, with_fields
 from workbench.loaders.scan.not_searched import (
     NotSearched,
@@ -80,7 +75,7 @@ _SHOWN: Final = 20  # records that `head` gives
 _END: Final = 1024  # offsets at the end of a log that `tail` reads first
 
 
-class Scan(GuessedNames):
+class Scan(ArrowStream):
     """Records to be read; nothing is read before a verb. Made by `LogDirectory.scan`.
 
     `filter`, `select` and `limit` return another scan, with that option: ``logs.scan("orders")
@@ -186,7 +181,7 @@ class Scan(GuessedNames):
         self.latest = options.get("latest", False)
         if self.latest and self.everything:
             raise ValueError("latest=True asks for one record of each key, everything=True for all")
-        self._place = _kept(options.get("topics")), _kept(options.get("partitions"))
+        self._place = _as_tuple(options.get("topics")), _as_tuple(options.get("partitions"))
         topics, partitions = self._place
         chosen_by: ScanOptions = {"topics": topics, "partitions": partitions, "columns": names}
         self._given: ScanOptions = {**options, **chosen_by}
@@ -468,38 +463,6 @@ class Scan(GuessedNames):
         """The last reading, with what it found."""
         return self._last
 
-    def to_arrow_batch_reader(self) -> pa.RecordBatchReader:
-        """Return a reader that streams the records; memory stays bounded whatever the size."""
-        return pa.RecordBatchReader.from_batches(self.schema, self.batches())
-
-    def __arrow_c_schema__(self) -> object:
-        """Give the schema to any library that asks for it before reading."""
-        return self.schema.__arrow_c_schema__()
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Stream to any library that speaks the Arrow C stream interface; each call reads again."""
-        return self.to_arrow_batch_reader().__arrow_c_stream__(requested_schema)
-
-    def to_arrow(self) -> pa.Table:
-        """Return all records as a table. They are all in memory at once."""
-        return pa.Table.from_batches(self.batches(), schema=self.schema)
-
-    def to_pandas(self, dtype_backend: DtypeBackend | None = None) -> Any:
-        """Return all records as a `pandas.DataFrame`. They are all in memory at once.
-
-        Integers never become floats: columns without nulls get numpy's integers, others pandas'
-        nullable ones. Keys, values and headers remain Arrow (`pandas.ArrowDtype`), which copies
-        nothing.
-
-        Args:
-            dtype_backend: "pyarrow": Arrow types throughout; "numpy_nullable": pandas' own nullable
-                types for numbers, booleans and text; default: as above.
-
-        Raises:
-            ValueError: the backend is unknown.
-        """
-        return data_frame(self.to_arrow(), dtype_backend)
-
     def to_polars(self, *, lazy: bool = False) -> Any:
         """Return all records as a `polars.DataFrame`.
 
@@ -515,32 +478,6 @@ class Scan(GuessedNames):
         if lazy:
             return lazy_frame(self.schema, lambda names: self._only(names).batches())
         return optional("polars").from_arrow(self.to_arrow())
-
-    def to_spark(self, spark: Any) -> Any:
-        """Return all records as a DataFrame of Spark, with the columns and types of `to_arrow`.
-
-        They are read here, and are all in memory at once. What is larger, Spark reads in tasks of
-        its own: ``spark.read.format("kafka-log").load(path)``.
-
-        Args:
-            spark: a `pyspark.sql.SparkSession`, such as that of `workbench.spark.session`.
-        """
-        return spark.createDataFrame(self.to_arrow())
-
-    def to_duckdb(self, table_name: str = "records", connection: Any = None) -> Any:
-        """Make this scan a view and return the `duckdb` connection.
-
-        Every query reads the records again, as a stream in bounded memory, and all columns of the
-        scan: name those you need in ``columns``. ``create table t as from records`` keeps them.
-
-        Args:
-            table_name: name of the view; queries on the connection can use it at once.
-            connection: a connection to use; default a new one in memory.
-
-        Raises:
-            MissingDependencyError: duckdb is not installed.
-        """
-        return register_view(self, table_name, connection)
 
     def to_parquet(
         self,
@@ -645,10 +582,6 @@ class Scan(GuessedNames):
                 return (begin, max(low, high)), found
             size *= 8
 
-    def to_pylist(self) -> list[dict[str, Any]]:
-        """Return all records as dicts by column name. They are all in memory at once."""
-        return list(iter(self))
-
     def __len__(self) -> int:
         ahead = None if self._ahead is None else self._ahead()
         count = None if ahead is None else ahead.count()
@@ -676,7 +609,7 @@ def of_one_worker(scan: Scan) -> Scan:
     return other
 
 
-def _kept(given: Any) -> Any:
+def _as_tuple(given: Any) -> Any:
     """Return one name, or several that can be looked at again."""
     return given if given is None or isinstance(given, int | str) else tuple(given)
 

@@ -159,7 +159,7 @@ def read_prepared(
                 yield from reading.judge(result)
                 continue
             yield from reading.judge_end(result, skips_removed=skips_removed)
-            opened.popleft().close()
+            opened.popleft().close()  # results come in the order of the segments
 
 
 class _End(NamedTuple):
@@ -186,14 +186,14 @@ class _Decoded(NamedTuple, Generic[T]):
 
 
 class _SegmentReading(Generic[T]):
-    """One segment that is being read: its parts, what is made of each, and what that is worth."""
+    """Reads one segment piece by piece, and checks that offsets ascend."""
 
     def __init__(self, read: SegmentRead, choice: RecordChoice, prepare: Prepare[T]) -> None:
         self._read = read
         self._choice = choice
         self._prepare = prepare
         self._order = _OffsetOrder(read)
-        self._behind = 0  # batches at the end of a chunk that are past the wanted offsets
+        self._past_end = 0  # batches at the end of a chunk that are past the wanted offsets
         self._is_over = False  # nothing more is wanted
         self._source: FileSource | None = None
 
@@ -222,6 +222,7 @@ class _SegmentReading(Generic[T]):
                 yield self, (reader, piece)
                 if self._is_over:
                     break
+            # A file that ends inside of a batch was to be read up to its end.
             stop = read.stop
             if stop is None and reader.stop_code == problems.UNFINISHED:
                 stop = source.size
@@ -234,11 +235,12 @@ class _SegmentReading(Generic[T]):
         for chunk in reader.decode(piece):
             in_range = _in_range(chunk, self._read, self._choice.times)
             yield _Decoded(chunk, in_range, self._prepare(self._read, chunk, in_range))
+            # The thread that judges may have found the end meanwhile: it drops what follows.
             if self._is_over:
                 return
 
     def judge(self, decoded: _Decoded[T]) -> Iterator[Prepared[T]]:
-        """Yield what is right of a chunk, given those before it."""
+        """Yield the chunk without records that do not ascend."""
         if self._is_over:
             return
         chunk, in_range, value = decoded
@@ -251,11 +253,12 @@ class _SegmentReading(Generic[T]):
         ]
         findings = [finding_of(problem, read.segment.path) for problem in found]
         ascending = self._order.check(chunk)
+        # The value was made before the chunks before this one were known. Nearly always it stands.
         if np.count_nonzero(ascending) < len(ascending):
             value = self._prepare(read, chunk, in_range & ascending)
         tail = [base >= read.high for base in chunk.rows["base_offset"][-2:].tolist()]
-        self._behind = self._behind + len(tail) if all(tail) else int(tail[-1])
-        self._is_over = self._behind > 1  # not for one alone, whose base offset may be damaged
+        self._past_end = self._past_end + len(tail) if all(tail) else int(tail[-1])
+        self._is_over = self._past_end > 1  # not for one alone, whose base offset may be damaged
         yield Prepared(read, chunk, value, findings + self._order.take_findings())
 
     def judge_end(self, end: _End, *, skips_removed: bool) -> Iterator[Prepared[T]]:
@@ -455,7 +458,9 @@ class _OffsetOrder:
         segments = self._read.partition.segments
         base = self._read.segment.base_offset
         before = [segment for segment in segments if segment.base_offset < base]
-        with suppress(OSError):  # then the file's name decides
+        # A gap before the name belongs to this segment. Of an overlap, or where the one before
+        # cannot be read, the name decides.
+        with suppress(OSError):
             return min(before[-1].next_offset, base) if before else 0
         return base
 
@@ -488,6 +493,7 @@ def _in_doubt(chunk: Chunk, at: npt.NDArray[np.int64]) -> Mask:
     """
     offsets, batch = chunk.columns.offsets[at], chunk.columns.batch[at]
     is_wrong = offsets > chunk.rows["last_offset"][batch]
+    # Between two batches, offsets that do not ascend are the order of batches, not a contradiction.
     is_wrong[1:] |= (offsets[1:] <= offsets[:-1]) & (batch[1:] == batch[:-1])
     if np.count_nonzero(is_wrong) > _MOST_IN_DOUBT:
         return np.zeros(len(at), np.bool_)
@@ -498,6 +504,8 @@ def _given_batch(chunk: Chunk, kept: Mask, lowest: int) -> _GivenBatch:
     """Return the last batch of a chunk that records are kept from."""
     offsets, batch = chunk.columns.offsets, chunk.columns.batch
     last = _last_of(kept)
+    # The last record that is kept before the batch bounds what it might have had; without one, what
+    # bounds the chunk does.
     first = int(batch.searchsorted(batch[last]))
     before = _last_of(kept[:first])
     if before >= 0:

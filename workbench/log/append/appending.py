@@ -314,12 +314,12 @@ def analyze(
         last_offset,
         last_epoch if last_epoch >= 0 else None,
         max_timestamp,
-        NO_TIMESTAMP,
-        log_start_offset,
-        source_codec,
-        valid_bytes,
-        last_of_first,
-        has_producers,
+        log_append_time=NO_TIMESTAMP,
+        log_start_offset=log_start_offset,
+        source_codec=source_codec,
+        valid_bytes=valid_bytes,
+        last_offset_of_first_batch=last_of_first,
+        has_producers=has_producers,
     )
     return info, batches if taken == len(batches) else batches[:taken]
 

@@ -87,6 +87,8 @@ def _remove_temporary_files(context: LogContext, names: list[str]) -> list[str]:
             tell_file(context, "leftover removed", name, "the file was marked for deletion")
     cleaned = [name for name in names if name.endswith(CLEANED)]
     first_cleaned = min((offset_of(context.path(name)) for name in cleaned), default=None)
+    # Files are renamed from .cleaned to .swap from the last to the first: while one is left, the
+    # .swap files after it are not all, and the segments that they replace are still there.
     if not context.rules.undoes_partial_swaps:
         first_cleaned = None
     swaps = []
@@ -112,6 +114,8 @@ def _remove_temporary_files(context: LogContext, names: list[str]) -> list[str]:
 
 def _remove_replaced(context: LogContext, swaps: list[str]) -> None:
     """Remove the files of the segments whose offsets are in complete `.swap` segments."""
+    # No .cleaned is left, so the .swap files are complete: together they hold what is left of all
+    # offsets from the first to the last, and what has no .swap name there is older.
     first: int | None = None
     end = 0
     for name in swaps:

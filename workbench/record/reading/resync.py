@@ -14,13 +14,14 @@ from workbench.kernels import dispatch
 from workbench.layout import problems
 from workbench.layout.attributes import CODEC_MASK, LARGEST_CODEC
 from workbench.layout.batch_header import (
+    ATTRIBUTES_AT,
     BATCH_HEADER_SIZE,
     ENTRY_HEADER_SIZE,
     LENGTH_END,
     MAGIC_AT,
 )
 from workbench.layout.batch_row import BATCH_ROW
-from workbench.layout.message_header import SMALLEST_ENTRY
+from workbench.layout.message_header import MESSAGE_ATTRIBUTES_AT, SMALLEST_ENTRY
 
 _WINDOW: Final = 4 << 20  # bytes looked through at a time; the largest batch that is found
 _FIRST_CHECKS: Final = 64 << 20  # bytes
@@ -50,11 +51,12 @@ def _candidates(data: npt.NDArray[np.uint8], left: int) -> npt.NDArray[np.int64]
     likely &= byte(0) < 0x80  # an offset is never negative
     places = np.flatnonzero(likely)
     size = np.zeros(len(places), np.int64)
-    for at in range(9, LENGTH_END):
+    for at in range(9, LENGTH_END):  # its first byte is 0
         size = size << 8 | data[places + at]
     magic = data[places + MAGIC_AT]
-    codec_at = np.where(magic == 2, places + 22, places + ENTRY_HEADER_SIZE)
-    codec = data[np.minimum(codec_at, len(data) - 1)] & CODEC_MASK
+    # Both attributes lie within the smallest entry, so within the window.
+    codec_at = places + np.where(magic == 2, ATTRIBUTES_AT + 1, MESSAGE_ATTRIBUTES_AT)
+    codec = data[codec_at] & CODEC_MASK
     smallest = np.where(magic == 2, BATCH_HEADER_SIZE, SMALLEST_ENTRY) - LENGTH_END
     fits = (size >= smallest) & (size <= left - places - LENGTH_END) & (codec <= LARGEST_CODEC)
     return places[fits]
@@ -69,6 +71,7 @@ def batch_at(source: FileSource, position: int) -> Any:
         return None
     rows: npt.NDArray[Any] = np.zeros(1, BATCH_ROW)
     file_end = source.size
+    # The header first: where it is not a batch's, the size it claims is not read.
     count, _, _ = dispatch.scan_window(
         source.read(position, BATCH_HEADER_SIZE), position, file_end, rows
     )
@@ -141,6 +144,7 @@ def find_batch(
     while position < stop:
         # A batch may begin with zeros that are still in a hole.
         position = max(position, source.past_hole(position, stop) - BATCH_HEADER_SIZE)
+        # A little more than a step, so that a batch that begins in its last bytes is met here.
         data = source.read(position, min(step + SMALLEST_ENTRY - 1, stop - position))
         has_bytes = bool(data.any())
         is_zeros &= not has_bytes
@@ -214,7 +218,7 @@ def last_sound_offset(rows: npt.NDArray[Any], before: int) -> int:
     """
     if not len(rows):
         return before
-    if rows["problem"][-1] == problems.OK:
+    if rows["problem"][-1] == problems.OK:  # nearly always
         return int(rows["last_offset"][-1])
     sound = rows["last_offset"][rows["problem"] == problems.OK]
     return int(sound[-1]) if len(sound) else before

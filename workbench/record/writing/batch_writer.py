@@ -142,13 +142,13 @@ class BatchWriter:
         self.estimated_ratio = 1.0  # of compressed to uncompressed bytes
         self.record_count = 0
         self.last_offset: int | None = None
+        self._finished: Bytes | None = None
         self.set_producer_state(producer_id, producer_epoch, base_sequence, is_transactional)
         self._base_timestamp = delete_horizon
         self._max_timestamp = NO_TIMESTAMP
         self._offset_of_max_timestamp = -1
         self._parts: list[bytes | memoryview] = []
         self._records_size = 0
-        self._finished: Bytes | None = None
         self._takes_records = True
         self._is_aborted = False
 
@@ -164,7 +164,7 @@ class BatchWriter:
         Raises:
             RuntimeError: the batch is built.
         """
-        if getattr(self, "_finished", None) is not None:
+        if self._finished is not None:
             raise RuntimeError("the batch is built: its producer can no longer be set")
         self.producer_id = _or_none(producer_id)
         self.producer_epoch = _or_none(producer_epoch)

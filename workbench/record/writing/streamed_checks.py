@@ -14,17 +14,7 @@ import numpy.typing as npt
 
 from workbench.errors import CorruptRecordError
 from workbench.kernels import dispatch
-from workbench.kernels.writing.checks import (
-    BASE_OFFSET,
-    CHECKED_COUNT,
-    IS_IN_ORDER,
-    IS_READY,
-    LARGEST_TIMESTAMP,
-    RECORD_COUNT,
-    RECORD_PROBLEM,
-    RECORD_PROBLEM_AT,
-    REFUSED_COUNT,
-)
+from workbench.kernels.writing.checks import AT
 from workbench.layout import problems
 from workbench.record import varint
 from workbench.record.limits import MOST_CONTENT
@@ -144,20 +134,20 @@ class _Facts:
     @property
     def left(self) -> int:
         """How many records are still to be checked."""
-        return int(self._row[RECORD_COUNT]) - self._done
+        return int(self._row[AT.record_count]) - self._done
 
     def check(self, window: bytearray, count: int | None = None) -> tuple[int, int]:
         """Check the next records; return the problem, and where it is in the window."""
         part = self._part
-        part[RECORD_COUNT] = self.left if count is None else count
-        part[BASE_OFFSET] = self._row[BASE_OFFSET] - self._done
+        part[AT.record_count] = self.left if count is None else count
+        part[AT.base_offset] = self._row[AT.base_offset] - self._done
         data = np.frombuffer(bytes(window), np.uint8)
         dispatch.check_records(data, 0, len(data), part, self._options, *self._times)
-        return int(part[RECORD_PROBLEM]), int(part[RECORD_PROBLEM_AT])
+        return int(part[AT.record_problem]), int(part[AT.record_problem_at])
 
     def take_whole(self, content: _Content) -> bool:
         """Take over the records that the last check found whole, and leave them out."""
-        count = int(self._part[CHECKED_COUNT])
+        count = int(self._part[AT.checked_count])
         if count == 0:
             return False
         _, end = self.check(content.window, count)
@@ -167,10 +157,10 @@ class _Facts:
 
     def _take(self) -> None:
         part = self._part
-        self._largest = max(self._largest, int(part[LARGEST_TIMESTAMP]))
-        self._refused += int(part[REFUSED_COUNT])
-        self._is_in_order = self._is_in_order and bool(part[IS_IN_ORDER])
-        self._done += int(part[CHECKED_COUNT])
+        self._largest = max(self._largest, int(part[AT.largest_timestamp]))
+        self._refused += int(part[AT.refused_count])
+        self._is_in_order = self._is_in_order and bool(part[AT.is_in_order])
+        self._done += int(part[AT.checked_count])
 
     def take_one(self, head: bytes) -> None:
         """Take over a record that was skipped, by one that has its head and nothing else."""
@@ -179,13 +169,13 @@ class _Facts:
 
     def finish(self, code: int, at: int) -> None:
         """Take over the last check, and fill the row."""
-        if self.left and self._part[CHECKED_COUNT] > 0:
+        if self.left and self._part[AT.checked_count] > 0:
             self._take()
         row = self._row
-        row[RECORD_PROBLEM], row[RECORD_PROBLEM_AT] = code, at
-        row[CHECKED_COUNT] = self._done
-        row[LARGEST_TIMESTAMP], row[REFUSED_COUNT] = self._largest, self._refused
-        row[IS_IN_ORDER], row[IS_READY] = self._is_in_order, 0
+        row[AT.record_problem], row[AT.record_problem_at] = code, at
+        row[AT.checked_count] = self._done
+        row[AT.largest_timestamp], row[AT.refused_count] = self._largest, self._refused
+        row[AT.is_in_order], row[AT.is_ready] = self._is_in_order, 0
 
 
 def _skip_large(content: _Content, facts: _Facts) -> int:

@@ -14,6 +14,7 @@ from workbench.kernels.plain.writing.validate_records import (
     check_decompressed,
 )
 from workbench.kernels.writing import checks
+from workbench.kernels.writing.checks import AT
 from workbench.layout import attributes, problems
 from workbench.layout.batch_header import (
     BATCH_HEADER,
@@ -54,14 +55,14 @@ def _read_batch(entry: bytes, row: Row) -> None:
         last_sequence = seq + delta if seq + delta < 2**31 else seq + delta - 2**31
     computed = crc32c(entry[CRC_FROM:])
     codec = bits & attributes.CODEC_MASK
-    row[checks.BASE_OFFSET : checks.MAGIC] = (
+    row[AT.base_offset : AT.magic] = (
         base_offset,
         wrap64(base_offset + delta),
         base_time,
         max_time,
         epoch,
     )
-    row[checks.ATTRIBUTES : checks.RECORD_PROBLEM] = (
+    row[AT.attributes : AT.record_problem] = (
         stored,
         codec,
         1 if bits & attributes.LOG_APPEND_TIME_BIT else 0,
@@ -86,14 +87,14 @@ def _read_message(entry: bytes, magic: int, row: Row) -> None:
         kind = 1 if bits & attributes.LOG_APPEND_TIME_BIT else 0
     codec = bits & attributes.CODEC_MASK
     computed = crc32(entry[MESSAGE_CRC_FROM:])
-    row[checks.BASE_OFFSET : checks.MAGIC] = (
+    row[AT.base_offset : AT.magic] = (
         -1 if codec else offset,
         offset,
         timestamp,
         timestamp,
         -1,
     )
-    row[checks.ATTRIBUTES : checks.RECORD_PROBLEM] = (
+    row[AT.attributes : AT.record_problem] = (
         *(bits, codec, kind, 0, 0, -1, -1, -1, -1),
         -1 if codec else 1,
         crc,
@@ -105,11 +106,11 @@ def _read_message(entry: bytes, magic: int, row: Row) -> None:
 def _check_message(entry: bytes, magic: int, row: Row, rules: AppendRules) -> None:
     key_at = (_V1 if magic else _V0).size
     has_key = int.from_bytes(entry[key_at : key_at + 4], signed=True) >= 0
-    timestamp = int(row[checks.MAX_TIMESTAMP])
-    has_append_time = bool(row[checks.TIMESTAMP_TYPE] == attributes.LOG_APPEND_TIME)
-    row[checks.CHECKED_COUNT] = 1
-    row[checks.LARGEST_TIMESTAMP] = max(attributes.NO_TIMESTAMP, timestamp)
-    row[checks.REFUSED_COUNT] = rules.refuses(
+    timestamp = int(row[AT.max_timestamp])
+    has_append_time = bool(row[AT.timestamp_type] == attributes.LOG_APPEND_TIME)
+    row[AT.checked_count] = 1
+    row[AT.largest_timestamp] = max(attributes.NO_TIMESTAMP, timestamp)
+    row[AT.refused_count] = rules.refuses(
         timestamp, has_key=has_key, has_append_time=has_append_time
     )
 
@@ -149,17 +150,17 @@ def check_batches(
         entry = data[position : position + size].tobytes()
         row = rows[count]
         row[:] = -1
-        row[[checks.POSITION, checks.SIZE, checks.MAGIC]] = position, size, magic
-        row[[checks.RECORD_PROBLEM, checks.REFUSED_COUNT, checks.IS_READY]] = 0
-        row[checks.IS_IN_ORDER] = 1
+        row[[AT.position, AT.size, AT.magic]] = position, size, magic
+        row[[AT.record_problem, AT.refused_count, AT.is_ready]] = 0
+        row[AT.is_in_order] = 1
         if size < _SMALLEST[magic]:
-            row[checks.BASE_OFFSET : checks.LAST_OFFSET + 1] = int.from_bytes(head[:8], signed=True)
-            row[checks.PROBLEM] = problems.SHORT_BATCH
+            row[AT.base_offset : AT.last_offset + 1] = int.from_bytes(head[:8], signed=True)
+            row[AT.problem] = problems.SHORT_BATCH
         elif magic == 2:
             _read_batch(entry, row)
         else:
             _read_message(entry, magic, row)
-        sound = row[checks.PROBLEM] == problems.OK and row[checks.CODEC] == attributes.NONE
+        sound = row[AT.problem] == problems.OK and row[AT.codec] == attributes.NONE
         if options & checks.CHECK_RECORDS and sound:
             if magic == 2:
                 check_decompressed(entry, BATCH_HEADER_SIZE, size, -position, row, rules)

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from workbench.kernels.plain.varint import BadRecordError, decode_varint, wrap64
 from workbench.kernels.writing import checks
+from workbench.kernels.writing.checks import AT
 from workbench.layout import attributes, problems
 
 Bytes = npt.NDArray[np.uint8]
@@ -70,45 +71,44 @@ def check_decompressed(
 ) -> None:
     """Fill in the facts about the records of one batch; subtract ``shift`` from positions."""
     count, base, largest = (
-        int(row[column])
-        for column in (checks.RECORD_COUNT, checks.BASE_TIMESTAMP, checks.MAX_TIMESTAMP)
+        int(row[column]) for column in (AT.record_count, AT.base_timestamp, AT.max_timestamp)
     )
-    use_max = row[checks.TIMESTAMP_TYPE] == attributes.LOG_APPEND_TIME
+    use_max = row[AT.timestamp_type] == attributes.LOG_APPEND_TIME
     newest, refused, in_order, done, code = attributes.NO_TIMESTAMP, 0, True, 0, problems.OK
     heads_only = bool(rules.options & checks.HEADS_ONLY)
-    row[checks.CHECKED_COUNT] = 0
-    row[checks.RECORD_PROBLEM_AT] = at - shift
+    row[AT.checked_count] = 0
+    row[AT.record_problem_at] = at - shift
     if count < 0:
-        row[checks.RECORD_PROBLEM] = problems.BAD_COUNT
+        row[AT.record_problem] = problems.BAD_COUNT
         return
     try:
         while done < count:
             delta, offset_delta, has_key, at = _record(data, at, end, heads_only=heads_only)
             timestamp = largest if use_max else wrap64(base + delta)
             newest = max(newest, timestamp)
-            in_order &= wrap64(int(row[checks.BASE_OFFSET]) + offset_delta) == done
+            in_order &= wrap64(int(row[AT.base_offset]) + offset_delta) == done
             refused += rules.refuses(timestamp, has_key=has_key, has_append_time=bool(use_max))
             done += 1
         if count and at != end:
             raise BadRecordError(problems.BYTES_AFTER_RECORDS, at)  # noqa: TRY301
     except BadRecordError as error:
         code, at = error.code, error.position
-    row[checks.RECORD_PROBLEM] = code
-    row[checks.RECORD_PROBLEM_AT] = at - shift
-    row[checks.CHECKED_COUNT] = done
-    row[checks.LARGEST_TIMESTAMP] = newest
-    row[checks.REFUSED_COUNT] = refused
-    row[checks.IS_IN_ORDER] = in_order
-    row[checks.IS_READY] = (
+    row[AT.record_problem] = code
+    row[AT.record_problem_at] = at - shift
+    row[AT.checked_count] = done
+    row[AT.largest_timestamp] = newest
+    row[AT.refused_count] = refused
+    row[AT.is_in_order] = in_order
+    row[AT.is_ready] = (
         code == problems.OK
         and refused == 0
         and in_order
         and count > 0
-        and row[checks.BASE_OFFSET] == 0
-        and row[checks.LAST_OFFSET] == count - 1
-        and not row[checks.IS_CONTROL]
-        and (row[checks.PRODUCER_ID] < 0 or row[checks.BASE_SEQUENCE] >= 0)
-        and row[checks.TIMESTAMP_TYPE] == attributes.CREATE_TIME
+        and row[AT.base_offset] == 0
+        and row[AT.last_offset] == count - 1
+        and not row[AT.is_control]
+        and (row[AT.producer_id] < 0 or row[AT.base_sequence] >= 0)
+        and row[AT.timestamp_type] == attributes.CREATE_TIME
         and not rules.options & checks.APPEND_TIME
         and largest == newest
     )

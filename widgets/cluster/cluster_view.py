@@ -10,7 +10,7 @@ import workbench
 from widgets._assets import script, style
 from widgets._file import Answer
 from widgets._widget import KafkaWidget
-from widgets.disk.cluster_moments import (
+from widgets.cluster.cluster_moments import (
     COLUMNS,
     ClusterMoment,
     changed_rows,
@@ -54,8 +54,8 @@ class ClusterView(KafkaWidget):
     Kafka: MetadataImage, MetadataLoader (4.2)
     """
 
-    _esm = script("disk/cluster_view.js")
-    _css = style("disk/cluster_view.css")
+    _esm = script("cluster/cluster_view.js")
+    _css = style("cluster/cluster_view.css")
 
     at = traitlets.Int(0).tag(sync=True)
     selected: Any = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
@@ -149,7 +149,7 @@ class ClusterView(KafkaWidget):
     def to_png(self) -> bytes:
         """Draw the changes over time, and the topics. Imports matplotlib."""
         if self._picture is None:
-            from widgets.disk.cluster_picture import cluster_picture
+            from widgets.cluster.cluster_picture import cluster_picture
 
             self._picture = cluster_picture(self._cluster)
         return self._picture

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from workbench.cli.checks import DoctorCheck, Status
+from workbench.cli.checks.installation import DoctorCheck, Status
 from workbench.runtime.extras import missing
 from workbench.runtime.words import plural
 

@@ -1,0 +1,1 @@
+"""The widget of the cluster that a KRaft metadata log describes."""

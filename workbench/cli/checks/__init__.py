@@ -1,0 +1,1 @@
+"""What `doctor` checks: this installation, and the executors of a cluster."""
