@@ -6,7 +6,7 @@ half a second to import: the mime bundle alone imports this.
 
 import io
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -18,6 +18,9 @@ from matplotlib.patches import FancyArrowPatch, Rectangle
 from matplotlib.transforms import Affine2D
 
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#B8A800", "#8C6BB1", "#888888")
+OTHER = "#B9A88F"
+"""Of all that are beyond the palette: no color stands for two things."""
+_COLORED: Final = 7
 CONTROL, DAMAGE, INK, DIM, LINE, HAIR, ACCENT = (
     "#333b45", "#D55E00", "#16191d", "#5b6570", "#d5dae0", "#e9ecf0", "#0b62c4",
 )  # fmt: skip
@@ -25,6 +28,17 @@ WARN: Final = "#B34700"  # of text: darker than that of areas
 
 WIDTH: Final = 10.0  # inches of each page
 LEFT, RIGHT = 0.016, 0.984  # where texts begin and end
+
+
+def color_of_rank(rank: int) -> str:
+    """Return the color of the nth of things that are ranked: the first have one of their own."""
+    return PALETTE[rank] if 0 <= rank < _COLORED else OTHER
+
+
+def color_of_epoch(epochs: Sequence[int], epoch: int) -> str:
+    """Return the color of one of the epochs, which ascend: the newest have one of their own."""
+    known = [*epochs[-_COLORED:]]
+    return color_of_rank(known.index(epoch)) if epoch in known else OTHER
 
 
 @contextmanager

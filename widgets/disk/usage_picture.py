@@ -9,7 +9,7 @@ from matplotlib.patches import Rectangle
 
 from widgets.disk.treemap import Rect, squarify
 from widgets.disk.usage_nodes import KEY, KIND, NAME, OCCUPIED, PARENT, SIZE, Node
-from widgets.pictures import DAMAGE, DIM, INK, LEFT, PALETTE, RIGHT, WIDTH, Sheet, sheet
+from widgets.pictures import DAMAGE, DIM, INK, LEFT, RIGHT, WIDTH, Sheet, color_of_rank, sheet
 from workbench.runtime.words import share_text, size_text
 
 _HEIGHT = 4.2  # inches
@@ -71,7 +71,7 @@ class _Tree:
             if node[KIND] == "topic" and not node[KEY].startswith("__"):
                 topics[node[KEY]] = topics.get(node[KEY], 0) + node[OCCUPIED]
         ranked = sorted(topics, key=lambda name: -topics[name])
-        colors = {name: PALETTE[at % 7] for at, name in enumerate(ranked)}
+        colors = {name: color_of_rank(at) for at, name in enumerate(ranked)}
         paths = self._add(nodes, ())
         for node, path in zip(nodes, paths, strict=True):
             if node[KIND] == "topic":

@@ -3,7 +3,7 @@
 import textwrap
 from typing import Any
 
-from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LEFT, PALETTE, Sheet, sheet
+from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LEFT, Sheet, color_of_epoch, sheet
 
 _HEAD, _LANE, _ROW, _MOST_LINES = 0.85, 0.86, 0.18, 10
 _LEFT, _RIGHT = 0.13, 0.93
@@ -56,8 +56,7 @@ def _lane(page: Sheet, lane: dict[str, Any], shown: dict[str, Any], top: float) 
     page.text(LEFT, top + 0.41, ", ".join(each for each in roles if each), color=ACCENT)
     page.text(LEFT, top + 0.57, lane["stopped"], color=DIM, size=6.8)
     for epoch, start, end, _ in lane["epochs"]:
-        place = shown["epochs"].index(epoch) if epoch in shown["epochs"] else 0
-        color = PALETTE[place % len(PALETTE)]
+        color = color_of_epoch(shown["epochs"], epoch)
         _box(page, start, end, y, tall, facecolor=color, alpha=0.35, lw=0)
         _box(page, start, end, y, tall, fill=False, edgecolor=color, lw=1)
         if end - start > _WIDE:

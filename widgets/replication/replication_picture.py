@@ -10,9 +10,9 @@ from widgets.pictures import (
     INK,
     LEFT,
     LINE,
-    PALETTE,
     RIGHT,
     Sheet,
+    color_of_epoch,
     sheet,
 )
 from widgets.replication.playback_steps import first_offset, label_of
@@ -110,7 +110,7 @@ def _lane(
     for record in replica.records:
         if record.offset < first:
             continue
-        color = PALETTE[epochs.index(record.epoch) % len(PALETTE)] if epochs else DIM
+        color = color_of_epoch(epochs, record.epoch) if epochs else DIM
         is_in = runs and record.offset < replica.high_watermark
         other = theirs.get(record.offset)
         differs = other is not None and other != record
