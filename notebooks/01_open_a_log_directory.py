@@ -22,6 +22,8 @@ import os
 import workbench as wb
 from widgets import LogExplorer, follow_theme
 
+follow_theme()  # charts and tables look as the page does
+
 SAMPLE = "../sample_data/shop-4.3.1"
 DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log directory of yours
 
@@ -91,7 +93,6 @@ frame["value"] = frame["value"].str.len()
 frame.head()
 
 # %%
-follow_theme()  # charts have the colors of the page, light or dark
 timed = frame.dropna(subset="timestamp")  # the oldest format has no timestamps
 per_hour = timed.set_index("timestamp").resample("1h").size()
 if len(per_hour) > 1:
@@ -170,8 +171,8 @@ damage
 # The numbers are those of the sample. A click opens an answer. To run its code, copy it into the
 # cell below and press Shift+Enter.
 #
-# **1.** Which batch holds offset 1,000 of `orders-0`? In the first explorer, type 1000 into the box
-# *Go to offset or time* and press Enter. How many records does the batch have, and how are they
+# **1.** Which batch holds offset 1,000 of `orders-0`? In the first explorer, type `1000` into the
+# box *Go to offset or time* and press Enter. How many records does the batch have, and how are they
 # compressed? The tab *Batches* shows both.
 #
 # <details>

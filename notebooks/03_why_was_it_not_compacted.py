@@ -22,7 +22,9 @@ import pandas as pd
 import traitlets
 
 import workbench as wb
-from widgets import CleanerView, LogExplorer, Stack
+from widgets import CleanerView, LogExplorer, Stack, follow_theme
+
+follow_theme()  # charts and tables look as the page does
 
 # %% jupyter={"source_hidden": true}
 SAMPLE = "../sample_data/shop-4.3.1"

@@ -23,7 +23,9 @@ import threading
 import pandas as pd
 
 import workbench as wb
-from widgets import CleanerView, CompactionPlayer, RecoveryPlayer
+from widgets import CleanerView, CompactionPlayer, RecoveryPlayer, follow_theme
+
+follow_theme()  # charts and tables look as the page does
 
 HOUR = 3_600_000
 DAY = 24 * HOUR
@@ -377,9 +379,9 @@ for name, settings in cases.items():
 # %% [markdown]
 # ## When the map is full
 #
-# The size of the offset map is `log.cleaner.dedupe.buffer.size`: 128 MiB for all threads, or about
-# five million keys. When the map is full, the round ends early, and the next round continues from
-# there. Here the map holds three keys.
+# The size of the offset map is `log.cleaner.dedupe.buffer.size` (default: 128 MiB for all threads,
+# which is about five million keys). When the map is full, the round ends early, and the next round
+# continues from there. Here the map holds three keys.
 
 # %%
 tiny = CompactionPlayer(

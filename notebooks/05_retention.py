@@ -33,7 +33,7 @@ DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log di
 HOUR = 3_600_000
 DAY = 24 * HOUR
 pd.set_option("display.max_colwidth", None)
-follow_theme()  # charts have the colors of the page, light or dark
+follow_theme()  # charts and tables look as the page does
 
 logs = wb.open_log_directory(DATA)
 if not logs:
@@ -179,9 +179,9 @@ ask("quiet")
 
 # %% [markdown]
 # **One record from the future holds back everything.** A producer with a wrong clock writes a
-# timestamp 300 days ahead. Its segment is kept until then, and so are all segments after it,
-# because the rule stops at the first segment that is kept. Since 4.0, brokers reject records more
-# than an hour ahead, unless the topic's `message.timestamp.after.max.ms` allows them. Older brokers
+# timestamp months ahead. Its segment is kept until then, and so are all segments after it, because
+# the rule stops at the first segment that is kept. Since 4.0, brokers reject records more than an
+# hour ahead, unless the topic's `message.timestamp.after.max.ms` allows them. Older brokers
 # accepted such records, and their logs still have them.
 
 # %%

@@ -25,7 +25,7 @@ import matplotlib.pyplot as plt
 import workbench as wb
 from widgets import LogExplorer, follow_theme
 
-follow_theme()  # charts have the colors of the page, light or dark
+follow_theme()  # charts and tables look as the page does
 SAMPLE = "../sample_data/shop-4.3.1"
 DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log directory of yours
 

@@ -8,10 +8,11 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 from matplotlib import image
 from matplotlib.figure import Figure
 
-from widgets.charts import dark_colors, themed_html
+from widgets.charts import dark_colors, table_html, themed_html
 
 
 def chart() -> Figure:
@@ -78,3 +79,20 @@ def test_outside_of_a_notebook_nothing_is_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_texts_of_a_table_are_at_the_left_and_numbers_at_the_right() -> None:
+    table = pd.DataFrame({"topic": ["orders", None], "offset": [1, 2], "key": [b"k", None]})
+    html = table_html(table) or ""
+    (rule,) = re.findall(r"<style>(table.*?) { text-align: left", html)
+    (name,) = re.findall(r'class="dataframe (.*?)"', html)
+    cells = ":is(td, thead th):nth-last-child"
+    assert rule == f"table.{name} {cells}(3), table.{name} {cells}(1)"
+    assert table_html(table[["offset"]]) == html_of_pandas(table[["offset"]])
+    by_topic = table_html(table.set_index("topic")[["offset"]]) or ""
+    assert re.search(r"<style>table\S+ tbody th { text-align: left", by_topic)
+
+
+def html_of_pandas(table: pd.DataFrame) -> str:
+    html: str = table._repr_html_()  # type: ignore[operator]
+    return html

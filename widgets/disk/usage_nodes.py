@@ -9,13 +9,12 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from widgets.view.text import short_names
-from workbench.files.names import short_name
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.listing import Listing, Root
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.loaders.tables.disk_usage import FilePart, LogFileParts, file_kind, parts_of_file
-from workbench.runtime.words import plural, size_text
+from workbench.runtime.words import plural, short_name, size_text
 
 Node = list[Any]
 

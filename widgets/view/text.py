@@ -18,7 +18,7 @@ def short_names(paths: Sequence[str]) -> list[str]:
     """Return each path's last folders, as many as tell all of them apart."""
     parts = [os.path.abspath(path).strip("/").split("/") for path in paths]
     most = max(map(len, parts), default=1)
-    for count in range(1, most):
+    for count in range(1, most + 1):
         names = ["/".join(each[-count:]) for each in parts]
         if len(set(names)) == len(set(paths)):
             return names

@@ -176,11 +176,6 @@ def file_name(kind: FileKind, offset: int, suffix: str = "", epoch: int | None =
     return f"{offset:020d}-{epoch:010d}.{kind}{suffix}"
 
 
-def short_name(name: str) -> str:
-    """Return the name of a segment's file without the zeros in front: ``…18.log``."""
-    return re.sub(r"^0{8,}(?=\d)", "…", name)
-
-
 def segment_paths(directory: str, offset: int, suffix: str = "") -> list[str]:
     """Return the paths of a segment's files, of the kinds `SEGMENT_KINDS`; see `file_name`."""
     stem = os.path.join(directory, f"{offset:020d}.")

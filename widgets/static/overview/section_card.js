@@ -149,7 +149,7 @@ function table({ title, headings, rows: all }, { signal, onLead }) {
 const NAMES = new Set(["group", "partition", "topic"]);
 
 // A column grows with what is there until its texts are whole, from so many px; what has no entry is never cut.
-const LEAST = { name: 150, text: 78, long: 44 };
+const LEAST = { name: 128, text: 70, long: 44 };
 const LONG = 30, CHARACTER = 6.8, AROUND = 24; // characters, px, px
 const IS_SIZE = /^[+−<]?[\d,.]+ ([KMGT]?i?B|ms|s|min|h|days)$/;
 
@@ -168,7 +168,7 @@ function kindOf(rows, at, heading) {
   if (cells.some((cell) => cell.tone)) return "badge";
   if (cells.some((cell) => cell.share !== undefined)) return "share";
   if (cells.every((cell) => IS_SIZE.test(cell))) return "size";
-  if (cells.every((cell) => !/\s/.test(cell)) && (at === 0 || NAMES.has(heading) || cells.some(isLong))) return "name";
+  if (cells.every((cell) => !/\s/.test(cell)) && (at === 0 || NAMES.has(heading))) return "name";
   return at > 0 && cells.some(isLong) ? "long" : "text";
 }
 

@@ -6,7 +6,7 @@ const HEADING = "600 11px", TEXT = "600 12px", MONO = "11.5px"; // as bold as th
 const BETWEEN = 15, TOOL = 24, MENU = 14; // px beside a text, of a button beside a heading, and of the table's menu
 let pen = null;
 
-// The px of each column, from its heading and the short ones of its texts, `textsOf(k)`: [least, without a break].
+// The px of each column, from its heading and its texts, `textsOf(k)`, if all are short: [least, without a break].
 // `isOneLine`: headings do not break.
 export function leastWidths(box, columns, textsOf, isOneLine) {
   pen ??= document.createElement("canvas").getContext("2d");
@@ -17,7 +17,8 @@ export function leastWidths(box, columns, textsOf, isOneLine) {
   };
   return columns.map(({ name, mono: isMono, tool }, k) => {
     const font = isMono ? `${MONO} ${mono}` : `${TEXT} ${style.fontFamily}`, isLast = k === columns.length - 1;
-    const short = [...new Set(textsOf(k))].filter((text) => text.length <= SHORT).map((text) => wide(text, font));
+    const texts = [...new Set(textsOf(k))], isShort = texts.every((text) => text.length <= SHORT);
+    const short = isShort ? texts.map((text) => wide(text, font)) : [];
     const heading = (name ? linesOf(name) : []).map((lines) =>
       Math.max(...lines.map((line) => wide(line, `${HEADING} ${style.fontFamily}`)))
     );

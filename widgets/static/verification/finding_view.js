@@ -76,7 +76,8 @@ export function findingView({ onPick, onGo, signal, isScoped = true, goTo = "Sho
 const keyOf = (each) => JSON.stringify([each.path, each.kind, each.position, each.offset, each.found]);
 
 function placeOf(each, isAnywhere) {
-  const at = each.position === null ? each.file : `${each.file} at ${count(each.position)}`;
+  const file = each.file.replace(/^0{8,}(?=\d)/, "…"); // the partition has room
+  const at = each.position === null ? file : `${file} at ${count(each.position)}`;
   return isAnywhere && each.partition !== null ? `${each.partition} · ${at}` : at;
 }
 

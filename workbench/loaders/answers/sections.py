@@ -12,7 +12,6 @@ from typing import Final, Literal
 from workbench.comparison.advice import advice
 from workbench.comparison.results import PartitionComparison, Verdict
 from workbench.config.internal_topics import METADATA_LOG
-from workbench.files.names import short_name
 from workbench.foresight.preflight.first_minutes import FirstMinutes
 from workbench.foresight.preflight.results import Preflight
 from workbench.inspection.findings import SEVERITIES
@@ -21,7 +20,7 @@ from workbench.loaders.answers.facts import Facts, LogVerdict
 from workbench.loaders.answers.report_page import Badge, Bar, Cell, Row, Section, Target, Tile
 from workbench.loaders.offsets.damage import loss_text, losses_by_place, summary
 from workbench.runtime.times import duration_text
-from workbench.runtime.words import named_or_more, plural, size_text
+from workbench.runtime.words import named_or_more, plural, short_name, size_text
 from workbench.tables.offsets import DamagedRangeRow
 from workbench.tables.stuck import StuckRow
 
