@@ -15,7 +15,7 @@ def title_of(paths: Sequence[str]) -> dict[str, str]:
 
 
 def short_names(paths: Sequence[str]) -> list[str]:
-    """Return each path's last folders, as many as tell all of them apart."""
+    """Return each path's last folders, as few as make all of them different."""
     parts = [os.path.abspath(path).strip("/").split("/") for path in paths]
     most = max(map(len, parts), default=1)
     for count in range(1, most + 1):

@@ -8,8 +8,8 @@ import sys
 import traceback
 from collections import abc
 from collections.abc import Callable, Iterable
-from types import FunctionType, UnionType
-from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
+from types import FunctionType, SimpleNamespace, UnionType
+from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from workbench.runtime.words import did_you_mean
 
@@ -108,7 +108,7 @@ def _hints(owner: Any) -> dict[str, Any]:
     for name, given in owner.__annotations__.items():
         hint = getattr(given, "__forward_arg__", given)
         try:
-            hints[name] = eval(hint, known) if isinstance(hint, str) else hint  # noqa: S307 - ours
+            hints |= get_type_hints(SimpleNamespace(__annotations__={name: hint}), known)
         except NameError:
             continue
         packed = get_args(hints[name])
@@ -148,7 +148,7 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def words_of(hint: Any) -> str:
-    """Return a type in words: ``text, several or None``."""
+    """Return a type as text: ``text, several or None``."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin in {Union, UnionType}:
         each = list(dict.fromkeys(words_of(part) for part in inner))

@@ -148,7 +148,7 @@ function table({ title, headings, rows: all }, { signal, onLead }) {
 
 const NAMES = new Set(["group", "partition", "topic"]);
 
-// A column grows with what is there until its texts are whole, from so many px; what has no entry is never cut.
+// A column grows with what is there until its texts are whole, from so many px; what has no entry is always whole.
 const LEAST = { name: 128, text: 70, long: 44 };
 const LONG = 30, CHARACTER = 6.8, AROUND = 24; // characters, px, px
 const IS_SIZE = /^[+−<]?[\d,.]+ ([KMGT]?i?B|ms|s|min|h|days)$/;

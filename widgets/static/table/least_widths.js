@@ -1,4 +1,4 @@
-// How wide the columns of a table have to be: headings, numbers and short texts are never cut.
+// How wide the columns of a table have to be: headings, numbers and short texts are always whole.
 import { plainCell } from "./row_texts.js";
 
 const SHORT = 17; // characters, as a time or a verdict with its size has

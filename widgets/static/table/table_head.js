@@ -93,7 +93,7 @@ export function tableHead({ canSort, onSort, onWidths, fitting, menu }) {
       const trackOf = (column, k) => widthOf(column) ? `${widthOf(column)}px` : trackOfAtLeast(column.width, least[k]);
       return columns.map(trackOf).join(" ");
     },
-    // Columns that nobody gave a width are at least so wide, in px, see `leastWidths`.
+    // Columns without a width of their own are at least so wide, in px, see `leastWidths`.
     setLeast(px) {
       least = px;
     },

@@ -15,7 +15,7 @@ from workbench.inspection.listing import Listing
 from workbench.runtime.times import LONGEST_TIME
 
 MOST_SPANS: Final = {"minute": 60, "hour": 72, "day": 100, "month": 100, "year": LONGEST_TIME}
-"""Unit → how many spans of it are told apart; with more, the next unit is taken.
+"""Unit → how many spans of it are shown; with more, the next unit is taken.
 
 Minutes and hours are taken only where they are at least four times as many as hours and days.
 """

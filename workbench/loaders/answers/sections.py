@@ -230,7 +230,7 @@ def _what_was_checked(facts: Facts) -> Iterator[str]:
 
 
 def _places(listing: Listing) -> Callable[[str], tuple[str | None, str | None]]:
-    """Return what tells the partition of a path, and the file in it; the path where there is none.
+    """Return what names the partition of a path, and the file in it; the path where there is none.
 
     In a single log directory, paths are those below it.
     """
