@@ -14,9 +14,10 @@
 #
 # **Run the notebook first**: choose *Run → Run All Cells* in the menu, or press Shift+Enter in one
 # cell after the other. Until a cell has run, its widget is only a picture of an earlier run. At the
-# end is a list of all notebooks, each with its question.
+# end is a list of all notebooks, each with its question. What a notebook needs first is folded; a
+# click on the three dots opens it.
 
-# %%
+# %% jupyter={"source_hidden": true}
 import os
 
 import workbench as wb
@@ -30,10 +31,13 @@ DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log di
 logs = wb.open_log_directory(DATA)
 if not logs:
     print(f"{DATA} has no partitions. This is the sample.")
-    logs = wb.open_log_directory(DATA := SAMPLE)
+    DATA = SAMPLE
+    logs = wb.open_log_directory(DATA)
 biggest = max(logs, key=lambda name: (name[:2] != "__", logs[name].size))
 partition = "orders-0" if "orders-0" in logs else biggest
 
+# %%
+logs = wb.open_log_directory(DATA)
 explorer = LogExplorer(logs, selected={"partition": partition})
 explorer
 

@@ -168,7 +168,7 @@ LogExplorer(DATA, selected={"partition": "orders-0", "segment": 0})
 # of two hours.
 
 
-# %%
+# %% jupyter={"source_hidden": true}
 def rolls(jitter_ms: int) -> list[tuple[float, str]]:
     """Return when eight logs roll, in hours after their first record, and the engine's reasons."""
     found = []
@@ -289,7 +289,7 @@ by_time
 # of the log end offset, not at the end of the file. The observer below reads in these moments, from
 # the offset that is being written. The last column is a read without that bound, of the whole file.
 
-# %%
+# %% jupyter={"source_hidden": true}
 race_steps = []
 
 
@@ -361,7 +361,7 @@ wb.open_log_directory(DATA).inspect.segments().to_pandas()[["name", "base_offset
 # at that hour and applies retention.
 
 
-# %%
+# %% jupyter={"source_hidden": true}
 def retain(hours: int) -> None:
     """Show what retention does the given number of hours after closing time."""
     received = []

@@ -126,7 +126,7 @@ Stack([hours, waiting])
 # Here are five small logs. Each has three values of one key, and each is not cleaned for a
 # different reason.
 
-# %%
+# %% jupyter={"source_hidden": true}
 home = tempfile.TemporaryDirectory()
 clock = wb.engine.ManualClock(NOW)
 SETTINGS = {

@@ -169,7 +169,7 @@ swapped
 # these copies.
 
 
-# %%
+# %% jupyter={"source_hidden": true}
 def manager_of(path: str, observer: wb.engine.Observer) -> wb.LogManager:
     """Return a log manager of a copy, at the same time and with the same settings."""
     then = wb.engine.ManualClock(SATURDAY)
@@ -250,7 +250,7 @@ print(f"{slice_before.size} bytes from {len(slice_before.records.batches())} old
 # has written, and does not take the log again before it is *resumed*. Here, a second thread does so
 # in the middle of a cleaning.
 
-# %%
+# %% jupyter={"source_hidden": true}
 ABORTED = shutil.copytree(DATA, os.path.join(home.name, "aborted"))
 states = []
 threads = []

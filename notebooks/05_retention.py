@@ -123,7 +123,7 @@ for share in (0.97, 0.5, 0.25):
 #
 # The rest uses logs of our own. The clock moves only when we move it.
 
-# %%
+# %% jupyter={"source_hidden": true}
 home = tempfile.TemporaryDirectory()
 DIRECTORY = os.path.join(home.name, "data")
 clock = wb.engine.ManualClock(NOW)
@@ -209,7 +209,7 @@ ask("both")
 # Now the log manager deletes. It first renames files to `.deleted`, so that current readers can
 # finish, and removes them a minute later. Each step gives its verdict. Choose a log.
 
-# %%
+# %% jupyter={"source_hidden": true}
 reader = opened["quiet"].read(0)  # a consumer's fetch: a slice of the file, not yet sent
 steps.clear()
 before = shutil.copytree(DIRECTORY, os.path.join(home.name, "before"))

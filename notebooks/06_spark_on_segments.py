@@ -111,7 +111,7 @@ axes.set_axisbelow(True)
 # record of a key is the one with the largest offset, because a key is always in the same partition;
 # a null value means that the customer was deleted. You can also create views in SQL.
 
-# %%
+# %% jupyter={"source_hidden": true}
 for topic in ("orders", "customers"):
     spark.sql(
         f"""

@@ -117,7 +117,7 @@ for row in waiting[:3]:
 # transactions. The clock moves only when we move it. First, the usual case: of two shops, *eu*
 # commits, and *us* dies in the middle.
 
-# %%
+# %% jupyter={"source_hidden": true}
 home = tempfile.TemporaryDirectory()
 clock = wb.engine.ManualClock(NOW)
 manager = wb.LogManager(

@@ -56,7 +56,8 @@ def follow_theme() -> None:
             plt.switch_backend(backend)
         html = shell.display_formatter.formatters["text/html"]
         html.for_type(Figure, themed_html)
-        html.for_type_by_name("pandas", "DataFrame", table_html)
+        for module in ("pandas", "pandas.core.frame"):  # as pandas 3 says, and before
+            html.for_type_by_name(module, "DataFrame", table_html)
 
 
 def table_html(table: "DataFrame") -> str | None:

@@ -53,7 +53,7 @@ def test_the_figure_is_as_before_afterwards() -> None:
     assert after.getvalue() == before.getvalue()
 
 
-def test_a_notebook_gets_both_and_keeps_the_png() -> None:
+def test_a_notebook_gets_both_keeps_the_png_and_aligns_texts() -> None:
     code = """
 from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance()
@@ -63,13 +63,18 @@ from matplotlib import pyplot
 figure = pyplot.figure()
 figure.add_subplot().plot([1, 2])
 data, _ = shell.display_formatter.format(figure)
+import pandas
+shown, _ = shell.display_formatter.format(pandas.DataFrame({"topic": ["orders"]}))
+print("klw-texts" in shown["text/html"])
 print(sorted(data))
 """
     kernel = {**os.environ, "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=kernel
     )
-    assert done.stdout.splitlines()[-1] == "['image/png', 'text/html', 'text/plain']"
+    is_aligned, kinds = done.stdout.splitlines()[-2:]
+    assert kinds == "['image/png', 'text/html', 'text/plain']"
+    assert is_aligned == "True"
 
 
 def test_outside_of_a_notebook_nothing_is_imported() -> None:
