@@ -52,9 +52,12 @@ def test_nothing_is_outside_and_no_heading_and_no_number_is_cut_at_any_width(pag
 def test_tabs_out_of_sight_have_a_mark_and_none_moves_when_one_is_opened(page: Page) -> None:
     page.set_viewport_size({"width": 760, "height": 900})
     views = page.get_by_role("tablist", name="Views")
+    views.get_by_role("tab", name="Overview").click()
     expect(views).to_have_attribute("data-more", "")
+    expect(views).not_to_have_attribute("data-before", "")
     views.evaluate("(el) => { el.scrollLeft = 10_000 }")
     expect(views).not_to_have_attribute("data-more", "")
+    expect(views).to_have_attribute("data-before", "")
     page.set_viewport_size({"width": 1280, "height": 900})
     places = "(el) => [...el.children].map((tab) => tab.getBoundingClientRect().left)"
     before = views.evaluate(places)

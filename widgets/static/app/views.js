@@ -114,7 +114,10 @@ function tabs(model, el, signal, models) {
     });
     showOpen();
   });
-  const showMore = () => bar.toggleAttribute("data-more", bar.scrollLeft + bar.clientWidth < bar.scrollWidth - 1);
+  const showMore = () => {
+    bar.toggleAttribute("data-before", bar.scrollLeft > 1);
+    bar.toggleAttribute("data-more", bar.scrollLeft + bar.clientWidth < bar.scrollWidth - 1);
+  };
   bar.addEventListener("scroll", showMore);
   const sized = new ResizeObserver(() => {
     showOpen();
