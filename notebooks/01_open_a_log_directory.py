@@ -14,13 +14,16 @@
 #
 # **Run the notebook first**: choose *Run → Run All Cells* in the menu, or press Shift+Enter in one
 # cell after the other. Until a cell has run, its widget is only a picture of an earlier run. At the
-# end is a list of all notebooks, each with its question.
+# end is a list of all notebooks, each with its question. What a notebook needs first is folded; a
+# click on the three dots opens it.
 
-# %%
+# %% jupyter={"source_hidden": true}
 import os
 
 import workbench as wb
 from widgets import LogExplorer, follow_theme
+
+follow_theme()  # charts and tables look as the page does
 
 SAMPLE = "../sample_data/shop-4.3.1"
 DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log directory of yours
@@ -28,10 +31,13 @@ DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log di
 logs = wb.open_log_directory(DATA)
 if not logs:
     print(f"{DATA} has no partitions. This is the sample.")
-    logs = wb.open_log_directory(DATA := SAMPLE)
+    DATA = SAMPLE
+    logs = wb.open_log_directory(DATA)
 biggest = max(logs, key=lambda name: (name[:2] != "__", logs[name].size))
 partition = "orders-0" if "orders-0" in logs else biggest
 
+# %%
+logs = wb.open_log_directory(DATA)
 explorer = LogExplorer(logs, selected={"partition": partition})
 explorer
 
@@ -91,7 +97,6 @@ frame["value"] = frame["value"].str.len()
 frame.head()
 
 # %%
-follow_theme()  # charts have the colors of the page, light or dark
 timed = frame.dropna(subset="timestamp")  # the oldest format has no timestamps
 per_hour = timed.set_index("timestamp").resample("1h").size()
 if len(per_hour) > 1:
@@ -170,8 +175,8 @@ damage
 # The numbers are those of the sample. A click opens an answer. To run its code, copy it into the
 # cell below and press Shift+Enter.
 #
-# **1.** Which batch holds offset 1,000 of `orders-0`? In the first explorer, type 1000 into the box
-# *Go to offset or time* and press Enter. How many records does the batch have, and how are they
+# **1.** Which batch holds offset 1,000 of `orders-0`? In the first explorer, type `1000` into the
+# box *Go to offset or time* and press Enter. How many records does the batch have, and how are they
 # compressed? The tab *Batches* shows both.
 #
 # <details>

@@ -27,6 +27,8 @@ import pandas as pd
 import workbench as wb
 from widgets import LogExplorer, LookupPlayer, RecoveryPlayer, Stack, StepPlayer, follow_theme
 
+follow_theme()  # charts and tables look as the page does
+
 MINUTE, HOUR = 60_000, 3_600_000
 OPENING = 1_764_320_400_000  # ms: Black Friday 2025, 9:00 UTC
 
@@ -80,7 +82,8 @@ for step in steps:
 
 # %% [markdown]
 # Three things happened. The log noted the offset at which this *leader epoch* began. It wrote the
-# batch at byte 0. And it added no index entry: there is nothing before the batch to skip.
+# batch at the start of the file. And it added no index entry: there is nothing before the batch to
+# skip.
 #
 # ## Batches and index entries
 #
@@ -165,7 +168,7 @@ LogExplorer(DATA, selected={"partition": "orders-0", "segment": 0})
 # of two hours.
 
 
-# %%
+# %% jupyter={"source_hidden": true}
 def rolls(jitter_ms: int) -> list[tuple[float, str]]:
     """Return when eight logs roll, in hours after their first record, and the engine's reasons."""
     found = []
@@ -195,7 +198,6 @@ def rolls(jitter_ms: int) -> list[tuple[float, str]]:
     return found
 
 
-follow_theme()  # charts have the colors of the page, light or dark
 rolled_at = {"without jitter": rolls(0), "jitter of 2 hours": rolls(2 * HOUR)}
 axes = plt.figure(figsize=(10, 1.4)).gca()
 for height, (name, found) in enumerate(rolled_at.items()):
@@ -235,8 +237,8 @@ recovery.at = [step.kind for step in recovery.steps].index("segment recovered")
 recovery
 
 # %% [markdown]
-# Recovery did not even read the segments before the recovery point. If the recovery point is 0, for
-# example because its checkpoint was lost, recovery reads everything.
+# Recovery did not even read the segments before the recovery point. If the recovery point is lost,
+# for example with its checkpoint, recovery reads everything.
 
 # %%
 whole = RecoveryPlayer(os.path.join(CRASHED, "orders-0"), recovery_point=0)
@@ -287,7 +289,7 @@ by_time
 # of the log end offset, not at the end of the file. The observer below reads in these moments, from
 # the offset that is being written. The last column is a read without that bound, of the whole file.
 
-# %%
+# %% jupyter={"source_hidden": true}
 race_steps = []
 
 
@@ -325,8 +327,9 @@ race.append([(b"tea", b"Sencha")] * 5)
 pd.DataFrame(race_steps)
 
 # %% [markdown]
-# Without the bound, a reader in the first moment would get offsets 0 to 4 and continue at 5, while
-# the log end offset is still 0. To the log that is an error, and the consumer would start over:
+# Without the bound, a reader in the first moment would get all five records and continue after
+# them, while the log is still empty. To the log that is an error, and the consumer would start
+# over:
 
 # %%
 still_empty = racing.get_or_create_log("empty-0")
@@ -358,7 +361,7 @@ wb.open_log_directory(DATA).inspect.segments().to_pandas()[["name", "base_offset
 # at that hour and applies retention.
 
 
-# %%
+# %% jupyter={"source_hidden": true}
 def retain(hours: int) -> None:
     """Show what retention does the given number of hours after closing time."""
     received = []
@@ -408,7 +411,7 @@ for step in retention.steps:
 #
 # A click opens an answer. To run its code, copy it into the cell below and press Shift+Enter.
 #
-# **1.** In the first lookup player, type 150 into the box *Offset or time* and press Enter. In
+# **1.** In the first lookup player, type `150` into the box *Offset or time* and press Enter. In
 # which segment does the search end, how many index entries does it compare, and how many batch
 # headers does it read in vain?
 #

@@ -22,7 +22,9 @@ import pandas as pd
 import traitlets
 
 import workbench as wb
-from widgets import CleanerView, LogExplorer, Stack
+from widgets import CleanerView, LogExplorer, Stack, follow_theme
+
+follow_theme()  # charts and tables look as the page does
 
 # %% jupyter={"source_hidden": true}
 SAMPLE = "../sample_data/shop-4.3.1"
@@ -124,7 +126,7 @@ Stack([hours, waiting])
 # Here are five small logs. Each has three values of one key, and each is not cleaned for a
 # different reason.
 
-# %%
+# %% jupyter={"source_hidden": true}
 home = tempfile.TemporaryDirectory()
 clock = wb.engine.ManualClock(NOW)
 SETTINGS = {

@@ -23,7 +23,9 @@ import threading
 import pandas as pd
 
 import workbench as wb
-from widgets import CleanerView, CompactionPlayer, RecoveryPlayer
+from widgets import CleanerView, CompactionPlayer, RecoveryPlayer, follow_theme
+
+follow_theme()  # charts and tables look as the page does
 
 HOUR = 3_600_000
 DAY = 24 * HOUR
@@ -167,7 +169,7 @@ swapped
 # these copies.
 
 
-# %%
+# %% jupyter={"source_hidden": true}
 def manager_of(path: str, observer: wb.engine.Observer) -> wb.LogManager:
     """Return a log manager of a copy, at the same time and with the same settings."""
     then = wb.engine.ManualClock(SATURDAY)
@@ -248,7 +250,7 @@ print(f"{slice_before.size} bytes from {len(slice_before.records.batches())} old
 # has written, and does not take the log again before it is *resumed*. Here, a second thread does so
 # in the middle of a cleaning.
 
-# %%
+# %% jupyter={"source_hidden": true}
 ABORTED = shutil.copytree(DATA, os.path.join(home.name, "aborted"))
 states = []
 threads = []
@@ -377,9 +379,9 @@ for name, settings in cases.items():
 # %% [markdown]
 # ## When the map is full
 #
-# The size of the offset map is `log.cleaner.dedupe.buffer.size`: 128 MiB for all threads, or about
-# five million keys. When the map is full, the round ends early, and the next round continues from
-# there. Here the map holds three keys.
+# The size of the offset map is `log.cleaner.dedupe.buffer.size` (default: 128 MiB for all threads,
+# which is about five million keys). When the map is full, the round ends early, and the next round
+# continues from there. Here the map holds three keys.
 
 # %%
 tiny = CompactionPlayer(

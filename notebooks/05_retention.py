@@ -33,7 +33,7 @@ DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log di
 HOUR = 3_600_000
 DAY = 24 * HOUR
 pd.set_option("display.max_colwidth", None)
-follow_theme()  # charts have the colors of the page, light or dark
+follow_theme()  # charts and tables look as the page does
 
 logs = wb.open_log_directory(DATA)
 if not logs:
@@ -123,7 +123,7 @@ for share in (0.97, 0.5, 0.25):
 #
 # The rest uses logs of our own. The clock moves only when we move it.
 
-# %%
+# %% jupyter={"source_hidden": true}
 home = tempfile.TemporaryDirectory()
 DIRECTORY = os.path.join(home.name, "data")
 clock = wb.engine.ManualClock(NOW)
@@ -179,9 +179,9 @@ ask("quiet")
 
 # %% [markdown]
 # **One record from the future holds back everything.** A producer with a wrong clock writes a
-# timestamp 300 days ahead. Its segment is kept until then, and so are all segments after it,
-# because the rule stops at the first segment that is kept. Since 4.0, brokers reject records more
-# than an hour ahead, unless the topic's `message.timestamp.after.max.ms` allows them. Older brokers
+# timestamp months ahead. Its segment is kept until then, and so are all segments after it, because
+# the rule stops at the first segment that is kept. Since 4.0, brokers reject records more than an
+# hour ahead, unless the topic's `message.timestamp.after.max.ms` allows them. Older brokers
 # accepted such records, and their logs still have them.
 
 # %%
@@ -209,7 +209,7 @@ ask("both")
 # Now the log manager deletes. It first renames files to `.deleted`, so that current readers can
 # finish, and removes them a minute later. Each step gives its verdict. Choose a log.
 
-# %%
+# %% jupyter={"source_hidden": true}
 reader = opened["quiet"].read(0)  # a consumer's fetch: a slice of the file, not yet sent
 steps.clear()
 before = shutil.copytree(DIRECTORY, os.path.join(home.name, "before"))

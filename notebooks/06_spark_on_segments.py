@@ -25,7 +25,7 @@ import matplotlib.pyplot as plt
 import workbench as wb
 from widgets import LogExplorer, follow_theme
 
-follow_theme()  # charts have the colors of the page, light or dark
+follow_theme()  # charts and tables look as the page does
 SAMPLE = "../sample_data/shop-4.3.1"
 DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log directory of yours
 
@@ -111,7 +111,7 @@ axes.set_axisbelow(True)
 # record of a key is the one with the largest offset, because a key is always in the same partition;
 # a null value means that the customer was deleted. You can also create views in SQL.
 
-# %%
+# %% jupyter={"source_hidden": true}
 for topic in ("orders", "customers"):
     spark.sql(
         f"""

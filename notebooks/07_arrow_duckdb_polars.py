@@ -23,7 +23,7 @@ import pyarrow as pa
 import workbench as wb
 from widgets import LogExplorer, TransactionLanes, follow_theme
 
-follow_theme()  # charts have the colors of the page, light or dark
+follow_theme()  # charts and tables look as the page does
 SAMPLE = "../sample_data/shop-4.3.1"
 
 logs = wb.open_log_directory(SAMPLE)
@@ -239,8 +239,9 @@ pl.from_arrow(table).head(5).unnest("value")
 # %% [markdown]
 # ## Parquet
 #
-# `to_parquet` streams, too: it writes a row group for every 16 MiB. Here the row groups are
-# smaller, so that there are several. The file holds the decoded values, and any tool can read it.
+# `to_parquet` streams, too: it writes a row group at a time (`row_group_bytes`, default: 16 MiB).
+# Here the row groups are smaller, so that there are several. The file holds the decoded values, and
+# any tool can read it.
 
 # %%
 home = tempfile.TemporaryDirectory()

@@ -19,7 +19,9 @@ import pandas as pd
 import traitlets
 
 import workbench as wb
-from widgets import GroupView, LogExplorer, Stack, TransactionLanes
+from widgets import GroupView, LogExplorer, Stack, TransactionLanes, follow_theme
+
+follow_theme()  # charts and tables look as the page does
 
 SAMPLE = "../sample_data/shop-4.3.1"
 DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log directory of yours

@@ -18,7 +18,9 @@
 import pandas as pd
 
 import workbench as wb
-from widgets import ReplicationPlayer
+from widgets import ReplicationPlayer, follow_theme
+
+follow_theme()  # charts and tables look as the page does
 
 pd.set_option("display.max_colwidth", None)
 

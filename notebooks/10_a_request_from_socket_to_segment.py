@@ -22,7 +22,9 @@ import time
 import pandas as pd
 
 import workbench as wb
-from widgets import RequestPlayer, RequestView, Stack
+from widgets import RequestPlayer, RequestView, Stack, follow_theme
+
+follow_theme()  # charts and tables look as the page does
 
 # %% jupyter={"source_hidden": true}
 SAMPLE = "../sample_data/shop-4.3.1"
@@ -113,7 +115,7 @@ play("ListOffsets", "partition asked")
 # 4. **The slice.** Bytes from there on: a range of the file, not decoded, not copied into records.
 #    It ends at `maxBytes`, even within a batch.
 #
-# We ask for the offset in the middle, and for at most 4 KiB.
+# We ask for the offset in the middle, and for a few KiB at most.
 
 # %%
 READ_UNCOMMITTED = 0

@@ -28,7 +28,7 @@ SAMPLE = "../sample_data/shop-4.3.1"
 DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log directory of yours
 DAY = 24 * 3_600_000
 pd.set_option("display.max_colwidth", None)
-follow_theme()  # charts have the colors of the page, light or dark
+follow_theme()  # charts and tables look as the page does
 
 logs = wb.open_log_directory(DATA)
 if not logs:

@@ -21,7 +21,9 @@ from collections.abc import Callable
 import pandas as pd
 
 import workbench as wb
-from widgets import CheckpointTable, LogExplorer, RecoveryPlayer
+from widgets import CheckpointTable, LogExplorer, RecoveryPlayer, follow_theme
+
+follow_theme()  # charts and tables look as the page does
 
 # %% jupyter={"source_hidden": true}
 SAMPLE = "../sample_data/shop-4.3.1"
@@ -308,7 +310,7 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns).convert_dtypes()
 #
 # </details>
 #
-# **2.** Damage a copy in a seventh way: set every byte of the first time index to 255. Does
+# **2.** Damage a copy in a seventh way: set every byte of the first time index to `0xFF`. Does
 # `verify` notice? Does a broker lose records?
 #
 # <details>

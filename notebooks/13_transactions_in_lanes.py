@@ -20,7 +20,9 @@ import pandas as pd
 import traitlets
 
 import workbench as wb
-from widgets import LogExplorer, Stack, TransactionLanes
+from widgets import LogExplorer, Stack, TransactionLanes, follow_theme
+
+follow_theme()  # charts and tables look as the page does
 
 # %%
 SAMPLE = "../sample_data/shop-4.3.1"
@@ -115,7 +117,7 @@ for row in waiting[:3]:
 # transactions. The clock moves only when we move it. First, the usual case: of two shops, *eu*
 # commits, and *us* dies in the middle.
 
-# %%
+# %% jupyter={"source_hidden": true}
 home = tempfile.TemporaryDirectory()
 clock = wb.engine.ManualClock(NOW)
 manager = wb.LogManager(
@@ -239,8 +241,8 @@ TransactionLanes(cured, partition="sales-0")
 # %% [markdown]
 # ## The prevention
 #
-# Transactions of version 2 (4.0, KIP-890) raise the producer's epoch with every end. A batch that
-# was delayed has the old epoch, and the log refuses it:
+# Since 4.0, transactions of version 2 (KIP-890) raise the producer's epoch with every end. A batch
+# that was delayed has the old epoch, and the log refuses it:
 
 # %%
 NEW = wb.engine.TransactionVersion.TV_2

@@ -25,7 +25,7 @@ import pandas as pd
 import workbench as wb
 from widgets import ReplicaLanes, follow_theme
 
-follow_theme()  # charts have the colors of the page, light or dark
+follow_theme()  # charts and tables look as the page does
 
 # %% [markdown]
 # ## Three disks

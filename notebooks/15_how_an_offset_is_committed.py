@@ -17,7 +17,9 @@ import random
 import tempfile
 
 import workbench as wb
-from widgets import OffsetsPlayer, ReplicationPlayer
+from widgets import OffsetsPlayer, ReplicationPlayer, follow_theme
+
+follow_theme()  # charts and tables look as the page does
 
 DAY = 24 * 3_600_000
 
@@ -25,7 +27,7 @@ DAY = 24 * 3_600_000
 # ## A commit
 #
 # The clock stands still until we move it, and an observer receives every step of the coordinator.
-# Our `__consumer_offsets` has three partitions; a broker has 50 by default. The hash of the group's
+# Our `__consumer_offsets` has three partitions (default: 50). The hash of the group's
 # name decides which partition holds the group, and so which broker is its coordinator.
 
 # %% jupyter={"source_hidden": true}
@@ -139,8 +141,8 @@ OffsetsPlayer(steps, title="A load", at=began + 3)
 ReplicationPlayer("G-14", at=13)
 
 # %% [markdown]
-# No client got an answer to the second commit, and yet the group resumes at 50 in the end: a commit
-# that failed may count later. With the rules of 3.9 the new coordinator shows 50 at once.
+# No client got an answer to the second commit, and yet the group resumes at its offset in the end:
+# a commit that failed may count later. With the rules of 3.9 the new coordinator shows it at once.
 
 # %% [markdown]
 # ## An expiry

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -153,3 +154,47 @@ def test_an_index_says_where_its_table_is(logs: wb.LogDirectory) -> None:
         with pytest.raises(AttributeError, match=rf"logs\.inspect\.{table}\(\) is an Arrow table"):
             _ = getattr(segment, table).to_pandas
         assert not hasattr(getattr(segment, table), "nothing")
+
+
+def test_an_option_that_a_call_does_not_have_is_said_and_which_it_has(
+    logs: wb.LogDirectory,
+) -> None:
+    tables = [getattr(logs.inspect, name) for name in dir(logs.inspect) if name[0] != "_"]
+    calls = [logs.verify, logs.report, logs.explain_cleaning, logs["orders"].verify, wb.verify]
+    for call in [*tables, *calls]:
+        with pytest.raises(TypeError, match=rf"^unknown option 'segmnt' of {call.__name__}"):
+            call(segmnt=0)
+    with pytest.raises(TypeError, match=r"one segment is logs\[.*\]\.segments\[0\]"):
+        logs.inspect.batches("orders", segment=0)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"unknown option show_value; did you mean show_values\?"):
+        widgets.LogExplorer(logs, show_value=True)
+
+
+@pytest.mark.parametrize(
+    ("call", "options", "said"),
+    [
+        ("inspect.batches", {"workers": "four"}, "batches: workers is 'four', not a whole number"),
+        ("inspect.batches", {"partitions": 1.5}, "partitions is 1.5, not several, a whole number"),
+        ("inspect.commits", {"group": 3}, "commits: group is 3, not text or None"),
+        ("scan", {"limit": "ten"}, "limit is 'ten', not a whole number or None"),
+        ("scan", {"where": 3}, "the query is 3, not text or a Query"),
+        ("scan", {"mask": 3}, "mask is 3, not a rule"),
+        ("explain_cleaning", {"config": 3}, "config is 3, not a mapping or None"),
+    ],
+)
+def test_an_argument_of_another_type_is_said(
+    call: str, options: dict[str, Any], said: str, logs: wb.LogDirectory
+) -> None:
+    with pytest.raises(TypeError, match=said):
+        attrgetter(call)(logs)(**options)
+
+
+def test_a_group_that_is_not_there_is_said_and_which_was_meant(logs: wb.LogDirectory) -> None:
+    meant, typed = r"did you mean order-dashboard\?", "order-dashbord"
+    for name in ("commits", "deliveries", "group_offsets", "rebalances"):
+        with pytest.raises(LookupError, match=meant):
+            getattr(logs.inspect, name)(typed)
+    with pytest.raises(LookupError, match=meant):
+        widgets.GroupView(logs, group=typed)
+    assert "did you mean order-dashboard?" in str(logs.explain_group(typed))
+    assert "did you mean payments-eu?" in str(logs.explain_transaction("payments-e"))

@@ -8,6 +8,7 @@ notebook, the widget is a picture and a text instead.
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from inspect import signature
 from typing import Any
 
 import anywidget
@@ -15,6 +16,8 @@ import traitlets
 
 from widgets._file import Answer, Front, file_page
 from workbench.loaders.exports.page import write_page
+from workbench.runtime.signatures import explain_calls
+from workbench.runtime.words import did_you_mean
 
 MOST_BYTES = 1 << 20
 """The front end gets nothing if it asks for more bytes or rows than this."""
@@ -39,11 +42,17 @@ class KafkaWidget(anywidget.AnyWidget):
 
     _error = traitlets.Unicode().tag(sync=True)
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        explain_calls(cls, also=("__init__",))
+
     def __init__(self, *, static: bool = True, **options: Any) -> None:
         """Make the widget; ``static=False`` leaves the picture out of saved notebooks."""
         unknown = sorted(set(options) - set(self.trait_names()))
         if unknown:
-            raise TypeError(f"{type(self).__name__}: unknown option {', '.join(unknown)}")
+            known = [*signature(type(self)).parameters, *self.trait_names()]
+            hint = did_you_mean(unknown[0], [name for name in known if not name.startswith("_")])
+            raise TypeError(f"{type(self).__name__}: unknown option {', '.join(unknown)}{hint}")
         self._static = static
         self._picture: bytes | None = None
         self.last_error: BaseException | None = None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:  # takes half a second to import; a notebook without a chart does without
     from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 _INK: Final = "#d7dce1"
 """The color on a dark page of what is black on a light one."""
@@ -18,6 +19,10 @@ _INK: Final = "#d7dce1"
 _DARKEST: Final = 0.2  # greys up to here are ink
 _LIGHTEST: Final = 0.9  # greys from here are ground
 _GREY: Final = 0.12  # the most by which red, green and blue of a grey differ
+_AT_THE_RIGHT: Final = frozenset(
+    {"boolean", "complex", "decimal", "empty", "floating", "integer", "mixed-integer-float"}
+)
+"""What pandas infers of a column of numbers."""
 _PARTS: Final = ("color", "facecolor", "edgecolor", "markeredgecolor", "markerfacecolor")
 
 _HTML: Final = """<style>
@@ -32,7 +37,8 @@ _HTML: Final = """<style>
 def follow_theme() -> None:
     """Let the notebook show matplotlib's figures in the colors of Jupyter's theme.
 
-    Outside of a notebook, nothing changes. The PNG that a notebook saves stays as it is.
+    And texts in pandas' tables at the left, as Jupyter shows them at the right. Outside of a
+    notebook, nothing changes. The PNG that a notebook saves stays as it is.
     """
     try:
         from IPython.core.getipython import get_ipython
@@ -48,7 +54,32 @@ def follow_theme() -> None:
             import matplotlib.pyplot as plt
 
             plt.switch_backend(backend)
-        shell.display_formatter.formatters["text/html"].for_type(Figure, themed_html)
+        html = shell.display_formatter.formatters["text/html"]
+        html.for_type(Figure, themed_html)
+        for module in ("pandas", "pandas.core.frame"):  # as pandas 3 says, and before
+            html.for_type_by_name(module, "DataFrame", table_html)
+
+
+def table_html(table: "DataFrame") -> str | None:
+    """Return what pandas shows of a table, with texts at the left."""
+    from pandas.api.types import infer_dtype
+
+    html: str | None = table._repr_html_()  # type: ignore[operator]  # None: pandas shows text
+    if html is None:
+        return None
+    kinds = [infer_dtype(table.iloc[:, at], skipna=True) for at in range(table.shape[1])]
+    ends = [len(kinds) - at for at, kind in enumerate(kinds) if kind not in _AT_THE_RIGHT]
+    if "<th>...</th>" in html:  # columns are left out: others have these places
+        ends = []
+    is_named = infer_dtype(table.index, skipna=True) not in _AT_THE_RIGHT
+    name = "-".join(map(str, ["klw-texts", int(is_named), *ends]))  # one rule for all such tables
+    names = [f"table.{name} tbody th"] if is_named else []
+    cells = [f"table.{name} :is(td, thead th):nth-last-child({end})" for end in ends]
+    rule = ", ".join([*cells, *names])
+    if not rule:
+        return html
+    html = html.replace('class="dataframe"', f'class="dataframe {name}"', 1)
+    return f"<style>{rule} {{ text-align: left !important; }}</style>\n{html}"
 
 
 def themed_html(figure: "Figure") -> str:

@@ -21,6 +21,9 @@ from workbench.runtime.words import plural
 
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#B8A800", "#8C6BB1", "#888888")
 BLUE, ORANGE, GREEN, PINK, SKY, _, VIOLET, _ = PALETTE
+OTHER = "#B9A88F"
+"""Of all that are beyond the palette: no color stands for two things."""
+_COLORED: Final = 7
 CONTROL, DAMAGE, INK, DIM, LINE, HAIR, ACCENT = (
     "#333b45", "#D55E00", "#16191d", "#5b6570", "#d5dae0", "#e9ecf0", "#0b62c4",
 )  # fmt: skip
@@ -32,6 +35,17 @@ LEFT, RIGHT = 0.016, 0.984  # where texts begin and end
 _HEAD, ROW = 0.25, 0.19  # inches from the head of a table to its first row, and from row to row
 
 T = TypeVar("T")
+
+
+def color_of_rank(rank: int) -> str:
+    """Return the color of the nth of things that are ranked: the first have one of their own."""
+    return PALETTE[rank] if 0 <= rank < _COLORED else OTHER
+
+
+def color_of_epoch(epochs: Sequence[int], epoch: int) -> str:
+    """Return the color of one of the epochs, which ascend: the newest have one of their own."""
+    known = [*epochs[-_COLORED:]]
+    return color_of_rank(known.index(epoch)) if epoch in known else OTHER
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from workbench.loaders.remote import attach_tier, listed_with_tier
 from workbench.loaders.scan.plan import choose_partitions
 from workbench.loaders.topic import Topic
 from workbench.runtime.several import several
+from workbench.runtime.signatures import explained
 from workbench.runtime.times import Time, ms_of
 
 if TYPE_CHECKING:  # Arrow and the engine that writes are imported when they are asked for
@@ -45,6 +46,7 @@ if TYPE_CHECKING:  # Arrow and the engine that writes are imported when they are
     from workbench.server.server import Server
 
 
+@explained
 def open_log_directory(
     paths: InHand | Iterable[InHand],
     *,
@@ -123,6 +125,7 @@ def later(
     return LogDirectory(listing, **tier)
 
 
+@explained
 def verify(
     paths: InHand | Iterable[InHand],
     *,
@@ -145,6 +148,7 @@ def verify(
     return logs.verify(deep=deep, info=info, workers=workers, kafka=kafka)
 
 
+@explained
 def what_if(
     logs: InHand | Iterable[InHand],
     config: Mapping[str, Any],
@@ -184,6 +188,7 @@ def what_if(
     )
 
 
+@explained
 def compare_replicas(
     brokers: Mapping[Any, InHand | Iterable[InHand]],
     *,
@@ -254,6 +259,7 @@ def compare_replicas(
     )
 
 
+@explained
 def serve(
     logs: InHand | Iterable[InHand],
     *,

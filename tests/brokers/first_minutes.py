@@ -195,7 +195,7 @@ def resting(broker: Broker, group: str, logs: Mapping[str, Log]) -> dict[str, Re
         elif each.offset < log.start:
             found[name] = Resting(each.offset, "below the start")
         else:
-            found[name] = Resting(each.offset, "fine")
+            found[name] = Resting(each.offset, "in the log")
     return found
 
 

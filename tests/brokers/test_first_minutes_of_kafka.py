@@ -250,7 +250,7 @@ def _refused(broker: Broker, found: Preflight) -> None:
 def _restarts(found: Preflight, logs: dict[str, Log]) -> dict[str, Resting]:
     """Return where group `g` is said to rest: the commits as they were, but for its restarts."""
     assert found.first_minutes is not None
-    told = {f"{topic}-0": Resting(offset, "fine") for topic, offset in COMMITS.items()}
+    told = {f"{topic}-0": Resting(offset, "in the log") for topic, offset in COMMITS.items()}
     told |= {name: Resting(None, "none") for name in logs.keys() - told.keys()}
     for each in found.first_minutes.restarts:
         is_none = each.state in {COMMIT_LOST, EXPIRED, NOT_COMMITTED}

@@ -1,4 +1,4 @@
-"""Groups and transactions of a real broker: one stalls, one falls behind, one is fine."""
+"""Groups and transactions of a real broker: one stalls, one falls behind, one advances."""
 
 import re
 from pathlib import Path
@@ -43,7 +43,7 @@ def test_groups_and_a_transaction_have_the_verdicts_that_were_planted(tmp_path: 
     logs = wb.open_log_directory(broker.data)
     groups = {row["group"]: row for row in logs.inspect.group_lags().to_pylist()}
     assert {name: row["verdict"] for name, row in groups.items()} == {
-        "stalls": "stalled", "lags": "falling behind", "keeps-up": "fine",
+        "stalls": "stalled", "lags": "falling behind", "keeps-up": "advancing",
     }  # fmt: skip
     assert {name: row["lag"] for name, row in groups.items()} == {
         "stalls": 51, "lags": 49, "keeps-up": 1,

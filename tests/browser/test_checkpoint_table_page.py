@@ -21,7 +21,7 @@ def test_a_row_says_what_each_file_says_and_what_a_broker_would_do(page: Page, s
     grid, now = page.get_by_role("grid", name="Partitions"), page.locator(".klw-now")
     row = grid.get_by_role("row").filter(has_text="checkpoints-ahead-0")
     marked = ["checkpoints-ahead-0", "100,000", "100,000"]
-    expect(row.locator("[data-kind=bad]")).to_have_text(marked)
+    expect(row.locator("[data-kind^=tone-]")).to_have_text(marked)
     row.click()
     until(page, lambda: table.selected["partition"] == "checkpoints-ahead-0")
     expect(now).to_contain_text("recovery point 100,000; expected at most 72")

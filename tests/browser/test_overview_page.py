@@ -149,3 +149,10 @@ def test_nothing_is_wider_than_the_window(page: Page, show: Show, width: int) ->
         ".filter((each) => each.scrollWidth > each.clientWidth + 1).length"
     )
     assert wide == 0
+    cut = page.evaluate(
+        "[...document.querySelectorAll('.klw-head > span, .klw-sort, .klw-row > .klw-number')]"
+        ".filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.textContent)"
+    )
+    assert cut == []
+    names = page.get_by_role("grid", name="What is damaged?").get_by_text("garbage-metadata-0")
+    assert names.first.evaluate("(el) => el.scrollWidth <= el.clientWidth")

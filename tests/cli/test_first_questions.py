@@ -283,7 +283,7 @@ OF_BROKERS: dict[str, tuple[tuple[str | Path, ...], tuple[str, ...]]] = {
     ),
     "a group of KIP-848": (("group", "suggestions", SHOP), ("consumer", "Empty", "uniform")),
     "where a group resumes": (("group", SHOP, "payment-service"), ("orders-0", "1,588")),
-    "is a group progressing": (("stuck", SHOP), ("shipping-labels", "fine")),
+    "is a group progressing": (("stuck", SHOP), ("shipping-labels", "advancing")),
     "an open transaction": (
         ("transactions", SHOP, "--open"),
         ("payments", "payments-eu", "4,736"),

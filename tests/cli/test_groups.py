@@ -39,7 +39,7 @@ def test_offsets_of_the_shop() -> None:
     known = {
         "group": "suggestions", "topic": "clicks", "partition": 0, "offset": 1500,
         "leader_epoch": None, "metadata": "day 5", "log_end_offset": 80096, "lag": 78596,
-        "high_watermark": 80096, "state": "fine", "unserved": None,
+        "high_watermark": 80096, "state": "in the log", "unserved": None,
     }  # fmt: skip
     assert known.items() <= row.items()
     assert row["expires_at"] == row["commit_time"] + 7 * DAY

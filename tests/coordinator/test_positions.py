@@ -42,8 +42,8 @@ def _states(log: CoordinatorLog) -> dict[int, tuple[str | None, int | None]]:
 @pytest.mark.parametrize(
     ("offset", "state", "lag"),
     [
-        (10, positions.FINE, 5),
-        (15, positions.FINE, 0),
+        (10, positions.IN_THE_LOG, 5),
+        (15, positions.IN_THE_LOG, 0),
         (16, positions.BEYOND_END, -1),
         (9, positions.BELOW_START, 6),
         (-1, positions.BELOW_START, 16),
@@ -83,7 +83,7 @@ def test_a_topic_with_another_id_was_recreated(log: CoordinatorLog, tmp_path: Pa
     log.append(commit("g", "foo", 0, 11, 4, topicId="ieoyKSJYTY2cEnlgEekSDw"))
     assert _states(log) == {11: (positions.RECREATED, 4)}
     log.append(commit("g", "foo", 0, 12, 4, topicId="q2itc_CbSySKWltU1niWnw"))
-    assert _states(log) == {12: (positions.FINE, 3)}
+    assert _states(log) == {12: (positions.IN_THE_LOG, 3)}
 
 
 def test_a_leader_epoch_above_the_logs_is_of_another_log(
@@ -93,7 +93,7 @@ def test_a_leader_epoch_above_the_logs_is_of_another_log(
     (folder / "leader-epoch-checkpoint").write_text("0\n1\n3 10\n")
     assert LeaderEpochs.read(str(folder / "leader-epoch-checkpoint")).entries[-1].epoch == 3
     log.append(commit("g", "foo", 0, 11, leaderEpoch=3))
-    assert _states(log) == {11: (positions.FINE, 4)}
+    assert _states(log) == {11: (positions.IN_THE_LOG, 4)}
     log.append(commit("g", "foo", 0, 11, leaderEpoch=4))
     assert _states(log) == {11: (positions.RECREATED, 4)}
 

@@ -18,9 +18,9 @@ CAPS = {
     "commit of an offset": Route(96, 22, 38, 14),
     "fetch of an offset": Route(17, 5, 6, 6),
     "fetch of a client": Route(138, 18, 48, 15),
-    "verify": Route(57_500, 108, 24_000, 25),
-    "predict": Route(36_700, 118, 16_700, 30),
-    "what_if": Route(55_000, 130, 26_450, 27),
+    "verify": Route(57_500, 108, 24_000, 27),
+    "predict": Route(36_700, 118, 16_700, 31),
+    "what_if": Route(55_000, 130, 26_450, 28),
 }
 
 

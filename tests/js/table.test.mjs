@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { orderBy, placesIn, sortKey } from "../../widgets/static/table/row_order.js";
+import { trackOfAtLeast } from "../../widgets/static/table/least_widths.js";
 import { samePrefix } from "../../widgets/static/shared/dom.js";
 import { csvOf, jsonOf, plainCell, tsvOf } from "../../widgets/static/table/row_texts.js";
 
@@ -56,4 +57,11 @@ test("names that begin alike have a prefix of whole words, and each name keeps a
   assert.equal(samePrefix(["orders-0", "orders-1"]), "");
   assert.equal(samePrefix([`${team}orders.0001.public`, "payments"]), "");
   assert.equal(samePrefix([]), "");
+});
+
+test("a track has room for its heading, and grows as it did", () => {
+  assert.equal(trackOfAtLeast("64px", [80, 90]), "minmax(max(64px, 80px), max(64px, 90px))");
+  assert.equal(trackOfAtLeast("minmax(0,1fr)", [80, 90]), "minmax(max(0px, 80px), 1fr)");
+  assert.equal(trackOfAtLeast("minmax(var(--a, 60px), .32fr)", [80, 90]), "minmax(max(var(--a, 60px), 80px), .32fr)");
+  assert.equal(trackOfAtLeast("64px", undefined), "64px");
 });

@@ -4,6 +4,8 @@ import { choicesOf, matching } from "../../widgets/static/verification/finding_f
 import { pageStore } from "../../widgets/static/shared/pages.js";
 import { SegmentData, tailText } from "../../widgets/static/segments/segment_data.js";
 import { stripSpans } from "../../widgets/static/segments/strip_paint.js";
+import { Column } from "../../widgets/static/shared/columns.js";
+import { OTHER } from "../../widgets/static/shared/theme.js";
 import { sumUpward, visibleNodes } from "../../widgets/static/explorer/tree_nodes.js";
 
 const same = (base, length) => ({ base: String(base), dtype: "same", length, data: null });
@@ -46,6 +48,19 @@ test("bytes belong to batches, and none to what lies behind them", () => {
   const data = segment();
   assert.deepEqual([0, 99, 100, 299, 300].map((at) => data.batchAt(at)), [0, 0, 1, 2, -1]);
   assert.deepEqual([100, 150].map((at) => data.batchAtPosition(at)), [1, -1]);
+});
+
+test("of many producers, those with the most bytes have colors of their own, and the others one", () => {
+  const few = segment().categories, data = segment();
+  assert.equal(few.length, 2);
+  const count = 20, numbers = Array.from({ length: count }, (_, i) => i);
+  Object.assign(data, { length: count, attributes: new Float64Array(count) });
+  data.columns.producer_id = new Column(list(numbers));
+  data.columns.size = new Column(list(numbers.map((i) => 100 + i)));
+  data.colorBy("producer");
+  const own = data.categories.filter(({ color }) => color !== OTHER);
+  assert.deepEqual(own.map(({ text }) => text), numbers.slice(-7).map((i) => `producer ${i}`));
+  assert.equal(new Set(own.map(({ color }) => color)).size, 7);
 });
 
 test("offsets that no batch has are missing before the next one", () => {

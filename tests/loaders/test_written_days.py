@@ -44,18 +44,21 @@ def test_the_days_are_those_of_the_batches() -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "unit", "first", "end"),
+    ("step", "count", "unit", "first", "end"),
     [
-        (1, "day", "2010-01-15", "2010-01-16"),
-        (20, "month", "2010-01", "2010-02-01"),
-        (31, "year", "2010", "2011-01-01"),
+        (20_000, 12, "minute", "2010-01-15 00:00", "2010-01-15 00:01"),
+        (20 * 60_000, 12, "hour", "2010-01-15 00:00", "2010-01-15 01:00"),
+        (60_000, 300, "hour", "2010-01-15 00:00", "2010-01-15 01:00"),
+        (DAY, 20, "day", "2010-01-15", "2010-01-16"),
+        (20 * DAY, 102, "month", "2010-01", "2010-02-01"),
+        (31 * DAY, 102, "year", "2010", "2011-01-01"),
     ],
 )
-def test_many_days_become_months_and_years(
-    tmp_path: Path, step: int, unit: str, first: str, end: str
+def test_a_span_is_as_short_as_few_of_them_allow(
+    tmp_path: Path, step: int, count: int, unit: str, first: str, end: str
 ) -> None:
     start = milliseconds("2010-01-15")
-    times = [start + number * step * DAY for number in range(102 if step > 1 else 20)]
+    times = [start + number * step for number in range(count)]
     found = written(wb.open_log_directory(directory(tmp_path, times)).listing)
     assert found.unit == unit
     assert (found.spans[0].text, found.spans[0].end) == (first, milliseconds(end))
@@ -68,11 +71,15 @@ def test_many_days_become_months_and_years(
 
 
 def test_what_is_not_a_time_is_a_span_of_its_own(tmp_path: Path) -> None:
-    times = [milliseconds("2024-02-29"), 253_402_300_800_000, milliseconds("2024-03-01") - 1]
-    none, day = written(wb.open_log_directory(directory(tmp_path, times)).listing).spans
+    times = [
+        milliseconds("2024-03-01") - 60_000,
+        253_402_300_800_000,
+        milliseconds("2024-03-01") - 1,
+    ]
+    none, minute = written(wb.open_log_directory(directory(tmp_path, times)).listing).spans
     assert (none.start, none.end, none.text) == (None, None, "")
-    assert day.text == "2024-02-29"
-    assert day.size == 2 * none.size
+    assert minute.text == "2024-02-29 23:59"
+    assert minute.size == 2 * none.size
 
 
 def test_segments_that_cannot_be_read_are_counted(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_jitter_rolls_a_segment_earlier(tmp_path: Path) -> None:
     log.append_as_leader(timed(None))
     assert bases(log) == [0, 2]
     (step,) = home.told("rolled")
-    assert f"more than 1,000 ms - jitter {jitter} ms" in step.reason
+    assert f"more than {1000 - jitter} ms: 1,000 ms less a jitter of {jitter} ms" in step.reason
 
 
 def test_compaction_lag_rolls_a_compacted_topic(tmp_path: Path) -> None:

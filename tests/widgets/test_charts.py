@@ -8,10 +8,11 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 from matplotlib import image
 from matplotlib.figure import Figure
 
-from widgets.charts import dark_colors, themed_html
+from widgets.charts import dark_colors, table_html, themed_html
 
 
 def chart() -> Figure:
@@ -52,7 +53,7 @@ def test_the_figure_is_as_before_afterwards() -> None:
     assert after.getvalue() == before.getvalue()
 
 
-def test_a_notebook_gets_both_and_keeps_the_png() -> None:
+def test_a_notebook_gets_both_keeps_the_png_and_aligns_texts() -> None:
     code = """
 from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance()
@@ -62,13 +63,18 @@ from matplotlib import pyplot
 figure = pyplot.figure()
 figure.add_subplot().plot([1, 2])
 data, _ = shell.display_formatter.format(figure)
+import pandas
+shown, _ = shell.display_formatter.format(pandas.DataFrame({"topic": ["orders"]}))
+print("klw-texts" in shown["text/html"])
 print(sorted(data))
 """
     kernel = {**os.environ, "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=kernel
     )
-    assert done.stdout.splitlines()[-1] == "['image/png', 'text/html', 'text/plain']"
+    is_aligned, kinds = done.stdout.splitlines()[-2:]
+    assert kinds == "['image/png', 'text/html', 'text/plain']"
+    assert is_aligned == "True"
 
 
 def test_outside_of_a_notebook_nothing_is_imported() -> None:
@@ -78,3 +84,20 @@ def test_outside_of_a_notebook_nothing_is_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_texts_of_a_table_are_at_the_left_and_numbers_at_the_right() -> None:
+    table = pd.DataFrame({"topic": ["orders", None], "offset": [1, 2], "key": [b"k", None]})
+    html = table_html(table) or ""
+    (rule,) = re.findall(r"<style>(table.*?) { text-align: left", html)
+    (name,) = re.findall(r'class="dataframe (.*?)"', html)
+    cells = ":is(td, thead th):nth-last-child"
+    assert rule == f"table.{name} {cells}(3), table.{name} {cells}(1)"
+    assert table_html(table[["offset"]]) == html_of_pandas(table[["offset"]])
+    by_topic = table_html(table.set_index("topic")[["offset"]]) or ""
+    assert re.search(r"<style>table\S+ tbody th { text-align: left", by_topic)
+
+
+def html_of_pandas(table: pd.DataFrame) -> str:
+    html: str = table._repr_html_()  # type: ignore[operator]
+    return html

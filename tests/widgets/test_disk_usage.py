@@ -12,7 +12,8 @@ import traitlets
 import workbench as wb
 from widgets import DiskUsage, LogExplorer
 from widgets.disk.treemap import Rect, squarify
-from widgets.disk.usage_nodes import KEY, KIND, OCCUPIED, PARENT, SIZE
+from widgets.disk.usage_nodes import KEY, KIND, NAME, OCCUPIED, PARENT, SIZE
+from widgets.view.text import short_names
 from workbench.loaders.tables.disk_usage import parts_of_file
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
@@ -118,8 +119,24 @@ def test_directories_of_one_broker_are_the_first_level(tmp_path: Path) -> None:
     paths = [str(tmp_path / name) for name in "ab"]
     usage = DiskUsage(wb.open_log_directory(paths))
     assert [n[KEY] for n in sent(usage, "_usage")["nodes"] if n[PARENT] < 0] == paths
+    assert [n[NAME] for n in sent(usage, "_usage")["nodes"] if n[PARENT] < 0] == ["a", "b"]
     usage.selected = {"partition": "orders-1"}
     assert usage.at == [paths[1], "orders", "orders-1"]
+
+
+@pytest.mark.parametrize(
+    ("paths", "names"),
+    [
+        (["/kafka/broker1", "/kafka/broker2"], ["broker1", "broker2"]),
+        (["/disk1/kafka", "/disk2/kafka"], ["disk1/kafka", "disk2/kafka"]),
+        (["/kafka"], ["kafka"]),
+        (["/a/kafka", "/kafka"], ["a/kafka", "kafka"]),
+    ],
+)
+def test_directories_have_the_shortest_names_that_differ(
+    paths: list[str], names: list[str]
+) -> None:
+    assert short_names(paths) == names
 
 
 @pytest.mark.parametrize(

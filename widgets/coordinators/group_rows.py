@@ -4,14 +4,11 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from widgets.view.records import Lens
-from workbench.coordinator.offsets.positions import FINE
 from workbench.loaders.explanations.explanation import Explanation
 from workbench.runtime.times import time_text
 from workbench.runtime.words import plural
 
 UNKNOWN: Final = "–"
-_STATES: Final = {FINE: "in the log"}
-"""State of a position → word, where the word beside a lag would be wrong."""
 
 _MOST_MEMBERS, _MOST_LETTERS = 20, 18
 
@@ -28,7 +25,7 @@ def partition_rows(offsets: Iterable[dict[str, Any]], lens: Lens) -> list[dict[s
 
 def _partition_row(row: dict[str, Any], lens: Lens) -> dict[str, Any]:
     is_pending = row["producer_id"] is not None
-    state = _STATES.get(row["state"], row["state"]) or "unknown"
+    state = row["state"] or "unknown"
     if row["unserved"]:
         state = "not served"
     metadata = row["metadata"]

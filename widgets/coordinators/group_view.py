@@ -228,8 +228,7 @@ class GroupView(Conditioned):
         name = str(proposal["value"])
         # A group that only tombstones and replaced commits name has no row, but a story.
         if name not in self.groups and name and not self._observed(name)[0].commits:
-            known = ", ".join(self.groups[:8]) or "none"
-            raise LookupError(f"no record of group {name!r} (groups in these directories: {known})")
+            raise LookupError(f"no record of group {name!r}{self._coordinator.other_names(name)}")
         return name
 
     def _observed(self, name: str) -> tuple[CommitHistory, RebalanceHistory]:

@@ -5,16 +5,16 @@ bytes of the files' lengths, bytes that the disk holds, a note, and whether it i
 own). Parents come first.
 """
 
-import re
 from collections.abc import Iterable
 from typing import Any, Final
 
+from widgets.view.text import short_names
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.listing import Listing, Root
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.loaders.tables.disk_usage import FilePart, LogFileParts, file_kind, parts_of_file
-from workbench.runtime.words import plural, size_text
+from workbench.runtime.words import plural, short_name, size_text
 
 Node = list[Any]
 
@@ -47,10 +47,11 @@ def directory_nodes(listing: Listing) -> list[Node]:
     """
     nodes: list[Node] = []
     names = {id(partition): name for name, partition in listing.partitions.items()}
-    for root in listing.roots:
+    short = short_names([root.path for root in listing.roots])
+    for root, name in zip(listing.roots, short, strict=True):
         parent = -1
         if len(listing.roots) > 1:
-            parent = _add(nodes, root.path, root.path, -1, "directory")
+            parent = _add(nodes, root.path, name, -1, "directory", note=root.path)
         _add_topics(nodes, root, parent, names)
         if root.files:
             _add_files(nodes, parent, ((file.name, file) for file in root.files))
@@ -83,7 +84,15 @@ def partition_nodes(partition: DiskPartition) -> list[Node]:
                   note="active" if segment.is_active else "")  # fmt: skip
         if with_files:
             for kind, entry in files:
-                _add(nodes, kind, _FILES.get(kind, kind), at, kind, entry, note=_short(entry.name))
+                _add(
+                    nodes,
+                    kind,
+                    _FILES.get(kind, kind),
+                    at,
+                    kind,
+                    entry,
+                    note=short_name(entry.name),
+                )
         else:
             nodes[at][SIZE] = sum(entry.size for _, entry in files)
             nodes[at][OCCUPIED] = sum(entry.occupied for _, entry in files)
@@ -103,7 +112,7 @@ def _add_remote(nodes: list[Node], partition: DiskPartition) -> None:
     note = f"{plural(len(found), 'segment')}, not on this disk"
     above = _add(nodes, REMOTE, REMOTE, -1, "files", note=note, is_quiet=True)
     for segment in found:
-        name = _short(segment.files["log"].name)
+        name = short_name(segment.files["log"].name)
         at = _add(nodes, segment.path, name, above, "file", note="remote", is_quiet=True)
         nodes[at][SIZE] = segment.size
 
@@ -117,18 +126,13 @@ def segment_nodes(segment: Segment, read: LogFileParts | None = None) -> list[No
     """
     nodes: list[Node] = []
     for kind, entry in segment.files.items():
-        note = _short(entry.name)
+        note = short_name(entry.name)
         if kind == "log" and entry.size > MOST_READ:
             note += f", estimated from its first {size_text(MOST_READ)}"
         at = _add(nodes, kind, _FILES.get(kind, kind), -1, kind, entry, note=note)
         for part in parts_of_file(segment, kind, most=MOST_READ, read=read):
             _add_part(nodes, part, at)
     return nodes
-
-
-def _short(name: str) -> str:
-    """Return the name of a segment's file without the zeros in front."""
-    return re.sub(r"^0{8,}(?=\d)", "…", name)
 
 
 def _add_part(nodes: list[Node], part: FilePart, parent: int) -> None:

@@ -17,13 +17,13 @@ from widgets.pictures import (
     INK,
     LEFT,
     ORANGE,
-    PALETTE,
     PINK,
     RIGHT,
     SKY,
     VIOLET,
     WIDTH,
     Sheet,
+    color_of_rank,
     sheet,
     shortened,
 )
@@ -88,7 +88,7 @@ class _Tree:
             if node[KIND] == "topic" and not node[KEY].startswith("__"):
                 topics[node[KEY]] = topics.get(node[KEY], 0) + node[OCCUPIED]
         ranked = sorted(topics, key=lambda name: -topics[name])
-        colors = {name: PALETTE[at % 7] for at, name in enumerate(ranked)}
+        colors = {name: color_of_rank(at) for at, name in enumerate(ranked)}
         paths = self._add(nodes, ())
         for node, path in zip(nodes, paths, strict=True):
             if node[KIND] == "topic":

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from widgets.disk.usage_nodes import KIND, NAME, OCCUPIED, Node
-from widgets.pictures import DIM, LEFT, PALETTE, sheet
+from widgets.pictures import DIM, LEFT, color_of_rank, sheet
 from workbench.runtime.words import plural, size_text
 
 _LINE: Final = 0.22  # inches
@@ -35,7 +35,7 @@ def overview_picture(
             y = _LINE * (3 + 2 * rows + number)
             page.text(LEFT, y, node[NAME], size=8)
             end = 0.28 + 0.58 * node[OCCUPIED] / most
-            color = PALETTE[number % 7]
+            color = color_of_rank(number)
             page.line(0.28, y, end, y, color=color, lw=7, solid_capstyle="butt")
             page.text(end + 0.01, y, size_text(node[OCCUPIED]), color=DIM)
         if left > 0:

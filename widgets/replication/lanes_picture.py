@@ -12,9 +12,9 @@ from widgets.pictures import (
     HAIR,
     INK,
     LEFT,
-    PALETTE,
     PINK,
     Sheet,
+    color_of_epoch,
     sheet,
 )
 
@@ -68,8 +68,7 @@ def _lane(page: Sheet, lane: dict[str, Any], shown: dict[str, Any], top: float) 
     page.text(LEFT, top + 0.41, ", ".join(each for each in roles if each), color=ACCENT)
     page.text(LEFT, top + 0.57, lane["stopped"], color=DIM, size=6.8)
     for epoch, start, end, _ in lane["epochs"]:
-        place = shown["epochs"].index(epoch) if epoch in shown["epochs"] else 0
-        color = PALETTE[place % len(PALETTE)]
+        color = color_of_epoch(shown["epochs"], epoch)
         _box(page, start, end, y, tall, facecolor=color, alpha=0.35, lw=0)
         _box(page, start, end, y, tall, fill=False, edgecolor=color, lw=1)
         if end - start > _WIDE:

@@ -13,10 +13,10 @@ from widgets.pictures import (
     LEFT,
     LINE,
     ORANGE,
-    PALETTE,
     PICK,
     RIGHT,
     Sheet,
+    color_of_epoch,
     sheet,
 )
 from widgets.replication.playback_steps import first_offset, label_of
@@ -113,7 +113,7 @@ def _lane(
     for record in replica.records:
         if record.offset < first:
             continue
-        color = PALETTE[epochs.index(record.epoch) % len(PALETTE)] if epochs else DIM
+        color = color_of_epoch(epochs, record.epoch) if epochs else DIM
         is_in = runs and record.offset < replica.high_watermark
         other = theirs.get(record.offset)
         differs = other is not None and other != record

@@ -14,6 +14,17 @@ def title_of(paths: Sequence[str]) -> dict[str, str]:
     return {"title": f"{name}{more}", "path": "\n".join(paths)}
 
 
+def short_names(paths: Sequence[str]) -> list[str]:
+    """Return each path's last folders, as few as make all of them different."""
+    parts = [os.path.abspath(path).strip("/").split("/") for path in paths]
+    most = max(map(len, parts), default=1)
+    for count in range(1, most + 1):
+        names = ["/".join(each[-count:]) for each in parts]
+        if len(set(names)) == len(set(paths)):
+            return names
+    return [*paths]
+
+
 def offset_or_time(text: str) -> tuple[int | None, int | None]:
     """Return the offset, or the time in epoch ms, that a text names; the other one is None.
 

@@ -30,6 +30,7 @@ from workbench.loaders.read_warnings import warn_caller
 from workbench.loaders.remote import opened
 from workbench.loaders.scan.plan import are_named, chosen_names
 from workbench.runtime.several import several
+from workbench.runtime.signatures import explained
 from workbench.runtime.times import Time, time_or_now
 
 Config = Mapping[str, Any] | None
@@ -41,6 +42,7 @@ class NotCopiedWarning(UserWarning):
     """A copy of a log directory leaves out a link, a FIFO or a device."""
 
 
+@explained
 def recover(
     path: InHand,
     to: StrPath | None = None,
@@ -94,6 +96,7 @@ def recover(
         )
 
 
+@explained
 def compact(
     path: InHand,
     to: StrPath | None = None,
@@ -145,6 +148,7 @@ def compact(
         )
 
 
+@explained
 def retain(
     path: InHand,
     to: StrPath | None = None,

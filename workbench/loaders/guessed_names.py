@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from workbench.runtime.signatures import explain_calls
 from workbench.runtime.words import did_you_mean
 
 _NAMES: Final = re.compile(r"\w+")
@@ -63,7 +64,11 @@ def hint_of_module(name: str, names: Sequence[str]) -> str:
 
 
 class GuessedNames:
-    """Names what was probably meant when an attribute does not exist."""
+    """Names what was probably meant when an attribute or an option does not exist."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        explain_calls(cls, also=("__init__",))
 
     if not TYPE_CHECKING:  # mypy would believe that every attribute exists
 

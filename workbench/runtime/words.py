@@ -2,6 +2,7 @@
 
 import difflib
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -108,6 +109,11 @@ def unknown_column(name: str, known: Iterable[str]) -> str:
     """Return ``unknown column vlaue; did you mean value?``, or the list if none resembles it."""
     names = list(known)
     return f"unknown column {name}{did_you_mean(name, names) or '; columns: ' + ', '.join(names)}"
+
+
+def short_name(name: str) -> str:
+    """Return the name of a segment's file without the zeros in front: ``…18.log``."""
+    return re.sub(r"^0{8,}(?=\d)", "…", name)
 
 
 def safe(text: str) -> str:

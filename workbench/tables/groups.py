@@ -76,7 +76,7 @@ class CommittedOffsetRow(NamedTuple):
     lag: Annotated[int | None, "log end offset, minus the committed offset"]
     state: Annotated[
         str | None,
-        "fine, beyond the end, below the start, topic gone or recreated; null: unknown",
+        "in the log, beyond the end, below the start, topic gone or recreated; null: unknown",
     ]
     reason: Annotated[str, "why the state is so, or unknown"]
     producer_id: Annotated[int | None, "of the open transaction that committed it"]

@@ -28,7 +28,7 @@ class GroupLagRow(NamedTuple):
     group: Group
     topic: Topic
     partition: PartitionNumber
-    verdict: Annotated[str, "fine, falling behind, stalled, starts over or unknown"]
+    verdict: Annotated[str, "fine, advancing, falling behind, stalled, starts over or unknown"]
     offset: Annotated[int | None, "the committed offset; null: assigned, and nothing is committed"]
     commit_time: Annotated[Time | None, "when it was committed"]
     log_end_offset: Annotated[int | None, "null: the directories do not have the log"]

@@ -109,6 +109,8 @@ class Masks:
             return masks
         if isinstance(masks, os.PathLike):
             masks = read_schema(os.fspath(masks))
+        if not isinstance(masks, Iterable):
+            raise TypeError(f"mask is {masks!r}, not a rule, several or a file of them")
         lines: Iterable[Mask | str] = masks.splitlines() if isinstance(masks, str) else masks
         rules = []
         for line in lines:

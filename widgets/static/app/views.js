@@ -103,17 +103,26 @@ function tabs(model, el, signal, models) {
     signal.addEventListener("abort", view.end);
     return [tab, view.el];
   });
+  function showOpen() {
+    pairs[model.get("selected_index")]?.[0].scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
   follow(model, "selected_index", signal, (open) => {
     pairs.forEach(([tab, panel], at) => {
       tab.setAttribute("aria-selected", at === open);
       tab.tabIndex = at === open ? 0 : -1;
       panel.hidden = at !== open;
     });
-    pairs[open]?.[0].scrollIntoView({ block: "nearest", inline: "nearest" });
+    showOpen();
   });
-  const showMore = () => bar.toggleAttribute("data-more", bar.scrollLeft + bar.clientWidth < bar.scrollWidth - 1);
+  const showMore = () => {
+    bar.toggleAttribute("data-before", bar.scrollLeft > 1);
+    bar.toggleAttribute("data-more", bar.scrollLeft + bar.clientWidth < bar.scrollWidth - 1);
+  };
   bar.addEventListener("scroll", showMore);
-  const sized = new ResizeObserver(showMore);
+  const sized = new ResizeObserver(() => {
+    showOpen();
+    showMore();
+  });
   sized.observe(bar);
   signal.addEventListener("abort", () => sized.disconnect());
   const steps = {

@@ -1,5 +1,6 @@
 // The rows of CheckpointTable: what the files say of a partition, and what contradicts the log.
 import { count } from "../shared/format.js";
+import { TONES } from "../shared/theme.js";
 
 // What each file says: column, name of the value, name of the file, and what a broker uses it for.
 export const CHECKPOINTS = [
@@ -18,6 +19,12 @@ export function findingsOf(row) {
 // Does a file contradict the log?
 export function isMarked(row) {
   return findingsOf(row).some(isGrave);
+}
+
+// The kind of its row and cells.
+export function toneOf(findings) {
+  const grave = findings.filter(isGrave), severity = grave.find((each) => each.severity === "error") ?? grave[0];
+  return TONES[severity?.severity] ?? "";
 }
 
 export function extentText(row) {
@@ -45,7 +52,7 @@ export function noRowsText({ is_checked: isChecked }, only) {
 export function checkpointCells(row, hasDirectories) {
   const first = findingsOf(row)[0];
   return [
-    { text: row.name, title: row.name, kind: isMarked(row) ? "bad" : "" },
+    { text: row.name, title: row.name, kind: toneOf(findingsOf(row)) },
     ...(hasDirectories ? [{ text: row.directory.split("/").pop(), title: row.directory, kind: "hidden" }] : []),
     row.end === null ? { text: row.kind || "no segments", kind: "hidden" } : { text: extentText(row), title: row.kind },
     ...CHECKPOINTS.map(([column]) => valueCell(row.offsets[column], row.findings[column])),
@@ -57,7 +64,7 @@ export function checkpointCells(row, hasDirectories) {
 }
 
 function valueCell(value, findings) {
-  const kind = findings?.some(isGrave) ? "bad" : "";
+  const kind = toneOf(findings ?? []);
   if (value === undefined || value === null) return { text: findings ? "?" : "–", kind: kind || "hidden" };
   return { text: count(value), kind, title: findings?.[0].broker ?? "" };
 }

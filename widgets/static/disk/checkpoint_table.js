@@ -1,5 +1,13 @@
 // CheckpointTable: what checkpoints and metadata files say, beside the logs; contradictions are marked.
-import { checkpointCells, CHECKPOINTS, findingsOf, isMarked, noRowsText, partitionsLike } from "./checkpoint_data.js";
+import {
+  checkpointCells,
+  CHECKPOINTS,
+  findingsOf,
+  isMarked,
+  noRowsText,
+  partitionsLike,
+  toneOf,
+} from "./checkpoint_data.js";
 import { checkpointFacts, directoryCard } from "./checkpoint_facts.js";
 import { button, choice, disable, h } from "../shared/dom.js";
 import { errorLine } from "../shared/error_bar.js";
@@ -96,18 +104,17 @@ function checkpointGrid(view) {
     emptyText: "No partitions.",
     onPick: (i) => choose(view, view.shown[i]),
     columns: [
-      { name: "Partition", width: "minmax(var(--klw-named, 160px), 1.5fr)", isName: true },
+      { name: "Partition", width: "minmax(110px, 1.5fr)", isName: true },
       ...(hasDirectories ? [{ name: "Directory", width: "minmax(80px, .8fr)" }] : []),
       {
-        name: "Log in segments",
-        width: "minmax(calc(106px * var(--klw-tight, 1)), .8fr)",
+        name: "In segments",
+        width: "minmax(60px, .8fr)",
         number: true,
         title: "First offset to log end offset",
       },
       ...CHECKPOINTS.map(([, name, file]) => ({
         name: capital(name),
-        // Room for the heading, less of it where the widget is narrow.
-        width: `minmax(calc(${Math.max(80, 22 + 6 * name.length)}px * var(--klw-tight, 1)), .6fr)`,
+        width: "minmax(60px, .6fr)",
         number: true,
         title: file,
       })),
@@ -115,7 +122,7 @@ function checkpointGrid(view) {
       { name: "Contradiction", width: "minmax(90px, 2.6fr)" },
     ],
     cellsOf: (i) => checkpointCells(view.shown[i], hasDirectories),
-    rowKind: (i) => (isMarked(view.shown[i]) ? "bad" : ""),
+    rowKind: (i) => toneOf(findingsOf(view.shown[i])),
   });
 }
 
@@ -130,7 +137,8 @@ function choose({ model, facts, announce }, row) {
 
 function showSelected({ model, shown, grid, facts, filter }, reveal = true) {
   const name = model.get("selected")?.partition, i = name ? shown.findIndex((row) => row.key === name) : -1;
-  if (i >= 0) grid.select(i, reveal);
+  const hides = shown.some(isMarked) && i >= 0 && !isMarked(shown[i]); // what contradicts the logs stays in sight
+  if (i >= 0) grid.select(i, reveal && !hides);
   const row = shown[i] ?? (filter.only === "all" ? shown.find(isMarked) : shown[0]) ?? null;
   if (row) explain(facts, row);
   else facts.replaceChildren(h("p", { class: "klw-meaning" }, "Select a partition to see what each file says."));

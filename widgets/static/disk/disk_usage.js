@@ -1,5 +1,6 @@
 // DiskUsage: what fills the disk, as a treemap and a list; a click opens, Escape closes.
 import {
+  colorNote,
   isOpenable,
   isUnread,
   listed,
@@ -232,7 +233,8 @@ function crumb({ model }, node, level, last) {
 }
 
 function showLine({ open, line }, node) {
-  const hint = open.children.some(isOpenable) ? "Click an area to open it." : "";
+  const hint = [open.children.some(isOpenable) && "Click an area to open it.", open.kind === "all" && colorNote(open)]
+    .filter(Boolean).join(" ");
   line.textContent = node ? nodeSentence(node, open) : hint;
   line.title = line.textContent;
 }

@@ -1,6 +1,6 @@
 // What DiskUsage gets, as a tree: everything, directories, topics, partitions, segments, files, parts.
-import { bytes, share } from "../shared/format.js";
-import { BLUE, DAMAGE, GREEN, ORANGE, PALETTE, PINK, SKY, VIOLET } from "../shared/theme.js";
+import { bytes, plural, share } from "../shared/format.js";
+import { BLUE, colorOfRank, DAMAGE, GREEN, ORANGE, OTHER, PALETTE, PINK, SKY, VIOLET } from "../shared/theme.js";
 
 const QUIET = "#8b949e";
 // Colors of parts and files; the rest has the color of its topic.
@@ -63,7 +63,7 @@ function attach(parent, rows) {
   for (const node of [parent, ...nodes]) node.children.sort((a, b) => b.occupied - a.occupied || b.size - a.size);
 }
 
-// A color for each topic, the largest first, the same in every directory; Kafka's own topics are gray.
+// A color for each of the largest topics, the same in every directory, and one for all others; Kafka's own are gray.
 function colorTopics(root) {
   const topics = new Map(), places = [];
   const visit = (node) => {
@@ -75,7 +75,7 @@ function colorTopics(root) {
   visit(root);
   const ranked = [...topics].sort((a, b) => b[1] - a[1]).map(([name]) => name);
   for (const topic of places) {
-    topic.color = topic.isQuiet ? QUIET : PALETTE[ranked.indexOf(topic.key) % PALETTE.length];
+    topic.color = topic.isQuiet ? QUIET : colorOfRank(ranked.indexOf(topic.key));
     for (const partition of topic.children) partition.color = topic.color;
   }
 }
@@ -126,6 +126,14 @@ export function topicColors(root) {
   const visit = (node) => (node.kind === "topic" ? colors.set(node.key, node.color) : node.children.forEach(visit));
   visit(root);
   return colors;
+}
+
+// What the colors of a tree's topics mean, where it has more than there are colors.
+export function colorNote(root) {
+  const others = new Set([...topicColors(root)].filter(([, color]) => color === OTHER).map(([key]) => key)).size;
+  return others
+    ? `The ${PALETTE.length} largest topics have colors of their own, ${plural(others, "other")} share one.`
+    : "";
 }
 
 // The number of topics in a tree, each counted once.

@@ -7,7 +7,7 @@ import { isOpenable, nodeSentence, shareText, sizeText } from "./disk_usage_data
 import { tilesOf } from "./treemap.js";
 
 const NARROW = 90; // px: the beginning of a name says more than its end
-const LEAST = 34, LEAST_ALIKE = 72; // px: tiles that have room for a name, and for one that begins as those beside it
+const LEAST = 46, LEAST_ALIKE = 72, AROUND = 14, LETTER = 6.8; // px: of a part of a name, of one that begins as others
 const HATCHED = new Set(["preallocated", "unreadable"]);
 
 // `held()` returns {open, picked, nothing, linked}: the open node, the one that is selected in it, the kind
@@ -66,7 +66,8 @@ function prefixes() {
 }
 
 function tileOf({ node, rect: [x, y, wide, tall], number, isBox }, open, prefix) {
-  const isNamed = wide > (prefix ? LEAST_ALIKE : LEAST) && tall > 17, isOption = number !== null;
+  const needed = Math.min(AROUND + LETTER * node.name.length, prefix ? LEAST_ALIKE : LEAST);
+  const isNamed = wide >= needed && tall > 17, isOption = number !== null;
   const el = h(
     "div",
     {

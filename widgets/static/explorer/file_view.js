@@ -4,6 +4,8 @@ import { button, h } from "../shared/dom.js";
 import { bytes, count, plural } from "../shared/format.js";
 import { dataGrid } from "../shared/rows.js";
 
+const MOST_BESIDE = 5; // columns of a table that has its bytes beside it, not below
+
 export function fileView({ tools, fetch, onClose, signal: outer }) {
   let life = new AbortController(), shown = null;
   outer.addEventListener("abort", () => life.abort());
@@ -37,7 +39,7 @@ export function fileView({ tools, fetch, onClose, signal: outer }) {
       signal: life.signal,
       columns: columns.map((name, k) => ({
         name: `${name.charAt(0).toUpperCase()}${name.slice(1)}`,
-        width: "minmax(90px,1fr)",
+        width: "minmax(0,1fr)",
         number: rows.every((row) => /^-?[\d,]+$/.test(row[k])),
       })),
       cellsOf: (i) => rows[i].map((cell) => ({ text: cell, title: cell, kind: cell === "none" ? "quiet" : "" })),
@@ -75,6 +77,7 @@ export function fileView({ tools, fetch, onClose, signal: outer }) {
       meaning.textContent = sent.meaning;
       problems.hidden = !sent.problems.length;
       problems.replaceChildren(...sent.problems.map((each) => h("li", {}, each)));
+      body.toggleAttribute("data-stacked", (sent.columns ?? []).length > MOST_BESIDE);
       text.replaceChildren(...decoded(sent));
       hex.setSource(sent.size ? { position: 0, size: sent.size } : null, "There are no bytes.");
     },

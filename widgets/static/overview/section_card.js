@@ -122,9 +122,8 @@ const chip = ({ text, tone }) => h("span", { class: "klw-tone", "data-tone": ton
 // A table without the columns that have no cell.
 function table({ title, headings, rows: all }, { signal, onLead }) {
   const used = headings.map((_, at) => at).filter((at) => !at || all.some((row) => row[at] !== null && row[at] !== ""));
-  const rows = all.map((row) => used.map((at) => row[at]));
-  const kinds = used.map((_, at) => kindOf(rows, at)),
-    isShort = !kinds.includes("long");
+  const rows = all.map((row) => used.map((at) => row[at])),
+    kinds = used.map((column, at) => kindOf(rows, at, headings[column]));
   const grid = dataGrid({
     label: title,
     signal,
@@ -134,61 +133,46 @@ function table({ title, headings, rows: all }, { signal, onLead }) {
     columns: used.map((column, at) => ({
       name: headings[column],
       title: headings[column],
-      width: trackOf(
-        at === 0 && kinds[at] === "text" ? "name" : kinds[at],
-        headings[column],
-        rows.map((row) => row[at]),
-      ),
+      width: trackOf(kinds[at], rows.map((row) => row[at])),
       number: kinds[at] === "number" || kinds[at] === "size",
-      isName: isOfNames(at, kinds[at], rows),
-    })).concat(isShort ? [{ name: "", width: "minmax(0, 1fr)" }] : []),
+      isName: kinds[at] === "name",
+    })).concat({ name: "", width: "minmax(0, 1fr)" }),
     cellsOf: (i) => [...rows[i].map(cellOf), ""],
   });
   grid.el.classList.toggle("klw-leads", Boolean(onLead));
   const frame = h("div", { class: "klw-overgrid" }, grid.el);
-  frame.style.height = `${HEAD + ROW * Math.min(MOST_SHOWN, rows.length) + 2}px`;
+  frame.style.setProperty("--klw-rows", `${HEAD + ROW * Math.min(MOST_SHOWN, rows.length) + 2}px`);
   grid.setCount(rows.length);
   return frame;
 }
 
-// The least width of a column in px, and its part of what is left; without a part, its texts say how wide it becomes.
-const WIDTHS = {
-  number: [46],
-  size: [76],
-  badge: [96],
-  share: [64],
-  name: [108, "1.1fr"],
-  text: [78, "1.1fr"],
-  long: [100, "2.4fr"],
-};
-const LONG = 30, CHARACTER = 6.8, AROUND = 24, MOST = 124, MOST_NAME = 170; // characters, px, …
+const NAMES = new Set(["group", "partition", "topic"]);
+
+// A column grows with what is there until its texts are whole, from so many px; what has no entry is always whole.
+const LEAST = { name: 128, text: 70, long: 44 };
+const LONG = 30, CHARACTER = 6.8, AROUND = 24; // characters, px, px
 const IS_SIZE = /^[+−<]?[\d,.]+ ([KMGT]?i?B|ms|s|min|h|days)$/;
 
-function trackOf(kind, heading, cells) {
-  const [least, part] = WIDTHS[kind];
+function trackOf(kind, cells) {
+  if (!(kind in LEAST)) return "0px";
   const texts = cells.map(cellOf).map((cell) => cell.text ?? cell);
-  const most = Math.ceil(CHARACTER * Math.max(heading.length, ...texts.map((text) => text.length))) + AROUND;
-  return `minmax(${kind === "name" ? Math.max(least, Math.min(most, MOST_NAME)) : least}px, ${
-    part ?? `${Math.max(least, Math.min(most, MOST))}px`
-  })`;
+  const most = Math.ceil(CHARACTER * Math.max(...texts.map((text) => text.length))) + AROUND;
+  return `minmax(${Math.min(LEAST[kind], most)}px, ${most}px)`;
 }
 
 // What a column holds, by its cells.
-function kindOf(rows, at) {
+function kindOf(rows, at, heading) {
   const cells = rows.map((row) => row[at]).filter((cell) => cell !== null && cell !== "");
   if (!cells.length) return "number";
   if (cells.every((cell) => typeof cell === "number")) return "number";
   if (cells.some((cell) => cell.tone)) return "badge";
   if (cells.some((cell) => cell.share !== undefined)) return "share";
   if (cells.every((cell) => IS_SIZE.test(cell))) return "size";
-  return at > 0 && cells.some((cell) => String(cell).length > LONG) ? "long" : "text";
+  if (cells.every((cell) => !/\s/.test(cell)) && (at === 0 || NAMES.has(heading))) return "name";
+  return at > 0 && cells.some(isLong) ? "long" : "text";
 }
 
-// Names begin alike and differ at their ends; a path is one, too.
-function isOfNames(at, kind, rows) {
-  if (at === 0) return kind === "text";
-  return kind === "long" && rows.every((row) => !/\s/.test(row[at] ?? ""));
-}
+const isLong = (cell) => String(cell).length > LONG;
 
 function cellOf(cell) {
   if (cell === null || cell === "") return { text: "–", kind: "quiet" };

@@ -1,7 +1,7 @@
 // The logs of a partition on the disks of several brokers, drawn as lanes over offsets.
 import { button, h } from "../shared/dom.js";
 import { plural } from "../shared/format.js";
-import { PALETTE } from "../shared/theme.js";
+import { colorOfRank, OTHER, PALETTE } from "../shared/theme.js";
 
 const SVG_SPACE = "http://www.w3.org/2000/svg";
 const SIZE = { head: 40, lane: 92, top: 30, log: 30, foot: 8, name: 150, narrow: 92, right: 78 };
@@ -30,8 +30,19 @@ export const MARKS = [
 ];
 const DIFFERS = Object.fromEntries(MARKS);
 
+// The newest epochs have colors of their own; older ones share one.
 export function colorOf({ epochs }, epoch) {
-  return PALETTE[Math.max(0, epochs.indexOf(epoch)) % PALETTE.length];
+  return colorOfRank(epochs.indexOf(epoch) - Math.max(0, epochs.length - PALETTE.length));
+}
+
+// The epochs in a legend: [name, color].
+export function epochNames({ epochs }) {
+  const older = epochs.slice(0, -PALETTE.length), newest = epochs.slice(-PALETTE.length);
+  const nameOf = (epoch) => epoch < 0 ? "no epoch" : `epoch ${epoch}`;
+  return [
+    ...(older.length ? [[plural(older.length, "older epoch"), OTHER]] : []),
+    ...newest.map((epoch) => [nameOf(epoch), colorOf({ epochs }, epoch)]),
+  ];
 }
 
 // Places on the axis are parts of 1. `onShow` gets {broker, part}, the broker and the part of the axis that was clicked,

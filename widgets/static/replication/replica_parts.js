@@ -1,10 +1,10 @@
 // What surrounds the lanes of a partition: the leader, the legend, the ranges that differ, the findings.
 import { button, choice, h } from "../shared/dom.js";
 import { count, plural } from "../shared/format.js";
-import { colorOf, MARKS } from "./replica_chart.js";
+import { epochNames, MARKS } from "./replica_chart.js";
 import { hasRecords } from "./replica_data.js";
 
-const MOST_BUTTONS = 8, MOST_EPOCHS = 8;
+const MOST_BUTTONS = 8;
 
 // The broker taken as the leader: buttons, or a list of many. `onLead` returns false to refuse a choice.
 export function leaderChoice({ brokers, leader }, onLead) {
@@ -27,9 +27,7 @@ export function leaderChoice({ brokers, leader }, onLead) {
 
 export function laneLegend(state) {
   return [
-    ...state.epochs.slice(-MOST_EPOCHS).map((epoch) =>
-      h("span", {}, h("i", { style: `--swatch:${colorOf(state, epoch)}` }), epoch < 0 ? "no epoch" : `epoch ${epoch}`)
-    ),
+    ...epochNames(state).map(([name, color]) => h("span", {}, h("i", { style: `--swatch:${color}` }), name)),
     ...MARKS.map(([mark, text]) => h("span", {}, h("i", { "data-lane": mark }), text)),
   ];
 }

@@ -28,9 +28,6 @@ export class ReplicationData extends StepRows {
   state(i) {
     return i < 0 ? this.start : this.steps[i][STATE];
   }
-  epochNumber(epoch) {
-    return this.epochs.indexOf(epoch);
-  }
   // The replica that the controller has made the leader, if it knows that; otherwise null.
   leader(i) {
     const state = this.state(i), found = state.replicas.find((each) => each.broker === state.leader);

@@ -7,7 +7,7 @@ import { playerFrame } from "../players/player_frame.js";
 import { dataGrid } from "../shared/rows.js";
 import { ReplicationData } from "./replication_data.js";
 import { paintReplication } from "./replication_stage.js";
-import { PALETTE } from "../shared/theme.js";
+import { epochNames } from "./replica_chart.js";
 
 function render({ model, el, signal }) {
   return playerFrame({ model, el, signal, makeData: (sent) => new ReplicationData(sent), makeViews: replicationViews });
@@ -106,11 +106,9 @@ function offsetColumns(data) {
   ];
 }
 
-function replicationLegend({ epochs }) {
+function replicationLegend(data) {
   return [
-    ...epochs.slice(0, PALETTE.length).map((epoch, k) =>
-      h("span", {}, h("i", { style: `--swatch:${PALETTE[k]}` }), `epoch ${epoch}`)
-    ),
+    ...epochNames(data).map(([name, color]) => h("span", {}, h("i", { style: `--swatch:${color}` }), name)),
     ...MARKS.map(([mark, text]) => h("span", {}, h("i", { "data-mark": mark }), text)),
   ];
 }

@@ -1,7 +1,7 @@
 // The stage of the ReplicationPlayer: a lane per broker with its log, and the messages between lanes.
 import { h } from "../shared/dom.js";
 import { isRunning } from "./replication_data.js";
-import { PALETTE } from "../shared/theme.js";
+import { colorOf } from "./replica_chart.js";
 
 const SVG_NAME = "http://www.w3.org/2000/svg";
 const LANE = { client: 64, send: 26, tall: 118, cell: 30, top: 30, least: 15, most: 58, words: 170, message: 230 };
@@ -162,7 +162,7 @@ function logOf(replica, { top, left, right, x, cell, data, i, state }) {
   );
   group.append(svg("line", { class: "klw-rail", x1: left, x2: right - 18, y1: y + LANE.cell, y2: y + LANE.cell }));
   for (const [offset, epoch, name] of records) {
-    const number = data.epochNumber(epoch), color = PALETTE[number % PALETTE.length];
+    const color = colorOf(data, epoch);
     const one = svg("g", {
       class: "klw-offset",
       "data-differs": String(differs.has(offset)),

@@ -1,14 +1,12 @@
 // The legend of the segment map: only what this segment has.
 import { h } from "../shared/dom.js";
-import { count } from "../shared/format.js";
-
-const MOST = 8;
+import { plural } from "../shared/format.js";
+import { OTHER } from "../shared/theme.js";
 
 export function segmentLegend(data) {
-  const entries = data.categories.slice(0, MOST).map((each) => [each.text, { style: `--swatch:${each.color}` }]);
-  if (data.categories.length > MOST) {
-    entries.push([`and ${count(data.categories.length - MOST)} more`, { style: "--swatch:transparent" }]);
-  }
+  const own = data.categories.filter(({ color }) => color !== OTHER), others = data.categories.length - own.length;
+  const entries = own.map((each) => [each.text, { style: `--swatch:${each.color}` }]);
+  if (others) entries.push([plural(others, "other"), { style: `--swatch:${OTHER}` }]);
   const has = (test) => {
     for (let i = 0; i < data.length; i++) if (test(i)) return true;
     return false;

@@ -1,6 +1,6 @@
 // One segment as the front end holds it: columns of its batches and entries of its indexes.
 import { Column, floorIndex, unpackColumns } from "../shared/columns.js";
-import { CODECS, NONE, PALETTE } from "../shared/theme.js";
+import { CODECS, colorOfRank, NONE, PALETTE } from "../shared/theme.js";
 import { bytes, count, LATEST_MS, plural, range, timestamp } from "../shared/format.js";
 
 const TRANSACTIONAL = 0x10, CONTROL = 0x20;
@@ -41,7 +41,8 @@ export class SegmentData {
     this.colorBy("codec");
   }
 
-  // Give every batch a category: `category[i]` indexes `categories`, whose entries have text and color.
+  // Give every batch a category: `category[i]` indexes `categories`, whose entries have text, color and bytes. Producers
+  // and epochs with the most bytes have colors of their own.
   colorBy(what) {
     const category = new Uint8Array(this.length), seen = new Map(), categories = [];
     const column = what === "producer" ? this.columns.producer_id : what === "epoch" ? this.columns.leader_epoch : null;
@@ -55,12 +56,15 @@ export class SegmentData {
         if (known === undefined) {
           known = categories.length < 250 ? categories.length : 249;
           seen.set(value, known);
-          if (known === categories.length) categories.push(categoryOf(what, column ? column.exact(i) : value, known));
+          if (known === categories.length) categories.push(categoryOf(what, column ? column.exact(i) : value));
         }
         lastCategory = known;
       }
       category[i] = lastCategory;
+      categories[lastCategory].bytes += this.columns.size.number(i);
     }
+    const ranked = categories.filter(({ color }) => !color).sort((a, b) => b.bytes - a.bytes);
+    ranked.forEach((each, rank) => each.color = colorOfRank(rank));
     Object.assign(this, { category, categories, coloredBy: what });
   }
 
@@ -178,11 +182,13 @@ export class SegmentData {
   }
 }
 
-function categoryOf(what, value, at) {
-  if (what === "codec") return { text: CODECS[value] ?? `codec ${value}`, color: PALETTE[value] ?? NONE };
-  const color = PALETTE[at % PALETTE.length];
-  if (value < 0n) return { text: what === "producer" ? "no producer id" : "no epoch", color: NONE };
-  return { text: `${what === "producer" ? "producer" : "epoch"} ${count(value)}`, color };
+function categoryOf(what, value) {
+  const [text, color] = what === "codec"
+    ? [CODECS[value] ?? `codec ${value}`, PALETTE[value] ?? NONE]
+    : value < 0n
+    ? [what === "producer" ? "no producer id" : "no epoch", NONE]
+    : [`${what === "producer" ? "producer" : "epoch"} ${count(value)}`, null];
+  return { text, color, bytes: 0 };
 }
 
 // How many offsets are missing before each batch: a cleaning removed their batches, or they were lost. Old batches that

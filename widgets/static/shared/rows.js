@@ -5,6 +5,7 @@ import { painter } from "./host.js";
 import { stateNote } from "./state.js";
 import { timesInZone } from "./zone.js";
 import { geometry, scrollOf, topOf, topToShow } from "./window.js";
+import { firstTexts, leastWidths } from "../table/least_widths.js";
 import { orderBy, placesIn, sortKey } from "../table/row_order.js";
 import { csvOf, download, jsonOf, plainCell, toClipboard, tsvOf } from "../table/row_texts.js";
 import { tableHead } from "../table/table_head.js";
@@ -172,6 +173,7 @@ export function dataGrid(
   let columns = given, laidOut = ""; // for which tracks and width the rows are as wide as the head
   let selected = -1, anchor = null, cell = -1; // a row; where a selection of several rows begins; the column clicked
   let prefixes = []; // of columns of names: what all of them begin with
+  let texts = given.map(() => []), isMeasured = false; // of the first rows by column, which say how wide it has to be
   let order = null, places = null, sorted = { at: -1, isDown: false };
   const rowAt = (place) => order ? order[place] : place, placeOf = (row) => places && row >= 0 ? places[row] : row;
 
@@ -233,6 +235,10 @@ export function dataGrid(
 
   // Rows are as wide as the head, even where its columns need more than the box has.
   function layOut() {
+    if (!isMeasured && box.clientWidth) {
+      head.setLeast(leastWidths(box, columns, (k) => texts[k], columns.some(({ about, chart }) => about || chart)));
+      isMeasured = true;
+    }
     const now = `${head.template}/${box.clientWidth}`;
     if (now === laidOut) return;
     laidOut = now;
@@ -244,12 +250,6 @@ export function dataGrid(
     if (wide <= box.clientWidth) return;
     head.el.style.minWidth = `${wide}px`;
     rows.widen(wide);
-  }
-
-  // What the names of a column begin with, as far as its first rows say it.
-  function prefixOf(k, count) {
-    const cells = Array.from({ length: Math.min(count, MOST_ALIKE) }, (_, i) => plainCell(cellsOf(i)?.[k]));
-    return samePrefix(cells.filter(Boolean));
   }
 
   // The order of the rows.
@@ -427,7 +427,9 @@ export function dataGrid(
         rows.reset();
       }
       empty.hidden = n > 0;
-      prefixes = load ? [] : columns.map((column, k) => column.isName ? prefixOf(k, n) : "");
+      texts = firstTexts(columns, cellsOf, load ? 0 : n, MOST_ALIKE);
+      isMeasured = false;
+      prefixes = columns.map(({ isName }, k) => isName ? samePrefix(texts[k].filter(Boolean)) : "");
       rows.setCount(n, isTail && !order);
       arrange();
     },
@@ -436,6 +438,8 @@ export function dataGrid(
       sorted = { at: -1, isDown: false };
       cell = -1;
       laidOut = "";
+      texts = columns.map(() => []);
+      isMeasured = false;
       head.setColumns(columns);
       const hasCharts = columns.some(({ chart }) => chart);
       rows.remake(hasCharts ? CHART_HEAD_PX : columns.some(({ about }) => about) ? TALL_HEAD_PX : HEAD_PX);

@@ -2,9 +2,13 @@
 export const CODECS = ["uncompressed", "gzip", "snappy", "lz4", "zstd"];
 export const PALETTE = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#B8A800", "#8C6BB1"];
 export const [BLUE, ORANGE, GREEN, PINK, SKY, , VIOLET] = PALETTE;
+export const OTHER = "#B9A88F"; // of all that are beyond the palette: no color stands for two things
+export const colorOfRank = (rank) => PALETTE[rank] ?? OTHER;
 export const DAMAGE = "#D55E00";
 export const NONE = "#888888"; // of what has no value
 export const FRESH = "#00A878"; // what is new while a directory is followed; always dashed
+
+export const TONES = { error: "tone-bad", warning: "tone-warn" }; // severity → kind of a cell or row
 
 // Is the page dark? JupyterLab and Notebook, then VS Code (on this or an outer page), then the page, then the system.
 export function isDark(doc = document) {

@@ -10,6 +10,7 @@ import { dataGrid } from "../shared/rows.js";
 import { valuesButton } from "../shared/values_button.js";
 import { sqlEditor } from "./sql_editor.js";
 
+const NAMES = new Set(["directory", "file", "group", "name", "partition", "path", "topic"]);
 const AGAIN_MS = 250, TIMES = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 function render(given) {
@@ -93,6 +94,7 @@ function render(given) {
       isSortable: true,
       isLive: true,
       isOfRecords: true,
+      isName: NAMES.has(name),
       width: columnWidth(name, isNumber, columns.length),
     })));
     grid.setCount(now.count);

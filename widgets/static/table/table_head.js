@@ -1,5 +1,6 @@
 // The head of a table: a button in each column that sorts by it, and an edge that makes it wider.
 import { h } from "../shared/dom.js";
+import { trackOfAtLeast } from "./least_widths.js";
 
 const LEAST_COLUMN = 36, COLUMN_STEP = 16; // px
 
@@ -11,7 +12,7 @@ const LEAST_COLUMN = 36, COLUMN_STEP = 16; // px
 export function tableHead({ canSort, onSort, onWidths, fitting, menu }) {
   const el = h("div", { class: "klw-row klw-head", role: "row" });
   const cells = []; // columnheaders
-  let columns = [], widths = new Map();
+  let columns = [], widths = new Map(), least = [];
   const keyOf = ({ key, name }) => key ?? name, widthOf = (column) => widths.get(keyOf(column)) ?? null;
   const say = (isDone = true) => onWidths(Object.fromEntries(widths), isDone);
 
@@ -80,6 +81,7 @@ export function tableHead({ canSort, onSort, onWidths, fitting, menu }) {
     setColumns(next) {
       const focused = columns[cells.findIndex((cell) => cell.contains(document.activeElement))];
       columns = next;
+      least = [];
       el.toggleAttribute("data-tall", columns.some(({ about }) => about));
       el.toggleAttribute("data-charts", columns.some(({ chart }) => chart));
       cells.splice(0, cells.length, ...columns.map(heading));
@@ -88,7 +90,12 @@ export function tableHead({ canSort, onSort, onWidths, fitting, menu }) {
     },
     // The tracks of the rows' grid.
     get template() {
-      return columns.map((column) => (widthOf(column) ? `${widthOf(column)}px` : column.width)).join(" ");
+      const trackOf = (column, k) => widthOf(column) ? `${widthOf(column)}px` : trackOfAtLeast(column.width, least[k]);
+      return columns.map(trackOf).join(" ");
+    },
+    // Columns without a width of their own are at least so wide, in px, see `leastWidths`.
+    setLeast(px) {
+      least = px;
     },
     get isChanged() {
       return columns.some(widthOf);

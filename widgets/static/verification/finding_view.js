@@ -2,6 +2,7 @@
 import { button, choice, h } from "../shared/dom.js";
 import { count, plural } from "../shared/format.js";
 import { dataGrid } from "../shared/rows.js";
+import { TONES } from "../shared/theme.js";
 
 // `onPick` and `onGo` get a finding: it was selected in the list, or is to be shown where it is. Without `isScoped`,
 // there is no choice between a partition and everything. `goTo` names the place; null: there is no such button.
@@ -22,11 +23,11 @@ export function findingView({ onPick, onGo, signal, isScoped = true, goTo = "Sho
     cellsOf(i) {
       const each = shown[i];
       return [
-        { text: each.severity, kind: { error: "tone-bad", warning: "tone-warn" }[each.severity] ?? "" },
+        { text: each.severity, kind: TONES[each.severity] ?? "" },
         { text: each.kind, after: placeOf(each, scope === "all"), under: each.found, title: each.found },
       ];
     },
-    rowKind: (i) => (shown[i].severity === "error" ? "bad" : ""),
+    rowKind: (i) => TONES[shown[i].severity] ?? "",
     onPick: (i) => {
       select(i);
       onPick(current);
@@ -75,7 +76,8 @@ export function findingView({ onPick, onGo, signal, isScoped = true, goTo = "Sho
 const keyOf = (each) => JSON.stringify([each.path, each.kind, each.position, each.offset, each.found]);
 
 function placeOf(each, isAnywhere) {
-  const at = each.position === null ? each.file : `${each.file} at ${count(each.position)}`;
+  const file = each.file.replace(/^0{8,}(?=\d)/, "…"); // the partition has room
+  const at = each.position === null ? file : `${file} at ${count(each.position)}`;
   return isAnywhere && each.partition !== null ? `${each.partition} · ${at}` : at;
 }
 

@@ -151,6 +151,7 @@ class GroupExplainer:
             reason = "only records that no longer count mention the group"
             return RuleVerdict("group", "blocks", "Dead", None, reason, _LOAD)
         reason = "no record mentions the group: it never existed, or compaction removed its records"
+        reason += self._coordinator.other_names(self._group)
         return RuleVerdict("group", "unknown", "Dead", None, reason, _LOAD)
 
     def _reconciliation(self) -> Iterator[RuleVerdict]:
@@ -429,7 +430,9 @@ def _log(where: TopicPartition, found: CommittedOffset) -> Iterator[RuleVerdict]
         reason = f"{state}: {position.reason}"
         yield RuleVerdict("topic", "blocks", topic_id, None, reason, _FETCH, where=where)
         return
-    verdict: Word = "allows" if state == positions.FINE else "blocks"
+    verdict: Word = "allows" if state == positions.IN_THE_LOG else "blocks"
     bounds = f"{position.log_start_offset} to {position.log_end_offset}"
-    reason = f"lag {position.lag}" if state == positions.FINE else f"{state}: {position.reason}"
+    reason = (
+        f"lag {position.lag}" if state == positions.IN_THE_LOG else f"{state}: {position.reason}"
+    )
     yield RuleVerdict("log", verdict, offset, bounds, reason, _READ, where=where)

@@ -24,7 +24,7 @@ from workbench.files.names import TopicPartition
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
 from workbench.runtime.steps import Observer
-from workbench.runtime.words import plural
+from workbench.runtime.words import did_you_mean, first_few, plural
 from workbench.tables.groups import DeliveryRow, MirrorCheckpointRow, ShareRow
 
 NOTHING_COMMITTED: Final = (
@@ -223,6 +223,16 @@ class StoredGroups:
         """
         return mirror_checkpoints(self.logs, group)
 
+    @cached_property
+    def names(self) -> set[str]:
+        """The groups that a record in force names."""
+        return {name for load in self.loads for name in _names(load)}
+
+    def other_names(self, group: str) -> str:
+        """Return which group was probably meant, or which are here: the end of a sentence."""
+        some = first_few(sorted(self.names)) or "none"
+        return did_you_mean(group, self.names) or f"; groups in these directories: {some}"
+
     def served_groups(self) -> Iterator[LoadedGroup]:
         """Yield the groups that a restarted broker knows."""
         return (loaded for loaded in self.groups.values() if loaded.unserved is None)
@@ -233,8 +243,7 @@ class StoredGroups:
         Args:
             group: the only group to yield.
         """
-        names = {name for load in self.loads for name in _names(load)}
-        for name in sorted(names if group is None else names & {group}):
+        for name in sorted(self.names if group is None else self.names & {group}):
             found = [offset for load in self.loads for offset in self._of_group(name, load)]
             yield from sorted(found, key=lambda each: (each.where, each.producer_id or -1))
 

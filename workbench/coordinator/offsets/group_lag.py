@@ -32,7 +32,8 @@ from workbench.runtime.times import age_text, ms_text, time_text
 from workbench.runtime.words import plural
 from workbench.tables.stuck import GroupLagRow
 
-FINE: Final = "fine"
+FINE: Final = "fine"  # nothing waits
+ADVANCING: Final = "advancing"
 BEHIND: Final = "falling behind"
 STALLED: Final = "stalled"
 STARTS_OVER: Final = "starts over"
@@ -169,7 +170,7 @@ def _verdict(
     waiting = plural(lag, "record")
     known = [each.lag for each in lags if each.lag is not None]
     if 0 in known:
-        return FINE, f"{waiting} wait, and a commit in the window left none"
+        return ADVANCING, f"{waiting} wait, and a commit in the window left none"
     if not commits:
         age = age_text(moment - last.commit_timestamp)
         return STALLED, f"{waiting} wait, and the last commit is {age}"
@@ -184,7 +185,7 @@ def _verdict(
         return BEHIND, f"{waiting} wait, and {grown}"
     if len(commits) == 1:
         return UNKNOWN, f"{waiting} wait, and the window has one commit: no trend"
-    return FINE, f"{waiting} wait, and {len(commits)} commits in the window advance"
+    return ADVANCING, f"{waiting} wait, and {len(commits)} commits in the window advance"
 
 
 def _only_grows(lags: Sequence[int]) -> bool:

@@ -18,7 +18,7 @@ from workbench.inspection.listing import Listing
 from workbench.inspection.partition import DiskPartition
 from workbench.runtime.words import plural
 
-FINE: Final = "fine"
+IN_THE_LOG: Final = "in the log"
 BEYOND_END: Final = "beyond the end"
 BELOW_START: Final = "below the start"
 TOPIC_GONE: Final = "topic gone"
@@ -38,8 +38,8 @@ class Position:
             partition.
         lag: log end offset minus committed offset; negative if that is beyond the end, None
             even where it exceeds 64 bits.
-        state: "fine", "beyond the end", "below the start", "topic gone" or "recreated"; None:
-            unknown.
+        state: "in the log", "beyond the end", "below the start", "topic gone" or "recreated";
+            None: unknown.
         reason: the reason for the state, or why it is unknown.
     """
 
@@ -182,4 +182,4 @@ def _state(log: LogBounds, committed: OffsetAndMetadata) -> tuple[str, str]:
         return BEYOND_END, f"the log end offset is {log.log_end_offset}"
     if committed.offset < log.log_start_offset:
         return BELOW_START, f"the log start offset is {log.log_start_offset}"
-    return FINE, ""
+    return IN_THE_LOG, ""

@@ -28,7 +28,7 @@ from workbench.coordinator.transactions.transaction_load import (
 from workbench.files.names import TopicPartition
 from workbench.foresight.explain.rule_verdict import RuleVerdict, Word
 from workbench.runtime.times import ms_text, time_text
-from workbench.runtime.words import first_few, plural
+from workbench.runtime.words import did_you_mean, first_few, plural
 
 _LOAD: Final = "TransactionStateManager.loadTransactionMetadata (4.2)"
 _PLACE: Final = "TransactionStateManager.partitionFor (4.2)"
@@ -190,6 +190,8 @@ class TransactionExplainer:
             reason = "no transactional id has it: its record expired, or a tombstone removed it"
             if self._producer is not None:
                 reason = f"no transactional id has producer {self._producer}"
+            else:
+                reason += did_you_mean(self.name, self._coordinator.transactions)
             return RuleVerdict("state", "limits", None, None, reason, _LOAD)
         if state is None:
             reason = f"not every partition of {TRANSACTIONS_TOPIC} is in these directories"

@@ -138,7 +138,9 @@ def _cleaner(broker: BrokerConfig) -> RuleVerdict:
 
 def _policy(policy: Policy) -> RuleVerdict:
     if policy.text is None and not policy.is_compacted:
-        reason = "cleanup.policy is not known, and Kafka's default is delete; give config="
+        reason = (
+            "cleanup.policy is not known, and Kafka's default is delete; give the configuration"
+        )
         return RuleVerdict("cleanup.policy", "unknown", None, "compact", reason, _GRAB)
     verdict: Word = "allows" if policy.is_compacted else "blocks"
     reason = f"cleanup.policy = {policy.text} ({policy.source})"

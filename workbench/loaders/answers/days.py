@@ -1,13 +1,12 @@
-"""When the bytes of the logs were written: by day, month or year, and by topic.
+"""When the bytes of the logs were written: by minute, hour, day, month or year, and by topic.
 
-Only batch headers are read. A batch counts for the day of its largest timestamp, UTC, as for
+Only batch headers are read. A batch counts for the time of its largest timestamp, UTC, as for
 retention by time; what is not in a batch, and the other files of a log, are not counted.
 """
 
-import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,19 +14,30 @@ import numpy.typing as npt
 from workbench.inspection.listing import Listing
 from workbench.runtime.times import LONGEST_TIME
 
-MOST_SPANS: Final = 100
-"""With more days, the spans are months; with more months, years."""
+MOST_SPANS: Final = {"minute": 60, "hour": 72, "day": 100, "month": 100, "year": LONGEST_TIME}
+"""Unit → how many spans of it are shown; with more, the next unit is taken.
 
-_DAY: Final = 86_400_000  # ms
-_FORMS: Final = {"day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
+Minutes and hours are taken only where they are at least four times as many as hours and days.
+"""
+
+_UNITS: Final = tuple(MOST_SPANS)
+_CODES: Final[dict[str, Any]] = {
+    "minute": "m",
+    "hour": "h",
+    "day": "D",
+    "month": "M",
+    "year": "Y",
+}  # of numpy
+_NO_TIME: Final = -(1 << 62)
+_GAIN: Final = 4
 
 
 class WrittenSpan(NamedTuple):
-    """What was written in a day, month or year.
+    """What was written in a minute, hour, day, month or year.
 
     Attributes:
         start, end: ms; [start, end). None: of batches without a timestamp that is a time.
-        text: the day, month or year; empty for None.
+        text: the minute, hour, day, month or year; empty for None.
         topics: topic → bytes of its batches, the largest first.
     """
 
@@ -47,7 +57,7 @@ class WrittenDays(NamedTuple):
 
     Attributes:
         spans: ascending; one without times comes first.
-        unit: what a span is: "day", "month" or "year".
+        unit: what a span is, a key of `MOST_SPANS`.
         unread: segments that could not be read.
     """
 
@@ -63,7 +73,7 @@ def written(listing: Listing, progress: Callable[[], None] = lambda: None) -> Wr
         listing: the log directories.
         progress: a callback before each part of a segment; what it raises ends the work.
     """
-    sizes: dict[tuple[int, str], int] = {}  # by day since the epoch, -1: no time
+    found = _Sizes()
     unread = 0
     for partition in listing.partitions.values():
         if partition.kind != "log" or partition.only is not None:
@@ -72,54 +82,75 @@ def written(listing: Listing, progress: Callable[[], None] = lambda: None) -> Wr
             try:
                 for part in segment.batch_parts():
                     progress()
-                    _add(sizes, partition.topic, part.column("max_timestamp"), part.column("size"))
+                    found.add(partition.topic, part.column("max_timestamp"), part.column("size"))
             except OSError:
                 unread += 1
-    unit = _unit_of({day for day, _ in sizes})
-    return WrittenDays(tuple(_spans(sizes, unit)), unit, unread)
+    found.end()
+    return WrittenDays(tuple(found.spans()), found.unit, unread)
 
 
-def _add(
-    sizes: dict[tuple[int, str], int],
-    topic: str,
-    stamps: npt.NDArray[np.int64],
-    bytes_of: npt.NDArray[np.int64],
-) -> None:
-    days = np.where((stamps >= 0) & (stamps <= LONGEST_TIME), stamps // _DAY, -1)
-    each, at = np.unique(days, return_inverse=True)
-    for day, size in zip(each, np.bincount(at, bytes_of), strict=True):
-        sizes[int(day), topic] = sizes.get((int(day), topic), 0) + int(size)
+class _Sizes:
+    """Bytes by span and topic, in the shortest unit that has few enough spans.
+
+    Attributes:
+        unit: a key of `MOST_SPANS`.
+    """
+
+    def __init__(self) -> None:
+        self.unit = _UNITS[0]
+        self._sizes: dict[tuple[int, str], int] = {}  # by spans since the epoch
+        self._known: set[int] = set()  # spans
+
+    def add(
+        self, topic: str, stamps: npt.NDArray[np.int64], bytes_of: npt.NDArray[np.int64]
+    ) -> None:
+        is_time = (stamps >= 0) & (stamps <= LONGEST_TIME)
+        spans = np.where(is_time, _converted(stamps * is_time, "ms", _CODES[self.unit]), _NO_TIME)
+        each, at = np.unique(spans, return_inverse=True)
+        self._count(zip(each.tolist(), np.bincount(at, bytes_of).tolist(), strict=True), topic)
+        while len(self._known) > MOST_SPANS[self.unit]:
+            self._coarsen()
+
+    def _count(self, sizes: Iterable[tuple[int, float]], topic: str) -> None:
+        for span, size in sizes:
+            self._known.add(span)
+            key = (span, topic)
+            self._sizes[key] = self._sizes.get(key, 0) + int(size)
+
+    def _coarsen(self) -> None:
+        before, self.unit = self.unit, _UNITS[_UNITS.index(self.unit) + 1]
+        old, self._sizes, self._known = self._sizes, {}, set()
+        for (span, topic), size in old.items():
+            self._count([(_longer(span, before, self.unit), size)], topic)
+
+    def end(self) -> None:
+        """Take longer spans where short ones say no more."""
+        for unit, longer in (("minute", "hour"), ("hour", "day")):
+            few = {_longer(span, unit, longer) for span in self._known}
+            if self.unit == unit and 1 < len(self._known - {_NO_TIME}) < _GAIN * len(
+                few - {_NO_TIME}
+            ):
+                self._coarsen()
+
+    def spans(self) -> Iterator[WrittenSpan]:
+        """Yield the spans, ascending."""
+        told = sorted((span, topic, size) for (span, topic), size in self._sizes.items())
+        for span, rows in groupby(told, key=lambda row: row[0]):
+            sizes = {topic: size for _, topic, size in rows}
+            largest = dict(sorted(sizes.items(), key=lambda each: (-each[1], each[0])))
+            if span == _NO_TIME:
+                yield WrittenSpan(None, None, "", largest)
+                continue
+            code = _CODES[self.unit]
+            start, end = (int(_converted(each, code, "ms")) for each in (span, span + 1))
+            text = str(np.datetime64(span, code)).replace("T", " ")
+            yield WrittenSpan(start, end, f"{text}:00" if self.unit == "hour" else text, largest)
 
 
-def _unit_of(days: set[int]) -> str:
-    for unit in ("day", "month"):
-        if len({_text(day, unit) for day in days}) <= MOST_SPANS:
-            return unit
-    return "year"
+def _longer(span: int, unit: str, longer: str) -> int:
+    return span if span == _NO_TIME else int(_converted(span, _CODES[unit], _CODES[longer]))
 
 
-def _spans(sizes: dict[tuple[int, str], int], unit: str) -> list[WrittenSpan]:
-    spans = []
-    told = sorted((_text(day, unit), topic, size) for (day, topic), size in sizes.items())
-    for text, rows in groupby(told, key=lambda row: row[0]):
-        topics: dict[str, int] = {}
-        for _, topic, size in rows:
-            topics[topic] = topics.get(topic, 0) + size
-        largest = dict(sorted(topics.items(), key=lambda each: (-each[1], each[0])))
-        spans.append(WrittenSpan(*_ends(text), text, largest))
-    return spans
-
-
-def _text(day: int, unit: str) -> str:
-    """Return the name of the span that a day is in; empty for none."""
-    if day < 0:
-        return ""
-    return (dt.date(1970, 1, 1) + dt.timedelta(days=day)).strftime(_FORMS[unit])
-
-
-def _ends(text: str) -> tuple[int | None, int | None]:
-    if not text:
-        return None, None
-    span = np.datetime64(text)  # of a day, a month or a year, as the text has parts
-    start, end = (each.astype("datetime64[ms]").astype(np.int64) for each in (span, span + 1))
-    return int(start), int(end)
+def _converted(times: Any, code: str, to: str) -> Any:
+    """Return times since the epoch in another unit of numpy, rounded down."""
+    return np.asarray(times).astype(f"datetime64[{code}]").astype(f"datetime64[{to}]").astype(int)

@@ -18,7 +18,7 @@ from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.offsets.positions import (
     BELOW_START,
     BEYOND_END,
-    FINE,
+    IN_THE_LOG,
     RECREATED,
     TOPIC_GONE,
     LogPositions,
@@ -246,9 +246,9 @@ def _restarts(
             continue
         committed.setdefault(each.group, set()).add(each.where)
         state, reason = _state(each, ends, lost, groups.logs)
-        if state == FINE and (why := expired.get((each.group, *each.where))) is not None:
+        if state == IN_THE_LOG and (why := expired.get((each.group, *each.where))) is not None:
             state, reason = EXPIRED, f"its offset {each.committed.offset} {why}"
-        if state != FINE:
+        if state != IN_THE_LOG:
             yield GroupRestart(each.group, *each.where, each.committed.offset, state, reason)
     for name, (group, _, unserved) in groups.groups.items():
         if unserved is None and group.kind in {"classic", "consumer"}:
@@ -278,11 +278,11 @@ def _state(
             f"its commit of {each.committed.offset} is record {record} of {GROUPS_TOPIC}-"
             f"{each.log_partition}, which has {log.start} to {log.end} after the start"
         )
-    state, reason = each.position.state or FINE, each.position.reason
+    state, reason = each.position.state or IN_THE_LOG, each.position.reason
     if each.where not in ends and each.where in lost:
         gone, why = logs.absence(each.where)
-        return gone or FINE, why
-    if each.where not in ends or state not in {FINE, BEYOND_END, BELOW_START}:
+        return gone or IN_THE_LOG, why
+    if each.where not in ends or state not in {IN_THE_LOG, BEYOND_END, BELOW_START}:
         return state, reason
     topic_ids = {} if logs.cluster is None else logs.cluster.topic_ids
     known = topic_ids.get(each.where.topic)
@@ -297,4 +297,4 @@ def _in(ends: _Ends, offset: int) -> tuple[str, str]:
         return BEYOND_END, f"its offset {offset} is beyond the log end offset {ends.end}"
     if offset < ends.start:
         return BELOW_START, f"its offset {offset} is below the log start offset {ends.start}"
-    return FINE, ""
+    return IN_THE_LOG, ""

@@ -213,7 +213,7 @@ def _text(text: str) -> str:
     return escape(safe(text))
 
 
-_LONG: Final = 40  # characters; longer text may take several lines
+_LONG: Final = 20  # characters; longer text may take several lines
 _LONG_NAME: Final = 16  # characters; longer names may, which break where a part of them ends
 _PLACES: Final = re.compile("[-._/]+")
 _SIZES: Final = frozenset("B")  # how texts of sizes end
@@ -269,7 +269,7 @@ white-space:nowrap}
 thead th{position:sticky;top:0;background:var(--card);color:var(--soft);font-weight:600;
 font-size:12.5px;box-shadow:inset 0 -1px 0 var(--line)}
 tbody tr:last-child td{border-bottom:0}
-td[data-long]{white-space:normal;min-width:17ch;overflow-wrap:anywhere}
+td[data-long]{white-space:normal;min-width:12ch;overflow-wrap:anywhere}
 td[data-name]{white-space:normal;min-width:11ch;overflow-wrap:anywhere}
 td{max-width:44ch}
 .number{text-align:right}

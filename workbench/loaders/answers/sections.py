@@ -15,12 +15,12 @@ from workbench.config.internal_topics import METADATA_LOG
 from workbench.foresight.preflight.first_minutes import FirstMinutes
 from workbench.foresight.preflight.results import Preflight
 from workbench.inspection.findings import SEVERITIES
-from workbench.inspection.listing import opened_paths
+from workbench.inspection.listing import Listing, opened_paths
 from workbench.loaders.answers.facts import Facts, LogVerdict
 from workbench.loaders.answers.report_page import Badge, Bar, Cell, Row, Section, Target, Tile
 from workbench.loaders.offsets.damage import loss_text, losses_by_place, summary
 from workbench.runtime.times import duration_text
-from workbench.runtime.words import named_or_more, plural, size_text
+from workbench.runtime.words import named_or_more, plural, short_name, size_text
 from workbench.tables.offsets import DamagedRangeRow
 from workbench.tables.stuck import StuckRow
 
@@ -96,7 +96,8 @@ _COUNTED: Final[tuple[tuple[Literal["error", "warning"], str, str], ...]] = (
 _VERDICTS: Final = {
     "served": "good", "damaged": "warn", "expiring": "warn", "empty in part": "warn",
     "empty": "warn", "unknown": "warn", "deleted": "calm",
-    "fine": "good", "falling behind": "warn", "stalled": "bad", "starts over": "bad",
+    "fine": "good", "advancing": "calm", "falling behind": "warn", "stalled": "bad",
+    "starts over": "bad",
 }  # fmt: skip
 
 
@@ -191,8 +192,9 @@ def findings(facts: Facts, where: str) -> Section:
     """What is damaged."""
     ordered = sorted(facts.findings, key=lambda each: -SEVERITIES.index(each.severity))
     lost = losses_by_place(facts.losses)
+    place_of = _places(facts.listing)
     rows: list[Row] = [
-        [Badge(each.severity, _TONES[each.severity]), each.kind, _shorter(facts, each.path),
+        [Badge(each.severity, _TONES[each.severity]), each.kind, *place_of(each.path),
          each.position, each.offset, each.found, _lost(lost.get((each.path, each.position))),
          each.broker]
         for each in ordered[:MOST_ROWS]
@@ -200,7 +202,8 @@ def findings(facts: Facts, where: str) -> Section:
     return Section(
         "What is damaged?", _verify(facts, where),
         [*_what_was_checked(facts)],
-        ["severity", "kind", "file", "byte", "offset", "found", "lost", "what a broker does"],
+        ["severity", "kind", "partition", "file", "byte", "offset", "found", "lost",
+         "what a broker does"],
         rows, left_out(len(ordered), "finding"),
         targets=[Target(finding=each) for each in ordered[:MOST_ROWS]],
     )  # fmt: skip
@@ -226,10 +229,23 @@ def _what_was_checked(facts: Facts) -> Iterator[str]:
         yield _SHALLOW
 
 
-def _shorter(facts: Facts, path: str) -> str:
-    """Return a path without what all paths begin with."""
-    roots = [each.path.rstrip("/") for each in facts.listing.roots]
-    return path.removeprefix(f"{roots[0]}/") if len(roots) == 1 else path
+def _places(listing: Listing) -> Callable[[str], tuple[str | None, str | None]]:
+    """Return what names the partition of a path, and the file in it; the path where there is none.
+
+    In a single log directory, paths are those below it.
+    """
+    names = {partition.path: name for name, partition in listing.partitions.items()}
+    roots = [root.path.rstrip("/") for root in listing.roots]
+
+    def place_of(path: str) -> tuple[str | None, str | None]:
+        if path in names:
+            return names[path], None
+        folder, _, file = path.rpartition("/")
+        if folder in names:
+            return names[folder], short_name(file)
+        return None, path.removeprefix(f"{roots[0]}/") if len(roots) == 1 else path
+
+    return place_of
 
 
 def _lost(row: DamagedRangeRow | None) -> str | None:
@@ -250,7 +266,8 @@ def sizes(facts: Facts, where: str) -> Section:
         )
     rows: list[Row] = [
         [row.topic, row.partitions, size_text(row.size), Bar(row.size / (total or 1)),
-         size_text(row.logs), size_text(row.others), size_text(row.leftovers)]
+         size_text(row.logs), size_text(row.others),
+         size_text(row.leftovers) if row.leftovers else None]
         for row in facts.sizes[:MOST_ROWS]
     ]  # fmt: skip
     return Section(

@@ -137,6 +137,8 @@ def parse(text: str, *, ignores_case: bool = False) -> Query:
     Raises:
         QueryError: it has no meaning; the message names the place, and what would have one.
     """
+    if not isinstance(text, str):
+        raise TypeError(f"the query is {text!r}, not text or a Query")
     if len(text) > LONGEST:
         raise QueryError(f"the query has {len(text):,} characters (at most {LONGEST:,})")
     return Query(text.strip(), condition_of(text, ignores_case=ignores_case))

@@ -14,6 +14,7 @@ from workbench.inspection.cluster.provenance import (
 )
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
+from workbench.loaders.guessed_names import GuessedNames
 from workbench.loaders.read_warnings import warn_caller
 from workbench.loaders.tables.rows import table_of
 from workbench.tables import cluster as tables
@@ -24,7 +25,7 @@ def _warn(findings: list[Finding] | tuple[Finding, ...]) -> None:
         warn_caller(str(finding), CorruptDataWarning)
 
 
-class ClusterTables:
+class ClusterTables(GuessedNames):
     """Arrow tables of the cluster's metadata, which a KRaft node keeps in `__cluster_metadata-0`.
 
     Every method takes ``at``: the state after the record at an offset (a number below 10^11), or

@@ -9,7 +9,7 @@ cannot be read are left out with a `CorruptDataWarning`.
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
@@ -102,6 +102,12 @@ def chosen_findings(
 
 class Inspect(ClusterTables):
     """Arrow tables of everything but the records. Made by `LogDirectory.inspect`."""
+
+    _other_options: Final = dict.fromkeys(
+        ("base_offset", "segment", "segments"),
+        '; one segment is logs["orders-0"].segments[0], with batches, offset_index, time_index',
+    )
+    """Options that people look for, and where that is."""
 
     def __init__(self, listing: Listing) -> None:
         self._listing = listing
@@ -356,12 +362,14 @@ class Inspect(ClusterTables):
             retention_ms: `offsets.retention.minutes` in ms; None: the default of the version.
 
         Raises:
+            LookupError: no record names the group.
             ValueError: ``version`` is not a version.
         """
         from workbench.loaders.tables.coordinator_rows import all_offset_rows
 
         coordinator = self._coordinator(version, now=now, retention_ms=retention_ms)
-        return table_of(CommittedOffsetRow, all_offset_rows(coordinator, group))
+        found = table_of(CommittedOffsetRow, all_offset_rows(coordinator, group))
+        return _of_a_group(found, coordinator, group)
 
     def commits(
         self, group: str | None = None, *, version: str | None = None, lag: bool = True
@@ -376,6 +384,7 @@ class Inspect(ClusterTables):
             lag: read the batch headers of the committed logs around the commits, for the lag.
 
         Raises:
+            LookupError: no record names the group.
             ValueError: ``version`` is not a version.
         """
         from workbench.coordinator.groups.commit_history import CommitHistory
@@ -386,7 +395,8 @@ class Inspect(ClusterTables):
         coordinator = self._coordinator(version)
         coordinator.observe(history, group)
         lags = lags_of(history.commits, coordinator.logs) if lag else None
-        return table_of(CommitRow, commit_rows(history.commits, lags))
+        found = table_of(CommitRow, commit_rows(history.commits, lags))
+        return _of_a_group(found, coordinator, group)
 
     def group_lags(
         self,
@@ -425,6 +435,7 @@ class Inspect(ClusterTables):
             version: see `groups`.
 
         Raises:
+            LookupError: no record names the group.
             ValueError: ``version`` is not a version.
         """
         from workbench.coordinator.groups.rebalance_history import RebalanceHistory
@@ -432,7 +443,7 @@ class Inspect(ClusterTables):
         coordinator = self._coordinator(version)
         history = RebalanceHistory(coordinator.logs.topic_names, group)
         coordinator.observe(history, group, each_commit=False)
-        return table_of(RebalanceRow, history.finish())
+        return _of_a_group(table_of(RebalanceRow, history.finish()), coordinator, group)
 
     def deliveries(self, group: str | None = None) -> pa.Table:
         """Return one row per change of records of a share group (`DeliveryRow`).
@@ -443,9 +454,13 @@ class Inspect(ClusterTables):
 
         Args:
             group: only of this group.
+
+        Raises:
+            LookupError: no record names the group.
         """
-        rows = self._coordinator(None).share_deliveries(group)
-        return table_of(DeliveryRow, rows)
+        coordinator = self._coordinator(None)
+        found = table_of(DeliveryRow, coordinator.share_deliveries(group))
+        return _of_a_group(found, coordinator, group)
 
     def transactions(self) -> pa.Table:
         """Return one row per transactional id (`TransactionRow`), and what it blocks.
@@ -572,3 +587,14 @@ class Inspect(ClusterTables):
                         yield FileRow(root.path, p.name, f.name, kind, *sizes, *by_hand(f, p))
 
         return table_of(FileRow, rows())
+
+
+def _of_a_group(found: pa.Table, coordinator: "StoredGroups", group: str | None) -> pa.Table:
+    """Return the rows of a group.
+
+    Raises:
+        LookupError: there is no row, and no record in force names the group.
+    """
+    if group is not None and not found.num_rows and group not in coordinator.names:
+        raise LookupError(f"no record of group {group!r}{coordinator.other_names(group)}")
+    return found

@@ -280,10 +280,10 @@ class LogSegment(SegmentFiles):
         if size > 0:
             waited, jitter = self.time_waited_for_roll(now, max_timestamp), self.roll_jitter_ms
             if waited > longest - jitter:
-                less = f" - jitter {ms_text(jitter, ' ms')}" if jitter else ""
+                less = f": {ms_text(longest, ' ms')} less a jitter of {ms_text(jitter, ' ms')}"
                 return (
                     f"{ms_text(waited, ' ms')} passed since the segment's first batch, "
-                    f"more than {ms_text(longest, ' ms')}{less}"
+                    f"more than {ms_text(longest - jitter, ' ms')}{less if jitter else ''}"
                 )
         if self.offset_index.is_full:
             return f"the offset index is full with {self.offset_index.entries} entries"

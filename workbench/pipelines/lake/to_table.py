@@ -49,6 +49,7 @@ from workbench.pipelines.lake.source import (
 from workbench.pipelines.lake.table import LoadedUpTo, Log, Positions, Table, log_of
 from workbench.pipelines.lake.tasks import find_new, in_tasks, load_part, shape_of_part
 from workbench.runtime.several import several
+from workbench.runtime.signatures import explained
 from workbench.tables.lake import LoadedRow
 from workbench.values.by_topic import of_topics
 from workbench.values.inference import Shape
@@ -92,6 +93,7 @@ _COUNTED: Final = (
 )
 
 
+@explained
 def to_table(
     paths: InHand | Iterable[InHand],
     to: StrPath,

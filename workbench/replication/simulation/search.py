@@ -21,7 +21,7 @@ from workbench.replication.rules import Rules
 from workbench.replication.simulation.cluster import Cluster
 from workbench.replication.simulation.events import Bounds, Event, Spent, do, possible_events
 from workbench.replication.simulation.invariants import INVARIANTS, Invariant
-from workbench.runtime.signatures import options_of, shows
+from workbench.runtime.signatures import explained, options_of, shows
 from workbench.runtime.steps import Observer
 
 _Node = tuple[Cluster, Spent, tuple[Event, ...]]
@@ -86,6 +86,7 @@ class Schedule:
         return cluster
 
 
+@explained
 @shows(options_of(Cluster, "storage"))
 def find_schedule(
     breaks: Invariant | str,

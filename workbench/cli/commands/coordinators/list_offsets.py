@@ -51,7 +51,7 @@ def command(
 ) -> int:
     """List the committed offsets that a broker would return after a restart.
 
-    Each offset is compared with its log: fine, beyond the end, below the start, topic gone,
+    Each offset is compared with its log: in the log, beyond the end, below the start, topic gone,
     recreated; unknown if that log is not in these directories. "epoch" is the leader epoch that was
     committed with it, – where the client committed none. A partition that is assigned to a member,
     and for which nothing is committed, is listed without an offset.
