@@ -1,6 +1,6 @@
 """What all formats of tables have in common: they keep with the data up to where it was loaded."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 import pyarrow as pa
@@ -62,6 +62,13 @@ def of_topic(topic_id: str | None, last: LoadedUpTo, next_offset: int | None) ->
 def log_of(batch: pa.RecordBatch) -> Log:
     """Return the log that the rows of a batch are of."""
     return batch["topic"][0].as_py(), batch["partition"][0].as_py()
+
+
+def by_log(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of batches, each of one topic, with each batch of one log."""
+    for batch in batches:
+        for partition in pc.unique(batch["partition"]):
+            yield batch.filter(pc.equal(batch["partition"], partition))
 
 
 def are_of(log: Log, rows: pa.Table) -> Any:

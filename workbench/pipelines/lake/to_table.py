@@ -27,7 +27,7 @@ from workbench.loaders.scan.reading import losses
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.schemas import RECORD_FIELDS
 from workbench.loaders.tables.rows import table_of
-from workbench.pipelines.lake.data_files import folder_name
+from workbench.pipelines.lake.data_files import DataFile, Staging, folder_name
 from workbench.pipelines.lake.delta_table import DeltaTable
 from workbench.pipelines.lake.iceberg_table import IcebergTable
 from workbench.pipelines.lake.parquet_table import ParquetTable
@@ -46,7 +46,15 @@ from workbench.pipelines.lake.source import (
     in_commits,
     logs_of,
 )
-from workbench.pipelines.lake.table import LoadedUpTo, Log, Positions, Table, log_of
+from workbench.pipelines.lake.table import (
+    LoadedUpTo,
+    Log,
+    Positions,
+    Table,
+    by_log,
+    log_of,
+    schema_of_upsert,
+)
 from workbench.pipelines.lake.tasks import find_new, in_tasks, load_part, shape_of_part
 from workbench.runtime.several import several
 from workbench.tables.lake import LoadedRow
@@ -151,7 +159,8 @@ def to_table(
         workers: threads that decode; None: one per core, of a task one.
         spark: a `pyspark.sql.SparkSession`, classic or Connect: its tasks read the logs and write
             the files, and this process commits them. Directories and table are where all of them
-            reach them. For ``append``.
+            reach them. Of an upsert, one task reads all that is new of a partition, and this
+            process merges what tasks have found into the table.
         table_format: "parquet": a folder of files; "delta" or "iceberg": a table of that kind,
             written without a connector of Spark.
         options: Delta: storage options of deltalake; Iceberg: properties of the catalog of
@@ -189,8 +198,6 @@ def to_table(
         raise ValueError(f"mode is {mode!r}, not append or upsert")
     if spark is not None and dry_run:
         raise ValueError("a dry run is one process: leave out spark")
-    if spark is not None and mode != "append":
-        raise ValueError(f"spark loads with mode append, not {mode}; without spark, with both")
     listing = logs_of(paths, remote, remote_keys, tell)
     found = chosen(listing, topics, partitions)
     metadata = {(each.topic, each.partition): metadata_now(each) for each in found}
@@ -424,7 +431,9 @@ class _Loading:
         """Load some ranges of offsets in one commit; return how many offsets have which fate."""
         scan = self.scan_of(commit)
         known = declared(self.table.schema, self.types, self.table.widens, self.table.name)
-        parts = [commit] if self.spark is None else list(in_commits(commit, _TASK_BYTES))
+        parts = [commit]
+        if self.spark is not None:  # of an upsert, a task finds the newest records of a whole log
+            parts = list(in_commits(commit, _TASK_BYTES, splits_logs=not self.upsert))
 
         def shape_of(name: str) -> Shape:
             find = partial(shape_of_part, self.raw, name)
@@ -510,9 +519,28 @@ class _Loading:
     def _in_tasks(
         self, reader: RowReader, commit: list[NewOffsets], parts: list[list[NewOffsets]]
     ) -> Counts:
-        """Let tasks of Spark write the rows, and commit their files if the counts are right."""
-        moved = _moved(commit)
-        staging = self.table.staging(reader.schema)
+        """Let tasks of Spark write the rows, and commit them if the counts are right."""
+        moved, schema = _moved(commit), reader.schema
+        staging = self.table.staging(schema)
+        if not self.upsert:
+            counts, added = self._written(reader, staging, commit, parts)
+            self.table.publish(staging, added, moved)
+            return counts
+        with staging.beside(schema_of_upsert(schema)) as found:
+            counts, added = self._written(reader, found, commit, parts)
+            if left := [each for each in commit if counts.left[each.log]]:
+                self._refuse(reader, left)
+            self.table.commit(by_log(found.read(added)), schema, moved, upsert=True)
+        return counts
+
+    def _written(
+        self,
+        reader: RowReader,
+        staging: Staging,
+        commit: list[NewOffsets],
+        parts: list[list[NewOffsets]],
+    ) -> tuple[Counts, list[DataFile]]:
+        """Let tasks write the rows; return the counts, which are right, and the files."""
         loaded = in_tasks(self.spark, partial(load_part, reader, staging), parts)
         counts = Counts({})
         for each in loaded:
@@ -520,9 +548,7 @@ class _Loading:
             for sentence in each.warned:
                 warn_caller(sentence, CorruptDataWarning)
         self._check(commit, counts)
-        added = [file for each in loaded for file in each.files]
-        self.table.publish(staging, added, moved)
-        return counts
+        return counts, [file for each in loaded for file in each.files]
 
     def _check(self, commit: list[NewOffsets], counts: Counts) -> None:
         """Check that all was read, of one topic each, and report what could not be decoded.
