@@ -30,6 +30,9 @@ folders name for a number or a date where it looks like one."""
 
 ENDING: Final = ".parquet"
 
+FILE_BYTES: Final = 128 << 20
+"""Up to what size files are joined."""
+
 _ROW_GROUP: Final = 1 << 20  # rows
 _NULL: Final = "__HIVE_DEFAULT_PARTITION__"  # in folders: no value
 _LONGEST: Final = 240  # bytes of a name on a disk, with room for what stands before it

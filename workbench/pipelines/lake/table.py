@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from workbench.errors import OutputError
 from workbench.pipelines.lake.data_files import DataFile, Staging
+from workbench.runtime.words import plural
 
 KEY: Final = ("topic", "partition", "key")
 """The columns that identify the row that an upsert replaces."""
@@ -87,6 +88,11 @@ def written_meanwhile(table: str, why: object) -> OutputError:
     return OutputError(table, f"another process has written to it meanwhile ({why}); run it again")
 
 
+def joined_text(table: str, before: int, after: int) -> str:
+    """Return the beginning of what `Table.optimize` has done."""
+    return f"{table}: {plural(before, 'small file')} joined into {after}"
+
+
 class Table(Protocol):
     """A table in one of the formats.
 
@@ -159,6 +165,18 @@ class Table(Protocol):
             staging: where they are.
             added: the files.
             moved: see `commit`.
+
+        Raises:
+            OutputError: another process has written meanwhile.
+            OSError: the table cannot be written.
+        """
+        ...
+
+    def optimize(self) -> str:
+        """Join small files and delete what is old; positions remain.
+
+        Returns:
+            A sentence of what was done, and of what the tool of the format does.
 
         Raises:
             OutputError: another process has written meanwhile.

@@ -123,6 +123,7 @@ def to_table(
     tell: Callable[[str], object] = warnings.warn,
     on_failure: OnFailure | None = None,
     dry_run: bool = False,
+    optimize: bool = False,
 ) -> pa.Table:
     """Load the records that a table does not have yet; return what became of every offset.
 
@@ -176,6 +177,8 @@ def to_table(
             the first is raised after the others were loaded, with a note for each of the rest.
         dry_run: whether all is read, decoded and counted, and nothing is written; a sentence names
             the columns that the table would get. Without ``spark``.
+        optimize: whether, after the load, small files of the tables are joined and what is old is
+            deleted, as far as the format's library for Python can; a sentence says what was done.
 
     Returns:
         One row per partition that was loaded (`tables.lake.LoadedRow`). Damaged batches are left
@@ -196,8 +199,8 @@ def to_table(
     """
     if mode not in {"append", "upsert"}:
         raise ValueError(f"mode is {mode!r}, not append or upsert")
-    if spark is not None and dry_run:
-        raise ValueError("a dry run is one process: leave out spark")
+    if dry_run and (spark is not None or optimize):
+        raise ValueError("a dry run is one process that writes nothing: leave out spark, optimize")
     listing = logs_of(paths, remote, remote_keys, tell)
     found = chosen(listing, topics, partitions)
     metadata = {(each.topic, each.partition): metadata_now(each) for each in found}
@@ -215,6 +218,7 @@ def to_table(
         raise LookupError(f"types are declared for {unknown[0]!r}, which is not loaded")
     most = commit_bytes or (COMMIT_BYTES if spark is None else SPARK_COMMIT_BYTES)
     rows: list[LoadedRow] = []
+    loaded: list[Table] = []
     failed: dict[str, Exception] = {}
     tables = _by_table(os.fspath(to), found, table_format)
     for name in tables if mode == "upsert" else ():
@@ -248,6 +252,10 @@ def to_table(
             failed=failed,
         )
         rows += loading.rows(mine)
+        loaded.append(loading.table)
+    for table in loaded:
+        if optimize and table.schema is not None:
+            tell(table.optimize())
     _report(failed, on_failure)
     return table_of(LoadedRow, rows)
 
