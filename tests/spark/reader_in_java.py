@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import functions as F
+from pyspark.sql.functions import lit
 
 import workbench as wb
 from tests.golden.cases import CASES, Case, asked_again, open_case
@@ -320,7 +320,7 @@ def test_pushed_filters_leave_the_rows_that_spark_finds(spark: Any, planted: Pat
     plain = spark.createDataFrame(everything.collect(), everything.schema)
 
     def found(frame: Any) -> list[str]:
-        each = [frame.where(c).withColumn("condition", F.lit(c)) for c in FILTERS]
+        each = [frame.where(c).withColumn("condition", lit(c)) for c in FILTERS]
         return sorted(map(str, reduce(lambda one, other: one.unionAll(other), each).collect()))
 
     for condition, is_filtered in FILTERS.items():

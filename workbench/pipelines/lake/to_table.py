@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from workbench.errors import CorruptDataWarning, LogDirectoryError, OutputError, SchemaError
-from workbench.file_system.outputs import refuse_inputs
+from workbench.file_system.outputs import Places, places_of, refuse_inside
 from workbench.file_system.source import is_uri
 from workbench.files.partition_metadata import is_made_again
 from workbench.inspection.listing import Listing, StrPath
@@ -227,13 +227,14 @@ def to_table(
                 f"the topic {tables[other][0].topic} would share the table {other} with what the "
                 f"upsert into {name} refuses: load it by itself, to another place"
             )
+    inputs = {} if is_uri(os.fspath(to)) else places_of(input_paths(listing.partitions.values()))
     for name, mine in tables.items():
         opened = partial(
             _opened,
             table_format=table_format,
             options=options or {},
             filesystem=filesystem,
-            listing=listing,
+            inputs=inputs,
         )
         loading = _Loading(
             table=opened(name),
@@ -302,7 +303,7 @@ def _opened(
     table_format: TableFormat,
     options: Mapping[str, str],
     filesystem: Any,
-    listing: Listing,
+    inputs: Places,
 ) -> Table:
     """Return a table.
 
@@ -316,7 +317,7 @@ def _opened(
     if table_format == "iceberg":
         return IcebergTable(name, options)
     if filesystem is None and not is_uri(name):
-        refuse_inputs(os.path.realpath(name), input_paths(listing.partitions.values()))
+        refuse_inside(os.path.realpath(name), inputs)
     if table_format == "delta":
         return DeltaTable(name, options)
     return ParquetTable(*_place(name, filesystem), name.partition("?")[0])
