@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +28,16 @@ OBJECTS: Final[tuple[dict[str, Any], ...]] = (
     {"deep": {"x": [{"y": 1}]}}, {"deep": {"x": [{"y": "z"}, None]}}, {"Topic": "o", "day": "d"},
 )  # fmt: skip
 """Values of the topic `json`: what is hard about types and names."""
+
+TYPED: Final[tuple[dict[str, Any], ...]] = (
+    {"a": 1.0, "b": "k"}, {"a": 1.5}, {"a": None}, {"a": 7.0, "late": [1]}, {"late": []},
+    {"text": "1"}, {"text": "2"}, {"text": "true"}, {"large": Decimal(1)},
+    {"large": Decimal(2**63)},
+    {"deep": {"x": [{"y": "1"}]}}, {"deep": {"x": [{"y": "z"}, None]}}, {"Topic": "o", "day": "d"},
+)  # fmt: skip
+"""`OBJECTS` with one type of each field; fields that an object does not have are null."""
+
+FIELDS: Final = tuple(dict.fromkeys(name for each in OBJECTS for name in each))
 
 
 def times(first: int, times_of: list[int], **more: Any) -> list[Record]:

@@ -21,6 +21,7 @@ ENGINE: Final = {
     "workbench/log/log.py": "the default of a log that is written",
     "workbench/log_manager/manager.py": "the default of a broker's logs",
     "workbench/pipelines/lake/delta_table.py": "when a file of a table was added",
+    "workbench/pipelines/lake/iceberg_table.py": "which snapshots of a table expire",
     "workbench/runtime/times.py": "the time of a question that gives none",
     "workbench/server/fetch_sessions.py": "the age of a client's session",
     "workbench/server/handlers/admin_requests.py": "when the quorum's only voter caught up: now",

@@ -14,6 +14,9 @@ from tests.cli.program import run
 from tests.every_road import (
     COLUMNS,
     EVERYTHING,
+    FIELDS,
+    OBJECTS,
+    TYPED,
     Row,
     as_rows,
     milliseconds,
@@ -39,6 +42,12 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def by_scan(logs: Path, _folder: Path) -> list[Row]:
     scan = wb.open_log_directory(logs).scan(isolation_level="read_committed", columns=COLUMNS)
     return rows_of(scan.to_arrow())
+
+
+def by_polars(logs: Path, _folder: Path) -> list[Row]:
+    scan = wb.open_log_directory(logs).scan(isolation_level="read_committed", columns=COLUMNS)
+    lazy: Any = scan.to_polars(lazy=True)
+    return rows_of(lazy.collect().to_arrow())
 
 
 def by_duckdb(logs: Path, _folder: Path) -> list[Row]:
@@ -100,7 +109,7 @@ def hexed(text: Any) -> bytes | None:
 
 @pytest.mark.parametrize(
     "road",
-    [by_scan, by_duckdb, by_sql, by_parquet, by_csv, by_json_lines],
+    [by_scan, by_polars, by_duckdb, by_sql, by_parquet, by_csv, by_json_lines],
     ids=lambda f: f.__name__,
 )
 def test_a_road_gives_what_a_consumer_gets(road: Any, logs: Path, tmp_path: Path) -> None:
@@ -112,3 +121,41 @@ def test_a_table_has_what_a_consumer_gets(form: str, logs: Path, tmp_path: Path)
     lake = Place(form, tmp_path / "lake")
     to_table(logs, **lake.arguments, columns=COLUMNS)
     require_same(rows_of(lake.table()), wanted(EVERYTHING))
+
+
+@pytest.mark.parametrize("road", ["scan", "polars", "duckdb", "sql", "parquet", "json lines"])
+def test_a_road_gives_every_field_of_json(road: str, logs: Path, tmp_path: Path) -> None:
+    directory = wb.open_log_directory(logs)
+    scan = directory.scan("json", columns=["offset", "value"], decode="json")
+    options = "-t", "json", "--value-format", "json"
+    if road == "parquet":
+        from pyarrow.parquet import read_table
+
+        found = read_table(exported(logs, tmp_path / "x.parquet", *options))["value"].to_pylist()
+    elif road == "json lines":
+        lines = exported(logs, tmp_path / "x.jsonl", *options).read_text().splitlines()
+        for line, value in zip(lines, OBJECTS, strict=True):  # as they are: JSON has no types
+            assert json.loads(line)["value"] == value
+        return
+    elif road == "scan":
+        found = scan.to_arrow()["value"].to_pylist()
+    elif road == "polars":
+        found = scan.to_polars(lazy=True).collect()["value"].to_list()
+    else:
+        query = 'select value from "json" order by "offset"'
+        decode = {"value": "json"}
+        of = scan.to_duckdb("json").sql(query) if road == "duckdb" else None
+        relation = of or directory.sql(query, decode=decode)
+        found = [row[0] for row in relation.fetchall()]
+    assert found == [dict.fromkeys(FIELDS) | each for each in TYPED]
+
+
+@pytest.mark.parametrize("form", ["parquet", "delta", "iceberg"])
+def test_a_table_has_every_field_of_json(form: str, logs: Path, tmp_path: Path) -> None:
+    lake = Place(form, tmp_path / "lake")
+    to_table(logs, **lake.arguments, topics="json", decode="json")
+    rows = lake.table().sort_by("offset").to_pylist()
+    names = {"Topic": "value_Topic", "day": "value_day"}
+    found = [{name: row[names.get(name, name)] for name in FIELDS} for row in rows]
+    assert found == [dict.fromkeys(FIELDS) | each for each in TYPED]
+    assert {row["_rescued"] for row in rows} == {None}

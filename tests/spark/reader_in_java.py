@@ -6,11 +6,13 @@ import re
 import shutil
 import struct
 from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pytest
+from pyspark.sql.functions import lit
 
 import workbench as wb
 from tests.golden.cases import CASES, Case, CaseName, open_case
@@ -294,7 +296,8 @@ def test_columns_are_pruned_and_filters_are_pushed(spark: Any, logs: Path) -> No
     kept = frame.select("key", "offset")
     plan = plan_of(kept)
     assert "columns [key, offset, timestamp]" in plan
-    for pushed in ("topic = 'java-none'", "offset >= 5", "offset < 90", "timestamp >= "):
+    at = "timestamp >= 2023-11-14T22:13:21.040Z"
+    for pushed in ("topic = 'java-none'", "partition IN (0, 1)", "offset >= 5", "offset < 90", at):
         assert pushed in plan
     python = load(spark, logs, reader="python")
     same = python.where(
@@ -304,6 +307,70 @@ def test_columns_are_pruned_and_filters_are_pushed(spark: Any, logs: Path) -> No
     found = sorted(map(str, kept.collect()))
     assert found == sorted(map(str, same.collect()))
     assert found
+
+
+FILTERS = {
+    "topic like 'java%' or topic like '%codecs'": 0,
+    "topic not in ('codecs', 'headers') and topic like '%s'": 0,
+    "not (topic = 'transactions' or partition > 0) and offset > 3": 0,
+    "(topic = 'codecs' and offset > 30) or (topic = 'compacted' and offset <= 8)": 1,
+    "offset in (3, 8, 44)": 1,
+    "partition <= 0 and topic = 'far'": 0,
+    "topic = 'append-time' and timestamp < timestamp_millis(77000)": 1,
+    "topic = 'append-time' and timestamp <= timestamp_millis(77000)": 1,
+    "timestamp in (timestamp_millis(77000), timestamp_micros(70500))": 1,
+    "topic = 'codecs' or key = 'k'": 1,
+    "topic = concat('code', topic)": 1,
+    "timestamp between timestamp_millis(3) and timestamp_millis(8) and offset <> 4": 1,
+}
+"""A filter → whether Spark filters rows, too."""
+
+
+def test_pushed_filters_leave_the_rows_that_spark_finds(spark: Any, planted: Path) -> None:
+    everything = load(spark, planted)
+    plain = spark.createDataFrame(everything.collect(), everything.schema)
+
+    def found(frame: Any) -> list[str]:
+        each = [frame.where(c).withColumn("condition", lit(c)) for c in FILTERS]
+        return sorted(map(str, reduce(lambda one, other: one.unionAll(other), each).collect()))
+
+    for condition, is_filtered in FILTERS.items():
+        assert ("Filter " in plan_of(everything.where(condition))) == is_filtered, condition
+    assert found(everything) == found(plain)
+
+
+def test_records_are_counted_by_topic_and_partition(spark: Any, planted: Path) -> None:
+    for by in (["topic"], ["partition", "topic"]):
+        counted = load(spark, planted).where("topic != 'far'").groupBy(*by).count()
+        assert f"columns [{', '.join(by)}, count(*)]" in plan_of(counted)
+        wanted = load(spark, planted, reader="python").where("topic != 'far'").groupBy(*by).count()
+        assert sorted(counted.collect()) == sorted(wanted.collect())
+    assert "count(*)]" not in plan_of(load(spark, planted).groupBy("key").count())
+
+
+def metrics_of(frame: Any) -> dict[str, int]:
+    """Run a query that needs no exchange, and return the metrics of its scan."""
+    frame.collect()
+    scan = frame._jdf.queryExecution().executedPlan()  # noqa: SLF001 - Spark has no other way
+    while scan.children().nonEmpty():
+        scan = scan.children().head()
+    names = "bytesRead", "segmentsRead", "segmentsSkipped", "batchesRead", "batchesSkipped"
+    return {name: scan.metrics().apply(name).value() for name in names}
+
+
+def test_a_scan_says_what_it_has_read_and_left_out(spark: Any, planted: Path) -> None:
+    size = (planted / "codecs-0" / f"{0:020d}.log").stat().st_size
+    frame = load(spark, planted, subscribe="codecs,compacted")
+    wanted = {"bytesRead": size, "segmentsRead": 1, "segmentsSkipped": 2, "batchesRead": 5}
+    assert metrics_of(frame.where("topic = 'codecs'")) == wanted | {"batchesSkipped": 0}
+    some = metrics_of(frame.where("topic = 'codecs' and offset >= 18"))
+    assert some == wanted | {"batchesRead": 3, "batchesSkipped": 2}
+    late = load(spark, planted, subscribe="append-time")
+    late = late.where("timestamp < timestamp_millis(76000)")
+    assert {**metrics_of(late), "bytesRead": 0} == {
+        "bytesRead": 0, "segmentsRead": 1, "segmentsSkipped": 0,
+        "batchesRead": 0, "batchesSkipped": 1,
+    }  # fmt: skip
 
 
 def test_one_frame_with_two_filters_answers_both(spark: Any, logs: Path) -> None:
@@ -359,6 +426,8 @@ def test_a_table_in_sql_reads_and_leaves_the_directory_when_it_is_dropped(
         (row,) = spark.sql("SELECT count(*), max(offset) FROM records").collect()
         assert row[0] == wb.open_log_directory(logs).scan(topics="java-none").count()
         assert IN_JAVA in plan_of(spark.table("records").select("key"))
+        with pytest.raises(Exception, match="INSERT INTO a table is not possible; write records"):
+            spark.sql("INSERT INTO records SELECT * FROM records")
     finally:
         spark.sql("DROP TABLE records")
     assert wb.open_log_directory(logs).scan(topics="java-none").count() == row[0]

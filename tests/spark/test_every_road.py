@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from tests.every_road import EVERYTHING, SOUND, plant, require_same, rows_of, wanted
+from tests.every_road import COLUMNS, EVERYTHING, SOUND, plant, require_same, rows_of, wanted
+from tests.pipelines.planted import Place
 from tests.spark.conftest import IN_JAVA
+from workbench.pipelines import to_table
 
 pytestmark = pytest.mark.spark
 OPTIONS = {"kafka.isolation.level": "read_committed", "includeHeaders": "true"}
@@ -42,3 +44,15 @@ def test_decoded_values_are_those_of_a_scan(spark: Any, logs: Path) -> None:
     found = frame.toArrow().sort_by("offset")["value"].to_pylist()
     scan = wb.open_log_directory(logs).scan("json", columns=["value"], decode="json")
     assert found == scan.to_arrow()["value"].to_pylist()
+
+
+@pytest.mark.parametrize(
+    "form", ["parquet", *(pytest.param(n, marks=pytest.mark.long) for n in ("delta", "iceberg"))]
+)
+@pytest.mark.filterwarnings("ignore::workbench.errors.CorruptDataWarning")
+def test_a_table_of_tasks_has_what_a_consumer_gets(
+    spark: Any, logs: Path, tmp_path: Path, form: str
+) -> None:
+    lake = Place(form, tmp_path / "lake")
+    to_table(logs, **lake.arguments, spark=spark, columns=COLUMNS)
+    require_same(rows_of(lake.table()), wanted(EVERYTHING))

@@ -9,7 +9,7 @@ import deltalake
 import pytest
 from pyarrow.fs import PyFileSystem
 
-from tests.naive import batch, marker
+from tests.naive import Record, batch, marker
 from tests.pipelines.planted import (
     AGAIN,
     COLUMNS,
@@ -21,7 +21,7 @@ from tests.pipelines.planted import (
     orders,
     rows_of,
 )
-from workbench.errors import LogDirectoryError
+from workbench.errors import LogDirectoryError, SchemaError
 from workbench.pipelines import to_table
 from workbench.pipelines.lake.delta_table import DeltaTable
 from workbench.pipelines.lake.iceberg_table import IcebergTable
@@ -73,6 +73,41 @@ def test_tasks_load_what_one_process_loads(
     to_table(disk.path, **many.arguments, **OPTIONS)
     assert many.everything() == one.everything()
     assert len(many.everything()) == 20 + 16 + 12 + 4
+
+
+@pytest.mark.parametrize(
+    "places",
+    ["delta", *(pytest.param(name, marks=pytest.mark.long) for name in ("parquet", "iceberg"))],
+    indirect=True,
+)
+def test_tasks_upsert_what_one_process_upserts(
+    spark: Any, disk: Disk, places: tuple[Place, Place]
+) -> None:
+    """Keys in several segments, days and logs of a task; tombstones; values that are refused."""
+    one, many = places
+    upsert = {**OPTIONS, "mode": "upsert"}
+
+    def both() -> int:
+        rows = to_table(disk.path, **one.arguments, **upsert).drop_columns("table")
+        found = to_table(disk.path, spark=spark, **many.arguments, **upsert)
+        assert found.drop_columns("table").to_pylist() == rows.to_pylist()
+        assert many.everything() == one.everything()
+        return len(many.everything())
+
+    assert both() == 7 + 7 + 7
+    second = disk.path / "people-0" / f"{9:020d}.log"
+    second.write_bytes(batch([Record(9, 1, b"k0", b'{"late":2}'), Record(10, 1, b"k1", None)]))
+    disk.append_bytes("orders-1", batch([Record(13, 1, b"new", b"bad"), Record(14, 1, b"k2", b"")]))
+    assert both() == 7 + 7 + 6
+    one.table_name = many.table_name = "t_refused"
+    assert many.everything() == one.everything()
+    assert len(many.everything()) == 2
+    assert not list(many.folder.rglob("*upsert-*"))
+    with second.open("ab") as file:
+        file.write(batch([Record(11, 1, b"\xff\xfe", b'{"late":2}')]))
+    with pytest.raises(SchemaError, match="offset 11 cannot be decoded"):
+        to_table(disk.path, spark=spark, **many.arguments, **upsert)
+    assert not list(many.folder.rglob("*upsert-*"))
 
 
 def test_a_task_that_is_killed_while_it_writes_gives_each_record_once(
@@ -153,5 +188,3 @@ def test_errors_of_tasks_are_those_of_one_process(spark: Any, disk: Disk, tmp_pa
     with pytest.raises(LogDirectoryError, match="people-0 ends at offset 4, and the table has it"):
         to_table(disk.path, tmp_path / "t", spark=spark, **OPTIONS)
     assert rows_of(tmp_path / "t") == before
-    with pytest.raises(ValueError, match="spark loads with mode append"):
-        to_table(disk.path, tmp_path / "t", spark=spark, mode="upsert")

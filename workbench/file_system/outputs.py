@@ -24,6 +24,9 @@ UNFINISHED: Final = ".unfinished"
 
 StrPath = str | os.PathLike[str]
 
+Places = dict[tuple[int, int], str]
+"""Device and number of a file or folder → its path."""
+
 _NEW_FILE: Final = (
     os.O_RDWR
     | os.O_CREAT
@@ -189,11 +192,24 @@ def refuse_inputs(path: StrPath, inputs: Iterable[StrPath]) -> None:
         OutputError: the path is one of the inputs, or inside one, or is a URI.
     """
     require_local(path)
-    places = {
+    refuse_inside(path, places_of(inputs))
+
+
+def places_of(inputs: Iterable[StrPath]) -> Places:
+    """Return what `refuse_inside` looks for; see `refuse_inputs`."""
+    return {
         identity: each
         for each in (os.fspath(path) for path in inputs)
         if "://" not in each and (identity := _identity(each)) is not None
     }
+
+
+def refuse_inside(path: StrPath, places: Places) -> None:
+    """Reject a path as `refuse_inputs` does, of inputs that several outputs have.
+
+    Raises:
+        OutputError: the path is one of the inputs, or inside one.
+    """
     inner = os.path.realpath(path)
     while places:
         found = _identity(inner)

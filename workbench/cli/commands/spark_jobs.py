@@ -272,7 +272,7 @@ def load_table(*, conf: dict[str, str], **given: Any) -> int:
     """Load log directories into a table, each record once, as `kafka-workbench to-table` does.
 
     Tasks read the logs and write the files, and the driver commits them. Directories and table are
-    where driver and executors reach them. For --upsert, run `kafka-workbench to-table`.
+    where driver and executors reach them. With --upsert, the driver merges what tasks have found.
 
     Exit codes: 0 done, 2 with --strict: damaged data was left out, 3 a log or topic could not be
     loaded; the others were.

@@ -57,6 +57,12 @@ _TABLE: Final = (
     click.option("--read-uncommitted", is_flag=True,
         help="Also load aborted records, and those of transactions that have not ended.",
     ),
+    click.option("--upsert", is_flag=True,
+        help="For compacted topics: keep the newest record of each key; tombstones delete its row.",
+    ),
+    click.option("--optimize", is_flag=True,
+        help="Then join small files of the table, and delete what is old.",
+    ),
     click.option("--strict", is_flag=True,
         help="Exit with 2 if damaged data was left out, or something is in the column _rescued.",
     ),
@@ -76,13 +82,10 @@ def chooses_table(function: Function) -> Function:
 )  # fmt: skip
 @chooses_table
 @takes_workers
-@click.option("--upsert", is_flag=True,
-    help="For compacted topics: keep the newest record of each key; tombstones delete its row.",
-)  # fmt: skip
 @click.option("--dry-run", is_flag=True,
     help="Read, decode and count; show the columns; write nothing.",
 )  # fmt: skip
-def command(*, upsert: bool, **given: Any) -> int:
+def command(**given: Any) -> int:
     """Load the records of log directories into a table, each once.
 
     Up to where each partition was loaded is kept with the table: the same command later takes only
@@ -95,7 +98,7 @@ def command(*, upsert: bool, **given: Any) -> int:
     Exit codes: 0 done, 2 with --strict: damaged data was left out, or does not fit its type, 3 a
     log or topic could not be loaded; the others were.
     """
-    return load(mode="upsert" if upsert else "append", **given)
+    return load(**given)
 
 
 def load(
@@ -112,6 +115,7 @@ def load(
     types: tuple[str, ...],
     mask: str | None,
     read_uncommitted: bool,
+    upsert: bool,
     strict: bool,
     as_json: bool,
     **more: Any,
@@ -137,6 +141,7 @@ def load(
         types=dict(map(name_and_value, types)),
         mask=() if mask is None else Path(mask),
         isolation_level="read_uncommitted" if read_uncommitted else "read_committed",
+        mode="upsert" if upsert else "append",
         tell=note,
         on_failure=failed.__setitem__,
         **chosen_tier(),

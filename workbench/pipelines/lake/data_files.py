@@ -5,13 +5,14 @@ Until a table commits them, nothing reads them.
 
 import errno
 import os
+import posixpath
 import re
 import secrets
 import threading
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Final, NamedTuple, Self
 from urllib.parse import quote
@@ -28,6 +29,9 @@ FOLDERS: Final = ("by_topic", "by_day")
 folders name for a number or a date where it looks like one."""
 
 ENDING: Final = ".parquet"
+
+FILE_BYTES: Final = 128 << 20
+"""Up to what size files are joined."""
 
 _ROW_GROUP: Final = 1 << 20  # rows
 _NULL: Final = "__HIVE_DEFAULT_PARTITION__"  # in folders: no value
@@ -116,6 +120,30 @@ class Staging:
                 sync(each.path)
         written = [DataFile(self._below(f.path), f.size, f.metadata) for f in found]
         return sorted(written, key=lambda each: each.path)
+
+    @contextmanager
+    def beside(self, schema: pa.Schema) -> Iterator[Self]:
+        """Yield where files are written that never become part of the table, and delete them.
+
+        Args:
+            schema: their columns.
+        """
+        folder = posixpath.join(self.folder, f"upsert-{self.run}")
+        try:
+            yield replace(self, folder=folder, schema=schema, folders=FOLDERS)
+        finally:
+            with suppress(FileNotFoundError):
+                self.files.delete_dir(folder)
+
+    def read(self, written: Iterable[DataFile]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of files, which have the columns that folders divide."""
+        from pyarrow.parquet import ParquetFile
+
+        for each in written:
+            path = f"{self.folder}/{each.path}{self.hidden}"
+            with self.files.open_input_file(path) as source, ParquetFile(source) as file:
+                for batch in file.iter_batches():
+                    yield batch.select(self.schema.names).cast(self.schema)
 
     def _below(self, path: str) -> str:
         return path.removeprefix(self.folder).removeprefix("/").removesuffix(self.hidden)

@@ -29,12 +29,14 @@ from workbench.pipelines.lake.table import (
     KEY,
     LoadedUpTo,
     Positions,
+    joined_text,
     of_topic,
     schema_of_upsert,
     written_meanwhile,
 )
 from workbench.runtime.clock import SystemClock
 from workbench.runtime.extras import optional
+from workbench.runtime.words import plural
 
 _APP: Final = "kafka-log-workbench"
 _HALF: Final = 1 << 64
@@ -122,6 +124,18 @@ class DeltaTable:
         """See `Table.publish`; new columns are a commit of their own before that of the files."""
         with self._refuses_others():
             self._publish(staging.schema, [_add(each) for each in added], self._properties(moved))
+
+    def optimize(self) -> str:
+        """See `Table.optimize`: files are joined up to delta.targetFileSize."""
+        with self._refuses_others():
+            joined = self._table.optimize.compact(commit_properties=self._properties({}))
+            deleted = self._table.vacuum(dry_run=False)
+            self._table.create_checkpoint()
+            self._table.cleanup_metadata()
+        before, after = joined["numFilesRemoved"], joined["numFilesAdded"]
+        return (
+            f"{joined_text(self.name, before, after)}, {plural(len(deleted), 'old file')} deleted"
+        )
 
     @contextmanager
     def _refuses_others(self) -> Iterator[None]:

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import pyarrow as pa
@@ -25,10 +26,15 @@ from workbench.pipelines.lake.table import (
     schema_of_upsert,
     written_meanwhile,
 )
+from workbench.runtime.clock import SystemClock
 from workbench.runtime.extras import optional
+from workbench.runtime.words import plural
 
 _PROPERTY: Final = "kafka-log-workbench"
 _RETRIES: Final = "commit.retry.num-retries"
+_MOST_AGE: Final = "history.expire.max-snapshot-age-ms"
+_MOST_AGE_MS: Final = 432_000_000  # 5 days, Iceberg's default
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass
@@ -169,6 +175,19 @@ class IcebergTable:
                 update.union_by_name(schema)
             transaction.set_properties(properties)
             yield transaction
+
+    def optimize(self) -> str:
+        """See `Table.optimize`: snapshots expire; pyiceberg neither joins nor deletes files."""
+        age = int(self._table.metadata.properties.get(_MOST_AGE, _MOST_AGE_MS))
+        before = _EPOCH + timedelta(milliseconds=SystemClock().now() - age)
+        count = len(self._table.snapshots())
+        with self._refuses_others():
+            self._table.maintenance.expire_snapshots().older_than(before).commit()
+        return (
+            f"{self.name}: {plural(count - len(self._table.snapshots()), 'old snapshot')} expired; "
+            "its files are joined and deleted by Spark: CALL "
+            f"CATALOG.system.rewrite_data_files('{self.name}'), then expire_snapshots"
+        )
 
     @contextmanager
     def _refuses_others(self) -> Iterator[None]:

@@ -12,7 +12,7 @@ do not have these two columns.
 import json
 import os
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -24,6 +24,7 @@ from workbench.errors import OutputError
 from workbench.file_system.outputs import new_file
 from workbench.pipelines.lake.data_files import (
     ENDING,
+    FILE_BYTES,
     FOLDERS,
     PARTITIONED_BY,
     DataFile,
@@ -39,9 +40,12 @@ from workbench.pipelines.lake.table import (
     Log,
     Positions,
     are_of,
+    joined_text,
     log_of,
     of_topic,
 )
+from workbench.runtime.clock import since_change_ns
+from workbench.runtime.words import plural
 
 MANIFESTS: Final = "_manifests"
 """The folder of manifests in a table; readers of Hive's folders skip names that begin so."""
@@ -50,6 +54,9 @@ UNFINISHED: Final = "_unfinished"
 """The folder of files that are not committed yet."""
 
 _HIDDEN: Final = ".part"  # follows the ending of a file that is not committed
+
+_KEPT_NS: Final = 7 * 86_400 * 10**9
+"""How long manifests are kept at least. A process that began from one must find the next taken."""
 
 _TAKEN: Final = "another process has written to the table meanwhile; run it again"
 
@@ -175,6 +182,54 @@ class ParquetTable:
         self._put_new(self._manifest(self.version + 1), json.dumps(manifest).encode())
         self._last = manifest
         self._finish()
+
+    def optimize(self) -> str:
+        """See `Table.optimize`: files are joined up to `FILE_BYTES`; old manifests are deleted."""
+        schema = self.schema
+        assert schema is not None  # every manifest has it
+        staging = self.staging(schema)
+        groups = self._small_files()
+        added = [file for group in groups for file in staging.write(self._rows(group, schema))]
+        removed = [path for group in groups for path in group]
+        if removed:
+            self.publish(staging, added, {}, removed)
+        old = self._expire()
+        text = joined_text(self.name, len(removed), len(added))
+        return f"{text}, {plural(old, 'old manifest')} deleted"
+
+    def _small_files(self) -> list[list[str]]:
+        """Return the files of each folder that one file can hold together."""
+        groups: list[list[str]] = []
+        folder, size = "", 0
+        paths = self._data_files()
+        for path, info in zip(
+            paths, self.files.get_file_info([f"{self.root}/{each}" for each in paths]), strict=True
+        ):
+            if os.path.dirname(path) != folder or size + info.size > FILE_BYTES:
+                groups.append([])
+                folder, size = os.path.dirname(path), 0
+            groups[-1].append(path)
+            size += info.size
+        return [group for group in groups if len(group) > 1]
+
+    def _rows(self, paths: Iterable[str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        for path in paths:
+            yield from conformed(self._read(path), schema).to_batches()
+
+    def _expire(self) -> int:
+        """Delete the manifests that no process can begin from any more; return how many."""
+        from pyarrow.fs import FileSelector
+
+        newest = self._manifest(self.version)
+        old = [
+            each.path
+            for each in self.files.get_file_info(FileSelector(f"{self.root}/{MANIFESTS}"))
+            if each.path != newest and since_change_ns(each.mtime_ns) > _KEPT_NS
+        ]
+        for path in old:
+            with suppress(FileNotFoundError):
+                self.files.delete_file(path)
+        return len(old)
 
     def _replacing(
         self, batches: Iterator[pa.RecordBatch], schema: pa.Schema, removed: list[str]

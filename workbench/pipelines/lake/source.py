@@ -167,15 +167,18 @@ def new_offsets(
     return NewOffsets(partition, isolation_level, transactions, low, high, end)
 
 
-def in_commits(ranges: Sequence[NewOffsets], most_bytes: int) -> Iterator[list[NewOffsets]]:
-    """Yield ranges to commit together, of about so many bytes; a log is split at segments."""
+def in_commits(
+    ranges: Sequence[NewOffsets], most_bytes: int, *, splits_logs: bool = True
+) -> Iterator[list[NewOffsets]]:
+    """Yield ranges to commit together, of about so many bytes; logs are split, at segments."""
     commit: list[NewOffsets] = []
     size = 0
     for each in ranges:
         first = each.low
         for read in segments_within(each.partition, each.low, each.high):
             base = max(first, min(read.segment.base_offset, each.high))
-            if size and size + size_of(read) > most_bytes:
+            is_full = size and size + size_of(read) > most_bytes
+            if is_full and (splits_logs or base == each.low):
                 if base > first:
                     commit.append(each._replace(low=first, high=base))
                     first = base

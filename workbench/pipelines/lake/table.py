@@ -1,6 +1,6 @@
 """What all formats of tables have in common: they keep with the data up to where it was loaded."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 import pyarrow as pa
@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from workbench.errors import OutputError
 from workbench.pipelines.lake.data_files import DataFile, Staging
+from workbench.runtime.words import plural
 
 KEY: Final = ("topic", "partition", "key")
 """The columns that identify the row that an upsert replaces."""
@@ -64,6 +65,13 @@ def log_of(batch: pa.RecordBatch) -> Log:
     return batch["topic"][0].as_py(), batch["partition"][0].as_py()
 
 
+def by_log(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of batches, each of one topic, with each batch of one log."""
+    for batch in batches:
+        for partition in pc.unique(batch["partition"]):
+            yield batch.filter(pc.equal(batch["partition"], partition))
+
+
 def are_of(log: Log, rows: pa.Table) -> Any:
     """Return which rows are of a log."""
     topic, partition = log
@@ -78,6 +86,11 @@ def schema_of_upsert(schema: pa.Schema) -> pa.Schema:
 def written_meanwhile(table: str, why: object) -> OutputError:
     """Return the error of a commit that met another one."""
     return OutputError(table, f"another process has written to it meanwhile ({why}); run it again")
+
+
+def joined_text(table: str, before: int, after: int) -> str:
+    """Return the beginning of what `Table.optimize` has done."""
+    return f"{table}: {plural(before, 'small file')} joined into {after}"
 
 
 class Table(Protocol):
@@ -152,6 +165,18 @@ class Table(Protocol):
             staging: where they are.
             added: the files.
             moved: see `commit`.
+
+        Raises:
+            OutputError: another process has written meanwhile.
+            OSError: the table cannot be written.
+        """
+        ...
+
+    def optimize(self) -> str:
+        """Join small files and delete what is old; positions remain.
+
+        Returns:
+            A sentence of what was done, and of what the tool of the format does.
 
         Raises:
             OutputError: another process has written meanwhile.

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from workbench.errors import CorruptDataWarning, LogDirectoryError, OutputError, SchemaError
-from workbench.file_system.outputs import refuse_inputs
+from workbench.file_system.outputs import Places, places_of, refuse_inside
 from workbench.file_system.source import is_uri
 from workbench.files.partition_metadata import is_made_again
 from workbench.inspection.listing import Listing, StrPath
@@ -27,7 +27,7 @@ from workbench.loaders.scan.reading import losses
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.schemas import RECORD_FIELDS
 from workbench.loaders.tables.rows import table_of
-from workbench.pipelines.lake.data_files import folder_name
+from workbench.pipelines.lake.data_files import DataFile, Staging, folder_name
 from workbench.pipelines.lake.delta_table import DeltaTable
 from workbench.pipelines.lake.iceberg_table import IcebergTable
 from workbench.pipelines.lake.parquet_table import ParquetTable
@@ -46,7 +46,15 @@ from workbench.pipelines.lake.source import (
     in_commits,
     logs_of,
 )
-from workbench.pipelines.lake.table import LoadedUpTo, Log, Positions, Table, log_of
+from workbench.pipelines.lake.table import (
+    LoadedUpTo,
+    Log,
+    Positions,
+    Table,
+    by_log,
+    log_of,
+    schema_of_upsert,
+)
 from workbench.pipelines.lake.tasks import find_new, in_tasks, load_part, shape_of_part
 from workbench.runtime.several import several
 from workbench.runtime.signatures import explained
@@ -117,6 +125,7 @@ def to_table(
     tell: Callable[[str], object] = warnings.warn,
     on_failure: OnFailure | None = None,
     dry_run: bool = False,
+    optimize: bool = False,
 ) -> pa.Table:
     """Load the records that a table does not have yet; return what became of every offset.
 
@@ -153,7 +162,8 @@ def to_table(
         workers: threads that decode; None: one per core, of a task one.
         spark: a `pyspark.sql.SparkSession`, classic or Connect: its tasks read the logs and write
             the files, and this process commits them. Directories and table are where all of them
-            reach them. For ``append``.
+            reach them. Of an upsert, one task reads all that is new of a partition, and this
+            process merges what tasks have found into the table.
         table_format: "parquet": a folder of files; "delta" or "iceberg": a table of that kind,
             written without a connector of Spark.
         options: Delta: storage options of deltalake; Iceberg: properties of the catalog of
@@ -169,6 +179,8 @@ def to_table(
             the first is raised after the others were loaded, with a note for each of the rest.
         dry_run: whether all is read, decoded and counted, and nothing is written; a sentence names
             the columns that the table would get. Without ``spark``.
+        optimize: whether, after the load, small files of the tables are joined and what is old is
+            deleted, as far as the format's library for Python can; a sentence says what was done.
 
     Returns:
         One row per partition that was loaded (`tables.lake.LoadedRow`). Damaged batches are left
@@ -189,10 +201,8 @@ def to_table(
     """
     if mode not in {"append", "upsert"}:
         raise ValueError(f"mode is {mode!r}, not append or upsert")
-    if spark is not None and dry_run:
-        raise ValueError("a dry run is one process: leave out spark")
-    if spark is not None and mode != "append":
-        raise ValueError(f"spark loads with mode append, not {mode}; without spark, with both")
+    if dry_run and (spark is not None or optimize):
+        raise ValueError("a dry run is one process that writes nothing: leave out spark, optimize")
     listing = logs_of(paths, remote, remote_keys, tell)
     found = chosen(listing, topics, partitions)
     metadata = {(each.topic, each.partition): metadata_now(each) for each in found}
@@ -210,6 +220,7 @@ def to_table(
         raise LookupError(f"types are declared for {unknown[0]!r}, which is not loaded")
     most = commit_bytes or (COMMIT_BYTES if spark is None else SPARK_COMMIT_BYTES)
     rows: list[LoadedRow] = []
+    loaded: list[Table] = []
     failed: dict[str, Exception] = {}
     tables = _by_table(os.fspath(to), found, table_format)
     for name in tables if mode == "upsert" else ():
@@ -218,13 +229,14 @@ def to_table(
                 f"the topic {tables[other][0].topic} would share the table {other} with what the "
                 f"upsert into {name} refuses: load it by itself, to another place"
             )
+    inputs = {} if is_uri(os.fspath(to)) else places_of(input_paths(listing.partitions.values()))
     for name, mine in tables.items():
         opened = partial(
             _opened,
             table_format=table_format,
             options=options or {},
             filesystem=filesystem,
-            listing=listing,
+            inputs=inputs,
         )
         loading = _Loading(
             table=opened(name),
@@ -243,6 +255,10 @@ def to_table(
             failed=failed,
         )
         rows += loading.rows(mine)
+        loaded.append(loading.table)
+    for table in loaded:
+        if optimize and table.schema is not None:
+            tell(table.optimize())
     _report(failed, on_failure)
     return table_of(LoadedRow, rows)
 
@@ -289,7 +305,7 @@ def _opened(
     table_format: TableFormat,
     options: Mapping[str, str],
     filesystem: Any,
-    listing: Listing,
+    inputs: Places,
 ) -> Table:
     """Return a table.
 
@@ -303,7 +319,7 @@ def _opened(
     if table_format == "iceberg":
         return IcebergTable(name, options)
     if filesystem is None and not is_uri(name):
-        refuse_inputs(os.path.realpath(name), input_paths(listing.partitions.values()))
+        refuse_inside(os.path.realpath(name), inputs)
     if table_format == "delta":
         return DeltaTable(name, options)
     return ParquetTable(*_place(name, filesystem), name.partition("?")[0])
@@ -426,7 +442,9 @@ class _Loading:
         """Load some ranges of offsets in one commit; return how many offsets have which fate."""
         scan = self.scan_of(commit)
         known = declared(self.table.schema, self.types, self.table.widens, self.table.name)
-        parts = [commit] if self.spark is None else list(in_commits(commit, _TASK_BYTES))
+        parts = [commit]
+        if self.spark is not None:  # of an upsert, a task finds the newest records of a whole log
+            parts = list(in_commits(commit, _TASK_BYTES, splits_logs=not self.upsert))
 
         def shape_of(name: str) -> Shape:
             find = partial(shape_of_part, self.raw, name)
@@ -512,9 +530,28 @@ class _Loading:
     def _in_tasks(
         self, reader: RowReader, commit: list[NewOffsets], parts: list[list[NewOffsets]]
     ) -> Counts:
-        """Let tasks of Spark write the rows, and commit their files if the counts are right."""
-        moved = _moved(commit)
-        staging = self.table.staging(reader.schema)
+        """Let tasks of Spark write the rows, and commit them if the counts are right."""
+        moved, schema = _moved(commit), reader.schema
+        staging = self.table.staging(schema)
+        if not self.upsert:
+            counts, added = self._written(reader, staging, commit, parts)
+            self.table.publish(staging, added, moved)
+            return counts
+        with staging.beside(schema_of_upsert(schema)) as found:
+            counts, added = self._written(reader, found, commit, parts)
+            if left := [each for each in commit if counts.left[each.log]]:
+                self._refuse(reader, left)
+            self.table.commit(by_log(found.read(added)), schema, moved, upsert=True)
+        return counts
+
+    def _written(
+        self,
+        reader: RowReader,
+        staging: Staging,
+        commit: list[NewOffsets],
+        parts: list[list[NewOffsets]],
+    ) -> tuple[Counts, list[DataFile]]:
+        """Let tasks write the rows; return the counts, which are right, and the files."""
         loaded = in_tasks(self.spark, partial(load_part, reader, staging), parts)
         counts = Counts({})
         for each in loaded:
@@ -522,9 +559,7 @@ class _Loading:
             for sentence in each.warned:
                 warn_caller(sentence, CorruptDataWarning)
         self._check(commit, counts)
-        added = [file for each in loaded for file in each.files]
-        self.table.publish(staging, added, moved)
-        return counts
+        return counts, [file for each in loaded for file in each.files]
 
     def _check(self, commit: list[NewOffsets], counts: Counts) -> None:
         """Check that all was read, of one topic each, and report what could not be decoded.

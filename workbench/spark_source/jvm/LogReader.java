@@ -1,20 +1,21 @@
 package kafkalog;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.connector.metric.CustomTaskMetric;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
-import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
-import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 
 /** Reads the pieces of one task, one after the other. */
 final class LogReader implements PartitionReader<ColumnarBatch> {
     private final Piece[] pieces;
     private final boolean isCount;
+    private final StructType columns;
     private final RecordReader records;
     private int next; // of the pieces
     private boolean isOpen;
@@ -23,7 +24,8 @@ final class LogReader implements PartitionReader<ColumnarBatch> {
     private LogReader(Piece[] pieces, Factory asked) {
         this.pieces = pieces;
         this.isCount = asked.isCount;
-        this.records = new RecordReader(asked.isCount ? new StructType() : asked.columns, asked.since, asked.largest);
+        this.columns = asked.columns;
+        this.records = new RecordReader(asked.isCount ? new StructType() : asked.columns, asked.largest);
     }
 
     @Override public boolean next() throws IOException {
@@ -37,19 +39,25 @@ final class LogReader implements PartitionReader<ColumnarBatch> {
         return true;
     }
 
-    /** Makes one row of all pieces: how many records they have. */
+    /** Makes one row of each piece: its topic and partition, if they are wanted, and how many records it has. */
     private boolean count() throws IOException {
         if (batch != null) return false;
-        long total = 0;
-        for (Piece each : pieces) {
-            records.open(each);
-            total += records.count();
+        OnHeapColumnVector[] vectors = OnHeapColumnVector.allocateColumns(Math.max(pieces.length, 1), columns);
+        for (int row = 0; row < pieces.length; row++) {
+            records.open(pieces[row]);
+            for (int column = 0; column < vectors.length; column++) {
+                switch (columns.fieldNames()[column]) {
+                    case "topic" -> vectors[column].putByteArray(row, pieces[row].topic().getBytes(StandardCharsets.UTF_8));
+                    case "partition" -> vectors[column].putInt(row, pieces[row].partition());
+                    default -> vectors[column].putLong(row, records.count());
+                }
+            }
         }
-        OnHeapColumnVector column = new OnHeapColumnVector(1, DataTypes.LongType);
-        column.putLong(0, total);
-        batch = new ColumnarBatch(new ColumnVector[] {column}, 1);
+        batch = new ColumnarBatch(vectors, pieces.length);
         return true;
     }
+
+    @Override public CustomTaskMetric[] currentMetricsValues() { return records.metrics(); }
 
     @Override public ColumnarBatch get() { return batch; }
 
@@ -62,11 +70,10 @@ final class LogReader implements PartitionReader<ColumnarBatch> {
      * Makes the readers of tasks.
      *
      * @param columns the columns that are wanted
-     * @param isCount whether only the number of records is
-     * @param since a time in ms; batches that end before it are left out
+     * @param isCount whether they are those of `LogScan.Builder.pushAggregation`
      * @param largest bytes to which the records of one batch may decompress
      */
-    record Factory(StructType columns, boolean isCount, long since, int largest) implements PartitionReaderFactory {
+    record Factory(StructType columns, boolean isCount, int largest) implements PartitionReaderFactory {
         @Override public PartitionReader<InternalRow> createReader(InputPartition task) {
             throw new UnsupportedOperationException("kafka-log is read in columns");
         }

@@ -5,9 +5,13 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.stream.Stream;
+import org.apache.spark.sql.connector.expressions.Expression;
 import org.apache.spark.sql.connector.expressions.aggregate.Aggregation;
 import org.apache.spark.sql.connector.expressions.aggregate.CountStar;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
+import org.apache.spark.sql.connector.metric.CustomMetric;
+import org.apache.spark.sql.connector.metric.CustomTaskMetric;
 import org.apache.spark.sql.connector.read.Batch;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
@@ -38,14 +42,23 @@ final class LogScan implements Scan, Batch, SupportsReportStatistics {
     @Override public StructType readSchema() { return asked.columns; }
 
     @Override public String description() {
-        String names = asked.isCount ? "count(*)" : String.join(", ", asked.columns.fieldNames());
-        return "kafka-log, read in Java: columns [" + names + "], PushedFilters: " + asked.bounds.taken();
+        String names = String.join(", ", asked.columns.fieldNames());
+        return "kafka-log, read in Java: columns [" + names + "], PushedFilters: " + asked.bounds.shown();
     }
+
+    @Override public CustomMetric[] supportedCustomMetrics() { return Metrics.all(); }
+
+    @Override public CustomTaskMetric[] reportDriverMetrics() {
+        long skipped = pieces(asked.plan.tasks()).count() - pieces(tasks).count();
+        return new CustomTaskMetric[] {new Metrics.Value("segmentsSkipped", skipped)};
+    }
+
+    private static Stream<Piece> pieces(List<List<Piece>> tasks) { return tasks.stream().flatMap(List::stream); }
 
     @Override public ColumnarSupportMode columnarSupportMode() { return ColumnarSupportMode.SUPPORTED; }
 
     @Override public Statistics estimateStatistics() {
-        long bytes = tasks.stream().flatMap(List::stream).mapToLong(each -> each.stop() - each.start()).sum();
+        long bytes = pieces(tasks).mapToLong(each -> each.stop() - each.start()).sum();
         return new Statistics() {
             @Override public OptionalLong sizeInBytes() { return OptionalLong.of(bytes); }
 
@@ -66,14 +79,14 @@ final class LogScan implements Scan, Batch, SupportsReportStatistics {
     }
 
     @Override public PartitionReaderFactory createReaderFactory() {
-        return new LogReader.Factory(asked.columns, asked.isCount, asked.bounds.since(), asked.plan.largest());
+        return new LogReader.Factory(asked.columns, asked.isCount, asked.plan.largest());
     }
 
     @Override public MicroBatchStream toMicroBatchStream(String checkpoint) {
         return new LogStream(asked.options, asked.columns, createReaderFactory());
     }
 
-    /** Takes columns, filters and `count(*)` from Spark's optimizer. */
+    /** Takes columns, filters and `count(*)`, also by topic and partition, from Spark's optimizer. */
     static final class Builder
         implements SupportsPushDownRequiredColumns, SupportsPushDownV2Filters, SupportsPushDownAggregates {
 
@@ -97,12 +110,17 @@ final class LogScan implements Scan, Batch, SupportsReportStatistics {
             return left.toArray(new Predicate[0]);
         }
 
-        @Override public Predicate[] pushedPredicates() { return bounds.taken().toArray(new Predicate[0]); }
+        @Override public Predicate[] pushedPredicates() { return bounds.taken(); }
 
         @Override public boolean pushAggregation(Aggregation asked) {
-            isCount = asked.groupByExpressions().length == 0 && asked.aggregateExpressions().length == 1
-                && asked.aggregateExpressions()[0] instanceof CountStar;
-            if (isCount) columns = new StructType().add("count", DataTypes.LongType);
+            StructType counted = new StructType();
+            for (Expression each : asked.groupByExpressions()) {
+                if (each.toString().equals("topic")) counted = counted.add("topic", DataTypes.StringType);
+                else if (each.toString().equals("partition")) counted = counted.add("partition", DataTypes.IntegerType);
+                else return false;
+            }
+            isCount = asked.aggregateExpressions().length == 1 && asked.aggregateExpressions()[0] instanceof CountStar;
+            if (isCount) columns = counted.add("count(*)", DataTypes.LongType);
             return isCount;
         }
 

@@ -51,6 +51,10 @@ final class LogTable implements SupportsRead, SupportsWrite {
     }
 
     @Override public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
+        if (properties.containsKey("path") && !info.options().containsKey("path")) {
+            throw new IllegalArgumentException("kafka-log: INSERT INTO a table is not possible; write records with "
+                + "df.write.format(\"kafka-log\") to a new directory, or append them with writeStream");
+        }
         return ((SupportsWrite) python()).newWriteBuilder(info);
     }
 

@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.util.Map;
 import java.util.zip.CRC32C;
+import org.apache.spark.sql.connector.metric.CustomTaskMetric;
 import org.apache.spark.sql.execution.vectorized.WritableColumnVector;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
@@ -27,12 +28,12 @@ final class RecordReader {
     private static final int SMALLEST_RECORD = 7;
 
     private final RowVectors out;
-    private final long since;
     private final int largestBatch;
     private final Codecs codecs;
     private final CRC32C crc = new CRC32C();
 
     private Piece piece;
+    private Wanted wanted;
     private FileChannel file;
     private ByteBuffer window = ByteBuffer.allocate(WINDOW);
     private long windowStart; // its first byte's position in the file
@@ -47,9 +48,13 @@ final class RecordReader {
     private int left; // records that are not read yet
     private int row;
 
-    RecordReader(StructType columns, long since, int largest) {
+    private long bytesRead;
+    private long segmentsRead;
+    private long batchesRead;
+    private long batchesSkipped;
+
+    RecordReader(StructType columns, int largest) {
         this.out = new RowVectors(columns);
-        this.since = since;
         this.largestBatch = 2 * largest;
         this.codecs = new Codecs(largest);
     }
@@ -57,6 +62,8 @@ final class RecordReader {
     void open(Piece opened) throws IOException {
         if (file != null) file.close();
         piece = opened;
+        wanted = opened.wanted() == null ? Wanted.ALL : opened.wanted();
+        segmentsRead++;
         Path path = Path.of(piece.path());
         try {
             file = FileChannel.open(path);
@@ -68,6 +75,12 @@ final class RecordReader {
         window.clear().limit(0);
         at = left = batchesPast = 0;
         lowest = Math.max(piece.segment(), piece.floor());
+    }
+
+    CustomTaskMetric[] metrics() {
+        return new CustomTaskMetric[] {
+            new Metrics.Value("bytesRead", bytesRead), new Metrics.Value("segmentsRead", segmentsRead),
+            new Metrics.Value("batchesRead", batchesRead), new Metrics.Value("batchesSkipped", batchesSkipped)};
     }
 
     void close() throws IOException {
@@ -126,16 +139,19 @@ final class RecordReader {
         // Not after one batch alone that begins past them: its base offset, outside the CRC, may be damaged.
         while (batchesPast < 2 && nextHeader()) {
             at += header.size();
+            batchesSkipped++;
             batchesPast = header.baseOffset() >= piece.high() ? batchesPast + 1 : 0;
             boolean isWanted = header.lastOffset() >= piece.low() && batchesPast == 0 && !header.isControl();
             if (!isWanted || header.count() == 0) continue;
             if (crcOf(header.at(), header.size()) != header.crc()) throw corrupt("the CRC does not match");
             boolean isAborted = header.isTransactional() && piece.isAborted(header.baseOffset());
-            if (isAborted || header.maxTimestamp() < since) continue;
+            if (isAborted || !wanted.fits(header)) continue;
             left = header.count();
             data = header.codec() == 0 ? window.array() : null;
             next = header.at() + BatchHeader.SIZE;
             end = at;
+            batchesRead++;
+            batchesSkipped--;
             return true;
         }
         return false;
@@ -183,7 +199,9 @@ final class RecordReader {
         windowStart += at;
         at = 0;
         window.limit((int) Math.min(window.capacity(), piece.stop() - windowStart));
+        int kept = window.position();
         while (window.hasRemaining() && file.read(window, windowStart + window.position()) >= 0) {}
+        bytesRead += window.position() - kept;
         window.flip();
         return window.limit() >= bytes;
     }
