@@ -1,3 +1,4 @@
+import gc
 import json
 import os
 import signal
@@ -12,10 +13,24 @@ import pytest
 from tests.cli.program import run
 from tests.golden.cases import Case
 from tests.waiting import wait_until
+from workbench.cli.command import Command
 from workbench.cli.main import COMMANDS, main
 
 Golden = Callable[[str], Case]
 SAMPLES = Path(__file__).parents[2] / "sample_data"
+
+
+@pytest.mark.parametrize("serves", [False, True])
+def test_cycles_are_seldom_looked_for_while_a_command_runs_that_ends(*, serves: bool) -> None:
+    before, during = gc.get_threshold(), []
+
+    @click.command(cls=Command, serves=serves)
+    def command() -> None:
+        during.append(gc.get_threshold()[0])
+
+    command.main([], standalone_mode=False)
+    assert during == [before[0] if serves else 1_000_000]
+    assert gc.get_threshold() == before
 
 
 def test_help_names_every_command_and_every_exit_code() -> None:

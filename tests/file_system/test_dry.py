@@ -216,3 +216,14 @@ def test_a_directory_in_use_can_be_looked_at(tmp_path: Path) -> None:
     with pytest.raises(LogDirectoryError):  # the dry lock has not released the real one
         LOCAL.lock(path)
     held.release()
+
+
+def test_a_folder_is_listed_as_it_was_at_first_with_the_changes_on_top(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).touch()
+    fs = DryFileSystem(now=lambda: NOW)
+    assert [entry.name for entry in fs.list(str(tmp_path))] == ["one", "two"]
+    (tmp_path / "later").touch()
+    fs.remove(str(tmp_path / "two"))
+    fs.create(str(tmp_path / "new"))
+    assert [entry.name for entry in fs.list(str(tmp_path))] == ["new", "one"]

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeVar
 
@@ -28,6 +28,7 @@ from workbench.loaders.scan.plan import (
     without_internal,
 )
 from workbench.log_directory import LogDirectory, open_log_directory
+from workbench.runtime.gc_pause import gc_seldom
 from workbench.runtime.times import given_ms
 from workbench.runtime.words import did_you_mean, safe
 from workbench.tables.columns import columns_of
@@ -50,15 +51,28 @@ class Command(click.Command):
     Args:
         fields: the options that print objects, such as ``--json``, with the class of the rows that
             become these objects (`workbench.tables`): the help lists their fields.
+        serves: whether the command runs until it is stopped.
     """
 
-    def __init__(self, *args: Any, fields: Mapping[str, type] | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        fields: Mapping[str, type] | None = None,
+        serves: bool = False,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **{"epilog": _EPILOG, **kwargs})
         self._fields = fields or {}
+        self._serves = serves
         help_text = "Show the traceback of an error."
         self.params.append(
             click.Option(["--debug"], is_flag=True, expose_value=False, help=help_text)
         )
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        with nullcontext() if self._serves else gc_seldom():
+            return super().invoke(ctx)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; a path may stand before or after the names beside it."""

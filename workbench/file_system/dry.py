@@ -4,7 +4,6 @@ Reads see the disk with the changes on top, so code that writes can show what it
 changes are kept in memory and in temporary files without names, as long as the file system is.
 """
 
-import builtins
 import errno
 import os
 import stat
@@ -76,28 +75,40 @@ class _Folder(dict[str, "_Folder | Overlay | None"]):
         self.now = now
         self.base = base
         self.within = within
-        self._listed: dict[str, RemoteEntry] | None = None  # of a mounted folder, once listed
+        self._listed: dict[str, FolderEntry] | None = None  # what the disk has, once listed
+        self._mounted_here: dict[str, RemoteEntry] | None = None  # the same of a mounted folder
 
     def __missing__(self, name: str) -> "_Folder | Overlay | None":
         """Look up a name on the disk."""
-        found = self[name] = self._on_disk(name)
+        found = self[name] = self._look_up(name)
         return found
 
-    def mounted_entries(self, files: RemoteFiles) -> list[FolderEntry]:
-        """Return what is in a mounted folder; further names are looked up there."""
+    def on_disk(self, disk: FileSystem) -> dict[str, FolderEntry]:
+        """Return what is in the folder without the changes, by name: as it was at the first call.
+
+        What a log looks for again and again is then found without the disk.
+        """
         if self._listed is None:
-            self._listed = {each.name: each for each in files.entries(str(self.base))}
-        return [FolderEntry(each.name, each.is_folder) for each in self._listed.values()]
+            entries: Iterable[FolderEntry] = ()
+            files = None if self.base is None else self.fs.at(self.base)
+            if files is not None:
+                self._mounted_here = {each.name: each for each in files.entries(str(self.base))}
+                entries = (FolderEntry(e.name, e.is_folder) for e in self._mounted_here.values())
+            elif self.base is not None:
+                entries = disk.list(self.base)
+            self._listed = {entry.name: entry for entry in entries}
+        return self._listed
 
     def _mounted(self, path: str, name: str, files: RemoteFiles) -> "_Folder | Overlay | None":
-        entry = files.entry(path) if self._listed is None else self._listed.get(name)
+        listed = self._mounted_here
+        entry = files.entry(path) if listed is None else listed.get(name)
         if entry is None:
             return None
         if entry.is_folder:
             return _Folder(self.fs, path, self.now)
         return Overlay(path, mounted=entry, fs=self.fs, now=self.now)
 
-    def _on_disk(self, name: str) -> "_Folder | Overlay | None":
+    def _look_up(self, name: str) -> "_Folder | Overlay | None":
         if self.base is None:
             return None
         path = name if "://" in name else os.path.join(self.base, name)
@@ -245,8 +256,7 @@ class DryFileSystem(FileSystem):
         """Return what is in a folder, sorted by name."""
         with self._lock:
             folder = self._folder(path)
-            on_disk = [] if folder.base is None else self._listed(folder, folder.base)
-            found = {entry.name: entry for entry in on_disk}
+            found = dict(folder.on_disk(self._disk))
             for name, node in folder.items():
                 if node is None:
                     found.pop(name, None)
@@ -393,16 +403,16 @@ class DryFileSystem(FileSystem):
         Raises:
             OSError: nothing does.
         """
-        head, name = os.path.split(path)
+        head, _, name = path.rpartition(os.sep)
         folder = self._folders.get(head) if name not in _NO_NAMES else None
-        whole = absolute(path) if folder is None else ""
+        whole = absolute(path) if folder is None else path
         node = self._walk(whole) if folder is None else folder[name]
         if node is None:
             raise _error(errno.ENOENT, path)
         if isinstance(node, _Folder):
             if node.base in self._within:
                 node.within = node.base
-            self._folders[whole or os.path.join(head, name)] = node
+            self._folders[whole] = node
         return node
 
     def _walk(self, path: str) -> _Folder | Overlay | None:
@@ -415,11 +425,6 @@ class DryFileSystem(FileSystem):
             if isinstance(node, _Folder) and node.base in self._within:
                 node.within = node.base
         return node
-
-    def _listed(self, folder: _Folder, path: str) -> "builtins.list[FolderEntry]":
-        """Return what is in a folder without the changes."""
-        files = self.at(path)
-        return self._disk.list(path) if files is None else folder.mounted_entries(files)
 
     def _folder(self, path: str) -> _Folder:
         node = self._find(path)

@@ -23,6 +23,7 @@ from workbench.log_manager.loading import FolderToLoad
 from workbench.log_manager.opening import load_folder
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.failures import LogDirFailures
+from workbench.runtime.gc_pause import gc_paused
 from workbench.runtime.scheduler import ManualScheduler
 
 
@@ -141,9 +142,10 @@ class DryLogs:
             progress: a callback before each; what it raises ends the loading.
         """
         left = [each for each in self._folders.values() if not self._is_known(each)]
-        for folder in filter(wanted, left):
-            progress()
-            self._load(folder)
+        with gc_paused():  # what is loaded is kept
+            for folder in filter(wanted, left):
+                progress()
+                self._load(folder)
 
     def load_directory(self, path: str) -> None:
         """Load the log of one partition directory, as `load` does; others are not looked at."""

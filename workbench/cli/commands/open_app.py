@@ -7,7 +7,7 @@ from workbench.cli.output import print_json
 from workbench.cli.show.hiding import takes_values
 
 
-@click.command("app", cls=Command)
+@click.command("app", cls=Command, serves=True)
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
 @takes_values
 @reads_remote_tier

@@ -6,7 +6,7 @@ from workbench.cli.command import Command
 from workbench.cli.output import print_json
 
 
-@click.command("lab", cls=Command)
+@click.command("lab", cls=Command, serves=True)
 @click.argument("path", metavar="[PATH]", required=False, type=click.Path())
 @click.argument("options", metavar="[-- OPTIONS]", nargs=-1, type=click.UNPROCESSED)
 @click.option(

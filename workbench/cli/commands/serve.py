@@ -31,7 +31,7 @@ _MOST_WAITING: Final = 10_000  # events that wait to be printed; further ones ar
 _WAIT_S: Final = 0.5
 
 
-@click.command("serve", cls=Command)
+@click.command("serve", cls=Command, serves=True)
 @PATHS
 @click.option(
     "--port",

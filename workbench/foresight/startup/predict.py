@@ -10,7 +10,7 @@ Kafka: LogManager.startup, KafkaRaftServer.initializeLogDirs, ReplicaManager (4.
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import replace
 from random import Random
 from typing import Any, Final
@@ -152,7 +152,7 @@ def predict_startup(
         prediction.check_node(node, is_alone=only is not None)
         is_stray = stray_test(node, topic_ids)
         outcomes: list[Outcome] = []
-        with nullcontext() if consumers else gc_paused():  # what is loaded is kept, but not records
+        with gc_paused():  # what is loaded is kept
             for directory in context.live:  # one by one: steps belong to one partition at a time
                 outcomes += load_logs(
                     [directory],

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Final
 
 from workbench.errors import CorruptSnapshotError
-from workbench.file_system.local import FileSystem
+from workbench.file_system.local import FileSystem, FolderEntry
 from workbench.files.names import DELETED, file_name, parse_file_name
 from workbench.files.producer_snapshot import ProducerEntry, ProducerSnapshot
 from workbench.log.producers.producer import ProducerStateEntry
@@ -53,7 +53,9 @@ class SnapshotFiles(Reporter):
 
         Kafka: ProducerStateManager.loadSnapshots (4.2)
         """
-        entries = self._fs.list(self._directory) if self._fs.exists(self._directory) else []
+        entries: list[FolderEntry] = []
+        with suppress(FileNotFoundError):
+            entries = self._fs.list(self._directory)
         names = [
             parse_file_name(entry.name)
             for entry in entries
