@@ -47,7 +47,7 @@ pytestmark = [pytest.mark.broker, pytest.mark.slow]
 _BOTH: Final = ("d1", "d2")
 _DELAY: Final = {"log.initial.task.delay.ms": 2000}
 _ZOOKEEPER_UNTIL: Final = (3, 3)  # of the brokers here
-_FIRST_CHECK_S: Final = 30  # before 3.7
+_FIRST_CHECK_S: Final = 30  # before 3.8
 _OTHER_ID: Final = "AAAAAAAAAAAAAAAAAAAHkQ"
 _CHECKPOINTS: Final = (
     "recovery-point-offset-checkpoint", "log-start-offset-checkpoint", CLEANER_OFFSETS,

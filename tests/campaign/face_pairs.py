@@ -16,6 +16,7 @@ import workbench as wb
 from tests.campaign.calls import DOCUMENTED, NOW
 from tests.campaign.readings import Read, offsets_of, printed_by, same, small
 from widgets import DiskUsage, LogExplorer, RecordBrowser, SqlBox
+from workbench.files.names import MAX_OFFSET
 from workbench.pipelines import to_table
 from workbench.record.memory_records import MemoryRecords
 from workbench.server.logs.served_log import ServedLog
@@ -247,3 +248,52 @@ def retained(directory: Path, out: Path) -> None:
     deleted = Counter(row["partition"] for row in json.loads(done)["segments"] if row["is_deleted"])
     for name, count in foreseen.items():
         same(f"{name}: deleted segments", **{"what-if": count, "retention": deleted[name]})
+
+
+def timed(directory: Path) -> None:
+    """Which record is the first at or after a time: by the lookup, and by a scan?
+
+    The lookup, as a broker's, takes the first segment whose largest timestamp reaches the time, and
+    looks into no other. So it finds less than a scan where a segment reaches times that none of its
+    records has: an empty one by the time of its file, one whose records are deleted or damaged by
+    its batches. `verify` says so (time-lookup-blind), and such logs are left out here.
+    """
+    logs, chosen = _chosen(directory)
+    for partition, read in chosen:
+        if not read.is_plain or not read.is_ordered or partition.remote is not None:
+            continue
+        columns = ["offset", "timestamp"]
+        scan = logs.scan(partitions=partition.name, columns=columns, include_control=True)
+        table = scan.to_arrow()
+        stamps = table["timestamp"].cast(pa.int64()).fill_null(-1).to_pylist()
+        records = [*zip(table["offset"].to_pylist(), stamps, strict=True)]
+        ends = [*(each.base_offset for each in partition.segments[1:]), MAX_OFFSET]
+        largest = [
+            max((stamp for at, stamp in records if each.base_offset <= at < end), default=None)
+            for each, end in zip(partition.segments, ends, strict=True)
+        ]
+        if None in largest or largest != [each.largest_timestamp for each in partition.segments]:
+            continue
+        for _, stamp in (records[0], records[len(records) // 2], records[-1]):
+            for time in (stamp, stamp + 1):
+                same(
+                    f"{partition.name}: the first record at or after {time}",
+                    lookup=partition.offset_for_timestamp(time),
+                    scan=next((at for at, stamp in records if stamp >= time), None),
+                )
+
+
+def cleaned(directory: Path, out: Path) -> None:
+    """What does a cleaning leave: as `plan` says, and as `compact` does?"""
+    given = ("--set", "cleanup.policy=compact", "--everything", "--now", str(NOW), "--json")
+    told = printed_by("plan", directory, *given)
+    done = printed_by("compact", directory, *given, "--to", out / "copy")
+    if not told or not done:
+        return
+    fields = ("size", "size_after", "problem", "rounds")
+    planned, compacted = (
+        {row["partition"]: tuple(row[name] for name in fields) for row in rows}
+        for rows in (json.loads(told), json.loads(done)["logs"])
+    )
+    for name in planned.keys() & compacted.keys():
+        same(f"{name}: a cleaning", plan=planned[name], compact=compacted[name])

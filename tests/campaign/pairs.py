@@ -218,4 +218,6 @@ PAIRS: Final[tuple[Call, ...]] = (
     _pair(face_pairs.served),
     _pair(face_pairs.looked_up),
     _pair(face_pairs.retained, writes=True),
+    _pair(face_pairs.timed),
+    _pair(face_pairs.cleaned, writes=True),
 )

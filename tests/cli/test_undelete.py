@@ -66,6 +66,23 @@ def test_a_topic_that_is_not_deleted_is_named(data: Path, tmp_path: Path) -> Non
     assert not (tmp_path / "out").exists()
 
 
+def test_what_delete_records_deleted_comes_back(tmp_path: Path) -> None:
+    """As with 4.3.1: it served 60 records, of which 7 had been deleted by request."""
+    data, out = tmp_path / "data", tmp_path / "out"
+    with wb.LogManager([data]) as manager:
+        log = manager.get_or_create_log("ledger-0")
+        log.append([(None, b"%d" % number) for number in range(60)])
+        log.update_high_watermark(60)
+        log.delete_records(7)
+        manager.async_delete("ledger-0")
+    assert run("undelete", data, "-t", "ledger", "--to", out).code == 0
+    assert wb.open_log_directory(out)["ledger-0"].log_start_offset == 0
+    assert wb.open_log_directory(out).scan("ledger").count() == 60
+    for help_ in (run("undelete", "--help").out, wb.LogDirectory.undelete.__doc__ or ""):
+        assert "log start offset" in help_
+        assert "come back" in " ".join(help_.split())
+
+
 @pytest.mark.broker
 @pytest.mark.slow
 @pytest.mark.parametrize("topic", ["ledger", "ledger-" + 30 * "2026.11"])

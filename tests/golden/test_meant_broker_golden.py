@@ -4,13 +4,17 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.golden.cases import Case
 from tests.golden.compaction import Compaction, compactions_of
 from tests.golden.compaction_judge import entries_in
 from tests.golden.directories import state_of
 from tests.golden.pairs import Pair, copy_directory, pairs_of
 from tests.naive import read
+from workbench.config.internal_topics import METADATA_LOG
 from workbench.file_system.dry import DryFileSystem
+from workbench.files.names import BOOTSTRAP_CHECKPOINT
 from workbench.foresight.copies.repair import recover_directory
 from workbench.foresight.copies.retaining import retain
 from workbench.log_directory import open_log_directory
@@ -102,3 +106,17 @@ def test_recover_completes_a_swap_as_the_broker_did(golden: Golden, workplace: P
         if recovered(pair, workplace / f"b{number}", "4.2")["swap-0"] != theirs:
             differs.append(pair.label)
     assert differs == ["kill9"]  # where the segment before the swap goes, too
+
+
+@pytest.mark.parametrize(
+    ("kafka", "where", "exception"),
+    [("3.8", METADATA_LOG, "RuntimeException"),
+     ("3.7", BOOTSTRAP_CHECKPOINT, "IllegalArgumentException")],
+)  # fmt: skip
+def test_what_holds_an_unknown_level_is_named(
+    golden: Golden, kafka: str, where: str, exception: str
+) -> None:
+    """3.8.1 has a name for level 21, and refuses it in the metadata log; 3.7.2 has none."""
+    found = open_log_directory(golden("3.9.1-raft").directory("after")).predict_startup(kafka=kafka)
+    assert f"metadata.version in {where} is 21, which {kafka} does not know" in found.problem
+    assert found.exception == f"java.lang.{exception}"

@@ -83,6 +83,17 @@ def test_times_lead_to_the_first_record_at_or_after_them(tmp_path: Path) -> None
     assert [partition.offset_for_timestamp(time) for time in (10, 11, 12)] == [5, 6, None]
 
 
+@pytest.mark.parametrize("size", [0, 1 << 20])  # no batch's, and past the end of the file
+def test_a_time_is_found_after_damage(size: int, tmp_path: Path) -> None:
+    folder = tmp_path / "times-0"
+    folder.mkdir()
+    damaged = bytearray(batch([Record(0, 9)]))
+    damaged[8:12] = size.to_bytes(4)
+    (folder / LOG).write_bytes(bytes(damaged) + batch([Record(1, 10)]) + batch([Record(2, 11)]))
+    partition = workbench.open_log_directory(tmp_path)["times-0"]
+    assert [partition.offset_for_timestamp(time) for time in (9, 10, 11, 12)] == [1, 1, 2, None]
+
+
 def test_a_segment_without_batches_ends_where_it_starts(tmp_path: Path) -> None:
     path = tmp_path / "00000000000000000042.log"
     path.write_bytes(b"")

@@ -49,7 +49,7 @@ def test_every_file_of_a_broker_has_a_reason() -> None:
     rows = wb.open_log_directory(DAMAGED).inspect.files().to_pylist()
     verdicts = {(row["folder"], row["name"]): row["by_hand"] for row in rows}
     assert verdicts["leftovers-0", f"{0:020}.log.deleted"] == "yes"
-    assert verdicts["leftovers-0", f"{0:020}.log.swap"] == "no"
+    assert verdicts["leftovers-0", f"{0:020}.log.swap"] == "look"  # beside a .cleaned
     assert verdicts["leftovers-0", "notes.txt"] == "look"
     assert verdicts[None, names.META_PROPERTIES] == "no"
     assert {row["by_hand"] for row in rows if row["kind"] == "log"} == {"no"}
@@ -65,6 +65,11 @@ def test_an_index_beside_the_swap_of_its_log_is_kept(tmp_path: Path) -> None:
     rows = wb.open_log_directory(data).inspect.files().to_pylist()
     index = {row["name"]: row["by_hand"] for row in rows if row["folder"] == "healthy-0"}
     assert index[f"{log.stem}.index"] == "no"
+    log.with_suffix(".log.cleaned").touch()  # 4.1.1 deleted swap and index then
+    rows = wb.open_log_directory(data).inspect.files().to_pylist()
+    index = {row["name"]: row["by_hand"] for row in rows if row["folder"] == "healthy-0"}
+    assert (index[f"{log.stem}.index"], index[f"{log.name}.swap"]) == ("yes", "look")
+    log.with_suffix(".log.cleaned").unlink()
     log.with_suffix(".log.swap").unlink()
     rows = wb.open_log_directory(data).inspect.files().to_pylist()
     index = {row["name"]: row["by_hand"] for row in rows if row["folder"] == "healthy-0"}

@@ -1,5 +1,6 @@
 """Two runs into one table at a time: one is refused, from the first commit on, in each mode."""
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -144,3 +145,28 @@ def test_an_upsert_that_changes_no_row_moves_its_position(
         to_table(disk.path, **lake.arguments, mode="upsert")["before"].to_pylist() for _ in range(2)
     ]
     assert (befores, lake.rows()) == ([[20], [21]], before)
+
+
+@pytest.mark.parametrize("form", ["parquet", "delta"])
+@pytest.mark.parametrize("swapped", ["lake", "lake/table"])
+def test_nothing_is_made_behind_a_link_that_is_put_in_the_place_of_a_table(
+    disk: Disk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: Any, swapped: str
+) -> None:
+    """The link is there from the first read of the log on, before the table is written."""
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (tmp_path / "lake").mkdir()
+    place, read = tmp_path / swapped, os.preadv
+
+    def meddling(*given: Any) -> int:
+        if not place.is_symlink():
+            if place.exists():
+                place.rename(tmp_path / "moved")
+            place.symlink_to(precious)
+        return read(*given)
+
+    monkeypatch.setattr(os, "preadv", meddling)
+    with pytest.raises(OutputError, match="another process has put something else here"):
+        to_table(disk.path, tmp_path / "lake" / "table", table_format=form)
+    assert place.is_symlink()
+    assert not list(precious.iterdir())

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from workbench.cleaner.schedule.log_to_clean import LogToClean
-from workbench.inspection.partition import DiskPartition
+from workbench.inspection.partition import DiskPartition, of_now
 from workbench.inspection.segment import Segment
 from workbench.loaders.explanations.cleaning_plan import CleaningPlan
 from workbench.loaders.explanations.explanation import Explanation
@@ -41,7 +41,9 @@ class SegmentState(NamedTuple):
 def segment_states(partition: DiskPartition, found: LogToClean) -> list[SegmentState]:
     """Read the headers of a partition's batches, and its records unless there are too many."""
     counts = partition.size <= MOST_READ
-    return [_state(segment, found, counts=counts) for segment in partition.segments]
+    return of_now(
+        partition, lambda now: [_state(each, found, counts=counts) for each in now.segments]
+    )
 
 
 def _state(segment: Segment, found: LogToClean, *, counts: bool) -> SegmentState:

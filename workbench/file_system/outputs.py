@@ -22,6 +22,8 @@ from workbench.file_system.source import looks_like_uri
 UNFINISHED: Final = ".unfinished"
 """Suffix of the random names of incomplete outputs."""
 
+_SWAPPED: Final = "another process has put something else here meanwhile"
+
 StrPath = str | os.PathLike[str]
 
 Places = dict[tuple[int, int], str]
@@ -130,7 +132,27 @@ def require_unchanged(path: str, made: os.stat_result) -> None:
         OutputError: something else is there, such as a link, or nothing.
     """
     if not is_unchanged(path, made):
-        raise OutputError(path, "another process has put something else here meanwhile")
+        raise OutputError(path, _SWAPPED)
+
+
+@contextmanager
+def still_there(path: str | None) -> Iterator[None]:
+    """Refuse, before and after a block, a place to which a link leads by now.
+
+    Args:
+        path: where a link led when it was resolved; None: not on this machine.
+
+    Raises:
+        OutputError: another process has put a link in its place, or in that of a folder above it.
+    """
+    _require_no_link(path)
+    yield
+    _require_no_link(path)
+
+
+def _require_no_link(path: str | None) -> None:
+    if path is not None and os.path.realpath(path) != path:
+        raise OutputError(path, _SWAPPED)
 
 
 def is_unchanged(path: str, made: os.stat_result) -> bool:

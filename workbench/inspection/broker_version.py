@@ -42,6 +42,9 @@ _METADATA_VERSIONS: Final = (
 
 _NEWEST_LEVEL: Final = 33  # the last of them, that 4.4 knows
 
+_UNSTABLE_LEVELS: Final = {"3.7": 1, "3.8": 1, "3.9": 2, "4.0": 1, "4.1": 2, "4.2": 1, "4.3": 1}
+"""How many levels a series has a name for that it does not allow yet."""
+
 _NEWEST_OF_PARTITIONS: Final = "4.0"  # the newest that the folders of partitions can show
 _LEAST_OF_4: Final = 7
 _SOME_PARTITIONS: Final = 64
@@ -154,15 +157,18 @@ def series_of_metadata_version(level: int) -> str:
     return next((series for first, series in _METADATA_VERSIONS if level >= first), OLDEST)
 
 
-def metadata_versions_of(version: str) -> tuple[int, int]:
-    """Return the lowest and the highest level of `metadata.version` that a version knows.
+def metadata_versions_of(version: str) -> tuple[int, int, int]:
+    """Return the lowest and the highest level of `metadata.version` that a version allows.
 
-    Kafka: MetadataVersion.fromFeatureLevel (4.0 dropped what was before 3.3)
+    And the highest that it has a name for: it does not allow those above yet.
+
+    Kafka: MetadataVersion.fromFeatureLevel (4.0 dropped what was before 3.3), LATEST_PRODUCTION
     """
     later = SERIES.index(series_of(version)) + 1
     above = [first for first, series in _METADATA_VERSIONS if SERIES.index(series) >= later]
     least = _LEAST_OF_4 if SERIES.index(series_of(version)) >= SERIES.index("4.0") else 1
-    return least, min(above) - 1 if above else _NEWEST_LEVEL
+    most = min(above) - 1 if above else _NEWEST_LEVEL
+    return least, most, most + _UNSTABLE_LEVELS.get(series_of(version), 0)
 
 
 def _evidence(listing: Listing, cluster: StoredCluster | None) -> Iterator[MeantBroker]:

@@ -8,12 +8,12 @@ Kafka: org.apache.kafka.storage.internals.log.UnifiedLog, LogLoader (4.2)
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from workbench.file_system.source import THIS_MACHINE, Files, RemoteEntry
 from workbench.files import names
@@ -34,16 +34,19 @@ from workbench.inspection.facts.html import table_html
 from workbench.inspection.log_parts import LogPart, log_parts
 from workbench.inspection.lookups.time_lookup import first_record_at
 from workbench.inspection.remote_tier.remote_log import Gap, RemoteLog, RemoteRead, joined
-from workbench.inspection.segment import Segment
+from workbench.inspection.segment import Segment, SegmentEnds
 from workbench.runtime.clock import since_change_ns
 from workbench.runtime.times import Time, milliseconds
 from workbench.runtime.words import safe
+
+T = TypeVar("T")
 
 _WAIT: Final = 0.02  # seconds until a directory that changes is listed again
 _WAITS: Final = 50
 _CACHED: Final = (
     "log_start_offset", "log_end_offset", "broker_log_end_offset", "committed_end", "remote_parts",
 )  # fmt: skip
+MOST_LISTINGS: Final = 10  # of a directory in which a broker deletes what was listed
 _MOVES_NS: Final = 5_000_000_000  # within which a cleaning that replaces segments has done so
 
 
@@ -351,9 +354,7 @@ class DiskPartition:
         In a sound log that is the offset of the next record. Where damage is followed by records,
         they count, and a broker stops before them: see `broker_log_end_offset`.
         """
-        if self.segments:
-            return self.segments[-1].next_offset
-        return max((read.high for read in self.remote_reads), default=0)
+        return of_now(self, _log_end)
 
     @cached_property
     def broker_log_end_offset(self) -> int:
@@ -365,7 +366,7 @@ class DiskPartition:
         Raises:
             OSError: a file cannot be read.
         """
-        return self.segments[-1].ends.broker if self.segments else self.log_end_offset
+        return of_now(self, lambda now: _ends(now).broker)
 
     @cached_property
     def committed_end(self) -> int:
@@ -374,7 +375,7 @@ class DiskPartition:
         Raises:
             OSError: a file cannot be read.
         """
-        return self.segments[-1].ends.committed if self.segments else self.log_end_offset
+        return of_now(self, lambda now: _ends(now).committed)
 
     @cached_property
     def remote_parts(self) -> tuple[RemoteRead | Gap, ...]:
@@ -493,7 +494,8 @@ class DiskPartition:
 
         Kafka: UnifiedLog.fetchOffsetByTimestamp (4.2)
         """
-        found = first_record_at(self, milliseconds(timestamp))
+        time = milliseconds(timestamp)
+        found = of_now(self, lambda now: first_record_at(now, time))
         return None if found is None else found.offset
 
     def _repr_html_(self) -> str:
@@ -511,6 +513,38 @@ class DiskPartition:
 
 _BATCH_FILES = (".log", ".checkpoint")  # endings of files that hold batches
 _SHOWN = 20  # rows of a table in a notebook
+
+
+def of_now(partition: DiskPartition, read: Callable[[DiskPartition], T]) -> T:
+    """Return what ``read`` says; while a broker deletes what it reads, of the partition as it is.
+
+    One that was deleted has no segments.
+
+    Raises:
+        OSError: ``read`` raised it, and not because a broker deleted a file.
+    """
+    now = partition
+    for _ in range(MOST_LISTINGS):
+        try:
+            return read(now)
+        except FileNotFoundError:
+            if not partition.is_here:
+                raise
+        now = now.listed_again()
+    return read(now)
+
+
+def _log_end(partition: DiskPartition) -> int:
+    if partition.segments:
+        return partition.segments[-1].next_offset
+    return max((read.high for read in partition.remote_reads), default=0)
+
+
+def _ends(partition: DiskPartition) -> SegmentEnds:
+    if partition.segments:
+        return partition.segments[-1].ends
+    end = _log_end(partition)
+    return SegmentEnds(end, end, end)
 
 
 def metadata_now(partition: DiskPartition) -> tuple[int, ...] | None:

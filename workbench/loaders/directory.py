@@ -446,7 +446,8 @@ class ListedDirectory(LeadsToScans, Mapping[str, Partition]):
         There they have the names that brokers serve. `serve` and scans read the copy as it is. A
         broker serves its directories if the cluster has a topic with the id in
         `partition.metadata`: create the topic again, stop the broker, and put them in place of the
-        new, empty ones, with the new id as ``topic_id``.
+        new, empty ones, with the new id as ``topic_id``. Records that DeleteRecords deleted come
+        back where their segment was not deleted: a log start offset is in no file of a deleted log.
 
         Args:
             topic: its name.

@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from workbench.decoders.typed_records import Key, RecordType, read_key
 from workbench.errors import CorruptRecordError
+from workbench.files.names import MAX_OFFSET
 from workbench.inspection.findings import Finding, finding_of
-from workbench.inspection.partition import DiskPartition
+from workbench.inspection.partition import MOST_LISTINGS, DiskPartition
 from workbench.inspection.segment import Segment, is_preallocated
 from workbench.layout.control_records import ABORT, COMMIT
 from workbench.record.buffers import BufferPool
@@ -164,16 +165,28 @@ def read_log_chunks(
         OSError: a file cannot be read.
     """
     pool = BufferPool()
-    start = partition.log_start_offset
-    for segment in partition.segments:
-        for chunk in segment.read(options=KEYS | VALUES, pool=pool):
-            findings += _findings(chunk, segment)
-            cut = cut_chunk(chunk, start, end)
-            if cut is not None:
-                yield cut
-            offsets = chunk.columns.offsets
-            if end is not None and len(offsets) and offsets.max() >= end:
-                return
+    start = reached = partition.log_start_offset
+    left, listings = [*partition.segments], 0
+    while left:
+        try:
+            for chunk in left[0].read(options=KEYS | VALUES, pool=pool):
+                findings += _findings(chunk, left[0])
+                cut = cut_chunk(chunk, start, end)
+                if cut is not None:
+                    yield cut
+                highest = int(chunk.columns.offsets.max(initial=-1))
+                if end is not None and highest >= end:
+                    return
+                reached = max(reached, highest + 1)
+            left.pop(0)
+        except FileNotFoundError:  # a broker deleted it since it was listed
+            if listings == MOST_LISTINGS or not partition.is_here:
+                raise
+            partition, listings = partition.listed_again(), listings + 1
+            start = max(reached, partition.log_start_offset)
+            ends = [*(each.base_offset for each in partition.segments[1:]), MAX_OFFSET]
+            rest = zip(partition.segments, ends, strict=False)  # none, if it is gone
+            left = [each for each, next_base in rest if next_base > start]
 
 
 def cut_chunk(chunk: Chunk, start: int, end: int | None) -> LogChunk | None:

@@ -45,6 +45,7 @@ _MOST_NAMES: Final = 64 << 20  # bytes of all names, and of the paths of folders
 _MOST_RUNS: Final = 250_000  # of all members: a plain file is one
 _DEEPEST: Final = 32  # folders in each other
 _MOST_REFUSED: Final = 1000  # members that are named as not read
+_NO_DATE: Final = (1980, 1, 1, 0, 0, 0)
 _ZIP_HEADER: Final = struct.Struct("<4s22xHH")  # of a member, before its name
 
 
@@ -166,8 +167,11 @@ class ArchiveFiles:
     def _read_zip(self) -> None:
         headers: Any = Headers(self._descriptor, MOST_DIRECTORY, sys.maxsize)
         self._zip = zipfile.ZipFile(headers)
+        self._zip.NameToInfo.clear()  # members are found here
         for info in self._zip.infolist():
             self._add(info.filename, *of_zip(info))
+            info.date_time = _NO_DATE  # the entry has it
+        self._zip.filelist.clear()
 
     def _add(self, name: str, entry: RemoteEntry, member: Member) -> None:
         """Put a member into its folder."""

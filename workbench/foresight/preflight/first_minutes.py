@@ -16,7 +16,7 @@ from workbench.inspection.broker_version import MeantBroker
 from workbench.runtime.times import time_text
 from workbench.runtime.words import named_or_more, plural, size_text
 
-_DELAY_SINCE: Final = (3, 7)  # of log.initial.task.delay.ms
+_DELAY_SINCE: Final = (3, 8)  # of log.initial.task.delay.ms
 _MOST: Final = (1 << 63) - 1
 _COMMITS: Final = f"{OFFSETS_TOPIC}-"
 

@@ -53,7 +53,7 @@ from workbench.inspection.node_start.metadata_log import (
     newest_snapshot,
     recovered_range,
 )
-from workbench.inspection.node_start.refusal import KAFKA, Refusal
+from workbench.inspection.node_start.refusal import KAFKA, RUNTIME, Refusal
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable
 from workbench.log.log import Log
@@ -269,15 +269,21 @@ class NodeStart:
                 yield _reason(self._metadata_dir, refused)
 
     def _unknown_level(self, level: int | None, where: str) -> Iterator[StartProblem]:
-        """Yield why a node does not start with a finalized level of `metadata.version`."""
-        least, most = metadata_versions_of(self.rules.version)
-        if level is None or least <= level <= most:
+        """Yield why a node does not start with a finalized level of `metadata.version`.
+
+        A level that the version has a name for, and does not allow yet, passes in
+        `bootstrap.checkpoint`, and is refused in the metadata log.
+        """
+        least, most, named = metadata_versions_of(self.rules.version)
+        allowed = named if where == names.BOOTSTRAP_CHECKPOINT else most
+        if level is None or least <= level <= allowed:
             return
         problem = (
             f"{METADATA_VERSION} in {where} is {level}, which {self.rules.version} does not know "
             f"(expected a level from {least} to {most})"
         )
-        yield StartProblem(self._metadata_dir, "metadata-version", _ILLEGAL_ARGUMENT, problem)
+        exception = RUNTIME if most < level <= named else _ILLEGAL_ARGUMENT
+        yield StartProblem(self._metadata_dir, "metadata-version", exception, problem)
 
     def _without_log(self) -> None:
         """Say what a node without a metadata log knows: nothing; or nothing is known here."""

@@ -4,7 +4,8 @@ A broker takes the first segment whose largest timestamp reaches the time, and a
 segment alone: if no record there does (deleted, or compacted away), it finds nothing. A segment
 without timestamps, such as an empty one, has the time of its file as its largest timestamp.
 
-Timestamps are taken from the batches; a time index saves reading where it is sound, and a wrong one
+Batches after damage count, as for every reader here; a broker stops before them. Timestamps are
+taken from the batches; a time index saves reading where it is sound, and a wrong one
 changes nothing. Of a remote segment, the metadata says where it ends.
 
 Kafka: UnifiedLog.fetchOffsetByTimestamp, LogSegment.findOffsetByTimestamp,
@@ -25,7 +26,7 @@ from workbench.inspection.segment import Segment
 from workbench.layout import problems
 from workbench.record.buffers import thread_pool
 from workbench.record.reading.batch_table import first_offsets, scan_batches, walk_batches
-from workbench.record.reading.windows import BatchWindows
+from workbench.record.reading.readable_batches import readable_batches
 
 if TYPE_CHECKING:  # which calls this module
     from workbench.inspection.partition import DiskPartition
@@ -169,12 +170,8 @@ def _look(segment: Segment, time: int, start: int, end: int | None = None) -> _L
 def _headers(segment: Segment, position: int) -> Iterator[Rows]:
     """Yield the batches of a segment by their headers, those after damage, too."""
     with segment.open() as source:
-        for table in walk_batches(source, start=position):
+        for table in readable_batches(source, position, base_offset=segment.base_offset):
             yield table.rows
-            if table.stop.code == problems.BAD_SIZE:
-                at, pool = table.stop.position, thread_pool()
-                for window in BatchWindows(source, at, source.size, pool, segment.base_offset):
-                    yield window.rows.copy()
 
 
 def _position_before(segment: Segment, time: int) -> int:

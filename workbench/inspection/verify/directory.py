@@ -123,7 +123,7 @@ def _names(root: Root) -> Iterator[Finding]:
 
 
 _FOLDERS: Final = {
-    "delete": "A broker deletes the directory when it starts, or a minute after it renamed it.",
+    "delete": "A broker deletes the directory a minute after it renamed it, or after it starts.",
     "stray": "A broker does not serve this log: the cluster gave the broker no such partition.",
     "future": "A broker continues the copy, and swaps it in when it has caught up.",
 }

@@ -210,16 +210,18 @@ class _Walk:
         pool = BufferPool()
         if self._reads and self._reads[0].start == 0:
             self._expected = self._before(self._reads[0])
-        number = {id(read): at for at, read in enumerate(self._reads)}
+        number, read = 0, None  # of the files, which a cleaning may replace meanwhile
         found = read_prepared(self._reads, choice, keep_mask, pool, skips_removed=True)
         with closing(found):
             for prepared in found:
-                yield from self._take(number[id(prepared.read)], prepared)
+                if prepared.read is not read:
+                    number, read = number + 1, prepared.read
+                yield from self._take(number, prepared)
         end = self._partition.log_end_offset
         if self._expected is None:
             self._expected = self._start
         if self._expected < end:
-            yield from self._put(self._gap(end - 1, _Place(len(self._reads), _LAST)))
+            yield from self._put(self._gap(end - 1, _Place(number + 1, _LAST)))
         if self._held is not None:
             yield self._held
 

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from workbench.files import names
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.partition import DiskPartition
+from workbench.inspection.verify.leftovers import swap_ranges, swaps
 
 
 class ByHand(NamedTuple):
@@ -26,7 +27,7 @@ class ByHand(NamedTuple):
 
 
 _DIRECTORIES: Final = {
-    "delete": ByHand("yes", "its topic was deleted: a broker deletes the directory when it starts"),
+    "delete": ByHand("yes", "a deleted partition: a broker removes it a minute after its start"),
     "stray": ByHand(
         "look", "no topic of the cluster has it, and no broker reads it; it may be the last copy"
     ),
@@ -64,6 +65,9 @@ _NAMED: Final = {
     names.LOCK: ByHand("no", "an empty file: nothing is gained"),
 }
 _ORPHAN: Final = ByHand("yes", "an index without its .log: a broker deletes it when it loads")
+_UNSWAPPED: Final = ByHand(
+    "look", "a broker deletes it when it starts: with a .cleaned file beside, it is incomplete"
+)
 _SWAPPED: Final = ByHand("no", "its .log.swap becomes the segment's .log when a broker loads it")
 _TEMPORARY: Final = ByHand("yes", "a file that was being written: a broker writes it again")
 _UNKNOWN: Final = ByHand("look", "Kafka does not know such a file; somebody put it there")
@@ -85,9 +89,11 @@ def by_hand(entry: FileEntry, partition: DiskPartition | None) -> ByHand:
     name = names.parse_file_name(entry.name)
     if name is None or partition is None:
         return _UNKNOWN
+    if name.suffix == names.SWAP and entry not in [file for file, _ in swaps(partition)]:
+        return _UNSWAPPED
     if name.suffix in _SUFFIXES:
         return _SUFFIXES[name.suffix]
     if entry in partition.orphans:
-        swap = names.file_name("log", name.offset, names.SWAP)
-        return _SWAPPED if partition.has_name(swap) else _ORPHAN
+        is_swapped = name.offset in [offset for offset, _ in swap_ranges(partition)]
+        return _SWAPPED if is_swapped else _ORPHAN
     return _SEGMENT.get(name.kind, _UNKNOWN)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from workbench.errors import CorruptDataWarning, LogDirectoryError, OutputError, SchemaError
-from workbench.file_system.outputs import Places, places_of, refuse_inside
+from workbench.file_system.outputs import Places, places_of, refuse_inside, still_there
 from workbench.file_system.source import is_uri
 from workbench.files.partition_metadata import is_made_again
 from workbench.inspection.listing import Listing, StrPath
@@ -238,8 +238,10 @@ def to_table(
             filesystem=filesystem,
             inputs=inputs,
         )
+        is_local = table_format != "iceberg" and filesystem is None and not is_uri(name)
         loading = _Loading(
             table=opened(name),
+            place=os.path.realpath(name) if is_local else None,
             refusals=partial(opened, name_of_refusals(name)),
             metadata=metadata,
             scan_of=partial(scan_of, decode=of_topics(by_column, {p.topic for p in mine})),
@@ -345,6 +347,7 @@ class _Loading:
 
     Attributes:
         table: the table.
+        place: its folder, resolved; None: it is not on this machine, or a catalog knows where.
         refusals: opens the table of the records that an upsert refuses.
         metadata: `partition.metadata_now` of each log, before anything of it was read.
         scan_of: returns a scan of ranges of offsets, with the options of the user.
@@ -357,6 +360,7 @@ class _Loading:
     """
 
     table: Table
+    place: str | None
     refusals: Callable[[], Table]
     metadata: Mapping[Log, tuple[int, ...] | None]
     scan_of: Callable[..., Scan]
@@ -469,7 +473,8 @@ class _Loading:
                     for _ in batches:  # counts them
                         pass
                 else:
-                    self.table.commit(batches, schema, _moved(commit), upsert=self.upsert)
+                    with still_there(self.place):
+                        self.table.commit(batches, schema, _moved(commit), upsert=self.upsert)
             except Exception:
                 if stopped:  # a library has made an error of its own of it
                     raise stopped[0] from None
@@ -524,7 +529,8 @@ class _Loading:
             new = (rows for rows in found if rows.num_rows)
             if (first := next(new, None)) is not None:
                 schema = reader.schema_of_refused
-                table.commit(chain([first], new), schema, _moved(commit), upsert=False)
+                with still_there(self.place and name_of_refusals(self.place)):
+                    table.commit(chain([first], new), schema, _moved(commit), upsert=False)
         self.tell(f"records whose values cannot be decoded are in {table.name}")
 
     def _in_tasks(
@@ -535,13 +541,15 @@ class _Loading:
         staging = self.table.staging(schema)
         if not self.upsert:
             counts, added = self._written(reader, staging, commit, parts)
-            self.table.publish(staging, added, moved)
+            with still_there(self.place):
+                self.table.publish(staging, added, moved)
             return counts
         with staging.beside(schema_of_upsert(schema)) as found:
             counts, added = self._written(reader, found, commit, parts)
             if left := [each for each in commit if counts.left[each.log]]:
                 self._refuse(reader, left)
-            self.table.commit(by_log(found.read(added)), schema, moved, upsert=True)
+            with still_there(self.place):
+                self.table.commit(by_log(found.read(added)), schema, moved, upsert=True)
         return counts
 
     def _written(
@@ -552,7 +560,8 @@ class _Loading:
         parts: list[list[NewOffsets]],
     ) -> tuple[Counts, list[DataFile]]:
         """Let tasks write the rows; return the counts, which are right, and the files."""
-        loaded = in_tasks(self.spark, partial(load_part, reader, staging), parts)
+        with still_there(self.place):
+            loaded = in_tasks(self.spark, partial(load_part, reader, staging), parts)
         counts = Counts({})
         for each in loaded:
             counts.add(each.counts)

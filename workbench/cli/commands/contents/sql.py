@@ -185,7 +185,7 @@ def _write_rows(query: str, relation: Any, form: str, out: _Output, *, escapes: 
 
     write = partial(_to_csv, escapes=escapes) if form == "csv" else _WRITERS[form]
     try:
-        return relation.run(lambda: write(relation, out))
+        return int(relation.run(lambda: write(relation, out)))
     except duckdb.Error as error:
         raise query_error(query, error) from error
 

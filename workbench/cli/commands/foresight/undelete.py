@@ -55,16 +55,15 @@ def command(
     """Copy the deleted and stray logs of a topic to OUT, under the names that brokers serve.
 
     A deleted partition is a directory ledger-0.<id>-delete until the broker removes it, after a
-    minute by default, or at its next start: copy the disk, or stop the broker, first. OUT can be
-    read by every command, and by clients with serve. For a broker: create the topic again with as
-    many partitions, stop the broker, put the directories of OUT in place of the new, empty ones,
-    with the new topic's id as --topic-id, and start it. What DeleteRecords deleted comes back, too:
-    the log start offset is in no file of a deleted log.
+    minute by default, also after its next start: copy the disk, or stop the broker, first. OUT can
+    be read by every command, and by clients with serve. For a broker: create the topic again with
+    as many partitions, stop the broker, put the directories of OUT in place of the new, empty ones,
+    with the new topic's id as --topic-id, and start it.
 
     A name that the directory's name shortens is NAME in full if __cluster_metadata still names the
-    topic id, otherwise NAME as the directory has it. A log start offset that DeleteRecords had
-    moved is in no file of a deleted log: its first segment is read from its beginning, so records
-    that were deleted by request come back.
+    topic id, otherwise NAME as the directory has it. The log start offset that DeleteRecords moved
+    is in no file of a deleted log: its first segment is read from its beginning, so records that
+    were deleted by request come back.
 
     Exit codes: 0 done. After an error there is no OUT.
 
