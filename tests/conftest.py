@@ -5,6 +5,8 @@ The same examples every time, so that a failure can be repeated: few of them, an
 """
 
 import os
+import socket
+import sys
 from collections import defaultdict
 from collections.abc import Generator, Iterator
 
@@ -40,6 +42,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     starts.mark(items)
     items.sort(key=lambda item: _WAITING.isdisjoint(mark.name for mark in item.iter_markers()))
     _ask_one_golden_case_of_each_era(items)
+
+
+def pytest_collection_finish() -> None:
+    """Let kafka-python close the sockets that it drops, as when a broker refuses the connection.
+
+    It leaves them to the garbage collector, which warns of them within any test that comes later.
+    """
+    if inet := sys.modules.get("kafka.net.inet"):
+        inet.KafkaNetSocket.socket = lambda _, *given: _ClosingSocket(*given)
+
+
+class _ClosingSocket(socket.socket):
+    def __del__(self) -> None:
+        self.close()
 
 
 def _ask_one_golden_case_of_each_era(items: list[pytest.Item]) -> None:
