@@ -168,9 +168,7 @@ class Connections:
         """Listen no more, and end all connections."""
         asyncio.get_running_loop().remove_reader(self._listening)
         self._listening.close()
-        await asyncio.sleep(
-            0
-        )  # each task begins: it closes its socket then
+        await asyncio.sleep(0)  # each task begins: it closes its socket then
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
