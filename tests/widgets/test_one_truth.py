@@ -1,15 +1,21 @@
-"""Two places that show one number show the same: over samples, two brokers, and many logs."""
+"""Two places that show one number show the same: over samples, brokers, and many logs."""
 
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from kafka import KafkaConsumer, KafkaProducer
+from kafka.structs import OffsetAndMetadata as ClientOffset
+from kafka.structs import TopicPartition as ClientPartition
 
 import workbench as wb
 from tests.cli.program import run
+from tests.kafka_broker import Broker
+from tests.waiting import HANGS_AFTER_S
 from widgets import Workbench
 from widgets.frame.tab_names import FINDINGS, GROUPS, TRANSACTIONS, WHAT_IF
 
@@ -31,6 +37,31 @@ def many_logs(folder: Path, count: int) -> list[Path]:
     return [folder / "data"]
 
 
+def fill(bootstrap: str) -> None:
+    """Write records, commit some offsets of a group, and leave a transaction open."""
+    with KafkaProducer(bootstrap_servers=bootstrap) as producer:
+        for number in range(500):
+            producer.send("orders", b"%d" % number, partition=number % 2)
+    hanging = KafkaProducer(bootstrap_servers=bootstrap, transactional_id="hangs")
+    hanging.init_transactions()
+    hanging.begin_transaction()
+    hanging.send("payments", b"1").get(HANGS_AFTER_S)
+    where = [ClientPartition("orders", partition) for partition in (0, 1)]
+    with closing(KafkaConsumer(bootstrap_servers=bootstrap, group_id="billing")) as consumer:
+        consumer.assign(where)
+        consumer.commit({each: ClientOffset(100, "", -1) for each in where})
+    hanging.close(timeout=0)
+
+
+@contextmanager
+def live_broker(folder: Path) -> Iterator[list[Path]]:
+    """Give the directory of a broker that runs."""
+    settings = {"num.partitions": "2", "segment.bytes": "1048576"}
+    with Broker("4.3.1", folder, settings) as broker:
+        fill(broker.bootstrap)
+        yield [broker.data]
+
+
 @pytest.fixture(
     name="paths",
     scope="module",
@@ -40,12 +71,19 @@ def many_logs(folder: Path, count: int) -> list[Path]:
         "two brokers",
         60,
         pytest.param(10_000, marks=pytest.mark.long),
+        pytest.param(live_broker, id="live broker", marks=pytest.mark.long),
     ],
 )
-def paths_(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def paths_(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[list[Path]]:
     if isinstance(request.param, int):
-        return many_logs(tmp_path_factory.mktemp("many"), request.param)
-    return TWO_BROKERS if request.param == "two brokers" else [SAMPLES / request.param]
+        yield many_logs(tmp_path_factory.mktemp("many"), request.param)
+    elif callable(request.param):
+        with request.param(tmp_path_factory.mktemp("live")) as paths:
+            yield paths
+    else:
+        yield TWO_BROKERS if request.param == "two brokers" else [SAMPLES / request.param]
 
 
 @pytest.fixture(name="screen", scope="module")
