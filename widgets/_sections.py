@@ -1,6 +1,7 @@
 """Sections that are made in a thread, one after the other: what is known, or why it is not."""
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -25,18 +26,33 @@ class Making(Background):
         self, names: Sequence[str], make: Callable[[str], None], tell: Callable[[Any], None]
     ) -> None:
         super().__init__("sections", tell)
-        self._names, self._make = names, make
+        self._names, self._make = deque(names), make
         self._total = len(names)
+        self._adding = threading.Lock()
+        self._has_ended = False
+
+    def add(self, names: Sequence[str]) -> bool:
+        """Make more sections after these; return False where the last one is made."""
+        with self._adding:
+            if not self._has_ended:
+                self._names += names
+                self._total += len(names)
+            return not self._has_ended
 
     def check(self, *_progress: Any) -> None:
         """End if it was canceled; called from inside a section."""
         self._advance(0)
 
     def _work(self) -> None:
-        for name in self._names:
+        while (name := self._next()) is not None:
             self.check()
             self._make(name)
             self._finish_one(0)
+
+    def _next(self) -> str | None:
+        with self._adding:
+            self._has_ended = not self._names
+            return self._names.popleft() if self._names else None
 
 
 class Sectioned(KafkaWidget):
@@ -152,10 +168,12 @@ class Sectioned(KafkaWidget):
             self._making.wait(seconds)
 
     def answer_make(self) -> Answer:
-        """Make the sections that wait for a button."""
-        if self._making is None or self._making.is_over or self._making.is_canceled:
+        """Make the sections that wait for a button, after those that are being made."""
+        with self._lock:
             asked = [name for name in self.order if self._sections[name]["state"] == "asks"]
             self._sections = self._sections | {name: {"state": "waits"} for name in asked}
+        making = self._making
+        if making is None or making.is_canceled or not making.add(asked):
             self._start(asked)
         return {}, []
 

@@ -208,6 +208,16 @@ def test_what_reads_much_waits_for_a_button(monkeypatch: pytest.MonkeyPatch) -> 
     assert {each["state"] for each in sections(view).values()} == {"done"}
 
 
+def test_a_button_that_is_pressed_while_the_first_sections_are_made_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("widgets._background.MOST_AT_ONCE", 3)
+    view = Overview(SHOP)
+    view.answer_make()
+    view.wait()
+    assert {each["state"] for each in sections(view).values()} == {"done"}
+
+
 def test_a_stop_leaves_what_is_there() -> None:
     view = Overview(SHOP)
     view.answer_cancel()  # the answer does not wait for what is being read
