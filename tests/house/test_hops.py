@@ -19,7 +19,7 @@ CAPS = {
     "fetch of an offset": Route(17, 5, 6, 6),
     "fetch of a client": Route(138, 18, 48, 15),
     "verify": Route(57_500, 108, 24_000, 27),
-    "predict": Route(36_700, 118, 16_700, 31),
+    "predict": Route(36_500, 119, 16_600, 31),
     "what_if": Route(55_000, 130, 26_450, 28),
 }
 
