@@ -10,10 +10,12 @@ from collections import abc
 from collections.abc import Callable, Iterable
 from types import FunctionType, SimpleNamespace, UnionType
 from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from weakref import WeakSet
 
 from workbench.runtime.words import did_you_mean
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+_EXPLAINED: Final[WeakSet[Callable[..., Any]]] = WeakSet()
 
 
 def shows(options: Iterable[inspect.Parameter]) -> Callable[[Function], Function]:
@@ -49,8 +51,11 @@ def explained(call: Function) -> Function:
     """Let a call with arguments that it does not take say in one sentence what it takes.
 
     What is raised on purpose stays as it is, and so does every error of a call whose arguments are
-    of the types that its signature has: those are compared only after it failed.
+    of the types that its signature has: those are compared only after it failed. What is explained
+    is returned as it is.
     """
+    if call in _EXPLAINED:
+        return call
 
     @functools.wraps(call)
     def told(*args: Any, **options: Any) -> Any:
@@ -62,6 +67,7 @@ def explained(call: Function) -> Function:
                 raise
             raise TypeError(problem) from error
 
+    _EXPLAINED.add(told)
     return told  # type: ignore[return-value]
 
 
