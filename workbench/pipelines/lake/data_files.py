@@ -9,6 +9,7 @@ import posixpath
 import re
 import secrets
 import threading
+import traceback
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -197,10 +198,18 @@ def _given(
         if (there := rows()) is not None:
             there.end()
         del there
+        _let_go(error)
         released.wait(_PATIENCE)
         if isinstance(error, OSError) and error.errno in _UNWRITABLE and not error.filename:
             raise OutputError(folder, f"cannot be written: {os.strerror(error.errno)}") from error
         raise
+
+
+def _let_go(error: BaseException | None) -> None:
+    """Release what the calls that an error has left still hold, and those of its causes."""
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error = error.__cause__ or error.__context__
 
 
 def folder_name(topic: str) -> str:
