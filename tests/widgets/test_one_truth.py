@@ -123,10 +123,14 @@ def test_findings_are_counted_alike(screen: Workbench, paths: list[Path]) -> Non
     screen.tab = FINDINGS
     view = screen.views[FINDINGS]
     by_command = [row for path in paths for row in run("verify", path, "--json").json]
+    counts = view.get_state("_counts")["_counts"].values()
+    is_whole = not view.verifier.book.left_out  # else the page says how many are not listed
     for severity in ("error", "warning"):
         view.severity = severity
-        assert told[f"{severity}s in files"] == f"{len(view.listed()):,}"
-        assert len(view.listed()) == sum(each["severity"] == severity for each in by_command)
+        counted = sum(each.get(severity, 0) for each in counts)
+        assert told[f"{severity}s in files"] == f"{counted:,}"
+        assert counted == sum(each["severity"] == severity for each in by_command)
+        assert len(view.listed()) == counted or not is_whole
 
 
 def test_groups_stand_where_their_tab_says(screen: Workbench) -> None:
