@@ -154,13 +154,14 @@ class _Rows:
     """Batches for Arrow's threads, which may ask for more after the writing has failed.
 
     Attributes:
+        has_failed: whether there was an error in making them.
         released: is set when no thread of Arrow has them any more.
     """
 
     def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
         self._batches = batches
         self._lock = threading.Lock()
-        self._is_over = False
+        self._is_over = self.has_failed = False
         self.released = threading.Event()
         weakref.finalize(self, self.released.set)
 
@@ -171,7 +172,11 @@ class _Rows:
         with self._lock:
             if self._is_over:
                 raise StopIteration
-            return next(self._batches)
+            try:
+                return next(self._batches)
+            except Exception as error:
+                self.has_failed = not isinstance(error, StopIteration)
+                raise
 
     def end(self) -> None:
         """Give no more, and return when none is being given."""
@@ -197,8 +202,9 @@ def _given(
     except BaseException as error:
         if (there := rows()) is not None:
             there.end()
+            if there.has_failed:
+                _let_go(error)
         del there
-        _let_go(error)
         released.wait(_PATIENCE)
         if isinstance(error, OSError) and error.errno in _UNWRITABLE and not error.filename:
             raise OutputError(folder, f"cannot be written: {os.strerror(error.errno)}") from error
@@ -206,7 +212,10 @@ def _given(
 
 
 def _let_go(error: BaseException | None) -> None:
-    """Release what the calls that an error has left still hold, and those of its causes."""
+    """Release what the calls that an error has left still hold, and those of its causes.
+
+    An error in making the rows has passed through them, and so holds them.
+    """
     while error is not None:
         traceback.clear_frames(error.__traceback__)
         error = error.__cause__ or error.__context__
