@@ -46,8 +46,9 @@ pytestmark = [pytest.mark.broker, pytest.mark.slow]
 
 _BOTH: Final = ("d1", "d2")
 _DELAY: Final = {"log.initial.task.delay.ms": 2000}
+_DELAY_SINCE: Final = (3, 8)  # before, it is 30 seconds
 _ZOOKEEPER_UNTIL: Final = (3, 3)  # of the brokers here
-_FIRST_CHECK_S: Final = 30  # before 3.8
+_FIRST_CHECK_S: Final = 30  # before `_DELAY_SINCE`
 _OTHER_ID: Final = "AAAAAAAAAAAAAAAAAAAHkQ"
 _CHECKPOINTS: Final = (
     "recovery-point-offset-checkpoint", "log-start-offset-checkpoint", CLEANER_OFFSETS,
@@ -232,7 +233,8 @@ def _configs(logs: LogDirectory, version: str) -> dict[str, str]:
 
 def _preflight(log_dirs: list[Path], version: str) -> Preflight:
     logs = wb.open_log_directory(log_dirs)
-    return logs.preflight(_DELAY | _configs(logs, version), kafka=version)
+    delay = _DELAY if parse_version(version) >= _DELAY_SINCE else {}
+    return logs.preflight(delay | _configs(logs, version), kafka=version)
 
 
 def _refused(broker: Broker, found: Preflight) -> None:

@@ -85,6 +85,7 @@ def test_results_name_the_broker() -> None:
     [
         ("4.0", "segment.bytes=1000", "expected at least 1048576"),
         ("0.10.0", "min.compaction.lag.ms=1", "Kafka 0.10.0 does not have it; 0.10.1 introduced"),
+        ("3.7", "log.initial.task.delay.ms=1", "Kafka 3.7 does not have it; 3.8 introduced it"),
         ("2.2", "log.cleaner.max.compaction.lag.ms=1", "2.3 introduced"),
     ],
 )

@@ -49,6 +49,7 @@ INTRODUCED: Final = {
     "compression.zstd.level": "3.8",
     "local.retention.bytes": "3.0",
     "local.retention.ms": "3.0",
+    "log.initial.task.delay.ms": "3.8",
     "max.compaction.lag.ms": "2.3",
     "message.timestamp.after.max.ms": "3.6",
     "message.timestamp.before.max.ms": "3.6",
@@ -59,7 +60,13 @@ INTRODUCED: Final = {
     "remote.log.delete.on.disable": "3.9",
     "remote.storage.enable": "3.0",
 }
-"""Name of a topic's configuration → the version that introduced it."""
+"""Name of a configuration, a topic's own where it has one → the version that introduced it."""
+
+
+def has_config(name: str, version: str) -> bool:
+    """Return whether a version has a configuration; True of those that are in no table."""
+    since = INTRODUCED.get(name)
+    return since is None or number_of(version) >= number_of(since)[: len(since.split("."))]
 
 
 def defaults_before(version: str) -> dict[str, str]:

@@ -12,10 +12,9 @@ from typing import Any, Final
 from workbench.config.broker_config import BROKER_NAMES, BrokerConfig
 from workbench.config.broker_names import PLUGIN_PREFIXES
 from workbench.config.broker_rules import MODELED_RULES, BrokerRules
-from workbench.config.changed_defaults import INTRODUCED, defaults_before
+from workbench.config.changed_defaults import INTRODUCED, defaults_before, has_config
 from workbench.config.definitions import TOPIC_DEFINITIONS, TOPIC_NAMES
 from workbench.config.internal_topics import INTERNAL_TOPICS
-from workbench.config.kafka_versions import number_of
 from workbench.config.log_config import LogConfig, check, too_small
 from workbench.config.values import refuse_unknown
 from workbench.errors import ConfigError
@@ -200,12 +199,11 @@ def refuse_later(rules: BrokerRules, given: Iterable[Mapping[str, Any]]) -> None
     Raises:
         ConfigError: a name or value is not one of the version.
     """
-    at, version = number_of(rules.version), rules.version
+    version = rules.version
     for name, value in (item for values in given for item in values.items()):
         own = _OWN_NAMES.get(name, name)
-        since = INTRODUCED.get(own)
-        if since is not None and at < number_of(since)[: len(since.split("."))]:
-            problem = f"Kafka {version} does not have it; {since} introduced it"
+        if not has_config(own, version):
+            problem = f"Kafka {version} does not have it; {INTRODUCED[own]} introduced it"
             raise ConfigError(name, problem)
         problem = too_small(own, value, rules)
         if problem:

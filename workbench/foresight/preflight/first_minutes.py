@@ -8,15 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
 from workbench.config.broker_rules import TopicsFrom
+from workbench.config.changed_defaults import has_config
 from workbench.config.internal_topics import OFFSETS_TOPIC
-from workbench.config.kafka_versions import number_of
 from workbench.foresight.preflight.concern import Concern
 from workbench.foresight.startup.prediction import StartupPrediction
 from workbench.inspection.broker_version import MeantBroker
 from workbench.runtime.times import time_text
 from workbench.runtime.words import named_or_more, plural, size_text
 
-_DELAY_SINCE: Final = (3, 8)  # of log.initial.task.delay.ms
 _MOST: Final = (1 << 63) - 1
 _COMMITS: Final = f"{OFFSETS_TOPIC}-"
 
@@ -162,7 +161,7 @@ def _prevention(deleted: list[LogPass], broker: MeantBroker) -> str:
         alter += f" (also for {named_or_more(own[1:])})" if own[1:] else ""
         if has_zookeeper:
             steps.append(f"run {alter} before the start")
-        elif number_of(broker.version) >= _DELAY_SINCE:
+        elif has_config("log.initial.task.delay.ms", broker.version):
             steps.append(
                 "start with log.initial.task.delay.ms=86400000 in server.properties, which puts "
                 f"the first check off by a day, and then run {alter}"
