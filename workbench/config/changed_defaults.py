@@ -6,7 +6,7 @@ after each change among them.
 
 from typing import Final, NamedTuple
 
-from workbench.config.kafka_versions import number_of
+from workbench.config.kafka_versions import first_of, number_of
 
 
 class ChangedDefault(NamedTuple):
@@ -66,7 +66,7 @@ INTRODUCED: Final = {
 def has_config(name: str, version: str) -> bool:
     """Return whether a version has a configuration; True of those that are in no table."""
     since = INTRODUCED.get(name)
-    return since is None or number_of(version) >= number_of(since)[: len(since.split("."))]
+    return since is None or number_of(version) >= first_of(since)
 
 
 def defaults_before(version: str) -> dict[str, str]:
@@ -75,7 +75,7 @@ def defaults_before(version: str) -> dict[str, str]:
     return {
         name: changed.before
         for name, changed in CHANGED_DEFAULTS.items()
-        if at < number_of(changed.version)[: len(changed.version.split("."))]
+        if at < first_of(changed.version)
     }
 
 

@@ -51,6 +51,11 @@ def series_of(version: str) -> str:
     )
 
 
+def first_of(series: str) -> Number:
+    """Return the numbers of the first release of a series, to compare with `number_of`."""
+    return number_of(series)[: len(series.split("."))]
+
+
 def number_of(version: str) -> Number:
     """Return a version's numbers, to compare with ``(2, 8)``: ``(2, 8, 2)``.
 

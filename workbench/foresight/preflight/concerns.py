@@ -10,7 +10,7 @@ from typing import Final
 
 from workbench.config.changed_defaults import CHANGED_DEFAULTS, defaults_before
 from workbench.config.definitions import TOPIC_DEFINITIONS
-from workbench.config.kafka_versions import SERIES, number_of
+from workbench.config.kafka_versions import SERIES, first_of, number_of
 from workbench.config.removed_configs import removed_in, why_removed
 from workbench.foresight.preflight.concern import Concern
 from workbench.inspection.broker_version import MeantBroker, later_formats
@@ -97,7 +97,7 @@ def _removed(meant: MeantBroker, configs: StoredConfigs) -> Iterator[Concern]:
             holders.setdefault(name, []).append(f"broker {broker}" if broker else "all brokers")
     for name, where in sorted(holders.items()):
         since = removed_in(name)
-        if since is None or number_of(meant.version) < _first(since):
+        if since is None or number_of(meant.version) < first_of(since):
             continue
         what = f"{name} is set for {_named(where)}: {why_removed(name)}"
         action = f"Delete {name} with kafka-configs.sh before the upgrade"
@@ -126,8 +126,3 @@ def _named(names: Iterable[str]) -> str:
     known = list(dict.fromkeys(names))
     more = f" and {plural(len(known) - _NAMED, 'other')}" if len(known) > _NAMED else ""
     return ", ".join(known[:_NAMED]) + more
-
-
-def _first(version: str) -> tuple[int, ...]:
-    """Return the numbers of the first release of a series."""
-    return number_of(version)[: len(version.split("."))]
