@@ -6,12 +6,13 @@ would delete anyway when it starts may go; what it reads when it starts may not.
 Kafka: LogManager.loadLogs, LogLoader.load, LogLoader.removeTempFilesAndCollectSwapFiles (4.2)
 """
 
+from collections.abc import Collection
 from typing import Final, NamedTuple
 
 from workbench.files import names
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.partition import DiskPartition
-from workbench.inspection.verify.leftovers import swap_ranges, swaps
+from workbench.inspection.verify.leftovers import swaps
 
 
 class ByHand(NamedTuple):
@@ -73,12 +74,18 @@ _TEMPORARY: Final = ByHand("yes", "a file that was being written: a broker write
 _UNKNOWN: Final = ByHand("look", "Kafka does not know such a file; somebody put it there")
 
 
-def by_hand(entry: FileEntry, partition: DiskPartition | None) -> ByHand:
+def swapped_in(partition: DiskPartition) -> frozenset[str]:
+    """Return the names of the `.swap` files that a broker renames, for `by_hand`."""
+    return frozenset(entry.name for entry, _ in swaps(partition))
+
+
+def by_hand(entry: FileEntry, partition: DiskPartition | None, swapped: Collection[str]) -> ByHand:
     """Return whether a file may be deleted by hand.
 
     Args:
         entry: the file.
         partition: its partition directory; None: it is in the log directory itself.
+        swapped: `swapped_in` of the partition.
     """
     if partition is not None and partition.kind in _DIRECTORIES:
         return _DIRECTORIES[partition.kind]
@@ -89,11 +96,11 @@ def by_hand(entry: FileEntry, partition: DiskPartition | None) -> ByHand:
     name = names.parse_file_name(entry.name)
     if name is None or partition is None:
         return _UNKNOWN
-    if name.suffix == names.SWAP and entry not in [file for file, _ in swaps(partition)]:
+    if name.suffix == names.SWAP and entry.name not in swapped:
         return _UNSWAPPED
     if name.suffix in _SUFFIXES:
         return _SUFFIXES[name.suffix]
     if entry in partition.orphans:
-        is_swapped = name.offset in [offset for offset, _ in swap_ranges(partition)]
-        return _SWAPPED if is_swapped else _ORPHAN
+        swap = names.file_name("log", name.offset, names.SWAP)
+        return _SWAPPED if swap in swapped else _ORPHAN
     return _SEGMENT.get(name.kind, _UNKNOWN)

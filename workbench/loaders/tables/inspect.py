@@ -26,7 +26,7 @@ from workbench.loaders.offsets.record_counts import count_records
 from workbench.loaders.scan.plan import choose_partitions, chosen_names
 from workbench.loaders.schemas import schema_of
 from workbench.loaders.tables import segment_tables
-from workbench.loaders.tables.by_hand import by_hand
+from workbench.loaders.tables.by_hand import by_hand, swapped_in
 from workbench.loaders.tables.cluster_tables import ClusterTables
 from workbench.loaders.tables.disk_usage import file_kind, usage_of_partition, usage_of_root
 from workbench.loaders.tables.keys import key_table
@@ -579,12 +579,14 @@ class Inspect(ClusterTables):
                 for f in root.files:
                     kind = "unknown" if f in unknown else f.name
                     sizes = f.size, f.occupied, f.modified_ms
-                    yield FileRow(root.path, None, f.name, kind, *sizes, *by_hand(f, None))
+                    yield FileRow(root.path, None, f.name, kind, *sizes, *by_hand(f, None, ()))
                 for p in root.partitions:
+                    swapped = swapped_in(p)
                     for f in p.files:
                         kind = file_kind(f, p)
                         sizes = f.size, f.occupied, f.modified_ms
-                        yield FileRow(root.path, p.name, f.name, kind, *sizes, *by_hand(f, p))
+                        advice = by_hand(f, p, swapped)
+                        yield FileRow(root.path, p.name, f.name, kind, *sizes, *advice)
 
         return table_of(FileRow, rows())
 
