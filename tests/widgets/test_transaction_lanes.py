@@ -203,10 +203,13 @@ def test_any_transactional_id_can_be_drawn(tmp_path: Path) -> None:
 def test_a_directory_without_transactions_is_shown_as_such(tmp_path: Path) -> None:
     with wb.LogManager([tmp_path]) as manager:
         manager.get_or_create_log("orders-0").append([(b"k", b"v")])
+        manager.get_or_create_log("payments-0").append([(b"k", b"v")])
     view = TransactionLanes(tmp_path)
     assert view.partition == ""
-    assert "no transaction in these partitions" in view.describe()
+    assert view.describe().endswith("no transaction in these partitions")
     assert view.to_png().startswith(b"\x89PNG")
+    part = TransactionLanes(view.logs["orders-0"])
+    assert part.describe().endswith("; 1 other log of the directory not looked at")
 
 
 def test_its_code_gives_what_is_open_and_the_markers_of_the_partition() -> None:

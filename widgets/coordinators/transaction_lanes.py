@@ -85,11 +85,17 @@ class TransactionLanes(KafkaWidget):
         """Read the transactions of some partitions, and what is open in all of them."""
         topics, numbers = self._scope
         chosen = {id(each) for each in choose_partitions(self.logs.listing, topics, numbers)}
+        logs = {
+            key: each
+            for key, each in self.logs.listing.partitions.items()
+            if each.kind == "log" and each.topic != _STATE_TOPIC
+        }
         found = {
             key: bars_of(each) if key in names else self.partitions.get(key)
-            for key, each in self.logs.listing.partitions.items()
-            if id(each) in chosen and each.kind == "log" and each.topic != _STATE_TOPIC
+            for key, each in logs.items()
+            if id(each) in chosen
         }
+        self._others = len(logs) - len(found)
         self.partitions = {key: bars for key, bars in found.items() if bars is not None}
         self.open_producers = self.logs.inspect.open_producers(topics, numbers)
 
@@ -175,7 +181,8 @@ class TransactionLanes(KafkaWidget):
     def _conclusion(self) -> str:
         """Say which transaction blocks which partition, the worst first."""
         if not self.partitions:
-            return "no transaction in these partitions"
+            others = f"; {plural(self._others, 'other log')} of the directory not looked at"
+            return f"no transaction in these partitions{others if self._others else ''}"
         rows = self.open_producers.to_pylist()
         if not rows:
             count = sum(len(each.bars) for each in self.partitions.values())
