@@ -29,6 +29,7 @@ DOCUMENTS: Final = {
     "cleaner": "cleaner",
     "disk": "disk",
     "findings": "findings",
+    "group": "group",
     "overview": "overview",
     "records": "records",
     "replicas": "replicas",
