@@ -22,9 +22,7 @@ from workbench.loaders.explanations.explanation import Explanation
 from workbench.runtime.times import time_text
 from workbench.runtime.words import plural
 
-EXPIRES_SOON: Final = (
-    "for at most 10 minutes after a start: the first check of offsets then removes what has expired"
-)
+EXPIRES_SOON: Final = "removes expired offsets within 10 minutes, and starts the group over there"
 
 
 def explain_group(
@@ -74,7 +72,7 @@ def _until(coordinator: StoredGroups, group: str) -> str:
     ]
     if not times:
         return ""
-    return f"; after {time_text(min(times), 'seconds')} {EXPIRES_SOON}"
+    return f"; a broker started after {time_text(min(times), 'seconds')} {EXPIRES_SOON}"
 
 
 def explain_transaction(
