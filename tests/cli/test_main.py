@@ -369,3 +369,20 @@ main.main(["ls"])
 """
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
     assert (ended.returncode, ended.stderr) == (130, b"interrupted\n")
+
+
+def test_a_pipe_has_letters_as_people_type_them_and_escapes_those_that_it_lacks() -> None:
+    shop = str(SAMPLES / "shop-4.3.1")
+    program, lines = [sys.executable, "-m", "workbench.cli.main"], {}
+    for encoding in ("utf-8", "ascii"):
+        done = subprocess.run(
+            [*program, "search", shop, "-t", "orders", "Kraków", "-n", "1", "-v"],
+            env=os.environ | {"PYTHONIOENCODING": encoding},
+            capture_output=True,
+            check=True,
+        )
+        lines[encoding] = done.stdout.decode(encoding)
+    assert "Kraków" in lines["utf-8"]
+    assert lines["ascii"] == lines["utf-8"].replace("ó", "\\u00f3")
+    assert '"city":"Kraków"' in run("dump", shop, "-t", "orders", "-n", "1").out
+    assert '"Kraków"' in run("sql", shop, "select 'Kraków' as city").out

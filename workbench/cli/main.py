@@ -6,7 +6,10 @@ No command writes to or locks what it reads; `recover`, `retention` and `compact
 the directory itself with `--in-place`.
 """
 
+import codecs
 import importlib
+import io
+import json
 import os
 import signal
 import sys
@@ -171,6 +174,7 @@ class Program(click.Group):
         given[at:] = meant(given[at:], COMMANDS)
         if not standalone_mode:
             return super().main(given, prog_name, complete_var, standalone_mode=False, **extra)
+        _escape_letters_that_stdout_lacks()
         try:
             with _closed_pipes(), warnings.catch_warnings():
                 warnings.showwarning = _show_warning
@@ -272,6 +276,19 @@ def _closed_pipes() -> Iterator[None]:
         yield
     except BrokenPipeError as error:
         raise PipeClosedError from error
+
+
+def _escape_letters_that_stdout_lacks() -> None:
+    r"""Let stdout write ``\u6771`` for a letter that its encoding lacks, as JSON does."""
+    codecs.register_error("escaped", _escaped)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="escaped")
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 def _silence_output() -> None:

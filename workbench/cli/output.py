@@ -5,7 +5,6 @@ sequences in them, and a newline in them makes a line that looks like ours. So a
 passes through `safe`; JSON is exact and has its own escapes.
 """
 
-import json
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +16,7 @@ import click
 from workbench.cli.colors import has_color, painted
 from workbench.inspection.facts.text_table import numeric_columns, padded
 from workbench.runtime.times import time_text
-from workbench.runtime.words import safe, size_text
+from workbench.runtime.words import json_text, safe, size_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,7 +40,7 @@ def rich_text(text: str, style: str = "") -> "Text":
 
 def print_json(value: Any) -> None:
     """Print one JSON value, indented."""
-    text = json.dumps(value, indent=2)
+    text = json_text(value, indent=2)
     click.echo(painted(text) if has_color() else text)
 
 

@@ -1,11 +1,13 @@
 """Counts with the right word, sizes, the name that somebody meant, text that is safe to print."""
 
 import difflib
+import json
 import math
 import re
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
+_BEYOND_ASCII: Final = re.compile("[^\x00-\x7f]+")
 _NO_MORE: Final = (math.inf, 1)
 _SIZES: Final = (
     *((unit, 1024, 1024) for unit in ("B", "KiB", "MiB", "GiB", "TiB")), ("PiB", *_NO_MORE)
@@ -125,6 +127,27 @@ def safe(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def json_text(value: Any, **options: Any) -> str:
+    """Return a value as JSON with the letters of every language; `escaped_json` says what is not.
+
+    Args:
+        value: what `json.dumps` takes.
+        **options: of `json.dumps`.
+    """
+    return escaped_json(json.dumps(value, ensure_ascii=False, **options))
+
+
+def escaped_json(text: str) -> str:
+    r"""Return JSON with every character beyond ASCII escaped that is not visible: ``\u202e``."""
+    if text.isascii() or text.isprintable():
+        return text
+    return _BEYOND_ASCII.sub(lambda run: "".join(map(_escaped, run[0])), text)
+
+
+def _escaped(letter: str) -> str:
+    return letter if letter.isprintable() else json.dumps(letter)[1:-1]
 
 
 def safe_lines(lines: Iterable[str]) -> str:

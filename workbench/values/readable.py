@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from workbench.decoders.decoder import Decoder, failure, printable
 from workbench.decoders.registry import decoder_for
-from workbench.runtime.words import safe
+from workbench.runtime.words import escaped_json, json_text, safe
 from workbench.values.schemas.schemas import Schemas
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ _CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]")  # not
 _ESCAPES: Final = str.maketrans({"\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"})
 _BLANKS: Final = str.maketrans(dict.fromkeys("\n\t\r", " "))
 _FIRST_BYTES: Final = (0, 1)  # of values that begin with the id or the GUID of a schema
-_BEYOND_ASCII: Final = re.compile("[^\x00-\x7f]+")
 
 
 class JsonText(str):
@@ -71,13 +70,12 @@ def readable(data: bytes | None) -> str | bytes | None:
 
 
 def as_json(found: Any) -> str:
-    """Return what was read as ASCII JSON on one line; bytes are an object with hex ``bytes``."""
+    """Return what was read as JSON on one line; bytes are an object with hex ``bytes``."""
     if isinstance(found, JsonText):  # line ends are between its tokens: a string has none
-        text = found.translate(_BLANKS)
-        return _BEYOND_ASCII.sub(lambda some: json.dumps(some[0])[1:-1], text)
+        return escaped_json(found.translate(_BLANKS))
     if isinstance(found, bytes):
         return f'{{"bytes": "{found.hex()}"}}'
-    return json.dumps(printable(found), default=str)
+    return json_text(printable(found), default=str)
 
 
 def one_line(text: str) -> str:

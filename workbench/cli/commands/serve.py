@@ -1,6 +1,5 @@
 """`kafka-workbench serve`: let any Kafka client read a directory that no broker opens."""
 
-import json
 import os
 import queue
 import select
@@ -19,7 +18,7 @@ from workbench.cli.output import console, is_terminal, note, rich_text, say
 from workbench.cli.settings import named_values, takes_settings, values_of_file
 from workbench.inspection.findings import Finding
 from workbench.log_directory import serve
-from workbench.runtime.words import first_few, plural, size_text
+from workbench.runtime.words import first_few, json_text, plural, size_text
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -269,7 +268,7 @@ def _fields(event: "Event") -> dict[str, Any]:
 
 
 def _print_line(fields: dict[str, Any]) -> None:
-    click.echo(json.dumps(fields))  # which also flushes
+    click.echo(json_text(fields))  # which also flushes
 
 
 class _Events:

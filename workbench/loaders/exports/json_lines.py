@@ -41,6 +41,7 @@ from workbench.record.columns import BinaryColumn, HeaderColumn, RecordColumns
 from workbench.record.control import decode_control_record
 from workbench.record.reading.reader import ALL_COLUMNS
 from workbench.runtime.times import FIRST_TIME, LONGEST_TIME
+from workbench.runtime.words import json_text
 from workbench.tables.segments import BatchRow
 from workbench.values.column import ColumnDecoder
 from workbench.values.printing import decoded_value
@@ -139,7 +140,7 @@ def _header_items(column: HeaderColumn, first: int, end: int, shown: Shown) -> l
     if low == high:
         return [_NO_HEADERS] * (end - first)
     names = [
-        json.dumps(str(column.keys.item(index) or b"", "utf-8", "replace"))
+        json_text(str(column.keys.item(index) or b"", "utf-8", "replace"))
         for index in range(low, high)
     ]
     show = shown.header
@@ -242,7 +243,7 @@ def _block(
     is_control = rows["is_control"][columns.batch[first:end]]
     for index in np.flatnonzero(is_control).tolist():
         at = first + index
-        lines[index] = f'{lines[index][:-1]},"control":{json.dumps(control_of(columns, at))}}}'
+        lines[index] = f'{lines[index][:-1]},"control":{json_text(control_of(columns, at))}}}'
     return lines
 
 
@@ -281,10 +282,10 @@ def _decoded(columns: RecordColumns, at: int, decoder: Decoder) -> str:
     assert values is not None
     if max(size_at(keys, at), size_at(values, at)) > MOST_DECODED:
         problem = {"error": f"not decoded: more than {MOST_DECODED:,} bytes"}
-        return json.dumps({"key": problem, "value": problem})
+        return json_text({"key": problem, "value": problem})
     key, value = keys.item(at), values.item(at)
     meaning = {"key": decoder.key(key), "value": decoder.value(key, value)}
-    return json.dumps(printable(meaning), default=str)
+    return json_text(printable(meaning), default=str)
 
 
 def record_lines(
@@ -308,8 +309,8 @@ def record_lines(
         shown: what replaces the bytes of keys and values of all but control records.
         file: the path of the file that holds the records; empty: not written.
     """
-    place = f'"file":{json.dumps(file)},' if file else ""
-    prefix = f'{{"topic":{json.dumps(where[0])},"partition":{where[1]},{place}"offset":'
+    place = f'"file":{json_text(file)},' if file else ""
+    prefix = f'{{"topic":{json_text(where[0])},"partition":{where[1]},{place}"offset":'
     ends = np.cumsum(sizes_of(columns))
     for start, end in runs:
         first = start
@@ -373,7 +374,7 @@ def _huge_line(
         yield "]"
     yield "]"
     if is_control:
-        yield f',"control":{json.dumps(control_of(columns, at))}'
+        yield f',"control":{json_text(control_of(columns, at))}'
     elif decoder is not None:
         yield f',"decoded":{_decoded(columns, at, decoder)}'
     yield "}\n"
@@ -410,4 +411,4 @@ def batch_values(rows: Rows, topic: str, partition: int, segment: int) -> list[d
 
 def batch_lines(rows: Rows, topic: str, partition: int, segment: int) -> list[str]:
     """Return batches as JSON lines, without the line ends."""
-    return [json.dumps(each) for each in batch_values(rows, topic, partition, segment)]
+    return [json_text(each) for each in batch_values(rows, topic, partition, segment)]

@@ -5,7 +5,6 @@ A piece has the text of `PIECE` bytes.
 
 import base64
 import codecs
-import json
 from collections.abc import Iterator
 from typing import Final
 
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.record.columns import BinaryColumn, RecordColumns
+from workbench.runtime.words import json_text
 from workbench.values.readable import is_text
 
 PIECE: Final = 3 << 16  # bytes; base64 takes three at a time
@@ -77,7 +77,7 @@ def text_json_pieces(column: BinaryColumn, index: int) -> Iterator[str]:
     """Yield one value as JSON: a string of text, in which bytes that are not UTF-8 are replaced."""
     yield '"'
     for text in utf8_pieces(column, index, "replace"):
-        yield json.dumps(text)[1:-1]
+        yield json_text(text)[1:-1]
     yield '"'
 
 

@@ -1,6 +1,5 @@
 """`kafka-workbench offset`: what became of an offset, what consumers get there, and what to do."""
 
-import json
 import os
 from typing import Final, cast
 
@@ -29,7 +28,7 @@ from workbench.loaders.offsets.runs import IN_BATCHES
 from workbench.loaders.partition import Partition
 from workbench.loaders.scan.plan import offsets_of
 from workbench.runtime.times import is_likely_time, milliseconds, time_text
-from workbench.runtime.words import plural, safe
+from workbench.runtime.words import json_text, plural, safe
 
 _COLUMN: Final = 18
 _READABLE: Final = frozenset({"record", "aborted", "open"})
@@ -114,7 +113,7 @@ def command(
         if as_json:
             shown = shown_as_json(one, key_format, value_format, show_values=show_values)
             text = "null" if record is None else _line(*record, shown(known.topic))
-            facts = json.dumps(found.as_dict(), indent=2).removesuffix("\n}")
+            facts = json_text(found.as_dict(), indent=2).removesuffix("\n}")
             click.echo(line_painter()(f'{facts},\n  "record": {text}\n}}\n'), nl=False)
             return 0
         look = look_at(one, key_format, value_format, show_values=show_values, full=True)

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import os
 import warnings
 from collections.abc import Callable, Iterator
@@ -25,7 +24,7 @@ from workbench.cli.words import path_first
 from workbench.errors import CorruptDataWarning, UncommittedRecordsWarning
 from workbench.file_system.outputs import new_file
 from workbench.loaders.scan.not_searched import internal_topics
-from workbench.runtime.words import plural, safe, size_text
+from workbench.runtime.words import json_text, plural, safe, size_text
 
 FORMATS: Final = ("table", "csv", "json", "jsonl", "parquet")
 _ENDINGS: Final = {"ndjson": "jsonl", **{form: form for form in FORMATS[1:]}}
@@ -271,7 +270,7 @@ def _to_json(relation: Any, out: _Output) -> int:
 
 
 def _json(columns: list[str], row: tuple[Any, ...]) -> str:
-    return json.dumps(dict(zip(columns, row, strict=True)))
+    return json_text(dict(zip(columns, row, strict=True)))
 
 
 def _to_parquet(relation: Any, out: _Output) -> int:
