@@ -18,6 +18,7 @@ from workbench.inspection.listing import Listing
 from workbench.log_directory import open_log_directory
 
 Golden = Callable[[str], Case]
+ERA = Path(__file__).parents[2] / "sample_data" / "era-0.8.2.2"
 
 
 def stop_of(data: Path) -> str:
@@ -238,3 +239,17 @@ def test_the_records_that_a_start_removes_are_counted_and_can_be_saved(plain: Pa
     options = step.split(" -t ")[1].split()
     assert "CRC" in run("export", plain, out, "-t", *options).err
     assert len(out.read_text().splitlines()) == readable
+
+
+def test_a_broker_without_a_cleaner_compacts_nothing() -> None:
+    logs = open_log_directory(ERA)
+    why = logs["customers-0"].explain_cleaning(now="2026-11-29").conclusion
+    assert why.endswith(
+        "log.cleaner.enable = false, the default before 0.9: the broker has no cleaner"
+    )
+    for enable, count in ((None, 0), (False, 0), (True, 110)):
+        config = {} if enable is None else {"log.cleaner.enable": enable}
+        judged = logs.preflight(config, now="2026-11-29")
+        assert sum(each.records_compacted for each in judged) == count
+        fates = logs.what_if(config, now="2026-11-29")
+        assert sum(each.dropped_records for each in fates) == count

@@ -401,7 +401,8 @@ def _clean(dry: DryLogs, log: Log, policy: Policy, now: int) -> tuple[int, int, 
         return 0, 0, cleaning_conclusion(explain_uncleanable(dry.settings.broker, policy, found))
     saved, dropped = 0, 0
     problem: str | None = None
-    if found.is_cleanable:
+    is_due = found.is_cleanable and dry.settings.broker.log_cleaner_enable
+    if is_due:
         problem = ""
         start, end = found.first_dirty_offset, found.first_uncleanable_offset
         try:
@@ -419,7 +420,7 @@ def _clean(dry: DryLogs, log: Log, policy: Policy, now: int) -> tuple[int, int, 
         now,
         broker=dry.settings.broker,
         policy=policy,
-        order=[found] if found.is_cleanable else [],
+        order=[found] if is_due else [],
         problem=problem,
     )
     return saved, dropped, cleaning_conclusion(rows)
