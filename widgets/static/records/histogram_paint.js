@@ -4,19 +4,28 @@ import { HISTOGRAM, timeScale } from "./histogram_bins.js";
 
 const MARK = 2.5; // px, half the width of a mark
 
-// `scene` is {pen, ink, width, height} of the canvas; `range` is null without any time.
-export function paintHistogram({ pen, ink, width, height }, { range, bins, behind, brush }) {
+// `scene` is {pen, ink, width, height} of the canvas; `range` is null without any time, and `note` says why.
+export function paintHistogram({ pen, ink, width, height }, { range, bins, behind, brush, note }) {
   const high = height - HISTOGRAM.axis, wide = width - 2 * HISTOGRAM.side;
   pen.clearRect(0, 0, width, height);
   pen.fillStyle = ink.line;
   pen.fillRect(HISTOGRAM.side, high, wide, 1);
-  if (!range) return;
+  if (!range) return paintNote({ pen, ink, high, width }, note);
   const scene = { pen, ink, high, range, ...timeScale(range, width) };
   if (behind?.max) paintBins(scene, behind, ink.line);
   paintBins(scene, bins, ink.accent, behind ? 2 : 1);
   if (behind?.max) paintMarks(scene, bins);
   if (brush) paintBrush(scene, brush);
   paintTimes(scene);
+}
+
+function paintNote({ pen, ink, high, width }, note) {
+  pen.font = ink.small;
+  pen.fillStyle = ink.dim;
+  pen.textAlign = "center";
+  pen.textBaseline = "middle";
+  pen.fillText(note, width / 2, high / 2);
+  pen.textAlign = "start";
 }
 
 // Bars that are at least so many pixels wide.

@@ -13,7 +13,7 @@ const HANDLE_PX = 6, LEAST_BRUSH_PX = 4;
 // `onBrush` gets a range of milliseconds, empty for none; `onZoom` one to search alone; `onDiffer` the button that asks
 // what differs inside.
 export function recordHistogram({ root, signal, stats, onBrush, onZoom, onDiffer }) {
-  const state = { bins: null, behind: null, brush: null };
+  const state = { bins: null, behind: null, brush: null, note: "" };
   const domain = () => timeDomain(state.bins, state.behind);
   const parts = histogramParts({ onZoom: () => onZoom(state.brush), onClear: () => setBrush([], true), onDiffer });
   const { el, canvas, tip } = parts, pen = canvas.getContext("2d");
@@ -43,6 +43,7 @@ export function recordHistogram({ root, signal, stats, onBrush, onZoom, onDiffer
     setData(result) {
       state.bins = result.counts ? unfoldBins(result) : NO_BINS;
       state.behind = result.query && result.whole?.counts ? unfoldBins(result.whole) : null;
+      state.note = result.count ? "No record here has a time. Kafka before 0.10 stores none." : "";
       tip.hidden = true;
       repaint();
     },
