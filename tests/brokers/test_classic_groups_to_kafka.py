@@ -15,7 +15,9 @@ from kafka.coordinator.assignors.range import RangePartitionAssignor
 from tests.coordinator.writing import subscription
 from tests.kafka_broker import Broker, parse_version, run_java
 from tests.waiting import HANGS_AFTER_S, wait_until
-from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
+from workbench.coordinator.group_coordinator.group_coordinator_service import (
+    GroupCoordinatorService,
+)
 from workbench.coordinator.groups.classic.config import ClassicGroupConfig
 from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.classic.messages import (

@@ -10,8 +10,8 @@ from kafka.structs import OffsetAndMetadata as ClientOffset
 from kafka.structs import TopicPartition as ClientPartition
 
 from tests.kafka_broker import Broker, parse_version, run_java
+from workbench.coordinator.group_coordinator.offset_manager import OffsetManager
 from workbench.coordinator.offsets.offset_config import OffsetConfig
-from workbench.coordinator.offsets.offset_manager import OffsetManager
 from workbench.coordinator.offsets.offset_metadata_manager import OffsetCommit
 from workbench.coordinator.runtime.era import CoordinatorEra
 from workbench.log_manager.manager import LogManager

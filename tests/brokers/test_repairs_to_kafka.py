@@ -15,9 +15,9 @@ from tests.coordinator.serving.house import House
 from tests.kafka_broker import Broker, compile_java, run_java
 from workbench.coordinator.groups.commit_records import commit_key
 from workbench.coordinator.repair.repair import BROKER
-from workbench.coordinator.transactions.serving.producer_ids import blocks_from
-from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
-from workbench.coordinator.transactions.serving.transaction_log import key_to_bytes
+from workbench.coordinator.transaction_coordinator.producer_ids import blocks_from
+from workbench.coordinator.transaction_coordinator.request_checks import ProducerIdAndEpoch
+from workbench.coordinator.transactions.transaction_log import key_to_bytes
 from workbench.files.names import TopicPartition
 from workbench.log_manager.manager import LogManager
 from workbench.record.memory_records import MemoryRecords

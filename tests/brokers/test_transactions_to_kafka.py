@@ -9,9 +9,9 @@ import pytest
 
 from tests.coordinator.serving.house import House
 from tests.kafka_broker import Broker, compile_java, parse_version, run_java
-from workbench.coordinator.transactions.serving.producer_ids import blocks_from
-from workbench.coordinator.transactions.serving.transaction_metadata import TransactionMetadata
+from workbench.coordinator.transaction_coordinator.producer_ids import blocks_from
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
+from workbench.coordinator.transactions.transaction_metadata import TransactionMetadata
 from workbench.files.names import TopicPartition
 from workbench.inspection.listing import list_log_directories
 

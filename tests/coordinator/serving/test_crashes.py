@@ -8,7 +8,7 @@ import pytest
 from tests.coordinator.serving.house import ORDERS, PAYMENTS, House
 from tests.engine.crash_states import CrashState, crash_states
 from tests.engine.file_systems import RecordingFileSystem
-from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
+from workbench.coordinator.transaction_coordinator.request_checks import ProducerIdAndEpoch
 from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.steps import Step
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.coordinator.serving.house import NOW, ORDERS, PAYMENTS, House
-from workbench.coordinator.transactions.serving.listing import TransactionFilter
-from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
-from workbench.coordinator.transactions.serving.states import TransactionState
+from workbench.coordinator.transaction_coordinator.listing import TransactionFilter
+from workbench.coordinator.transaction_coordinator.request_checks import ProducerIdAndEpoch
+from workbench.coordinator.transactions.states import TransactionState
 from workbench.files.names import TopicPartition
 from workbench.runtime.error_codes import ErrorCode
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.coordinator.serving.house import House
-from workbench.coordinator.transactions.serving.producer_ids import Deliver
-from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
-from workbench.coordinator.transactions.serving.states import TransactionState
+from workbench.coordinator.transaction_coordinator.producer_ids import Deliver
+from workbench.coordinator.transaction_coordinator.request_checks import ProducerIdAndEpoch
+from workbench.coordinator.transactions.states import TransactionState
 from workbench.runtime.error_codes import ErrorCode
 
 

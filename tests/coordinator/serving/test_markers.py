@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.coordinator.serving.house import ORDERS, PAYMENTS, House, kinds
-from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
+from workbench.coordinator.transactions.states import TransactionState, TransactionVersion
 from workbench.files.names import TopicPartition
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.record.memory_records import MemoryRecords

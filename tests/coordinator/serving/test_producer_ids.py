@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.coordinator.serving.house import House
-from workbench.coordinator.transactions.serving.producer_ids import (
+from workbench.coordinator.transaction_coordinator.producer_ids import (
     Deliver,
     ProducerIdManager,
     ProducerIdsBlock,

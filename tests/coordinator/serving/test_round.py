@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.coordinator.serving.house import ORDERS, PAYMENTS, House, kinds
-from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
-from workbench.coordinator.transactions.serving.steps import KINDS
+from workbench.coordinator.steps import TRANSACTION_KINDS
+from workbench.coordinator.transaction_coordinator.request_checks import ProducerIdAndEpoch
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.transaction_markers import read_markers
 from workbench.inspection.transactions import read_transactions
@@ -78,7 +78,7 @@ def test_the_steps_tell_what_was_decided_and_where_it_was_written(tmp_path: Path
         "EndTxn: PRODUCER_FENCED (90): the producer has epoch 7, the transactional id has epoch 1 "
         "in state CompleteAbort"
     )
-    assert set(kinds(house.steps)) <= KINDS.keys()
+    assert set(kinds(house.steps)) <= TRANSACTION_KINDS.keys()
 
 
 def test_what_was_written_is_what_inspection_reads(tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ import pytest
 
 from tests.coordinator.serving.house import NOW, ORDERS, PAYMENTS, House
 from tests.engine.file_systems import FailingFileSystem
-from workbench.coordinator.transactions.serving.producer_ids import blocks_from
-from workbench.coordinator.transactions.serving.state_manager import answer_to
-from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
-from workbench.coordinator.transactions.serving.transaction_log import key_to_bytes
+from workbench.coordinator.transaction_coordinator.producer_ids import blocks_from
+from workbench.coordinator.transaction_coordinator.state_manager import answer_to
+from workbench.coordinator.transactions.states import TransactionState, TransactionVersion
+from workbench.coordinator.transactions.transaction_log import key_to_bytes
 from workbench.files.names import TopicPartition
 from workbench.record.memory_records import MemoryRecords
 from workbench.runtime.error_codes import ErrorCode

@@ -220,7 +220,7 @@ def load_group_partition(
         partition: a partition of `__consumer_offsets`.
         era: the era of the rules.
         end: offset at which to stop, such as the high watermark; None: the log end offset.
-        observer: receives a `Step` for each record, of `runtime.load_steps.KINDS`.
+        observer: receives a `Step` for each record, of `steps.LOAD_KINDS`.
         stop_at_newer: stop at the first record that a newer coordinator must have written.
         each_commit: report a step for each commit; otherwise runs of plain commits are one step,
             which saves most of the time.
@@ -267,7 +267,7 @@ class GroupReplay:
 
     Args:
         load: the state that the records change.
-        observer: receives a `Step` for each record, of `runtime.load_steps.KINDS`.
+        observer: receives a `Step` for each record, of `steps.LOAD_KINDS`.
         each_commit: see `load_group_partition`.
 
     Kafka: GroupCoordinatorShard.replay (4.2)

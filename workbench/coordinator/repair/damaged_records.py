@@ -21,13 +21,13 @@ from workbench.coordinator.repair.newest_records import (
 )
 from workbench.coordinator.repair.repair import APPEND, CLEAN, REMOVE, Repair
 from workbench.coordinator.runtime.log_records import LogRecord, read_log_records
-from workbench.coordinator.transactions.serving.transaction_metadata import (
-    TransactionMetadata,
-)
 from workbench.coordinator.transactions.transaction_load import (
     TRANSACTIONS_TOPIC,
     TransactionLoad,
     apply_record,
+)
+from workbench.coordinator.transactions.transaction_metadata import (
+    TransactionMetadata,
 )
 from workbench.decoders import consumer_offsets, transaction_state
 from workbench.errors import CorruptRecordError, UnsupportedFormatError

@@ -22,9 +22,9 @@ from workbench.coordinator.repair.newest_records import (
 )
 from workbench.coordinator.repair.repair import APPEND, Repair
 from workbench.coordinator.runtime.partitioning import partition_for
-from workbench.coordinator.transactions.serving.transaction_log import key_to_bytes
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.coordinator.transactions.transaction_load import TRANSACTIONS_TOPIC
+from workbench.coordinator.transactions.transaction_log import key_to_bytes
 from workbench.decoders import consumer_offsets, transaction_state
 from workbench.files.names import TopicPartition
 from workbench.inspection.partition import DiskPartition

@@ -14,15 +14,7 @@ from workbench.coordinator.transactions.marker_data import (
     decided_states,
     marker_data,
 )
-from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
-from workbench.coordinator.transactions.serving.transaction_log import (
-    key_to_bytes,
-    value_to_bytes,
-)
-from workbench.coordinator.transactions.serving.transaction_metadata import (
-    TransactionMetadata,
-    TxnTransitMetadata,
-)
+from workbench.coordinator.transactions.states import TransactionState, TransactionVersion
 from workbench.coordinator.transactions.stored_transactions import (
     HANGS,
     OpenProducer,
@@ -30,6 +22,14 @@ from workbench.coordinator.transactions.stored_transactions import (
 )
 from workbench.coordinator.transactions.transaction_load import (
     TRANSACTIONS_TOPIC,
+)
+from workbench.coordinator.transactions.transaction_log import (
+    key_to_bytes,
+    value_to_bytes,
+)
+from workbench.coordinator.transactions.transaction_metadata import (
+    TransactionMetadata,
+    TxnTransitMetadata,
 )
 from workbench.files.names import TopicPartition
 from workbench.inspection.partition import DiskPartition

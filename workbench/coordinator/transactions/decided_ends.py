@@ -14,9 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from workbench.coordinator.transactions.serving.transaction_metadata import (
-    TransactionMetadata,
-)
 from workbench.coordinator.transactions.stored_transactions import (
     WAITS,
     OpenProducer,
@@ -24,6 +21,9 @@ from workbench.coordinator.transactions.stored_transactions import (
 )
 from workbench.coordinator.transactions.transaction_load import (
     TRANSACTIONS_TOPIC,
+)
+from workbench.coordinator.transactions.transaction_metadata import (
+    TransactionMetadata,
 )
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import DiskPartition

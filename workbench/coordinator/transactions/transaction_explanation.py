@@ -14,9 +14,6 @@ from workbench.config.broker_config import BrokerConfig
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC, load_group_partition
 from workbench.coordinator.runtime.era import era_of_cluster
 from workbench.coordinator.runtime.partitioning import partition_for
-from workbench.coordinator.transactions.serving.transaction_metadata import (
-    TransactionMetadata,
-)
 from workbench.coordinator.transactions.stored_transactions import (
     HANGS,
     OpenProducer,
@@ -24,6 +21,9 @@ from workbench.coordinator.transactions.stored_transactions import (
 )
 from workbench.coordinator.transactions.transaction_load import (
     TRANSACTIONS_TOPIC,
+)
+from workbench.coordinator.transactions.transaction_metadata import (
+    TransactionMetadata,
 )
 from workbench.files.names import TopicPartition
 from workbench.foresight.explain.rule_verdict import RuleVerdict, Word

@@ -15,7 +15,7 @@ from workbench.coordinator.runtime.log_records import (
     key_of,
     read_log_chunks,
 )
-from workbench.coordinator.transactions.serving.transaction_metadata import TransactionMetadata
+from workbench.coordinator.transactions.transaction_metadata import TransactionMetadata
 from workbench.decoders.decoder import problem_of
 from workbench.decoders.transaction_state import STATUS_NAMES, TYPES
 from workbench.decoders.typed_records import read_value
@@ -68,7 +68,7 @@ def load_transaction_partition(
 
     Args:
         partition: a partition of `__transaction_state`.
-        observer: receives a `Step` for each record, of `runtime.load_steps.KINDS`.
+        observer: receives a `Step` for each record, of `steps.LOAD_KINDS`.
 
     Raises:
         OSError: a file cannot be read.

@@ -21,17 +21,19 @@ from workbench.config.internal_topics import (
 )
 from workbench.config.settings import Settings
 from workbench.config.values import text_of
-from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
-from workbench.coordinator.transactions.serving.config import TransactionConfig
-from workbench.coordinator.transactions.serving.producer_ids import (
+from workbench.coordinator.group_coordinator.group_coordinator_service import (
+    GroupCoordinatorService,
+)
+from workbench.coordinator.transaction_coordinator.config import TransactionConfig
+from workbench.coordinator.transaction_coordinator.producer_ids import (
     Deliver,
     ProducerIdsBlock,
     first_block_after,
 )
-from workbench.coordinator.transactions.serving.states import TransactionVersion
-from workbench.coordinator.transactions.serving.transaction_coordinator import (
+from workbench.coordinator.transaction_coordinator.transaction_coordinator import (
     TransactionCoordinator,
 )
+from workbench.coordinator.transactions.states import TransactionVersion
 from workbench.errors import CoordinatorError, ServerError, WorkbenchError
 from workbench.files import names
 from workbench.files.names import CLEAN_SHUTDOWN, TopicPartition, topic_name_problem

@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 
 from workbench.config.broker_config import BrokerConfig
 from workbench.coordinator.runtime.partitioning import DEFAULT_PARTITIONS
-from workbench.coordinator.transactions.serving.states import TransactionVersion
+from workbench.coordinator.transactions.states import TransactionVersion
 
 _SECOND: Final = 1000
 _HOUR: Final = 3600 * _SECOND

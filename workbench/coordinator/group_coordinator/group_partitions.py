@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Self, TypeVar
 
-from workbench.coordinator.group_coordinator_shard import GroupCoordinatorShard
+from workbench.coordinator.group_coordinator.group_coordinator_shard import GroupCoordinatorShard
 from workbench.coordinator.groups.classic.timer import Operation
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.offsets.offset_config import OffsetConfig

@@ -5,7 +5,7 @@ Kafka: TransactionCoordinator (4.2)
 
 from typing import NamedTuple
 
-from workbench.coordinator.transactions.serving.transaction_metadata import (
+from workbench.coordinator.transactions.transaction_metadata import (
     NO_PRODUCER_EPOCH,
     TransactionMetadata,
     is_epoch_exhausted,

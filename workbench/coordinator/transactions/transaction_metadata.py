@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
+from workbench.coordinator.transactions.states import TransactionState, TransactionVersion
 from workbench.decoders.records import (
     TransactionLogValue,
 )

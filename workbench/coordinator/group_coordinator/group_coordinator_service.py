@@ -35,8 +35,8 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Any, ClassVar, Final, TypeVar
 
-from workbench.coordinator.group_coordinator_shard import GroupCoordinatorShard
-from workbench.coordinator.group_partitions import GroupPartitions
+from workbench.coordinator.group_coordinator.group_coordinator_shard import GroupCoordinatorShard
+from workbench.coordinator.group_coordinator.group_partitions import GroupPartitions
 from workbench.coordinator.groups.classic.config import ClassicGroupConfig
 from workbench.coordinator.groups.classic.joining import new_uuid
 from workbench.coordinator.groups.classic.messages import (
