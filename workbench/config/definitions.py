@@ -22,10 +22,8 @@ from workbench.config.values import (
 )
 from workbench.files.text import INT64_MAX
 from workbench.layout.attributes import CODEC_NAMES
+from workbench.runtime.times import DAY, HOUR, MINUTE
 
-MINUTE: Final = 60_000  # ms
-HOUR: Final = 60 * MINUTE
-DAY: Final = 24 * HOUR
 MIB: Final = 1 << 20
 LOG_OVERHEAD: Final = 12  # bytes of a batch that its length does not include
 LEAST_SEGMENT: Final = 14  # bytes; the smallest message. Brokers require 1 MiB of a user.

@@ -114,7 +114,7 @@ class GroupPartitions:
         Kafka: GroupCoordinatorService.groupMetadataTopicConfigs (4.2)
         """
         if not self._manager.has_config(GROUPS_TOPIC):
-            self._manager.update_topic_config(GROUPS_TOPIC, self.config.topic_settings())
+            self._manager.update_topic_config(GROUPS_TOPIC, self.config.topic_config)
 
     def shutdown(self) -> None:
         """Stop the expiry and unload all partitions; the log manager stays open.

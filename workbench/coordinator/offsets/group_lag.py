@@ -28,7 +28,7 @@ from workbench.coordinator.offsets.commit_lag import CommitLag, lags_of
 from workbench.coordinator.offsets.positions import BELOW_START, BEYOND_END
 from workbench.files.names import TopicPartition
 from workbench.inspection.lookups.unread_part import UnreadPart, unread_part
-from workbench.runtime.times import age_text, ms_text, time_text
+from workbench.runtime.times import HOUR, age_text, ms_text, time_text
 from workbench.runtime.words import plural
 from workbench.tables.stuck import GroupLagRow
 
@@ -41,7 +41,7 @@ UNKNOWN: Final = "unknown"
 
 _DONE: Final = frozenset({IN_FORCE, SUPERSEDED, REMOVED, OVERTAKEN})
 
-WINDOW_MS: Final = 3_600_000
+WINDOW_MS: Final = HOUR
 """The default window: the hour before the newest commit of any group."""
 
 _IS_REMOVED: Final = (

@@ -11,8 +11,8 @@ from enum import IntEnum
 from typing import Any, Final
 
 from workbench.inspection.cluster.image import StoredCluster
+from workbench.runtime.times import DAY
 
-_DAY_MS: Final = 86_400_000
 _METADATA_VERSION_4_0: Final = 22  # 4.0-IV0
 
 
@@ -29,7 +29,7 @@ class CoordinatorEra(IntEnum):
     @property
     def default_retention_ms(self) -> int:
         """`offsets.retention.minutes` unless configured; 2.0 itself already has seven days."""
-        return _DAY_MS if self is CoordinatorEra.BEFORE_2_1 else 7 * _DAY_MS
+        return DAY if self is CoordinatorEra.BEFORE_2_1 else 7 * DAY
 
 
 def era_of_cluster(cluster: StoredCluster | None) -> CoordinatorEra:
