@@ -133,7 +133,7 @@ PATHS: Final = click.argument(
 )
 
 
-def _complete_topics(
+def complete_topics(
     ctx: click.Context, _param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the topics of the paths before the option, for the shell's completion."""
@@ -181,7 +181,7 @@ def _complete(
 
 _TOPICS: Final = click.option(
     "--topic", "-t", "topics", multiple=True, metavar="NAME", help="Only this topic; repeatable.",
-    shell_complete=_complete_topics,
+    shell_complete=complete_topics,
 )  # fmt: skip
 _PARTITIONS: Final = click.option(
     "--partition", "-p", "partitions", multiple=True, metavar="NUMBER|NAME",

@@ -25,7 +25,7 @@ from workbench.pipelines.key_buckets import (
 from workbench.pipelines.sizes import header_sizes, sizes_of
 from workbench.pipelines.source_options import LOG, source_options
 from workbench.record.compaction.key_table import Secret, new_secret
-from workbench.runtime.times import HOUR
+from workbench.runtime.times import HOUR, MINUTE
 from workbench.spark_source.mapping import Batches, mapped
 from workbench.spark_source.option_values import Paths
 from workbench.spark_source.options import DEFAULT_PARTITION_BYTES, parse_options
@@ -57,7 +57,7 @@ Longs = npt.NDArray[np.int64]
 
 
 def topic_profile(
-    spark: SparkSession, paths: Paths, topics: Sequence[str] = (), *, late_ms: int = 60_000
+    spark: SparkSession, paths: Paths, topics: Sequence[str] = (), *, late_ms: int = MINUTE
 ) -> DataFrame:
     """Return one row per partition and hour (UTC) of the records' timestamps.
 
