@@ -4,6 +4,7 @@ import pytest
 
 from tests.replication.house import ME, NOW, ORDERS, OTHER, PAYMENTS, THIRD, House, error_of
 from workbench.log.fetch import LogOffsetMetadata
+from workbench.log.timestamp_search import EARLIEST, LATEST
 from workbench.replication.fetcher import EpochRequest, FetchRequest, FetchState
 from workbench.replication.messages import (
     NO_LEADER,
@@ -12,7 +13,6 @@ from workbench.replication.messages import (
     FetchParams,
     FetchPartition,
 )
-from workbench.replication.partition import EARLIEST, LATEST
 from workbench.replication.purgatory import available_bytes
 from workbench.runtime.error_codes import ErrorCode
 

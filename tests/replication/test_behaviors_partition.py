@@ -5,9 +5,9 @@ import pytest
 from tests.replication.house import ME, NOW, OTHER, REPLICAS, THIRD, House, error_of
 from workbench.errors import UnexpectedAppendOffsetError
 from workbench.log.fetch import LogOffsetMetadata
+from workbench.log.timestamp_search import EARLIEST, LATEST
 from workbench.record.memory_records import MemoryRecords
 from workbench.replication.messages import UNDEFINED, EpochEndOffset, FetchParams, FetchPartition
-from workbench.replication.partition import EARLIEST, LATEST
 from workbench.replication.replica import ReplicaState
 from workbench.runtime.error_codes import ErrorCode
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.replication.house import OTHER, House, carry
+from workbench.log.timestamp_search import EARLIEST, LATEST
 from workbench.replication.fetcher import FetchState
 from workbench.replication.messages import NO_LEADER, FetchParams, FetchPartition
-from workbench.replication.partition import EARLIEST, LATEST
 from workbench.replication.simulation.cluster import Cluster
 from workbench.runtime.error_codes import ErrorCode
 

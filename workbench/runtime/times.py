@@ -15,6 +15,7 @@ Time = int | str | dt.datetime
 
 FIRST_TIME: Final = -62_135_596_800_000  # ms; the year 1, the first that Python can write
 LONGEST_TIME: Final = 253_402_300_799_999  # ms; the year 9999, the last that Python can write
+EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 MINUTE: Final = 60_000  # ms
 HOUR: Final = 60 * MINUTE
 DAY: Final = 24 * HOUR
@@ -49,7 +50,7 @@ def milliseconds(time: Time | float, zone: dt.tzinfo = dt.UTC) -> int:
         time = _moment(time.strip(), zone)
     if isinstance(time, dt.datetime):
         aware = time if time.tzinfo else time.replace(tzinfo=zone)
-        since = aware - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+        since = aware - EPOCH
         return since // dt.timedelta(milliseconds=1)
     return int(time)
 

@@ -16,7 +16,7 @@ from workbench.cli.commands.verify import CODES
 from workbench.cli.output import note, print_json, print_table, say, time_of
 from workbench.inspection.listing import require_logs
 from workbench.runtime.extras import missing
-from workbench.runtime.times import MINUTE
+from workbench.runtime.times import EPOCH, MINUTE
 from workbench.runtime.words import plural
 from workbench.tables.lake import LoadedRow
 
@@ -341,8 +341,5 @@ def _show(rows: list[dict[str, Any]], *, as_json: bool, spare: Sequence[str] = (
 def _plain(value: Any) -> Any:
     """Return a time as text, everything else as it is."""
     if isinstance(value, dt.datetime):
-        return time_of((value - _EPOCH) // dt.timedelta(milliseconds=1))
+        return time_of((value - EPOCH) // dt.timedelta(milliseconds=1))
     return value
-
-
-_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)

@@ -12,6 +12,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from workbench.config.internal_topics import OFFSETS_TOPIC
 from workbench.coordinator.groups.classic.group import GROUP_METADATA, ClassicGroup
 from workbench.coordinator.groups.classic.records import group_of_record
 from workbench.coordinator.groups.commit_records import (
@@ -45,7 +46,7 @@ from workbench.runtime.gc_pause import gc_paused
 from workbench.runtime.steps import Observer, Step
 from workbench.runtime.words import plural
 
-GROUPS_TOPIC: Final = "__consumer_offsets"
+GROUPS_TOPIC: Final = OFFSETS_TOPIC
 
 _COMMIT_TYPE: Final = 1
 _SHORTEST_RUN: Final = 16  # of commits, that pays

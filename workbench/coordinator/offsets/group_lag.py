@@ -19,6 +19,7 @@ from workbench.coordinator.groups.commit_history import (
     CommitHistory,
     CommitRecord,
 )
+from workbench.coordinator.groups.group_explanation import STARTS_OVER
 from workbench.coordinator.groups.stored_groups import (
     CommittedOffset,
     StoredGroups,
@@ -36,7 +37,6 @@ FINE: Final = "fine"  # nothing waits
 ADVANCING: Final = "advancing"
 BEHIND: Final = "falling behind"
 STALLED: Final = "stalled"
-STARTS_OVER: Final = "starts over"
 UNKNOWN: Final = "unknown"
 
 _DONE: Final = frozenset({IN_FORCE, SUPERSEDED, REMOVED, OVERTAKEN})

@@ -17,12 +17,11 @@ from workbench.coordinator.transaction_coordinator.request_checks import (
 from workbench.coordinator.transactions.states import TransactionState, TransactionVersion
 from workbench.coordinator.transactions.transaction_metadata import (
     LARGEST_EPOCH,
-    NO_PRODUCER_EPOCH,
-    NO_PRODUCER_ID,
     TransactionMetadata,
     TxnTransitMetadata,
 )
 from workbench.errors import CoordinatorError
+from workbench.layout.attributes import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from workbench.runtime.error_codes import ErrorCode
 
 

@@ -52,13 +52,12 @@ from workbench.coordinator.transaction_coordinator.state_manager import (
 )
 from workbench.coordinator.transactions.states import TransactionState, TransactionVersion
 from workbench.coordinator.transactions.transaction_metadata import (
-    NO_PRODUCER_EPOCH,
-    NO_PRODUCER_ID,
     TransactionMetadata,
     TxnTransitMetadata,
 )
 from workbench.errors import CoordinatorError
 from workbench.files.names import TopicPartition
+from workbench.layout.attributes import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from workbench.log_manager.manager import LogManager, require_manager
 from workbench.log_manager.registry import PartitionName, partition_of
 from workbench.runtime.clock import Clock

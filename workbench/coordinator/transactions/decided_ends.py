@@ -14,13 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from workbench.config.internal_topics import TRANSACTIONS_TOPIC
 from workbench.coordinator.transactions.stored_transactions import (
     WAITS,
     OpenProducer,
     StoredTransactions,
-)
-from workbench.coordinator.transactions.transaction_load import (
-    TRANSACTIONS_TOPIC,
 )
 from workbench.coordinator.transactions.transaction_metadata import (
     TransactionMetadata,

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from workbench.config.internal_topics import TRANSACTIONS_TOPIC
 from workbench.coordinator.offsets.positions import LogPositions
 from workbench.coordinator.runtime.partitioning import partition_count, partition_for
 from workbench.coordinator.transactions.transaction_load import (
-    TRANSACTIONS_TOPIC,
     TransactionLoad,
     load_transaction_partition,
 )

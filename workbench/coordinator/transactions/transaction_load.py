@@ -24,8 +24,6 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.partition import DiskPartition
 from workbench.runtime.steps import Observer, Step
 
-TRANSACTIONS_TOPIC: Final = "__transaction_state"
-
 _STOPS: Final = (
     "The load ends here with an error in the broker's log: the broker serves what it loaded so far "
     "and does not read later records."

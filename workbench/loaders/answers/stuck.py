@@ -9,11 +9,11 @@ from contextlib import suppress
 from typing import Final
 
 from workbench.cleaner.schedule.log_to_clean import FIRST_UNSTABLE, LogToClean
+from workbench.coordinator.groups.group_explanation import STARTS_OVER
 from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.offsets.group_lag import (
     BEHIND,
     STALLED,
-    STARTS_OVER,
     WINDOW_MS,
     group_lags,
 )
