@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar, get_args
 
 import click
 from click.shell_completion import CompletionItem
@@ -246,7 +246,7 @@ _READING: Final = (
     *_times_of("records"),
     click.option(
         "--isolation-level",
-        type=click.Choice(["read_uncommitted", "read_committed"]),
+        type=click.Choice(get_args(IsolationLevel)),
         default="read_uncommitted",
         help="read_committed omits aborted records and stops at the last stable offset.",
     ),
