@@ -11,7 +11,7 @@ from kafka.structs import OffsetAndMetadata as ClientOffset
 from kafka.structs import TopicPartition as ClientPartition
 
 from tests.coordinator.repairing import plan, repair
-from tests.coordinator.serving.house import House
+from tests.coordinator.serving.house import TransactionHouse
 from tests.kafka_broker import Broker, compile_java, run_java
 from workbench.coordinator.groups.commit_records import commit_key
 from workbench.coordinator.repair.repair import BROKER
@@ -95,7 +95,7 @@ class Shop:
 def _damage(shop: Shop) -> None:
     """Lose a decision, let a transaction hang, and leave records that no broker loads."""
     data, now = shop.broker.data, time.time_ns() // 1_000_000
-    house = House(data, 2, holds=True, request_block=blocks_from(FIRST_ID), now=now)
+    house = TransactionHouse(data, 2, holds=True, request_block=blocks_from(FIRST_ID), now=now)
     producer = house.init("lost")
     house.add(producer, LOG, OTHER, name="lost")
     for where in (LOG, OTHER):

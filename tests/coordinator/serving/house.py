@@ -67,7 +67,7 @@ class Held:
         self._scheduler.shutdown()
 
 
-class House:
+class TransactionHouse:
     """One broker: log manager, coordinator, and what they reported.
 
     Args:
