@@ -12,7 +12,7 @@ import pytest
 
 import widgets
 import workbench as wb
-from workbench.coordinator.transactions.serving.listing import TransactionFilter
+from workbench.coordinator.transaction_coordinator.listing import TransactionFilter
 from workbench.files.names import TopicPartition
 from workbench.loaders.scan.scan_options import ScanOptions
 from workbench.loaders.tables.inspect import Inspect

@@ -1,6 +1,6 @@
 """Workbench: every view of log directories on one screen, with one selection."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,6 +11,7 @@ import widgets  # its views, each imported when its tab is first opened
 import workbench
 from widgets._conditions import AS_IT_IS
 from widgets._leads import Leads
+from widgets._visits import Visits
 from widgets._widget import error_text
 from widgets.explorer.explorer import LogExplorer
 from widgets.frame.palette import Palette, query_of
@@ -37,7 +38,7 @@ from widgets.live.arrivals import DAMAGE, Arrivals
 from widgets.live.arrivals import RECORDS as RECORDS_CAME
 from widgets.live.directory_changes import DirectoryChanges
 from widgets.live.follower import is_written
-from widgets.selection import NOTHING, from_front, to_front
+from widgets.selection import NOTHING
 from workbench.comparison.ahead import Replicas
 from workbench.errors import WorkbenchError
 from workbench.inspection.brokers import listings_by_broker
@@ -50,10 +51,6 @@ _STORY_OF: Final = {CLEANING: "Cleaning", RETENTION: "Retention", GROUPS: "Offse
 """Tab → the story that plays what it shows."""
 _COSTLY: Final = frozenset({RECORDS, CLEANING, RETENTION, STEPS})
 """Tabs whose views read much for each selection: they follow it while they are open."""
-_MOST_VISITED: Final = 200  # places that the way back leads through
-_MORE_OF_A_PLACE: Final = frozenset(
-    {"query", "newest_first", "columns", "order", "isolation_level", "zone", "step"}
-)  # traits of a view that the way back does not lead through one by one
 _TIMES: Final = {RECORDS: "brush", GROUPS: "window"}
 """Tab → the trait that is [from, to) in ms, as `PlaceBar.times`; empty: all."""
 
@@ -62,7 +59,7 @@ class NothingSelectedError(LookupError):
     """A view needs a partition, and none is selected."""
 
 
-class Workbench(Leads, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
+class Workbench(Visits, Leads, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
     """Every view as a tab, below one line with the place that all of them show.
 
     Overview · Explore · Records · SQL · Disk · Cleaning · Retention · What if · Groups ·
@@ -338,78 +335,6 @@ class Workbench(Leads, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has
         paths = [str(root.path) for root in self.explorer.logs.roots]
         return ticket.html(paths, view.numbers if view else (), view.made if view else ())
 
-    # Back and forward.
-
-    def _here(self) -> dict[str, str]:
-        """Return the address of what is shown: the tab, the place, the time, and its view's own."""
-        place = to_front(self.explorer.selected, self)
-        place["position"] = None if place["offset"] is not None else place["position"]
-        view = self.views.get(self.tab)
-        parts = {
-            "tab": self.tab,
-            "broker": self.broker,
-            **{name: "" if part is None else str(part) for name, part in place.items()},
-            **self.bar.address_of_times(),
-            **({} if view is None else view.address()),
-        }
-        return {name: text for name, text in parts.items() if text}
-
-    def _visit(self, change: Any = None) -> None:
-        """Keep where the reader is: another place for the way back, or more about this one."""
-        if self._is_moving:
-            return
-        here = self._here()
-        self.bar.tab = self.tab
-        is_more = change is not None and change["name"] in _MORE_OF_A_PLACE
-        if not self._visited or (self._visited[self._at] != here and not is_more):
-            self._visited = [*self._visited[: self._at + 1], here][-_MOST_VISITED:]
-            self._at = len(self._visited) - 1
-            self._visits += 1
-        self._tell_place(here)
-
-    def _visit_in(self, tab: str) -> Callable[[Any], None]:
-        """Return what hears of changes of a tab's view: they count while the tab is open."""
-        return lambda change: self._visit(change) if self.tab == tab else None
-
-    def _tell_place(self, here: dict[str, str]) -> None:
-        self._visited[self._at] = here
-        self.bar.show_moves(back=self._at > 0, forward=self._at < len(self._visited) - 1)
-        self.bar.tell_address(here, self._visits)
-
-    def _move(self, by: int) -> None:
-        """Go back (-1) or forward (1) to where the reader was."""
-        if 0 <= self._at + by < len(self._visited):
-            self._go(self._visited[self._at + by], self._at + by)
-
-    def _open_address(self, parts: Mapping[str, str]) -> None:
-        """Show what an address says, which may be where the reader was before or after."""
-        near = (self._at - 1, self._at + 1)
-        at = next((n for n in near if n >= 0 and self._visited[n : n + 1] == [parts]), None)
-        if at is None:
-            at = self._at + 1
-            self._visited = [*self._visited[:at], dict(parts)]
-        self._go(parts, at)
-
-    def _go(self, parts: Mapping[str, str], at: int) -> None:
-        """Show what an address says, as the place with a number; stay here if that fails.
-
-        Raises:
-            LookupError, TraitError, ValueError: the address is wrong.
-        """
-        self._is_moving = True
-        try:
-            self._index_of(parts.get("tab", self.tab))
-            self.broker = parts.get("broker", "")
-            self._go_to_place(parts)
-            self.tab = parts.get("tab", self.tab)
-            if self.tab in self.views:
-                self.views[self.tab].show_address(parts)
-            self._at = at
-        finally:
-            self._is_moving = False
-            self.bar.tab = self.tab
-            self._tell_place(self._here())
-
     def _find(self, text: str) -> dict[str, Any]:
         return self._palette.find(text, self.explorer.selected["partition"])
 
@@ -431,19 +356,6 @@ class Workbench(Leads, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has
         else:
             self.tab = RECORDS
             self.views[RECORDS].query = query_of(kind, name)
-
-    def _go_to_place(self, parts: Mapping[str, str]) -> None:
-        names = ("partition", "segment", "offset", "position")
-        given = {name: parts.get(name) for name in names}
-        for name in names[1:]:
-            if given[name] is not None and not str(given[name]).isdecimal():
-                raise ValueError(f"{name} is {given[name]!r} in the address (expected a number)")
-        if given["position"] is not None:
-            given["position"] = int(given["position"])  # type: ignore[assignment]
-        if given["partition"] is not None:
-            self.explorer.selected = from_front(given, self)
-        self.bar.zone = parts.get("zone", "UTC")
-        self.bar.answer_times(parts.get("from", ""), parts.get("to", ""))
 
     def _show_values(self, _change: Any = None) -> None:
         """Show values, or hide them, in every view."""

@@ -23,11 +23,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` imports a name
     from workbench import engine as engine, errors as errors, spark as spark
-    from workbench.coordinator.group_coordinator_service import (
+    from workbench.coordinator.group_coordinator.group_coordinator_service import (
         GroupCoordinatorService as GroupCoordinatorService,
     )
-    from workbench.coordinator.offsets.offset_manager import OffsetManager as OffsetManager
-    from workbench.coordinator.transactions.serving.transaction_coordinator import (
+    from workbench.coordinator.group_coordinator.offset_manager import (
+        OffsetManager as OffsetManager,
+    )
+    from workbench.coordinator.transaction_coordinator.transaction_coordinator import (
         TransactionCoordinator as TransactionCoordinator,
     )
     from workbench.errors import (
@@ -124,7 +126,7 @@ _MODULES: Final = {
     "CorruptSnapshotError": _ERRORS,
     "Finding": "workbench.inspection.findings",
     "FindingList": "workbench.loaders.tables.findings",
-    "GroupCoordinatorService": f"{_COORDINATOR}.group_coordinator_service",
+    "GroupCoordinatorService": f"{_COORDINATOR}.group_coordinator.group_coordinator_service",
     "GroupStateError": _ERRORS,
     "InconsistentTopicIdError": _ERRORS,
     "InvalidOffsetError": _ERRORS,
@@ -139,7 +141,7 @@ _MODULES: Final = {
     "LogManager": "workbench.log_manager.manager",
     "MissingDependencyError": _ERRORS,
     "NotRegularFileError": _ERRORS,
-    "OffsetManager": f"{_COORDINATOR}.offsets.offset_manager",
+    "OffsetManager": f"{_COORDINATOR}.group_coordinator.offset_manager",
     "OffsetOutOfRangeError": _ERRORS,
     "OffsetOverflowError": _ERRORS,
     "OffsetsOutOfOrderError": _ERRORS,
@@ -161,7 +163,7 @@ _MODULES: Final = {
     "StateUnknownError": _ERRORS,
     "StorageError": _ERRORS,
     "Topic": "workbench.loaders.topic",
-    "TransactionCoordinator": f"{_COORDINATOR}.transactions.serving.transaction_coordinator",
+    "TransactionCoordinator": f"{_COORDINATOR}.transaction_coordinator.transaction_coordinator",
     "UnexpectedAppendOffsetError": _ERRORS,
     "UnsupportedForMessageFormatError": _ERRORS,
     "UnsupportedFormatError": _ERRORS,

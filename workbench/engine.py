@@ -13,8 +13,8 @@ from typing import NoReturn
 from workbench.cleaner.config import CleanerConfig
 from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.offsets.offset_metadata_manager import OffsetCommit
-from workbench.coordinator.transactions.serving.config import TransactionConfig
-from workbench.coordinator.transactions.serving.states import TransactionVersion
+from workbench.coordinator.transaction_coordinator.config import TransactionConfig
+from workbench.coordinator.transactions.states import TransactionVersion
 from workbench.foresight.copies.copying import copy_log_directory
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.record.memory_records import MemoryRecords

@@ -26,7 +26,7 @@ from workbench.loaders.scan.plan import choose_partitions
 from workbench.loaders.topic import Topic
 from workbench.runtime.several import several
 from workbench.runtime.signatures import explained
-from workbench.runtime.times import Time, ms_of
+from workbench.runtime.times import HOUR, Time, ms_of
 
 if TYPE_CHECKING:  # Arrow and the engine that writes are imported when they are asked for
     import pyarrow as pa
@@ -549,7 +549,7 @@ class LogDirectory(ListedDirectory):
         config: "Mapping[str, Any] | Settings | None" = None,
         *,
         now: Time | None = None,
-        window_ms: int = 3_600_000,
+        window_ms: int = HOUR,
         kafka: str | None = None,
     ) -> "pa.Table":
         """Return what is not deleted, not compacted, not readable or not consumed (`StuckRow`).

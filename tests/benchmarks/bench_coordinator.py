@@ -11,11 +11,11 @@ from tempfile import TemporaryDirectory
 
 from tests.benchmarks.measure import KAFKA
 from tests.kafka_broker import compile_java, java_command
+from workbench.coordinator.group_coordinator.offset_manager import OffsetManager
 from workbench.coordinator.groups.commit_records import commit_key, commit_value
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
 from workbench.coordinator.offsets.offset_config import OffsetConfig
-from workbench.coordinator.offsets.offset_manager import OffsetManager
 from workbench.files.names import TopicPartition
 from workbench.log_manager.manager import LogManager
 from workbench.record.memory_records import MemoryRecords

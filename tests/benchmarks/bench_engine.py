@@ -289,15 +289,6 @@ def lookup(folder: Path, count: int) -> Timing:
     return timing
 
 
-def lookup_many(folder: Path, count: int) -> Timing:
-    """Time looking up all offsets in one call."""
-    log = open_log(folder)
-    wanted, index = np.array(offsets(log, count)), log.active_segment.offset_index
-    timing = best_of(lambda: len(index.lookup_many(wanted)[0]), 5)
-    log.close()
-    return timing
-
-
 def read_at_random(folder: Path, count: int) -> Timing:
     """Time finding the batch of an offset: index, then batch headers."""
     log = open_log(folder)
@@ -339,13 +330,10 @@ def reading(file: Path) -> None:
     theirs, ours = in_turn(partial(kafka, "read", place), partial(read, folder))
     assert theirs.records == ours.records
     rows.append(row("all records, CRC checked", theirs, ours, per_second, 1.3))
-    theirs, one, many = in_turn(
-        partial(kafka, "lookup", place, "200000"),
-        partial(lookup, folder, 20_000),
-        partial(lookup_many, folder, 200_000),
+    theirs, one = in_turn(
+        partial(kafka, "lookup", place, "200000"), partial(lookup, folder, 20_000)
     )
     rows.append(row("OffsetIndex.lookup, one offset a call", theirs, one, per_second, 0))
-    rows.append(row("many offsets a call", theirs, many, per_second, 1))
     theirs, ours = in_turn(
         partial(kafka, "random", place, "50000"), partial(read_at_random, folder, 10_000)
     )

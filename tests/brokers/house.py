@@ -31,7 +31,7 @@ class Served(NamedTuple):
     records: list[Sent]
 
 
-class House:
+class BrokerHouse:
     """One broker whose topics the engine has written, twice: shut down cleanly, and killed."""
 
     def __init__(self, version: str, folder: Path) -> None:

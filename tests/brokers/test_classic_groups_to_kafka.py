@@ -15,7 +15,9 @@ from kafka.coordinator.assignors.range import RangePartitionAssignor
 from tests.coordinator.writing import subscription
 from tests.kafka_broker import Broker, parse_version, run_java
 from tests.waiting import HANGS_AFTER_S, wait_until
-from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
+from workbench.coordinator.group_coordinator.group_coordinator_service import (
+    GroupCoordinatorService,
+)
 from workbench.coordinator.groups.classic.config import ClassicGroupConfig
 from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.classic.messages import (
@@ -40,7 +42,7 @@ NAMES = ("one", "two")
 GROUPS = ("stable", "emptied", "deleted")
 
 
-class House:
+class ClassicGroupHouse:
     """A broker with a topic of two partitions, and a client's group in `__consumer_offsets`."""
 
     def __init__(self, version: str, folder: Path) -> None:
@@ -109,8 +111,8 @@ def assignment(topic: str, partition: int) -> bytes:
 @pytest.fixture(scope="module", params=VERSIONS)
 def house(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[House]:
-    made = House(request.param, tmp_path_factory.mktemp("groups"))
+) -> Iterator[ClassicGroupHouse]:
+    made = ClassicGroupHouse(request.param, tmp_path_factory.mktemp("groups"))
     made.broker.start()
     made.make_group()
     clock = ManualClock(SystemClock().now())
@@ -151,7 +153,7 @@ def _serve_theirs(service: GroupCoordinatorService) -> None:
 
 
 @pytest.mark.broker
-def test_states_are_the_same_at_a_broker(house: House) -> None:
+def test_states_are_the_same_at_a_broker(house: ClassicGroupHouse) -> None:
     """A stable group, one that its members left, and none that was deleted."""
     states = {words[0]: set(words[1:]) for words in house.describe("--state")}
     assert {"range", "Stable", "2"} <= states["stable"]
@@ -162,14 +164,14 @@ def test_states_are_the_same_at_a_broker(house: House) -> None:
 
 
 @pytest.mark.broker
-def test_members_and_assignments_are_the_same_at_a_broker(house: House) -> None:
+def test_members_and_assignments_are_the_same_at_a_broker(house: ClassicGroupHouse) -> None:
     members = house.describe("--members", "--verbose")
     found = [(words[0], words[1].split("-")[0], *_partitions(words)) for words in sorted(members)]
     assert found == [("stable", "i", "0"), ("stable", "two", "1")], members
 
 
 @pytest.mark.broker
-def test_a_static_member_comes_back_to_its_assignment(house: House) -> None:
+def test_a_static_member_comes_back_to_its_assignment(house: ClassicGroupHouse) -> None:
     """A client with the instance id of our member gets its partition, without a rebalance."""
     consumer = KafkaConsumer(
         bootstrap_servers=house.broker.bootstrap,

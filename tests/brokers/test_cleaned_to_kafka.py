@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.brokers.house import House, assert_indexes_sane, end_for
+from tests.brokers.house import BrokerHouse, assert_indexes_sane, end_for
 from tests.brokers.written import Sent, open_manager, write_all
 from tests.kafka_broker import parse_version
 from workbench.cleaner.cleaner import clean_log
@@ -33,8 +33,8 @@ def clean_twice(log: Log, now: int) -> int:
 @pytest.fixture(scope="module", params=VERSIONS)
 def house(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[House]:
-    made = House(request.param, tmp_path_factory.mktemp("broker"))
+) -> Iterator[BrokerHouse]:
+    made = BrokerHouse(request.param, tmp_path_factory.mktemp("broker"))
     made.make_topics()
     data, clock = made.broker.data, made.clock
     with open_manager(data, clock) as manager:
@@ -50,14 +50,14 @@ def house(
 @pytest.mark.broker
 @pytest.mark.slow
 def test_kafka_s_tool_finds_the_indexes_of_cleaned_segments_sane(
-    house: House, tmp_path: Path
+    house: BrokerHouse, tmp_path: Path
 ) -> None:
     assert_indexes_sane(house.version, house.broker.data, tmp_path / "copy")
 
 
 @pytest.mark.broker
 @pytest.mark.slow
-def test_the_last_value_of_each_key_is_served_as_before(house: House) -> None:
+def test_the_last_value_of_each_key_is_served_as_before(house: BrokerHouse) -> None:
     seen = house.broker.log.stat().st_size
     house.broker.start()
     for (isolation, topic), served in house.read_everything().items():

@@ -10,8 +10,8 @@ from kafka.structs import OffsetAndMetadata as ClientOffset
 from kafka.structs import TopicPartition as ClientPartition
 
 from tests.kafka_broker import Broker, parse_version, run_java
+from workbench.coordinator.group_coordinator.offset_manager import OffsetManager
 from workbench.coordinator.offsets.offset_config import OffsetConfig
-from workbench.coordinator.offsets.offset_manager import OffsetManager
 from workbench.coordinator.offsets.offset_metadata_manager import OffsetCommit
 from workbench.coordinator.runtime.era import CoordinatorEra
 from workbench.log_manager.manager import LogManager
@@ -22,7 +22,7 @@ RECORDS = 20
 PARTITIONS = [ClientPartition("orders", number) for number in range(2)]
 
 
-class House:
+class OffsetHouse:
     """A broker with a topic of two partitions, and one partition of `__consumer_offsets`."""
 
     def __init__(self, version: str, folder: Path) -> None:
@@ -80,8 +80,8 @@ class House:
 @pytest.fixture(scope="module", params=VERSIONS)
 def house(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[House]:
-    made = House(request.param, tmp_path_factory.mktemp("offsets"))
+) -> Iterator[OffsetHouse]:
+    made = OffsetHouse(request.param, tmp_path_factory.mktemp("offsets"))
     with made.broker:
         made.fill()
     era = (
@@ -122,7 +122,7 @@ def _commit_everything(offsets: OffsetManager) -> None:
 
 
 @pytest.mark.broker
-def test_consumers_find_what_we_committed(house: House) -> None:
+def test_consumers_find_what_we_committed(house: OffsetHouse) -> None:
     assert house.committed("plain") == [(7, "grüße 😀"), (2, "")]
     assert house.committed("committed") == [(11, ""), (12, "")]
     assert house.committed("aborted") == [(4, ""), None]
@@ -132,14 +132,14 @@ def test_consumers_find_what_we_committed(house: House) -> None:
 
 
 @pytest.mark.broker
-def test_a_consumer_resumes_where_we_committed(house: House) -> None:
+def test_a_consumer_resumes_where_we_committed(house: OffsetHouse) -> None:
     assert house.resumed("plain", 0) == 7
     assert house.resumed("committed", 1) == 12
     assert house.resumed("theirs", 1) == 9
 
 
 @pytest.mark.broker
-def test_the_tool_describes_what_we_committed(house: House) -> None:
+def test_the_tool_describes_what_we_committed(house: OffsetHouse) -> None:
     assert house.described("plain") == {0: ("7", "13"), 1: ("2", "18")}
     assert house.described("committed") == {0: ("11", "9"), 1: ("12", "8")}
     log = house.broker.log.read_text(errors="replace")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.brokers.house import COMPLAINT, House, assert_indexes_sane
+from tests.brokers.house import COMPLAINT, BrokerHouse, assert_indexes_sane
 from tests.brokers.produce import (
     INVALID_PRODUCER_EPOCH,
     OUT_OF_ORDER_SEQUENCE,
@@ -30,8 +30,8 @@ VERSIONS = ("4.2.0", pytest.param("3.9.1", marks=pytest.mark.long), "2.8.2")
 @pytest.fixture(scope="module", params=VERSIONS)
 def house(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[House]:
-    made = House(request.param, tmp_path_factory.mktemp("broker"))
+) -> Iterator[BrokerHouse]:
+    made = BrokerHouse(request.param, tmp_path_factory.mktemp("broker"))
     made.make_topics()
     with open_manager(made.broker.data, made.clock) as manager:
         has_epochs = parse_version(made.version) >= (3, 3)
@@ -41,7 +41,7 @@ def house(
 
 
 @pytest.mark.broker
-def test_kafka_s_tool_finds_the_indexes_sane(house: House, tmp_path: Path) -> None:
+def test_kafka_s_tool_finds_the_indexes_sane(house: BrokerHouse, tmp_path: Path) -> None:
     folders = assert_indexes_sane(house.version, house.broker.data, tmp_path / "copy")
     assert sum(len(list(folder.glob("*.index"))) for folder in folders) > 60
     snapshots = sorted(file for folder in folders for file in folder.glob("*.snapshot"))
@@ -53,7 +53,7 @@ def test_kafka_s_tool_finds_the_indexes_sane(house: House, tmp_path: Path) -> No
 
 
 @pytest.mark.broker
-def test_what_was_closed_in_order_is_opened_without_recovery_and_served(house: House) -> None:
+def test_what_was_closed_in_order_is_opened_without_recovery_and_served(house: BrokerHouse) -> None:
     seen = house.broker.log.stat().st_size
     house.broker.start()
     house.check_everything_is_served()
@@ -61,7 +61,7 @@ def test_what_was_closed_in_order_is_opened_without_recovery_and_served(house: H
 
 
 @pytest.mark.broker
-def test_a_producer_goes_on_where_the_engine_says_it_was(house: House) -> None:
+def test_a_producer_goes_on_where_the_engine_says_it_was(house: BrokerHouse) -> None:
     """The broker knows the sequence, the last batch, and the epoch from our snapshot."""
     if not house.broker.is_running:
         house.broker.start()
@@ -89,7 +89,7 @@ def test_a_producer_goes_on_where_the_engine_says_it_was(house: House) -> None:
 @pytest.mark.broker
 @pytest.mark.dies(signal.SIGKILL)
 def test_the_engine_opens_what_the_broker_closed_and_dies_with_it(
-    house: House, tmp_path: Path
+    house: BrokerHouse, tmp_path: Path
 ) -> None:
     """The broker recovers what a killed engine has left, and nothing is missing."""
     house.broker.stop()

@@ -11,13 +11,13 @@ from kafka.structs import OffsetAndMetadata as ClientOffset
 from kafka.structs import TopicPartition as ClientPartition
 
 from tests.coordinator.repairing import plan, repair
-from tests.coordinator.serving.house import House
+from tests.coordinator.serving.house import TransactionHouse
 from tests.kafka_broker import Broker, compile_java, run_java
 from workbench.coordinator.groups.commit_records import commit_key
 from workbench.coordinator.repair.repair import BROKER
-from workbench.coordinator.transactions.serving.producer_ids import blocks_from
-from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
-from workbench.coordinator.transactions.serving.transaction_log import key_to_bytes
+from workbench.coordinator.transaction_coordinator.producer_ids import blocks_from
+from workbench.coordinator.transaction_coordinator.request_checks import ProducerIdAndEpoch
+from workbench.coordinator.transactions.transaction_log import key_to_bytes
 from workbench.files.names import TopicPartition
 from workbench.log_manager.manager import LogManager
 from workbench.record.memory_records import MemoryRecords
@@ -95,7 +95,7 @@ class Shop:
 def _damage(shop: Shop) -> None:
     """Lose a decision, let a transaction hang, and leave records that no broker loads."""
     data, now = shop.broker.data, time.time_ns() // 1_000_000
-    house = House(data, 2, holds=True, request_block=blocks_from(FIRST_ID), now=now)
+    house = TransactionHouse(data, 2, holds=True, request_block=blocks_from(FIRST_ID), now=now)
     producer = house.init("lost")
     house.add(producer, LOG, OTHER, name="lost")
     for where in (LOG, OTHER):

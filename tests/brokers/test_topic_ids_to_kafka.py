@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.brokers.house import House
+from tests.brokers.house import BrokerHouse
 from workbench.log_manager.manager import LogManager
 
 
 @pytest.mark.broker
 def test_a_broker_serves_a_log_made_without_naming_its_topic_id(tmp_path: Path) -> None:
-    house = House("4.2.0", tmp_path)
+    house = BrokerHouse("4.2.0", tmp_path)
     with house.broker:
         house.read("create", house.broker.bootstrap, "orders/2:retention.ms=-1")
     shutil.rmtree(house.broker.data / "orders-0")

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.coordinator.serving.house import House
+from tests.coordinator.serving.house import TransactionHouse
 from tests.kafka_broker import Broker, compile_java, parse_version, run_java
-from workbench.coordinator.transactions.serving.producer_ids import blocks_from
-from workbench.coordinator.transactions.serving.transaction_metadata import TransactionMetadata
+from workbench.coordinator.transaction_coordinator.producer_ids import blocks_from
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
+from workbench.coordinator.transactions.transaction_metadata import TransactionMetadata
 from workbench.files.names import TopicPartition
 from workbench.inspection.listing import list_log_directories
 
@@ -62,9 +62,9 @@ class Shared:
         while (found := self.committed()) != values:
             assert time.monotonic() < deadline, found
 
-    def serve(self) -> House:
+    def serve(self) -> TransactionHouse:
         """Serve the ids of the stopped broker."""
-        return House(
+        return TransactionHouse(
             self.broker.data,
             self.version,
             partitions=PARTITIONS,
@@ -89,7 +89,7 @@ def shared(
     made.broker.stop()
 
 
-def _ours(house: House, name: str, value: str, client: int) -> None:
+def _ours(house: TransactionHouse, name: str, value: str, client: int) -> None:
     """Do all of a transaction up to its end."""
     producer = house.init(name)
     house.add(producer, LOG, name=name, client=client)

@@ -3,11 +3,14 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from tests.cli.program import run
+from workbench.cli.main import main
 
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 PROGRAM = Path(sys.executable).parent / "kafka-workbench"
@@ -59,6 +62,32 @@ def test_a_shell_completes_commands_topics_and_partitions(shell: str) -> None:
     assert "orders" in topics
     assert "payments" not in topics
     assert {"orders-0", "orders-1"} <= set(partitions)
+
+
+def options(command: click.Command, context: click.Context) -> Iterator[click.Option]:
+    """Yield the options of a command and of those in it."""
+    yield from (each for each in command.params if isinstance(each, click.Option))
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            assert found is not None
+            yield from options(found, click.Context(found, parent=context))
+
+
+def test_every_option_that_chooses_topics_or_partitions_is_completed() -> None:
+    shop = click.Context(main)
+    shop.params = {"paths": (str(SHOP),)}
+    wanted = {"-t": "orders", "-p": "orders-0"}
+    found = [
+        (option, name)
+        for option in options(main, click.Context(main))
+        for short, name in wanted.items()
+        if short in option.opts
+    ]
+    assert len(found) > 40
+    for option, name in found:
+        offered = [each.value for each in option.shell_complete(shop, "orders")]
+        assert name in offered, f"{option.opts}: {option.help}"
 
 
 def test_an_unknown_command_gets_the_nearest_name() -> None:

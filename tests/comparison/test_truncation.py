@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from workbench.comparison.truncation import (
     fetch_offset_and_truncate,
     fetch_response,
 )
-from workbench.files.leader_epochs import EpochEntry
+from workbench.files.leader_epochs import EpochEntry, cut_start
 from workbench.replication.messages import EpochEndOffset
 from workbench.replication.rules import Rules
 
@@ -20,6 +21,11 @@ def log(
     epochs: Sequence[tuple[int, int]], end: int, start: int = 0, high: int = 0
 ) -> TruncatableLog:
     return TruncatableLog(tuple(EpochEntry(*each) for each in epochs), start, end, high)
+
+
+def started_at(whole: TruncatableLog, offset: int) -> TruncatableLog:
+    """Return a log without the records before an offset."""
+    return replace(whole, epochs=cut_start(whole.epochs, offset), log_start_offset=offset)
 
 
 def diverging(epoch: int, end: int) -> FetchResponse:
@@ -59,7 +65,7 @@ def test_a_leader_answers_a_fetch_as_kafkas_test_says(
 ) -> None:
     leader = log(LEADER, 17)
     if start:
-        leader = leader.start_at(start)
+        leader = started_at(leader, start)
     assert fetch_response(leader, offset, epoch) == answer
 
 
@@ -172,7 +178,7 @@ def state_of(epochs: Sequence[int], start: int = 0) -> TruncatableLog:
         if not offset or epochs[offset - 1] != epoch
     ]
     found = TruncatableLog(tuple(entries), 0, len(epochs), len(epochs))
-    return found.start_at(start) if start else found
+    return started_at(found, start) if start else found
 
 
 @given(histories())

@@ -7,8 +7,10 @@ from random import Random
 from typing import Any
 
 from tests.coordinator.writing import subscription
-from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
-from workbench.coordinator.group_coordinator_shard import GroupCoordinatorShard
+from workbench.coordinator.group_coordinator.group_coordinator_service import (
+    GroupCoordinatorService,
+)
+from workbench.coordinator.group_coordinator.group_coordinator_shard import GroupCoordinatorShard
 from workbench.coordinator.groups.classic.config import ClassicGroupConfig
 from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.classic.messages import (

@@ -13,7 +13,9 @@ from tests.coordinator import writing
 from tests.coordinator.group_house import GROUP, NOW, REBALANCE, SESSION, GroupHouse
 from tests.coordinator.writing import CoordinatorLog, subscription
 from tests.waiting import HANGS_AFTER_S, wait_until
-from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
+from workbench.coordinator.group_coordinator.group_coordinator_service import (
+    GroupCoordinatorService,
+)
 from workbench.coordinator.groups.classic.config import ClassicGroupConfig
 from workbench.coordinator.groups.classic.group import GROUP_METADATA, ClassicGroup
 from workbench.coordinator.groups.classic.member import ClassicGroupMember

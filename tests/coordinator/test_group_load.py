@@ -25,7 +25,7 @@ from workbench.coordinator.groups.group_load import load_group_partition
 from workbench.coordinator.groups.groups import ModernGroup
 from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.runtime.era import CoordinatorEra
-from workbench.coordinator.runtime.load_steps import KINDS
+from workbench.coordinator.steps import LOAD_KINDS
 from workbench.inspection.listing import list_log_directories
 from workbench.runtime.gc_pause import gc_paused
 from workbench.runtime.steps import Step
@@ -357,7 +357,7 @@ def test_a_load_says_what_it_does_with_each_record(log: CoordinatorLog) -> None:
         (7, "record unreadable", "the key is null"),
         (8, "group removed", "a tombstone removes the group"),
     ]
-    assert {step.kind for step in steps} <= set(KINDS)
+    assert {step.kind for step in steps} <= set(LOAD_KINDS)
 
 
 MODERN_MEMBER = {

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import workbench
 from tests.cli.program import run
-from tests.coordinator.serving.house import ORDERS, PAYMENTS, House
+from tests.coordinator.serving.house import ORDERS, PAYMENTS, TransactionHouse
 from tests.coordinator.writing import TIME, CoordinatorLog, transaction
 from tests.golden.cases import names, open_case
 from tests.memory import MOST, Meter
@@ -83,7 +83,7 @@ def test_after_brokers_compacted(name: str, tmp_path: Path) -> None:
 
 
 def test_a_partition_that_was_added_and_not_written(tmp_path: Path) -> None:
-    house = House(tmp_path, 0)
+    house = TransactionHouse(tmp_path, 0)
     house.log(PAYMENTS)
     producer = house.init()
     for _ in range(2):
@@ -106,7 +106,7 @@ def test_a_partition_that_was_added_and_not_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", [0, 2])
 def test_a_marker_that_no_decision_explains(version: int, tmp_path: Path) -> None:
     """The decision is there, but lists only the other partition."""
-    house = House(tmp_path, version)
+    house = TransactionHouse(tmp_path, version)
     producer = house.init()
     house.add(producer, ORDERS, client=version)
     house.produce(producer, b"x")
@@ -140,7 +140,7 @@ def test_a_marker_that_no_decision_explains(version: int, tmp_path: Path) -> Non
 
 
 def test_the_table(tmp_path: Path) -> None:
-    house = House(tmp_path, 2)
+    house = TransactionHouse(tmp_path, 2)
     producer = house.init()
     house.add(producer)
     house.produce(producer, b"x", b"y")

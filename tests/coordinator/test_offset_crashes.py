@@ -8,9 +8,9 @@ import pytest
 
 from tests.engine.crash_states import CrashState, crash_states
 from tests.engine.file_systems import RecordingFileSystem
+from workbench.coordinator.group_coordinator.offset_manager import OffsetManager
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC, GroupState
 from workbench.coordinator.offsets.offset_config import OffsetConfig
-from workbench.coordinator.offsets.offset_manager import OffsetManager
 from workbench.errors import CoordinatorError
 from workbench.file_system.local import LOCAL, FileSystem
 from workbench.log_manager.manager import LogManager

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.engine.file_systems import FailingFileSystem, Operation
+from workbench.coordinator.group_coordinator.offset_manager import OffsetManager
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.offsets.offset_config import OffsetConfig
-from workbench.coordinator.offsets.offset_manager import OffsetManager
 from workbench.coordinator.runtime.coordinator_runtime import PartitionState
 from workbench.coordinator.runtime.era import CoordinatorEra
 from workbench.errors import CoordinatorError, CorruptFileError

@@ -14,20 +14,20 @@ from tests.coordinator.writing import commit as commit_record
 from tests.coordinator.writing import group as group_record
 from tests.coordinator.writing import member, record
 from tests.waiting import HANGS_AFTER_S
+from workbench.coordinator.group_coordinator.offset_manager import OffsetManager
 from workbench.coordinator.groups.commit_records import commit_key, commit_value, read_commit
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
 from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.offsets.offset_config import OffsetConfig
-from workbench.coordinator.offsets.offset_manager import OffsetManager
 from workbench.coordinator.offsets.offset_metadata_manager import (
     UNKNOWN_OFFSET,
     FetchedOffset,
     OffsetCommit,
     OffsetMetadataManager,
 )
-from workbench.coordinator.offsets.steps import KINDS
 from workbench.coordinator.runtime.era import CoordinatorEra
+from workbench.coordinator.steps import OFFSET_KINDS
 from workbench.decoders.consumer_offsets import decode_key, decode_value
 from workbench.errors import CoordinatorError
 from workbench.files.names import TopicPartition
@@ -105,7 +105,7 @@ class Broker:
         self.reopen()
 
     def kinds(self) -> list[str]:
-        assert {step.kind for step in self.steps} <= set(KINDS)
+        assert {step.kind for step in self.steps} <= set(OFFSET_KINDS)
         return [step.kind for step in self.steps]
 
     def code_of(self, request: Callable[[], object]) -> ErrorCode:
@@ -828,7 +828,7 @@ def test_a_load_tells_what_each_record_does(broker: Broker) -> None:
         ("load finished", ""),
         ("partition loaded", "records up to offset 6 are replayed"),
     ]
-    assert set(broker.kinds()) <= set(KINDS)
+    assert set(broker.kinds()) <= set(OFFSET_KINDS)
 
 
 def test_a_real_directory_is_served_as_it_is_read_without_a_log_manager(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tests.coordinator.writing import (
     record,
 )
 from workbench.coordinator.groups.rebalance_history import EVENTS, RebalanceHistory
-from workbench.coordinator.runtime.load_steps import KINDS
+from workbench.coordinator.steps import LOAD_KINDS
 from workbench.loaders.schemas import schema_of
 from workbench.runtime.steps import Step
 from workbench.tables.groups import RebalanceRow
@@ -270,7 +270,7 @@ def test_runs_of_commits_are_passed_over(log: CoordinatorLog, gap: int) -> None:
         history = RebalanceHistory(coordinator.logs.topic_names)
         coordinator.observe(history, each_commit=each_commit)
         coordinator.observe(seen.append, each_commit=each_commit)
-        assert {step.kind for step in seen} <= set(KINDS)
+        assert {step.kind for step in seen} <= set(LOAD_KINDS)
         found.append(history.finish())
     assert found[0] == found[1]
     assert len(seen) == 5  # load started, a run, the group, a run, load finished

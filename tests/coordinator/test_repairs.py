@@ -8,7 +8,7 @@ import pytest
 import workbench
 from tests.cli.program import run
 from tests.coordinator.repairing import plan, repair
-from tests.coordinator.serving.house import NOW, ORDERS, PAYMENTS, House
+from tests.coordinator.serving.house import NOW, ORDERS, PAYMENTS, TransactionHouse
 from tests.coordinator.writing import (
     TIME,
     CoordinatorLog,
@@ -205,8 +205,8 @@ def test_a_transactional_id_moves(tmp_path: Path) -> None:
     assert _states(tmp_path)["tx"] == ("Empty", 4)
 
 
-def _begun(root: Path, version: int) -> House:
-    house = House(root, version, holds=True)
+def _begun(root: Path, version: int) -> TransactionHouse:
+    house = TransactionHouse(root, version, holds=True)
     producer = house.init()
     house.add(producer, ORDERS, PAYMENTS, client=version)
     for where in (ORDERS, PAYMENTS):
@@ -238,7 +238,7 @@ def test_a_decision_that_was_lost_is_written_again(word: str, tmp_path: Path) ->
     assert _states(root) == {"tx": (f"Prepare{word}", 1)}
     (left,) = plan(root)  # what the coordinator will do
     assert (str(left.where), left.action, left.by) == ("payments-1", "marker", "broker")
-    after = House(root, 2)
+    after = TransactionHouse(root, 2)
     assert str(after.status()) == f"Complete{word}"
     wanted = [b"x"] if word == "Commit" else []
     assert after.committed(ORDERS) == after.committed(PAYMENTS) == wanted
@@ -258,7 +258,7 @@ def test_all_markers_are_there_and_the_state_is_not(tmp_path: Path) -> None:
     (one,) = plan(root)
     assert (one.what, one.producer_epoch) == ("TransactionLog CompleteCommit", 1)
     _mended(root)
-    after = House(root, 2)
+    after = TransactionHouse(root, 2)
     assert after.init().producer_epoch == 2
     after.stop()
 
@@ -292,7 +292,7 @@ def test_a_hanging_transaction_is_aborted(tmp_path: Path) -> None:
     assert "00000000" not in run("repairs", tmp_path).out
     assert "000000000000" in run("repairs", tmp_path, "--show-values").out
     _mended(tmp_path)
-    after = House(tmp_path, 0)
+    after = TransactionHouse(tmp_path, 0)
     assert after.committed(ORDERS) == [b"x"]
     after.stop()
 
@@ -303,7 +303,7 @@ def test_a_marker_that_was_lost_is_the_one_that_was_decided(
     word: str, version: int, tmp_path: Path
 ) -> None:
     """The second transaction's marker is gone from one of two partitions, as after a cut tail."""
-    house = House(tmp_path, version, holds=True)
+    house = TransactionHouse(tmp_path, version, holds=True)
     for number, ends in enumerate((True, word == "COMMIT")):
         state = house.init() if number == 0 else house.state()
         producer = house.coordinator.init_producer_id(None)._replace(
@@ -324,7 +324,7 @@ def test_a_marker_that_was_lost_is_the_one_that_was_decided(
     assert (one.producer_epoch, one.offset) == (epoch, 2)
     assert "the partition has lost the marker" in one.reason
     _mended(tmp_path)
-    after = House(tmp_path, version)
+    after = TransactionHouse(tmp_path, version)
     wanted = [b"0", b"1"] if word == "COMMIT" else [b"0"]
     assert after.committed(ORDERS) == after.committed(PAYMENTS) == wanted
     after.stop()

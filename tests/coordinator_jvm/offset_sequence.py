@@ -5,9 +5,9 @@ from typing import Any
 from urllib.parse import quote_plus, unquote_plus
 
 from tests.coordinator_jvm.offset_scripts import METADATA_MAX_BYTES, NOW, RETENTION_MS
+from workbench.coordinator.group_coordinator.offset_manager import OffsetManager
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.offsets.offset_config import OffsetConfig
-from workbench.coordinator.offsets.offset_manager import OffsetManager
 from workbench.coordinator.offsets.offset_metadata_manager import OffsetCommit
 from workbench.coordinator.runtime.append_errors import answer_to
 from workbench.coordinator.runtime.records import CoordinatorRecord, CoordinatorResult

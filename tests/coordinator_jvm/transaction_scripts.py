@@ -8,12 +8,12 @@ from pathlib import Path
 from random import Random
 
 from tests.coordinator_jvm.transactions_ours import STATE, Ours, parse
-from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
-from workbench.coordinator.transactions.serving.transaction_log import (
+from workbench.coordinator.transactions.states import TransactionState, TransactionVersion
+from workbench.coordinator.transactions.transaction_log import (
     key_to_bytes,
     value_to_bytes,
 )
-from workbench.coordinator.transactions.serving.transaction_metadata import TxnTransitMetadata
+from workbench.coordinator.transactions.transaction_metadata import TxnTransitMetadata
 from workbench.record.memory_records import MemoryRecords
 
 IDS = "abcdefgh"

@@ -4,15 +4,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.coordinator.serving.house import UnreliableManager
-from workbench.coordinator.transactions.serving.config import TransactionConfig
-from workbench.coordinator.transactions.serving.listing import TransactionFilter
-from workbench.coordinator.transactions.serving.producer_ids import Deliver, ProducerIdsBlock
-from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
-from workbench.coordinator.transactions.serving.states import TransactionVersion
-from workbench.coordinator.transactions.serving.transaction_coordinator import (
+from workbench.coordinator.transaction_coordinator.config import TransactionConfig
+from workbench.coordinator.transaction_coordinator.listing import TransactionFilter
+from workbench.coordinator.transaction_coordinator.producer_ids import Deliver, ProducerIdsBlock
+from workbench.coordinator.transaction_coordinator.request_checks import ProducerIdAndEpoch
+from workbench.coordinator.transaction_coordinator.transaction_coordinator import (
     TransactionCoordinator,
 )
-from workbench.coordinator.transactions.serving.transaction_metadata import TransactionMetadata
+from workbench.coordinator.transactions.states import TransactionVersion
+from workbench.coordinator.transactions.transaction_metadata import TransactionMetadata
 from workbench.errors import InvalidTransitionError, UnsupportedFormatError, WorkbenchError
 from workbench.files.names import TopicPartition
 from workbench.record.memory_records import MemoryRecords

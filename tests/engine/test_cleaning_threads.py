@@ -33,7 +33,7 @@ CONFIG = LogConfig.of(
 CLEANER = CleanerConfig(map_memory=1 << 14, buffer_size=3000)
 
 
-class Traffic:
+class CleanedTraffic:
     """One log and what the threads do with it.
 
     Attributes:
@@ -118,7 +118,7 @@ class Traffic:
 
 @pytest.mark.slow
 def test_a_log_is_cleaned_while_threads_append_and_read(memory_path: Path) -> None:
-    traffic = Traffic(memory_path)
+    traffic = CleanedTraffic(memory_path)
     traffic.run(traffic.append, traffic.clean, traffic.read, traffic.read, traffic.look_up)
     assert traffic.cleanings >= LEAST_CLEANINGS
     log = traffic.log

@@ -92,16 +92,6 @@ def test_columns_are_searched_as_a_broker_does_whatever_they_hold(
         assert columns.upper_slot(wanted, count) == kafka_slot(entries, wanted, 1024, UPPER)
 
 
-@given(small, st.lists(target | st.sampled_from([2**31, -(2**31) - 1, 2**62]), max_size=8))
-def test_many_are_found_as_each_is(numbers: list[int], wanted: list[int]) -> None:
-    for entries in (numbers, sorted(set(numbers))):
-        columns = columns_of(entries)
-        slots = columns.lower_slots(np.array(wanted, np.int64), len(entries))
-        assert slots.tolist() == [columns.lower_slot(item, len(entries)) for item in wanted]
-        numbers_there = columns.keys_at(slots, -9).tolist()
-        assert numbers_there == [-9 if slot < 0 else entries[slot] for slot in slots.tolist()]
-
-
 def test_columns_that_grew_meanwhile_are_searched_as_far_as_they_go() -> None:
     columns = columns_of([1, 2, 3])
     grown = columns.grown(3, 10)

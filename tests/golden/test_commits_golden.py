@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tests.golden.cases import CASES, Case, names
+from workbench.coordinator.group_coordinator.offset_manager import OffsetManager
 from workbench.coordinator.groups.commit_records import commit_key, commit_value, read_commit
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.offsets.offset_config import OffsetConfig
-from workbench.coordinator.offsets.offset_manager import OffsetManager
 from workbench.coordinator.offsets.offset_metadata_manager import OffsetMetadataManager
 from workbench.coordinator.runtime.coordinator_runtime import CoordinatorRuntime
 from workbench.coordinator.runtime.era import CoordinatorEra

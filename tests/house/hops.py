@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import workbench
 import workbench as wb
-from workbench.coordinator.offsets.offset_manager import OffsetManager
+from workbench.coordinator.group_coordinator.offset_manager import OffsetManager
 from workbench.inspection.listing import list_log_directories
 from workbench.log.log import Log
 from workbench.log_manager.manager import LogManager

@@ -394,7 +394,7 @@ HANDLERS = {GREET.key: greet}
     },
     {
         "workbench/server/protocol/api_keys.py": (
-            ("# About the records of partitions\n", 'GREET: Final = Api("Greet", 900, 0, 0)\n'),
+            ("# About the records of partitions\n", 'GREET: Final = _served("Greet", 900, 0, 0)\n'),
         ),
         "workbench/server/kafka_apis.py": (
             ("    fetch_requests,\n    group_requests", ",\n    greeting"),

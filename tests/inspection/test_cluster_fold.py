@@ -10,7 +10,7 @@ from tests.naive import Record, batch
 from workbench.config.internal_topics import METADATA_LOG
 from workbench.inspection.cluster.fold import ClusterFold
 from workbench.inspection.cluster.image import PartitionRegistration, StoredConfigs
-from workbench.inspection.cluster.loading import read_stored_configs
+from workbench.inspection.cluster.loading import read_stored_cluster
 from workbench.inspection.cluster.rows import config_rows, token_rows
 from workbench.tables.cluster import DelegationTokenRow
 
@@ -18,7 +18,9 @@ SAMPLES = Path(__file__).parents[2] / "sample_data"
 
 
 def test_the_last_value_of_each_name_counts() -> None:
-    found = read_stored_configs(workbench.open_log_directory(SAMPLES / "shop-4.3.1")[METADATA_LOG])
+    found = read_stored_cluster(
+        workbench.open_log_directory(SAMPLES / "shop-4.3.1")[METADATA_LOG]
+    ).configs
     assert found.topics["customers"] == {
         "cleanup.policy": "compact",
         "min.cleanable.dirty.ratio": "1.0",
@@ -233,6 +235,5 @@ def test_a_record_without_a_value_says_nothing(tmp_path: Path) -> None:
     folder = tmp_path / METADATA_LOG
     folder.mkdir()
     (folder / f"{0:020}.log").write_bytes(batch([Record(0, 5, None, None)]))
-    assert read_stored_configs(workbench.open_log_directory(tmp_path)[METADATA_LOG]) == (
-        StoredConfigs()
-    )
+    stored = read_stored_cluster(workbench.open_log_directory(tmp_path)[METADATA_LOG])
+    assert stored.configs == StoredConfigs()

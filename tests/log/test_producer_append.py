@@ -94,7 +94,7 @@ def test_sequences_go_round_within_a_batch(producers: Producers) -> None:
     producers.append(ID, 15, LAST_SEQUENCE - 10, 2000, count=21, origin=REPLICATION)
     entry = known(producers)
     assert (entry.first_sequence, entry.last_sequence) == (LAST_SEQUENCE - 10, 9)
-    assert (entry.first_data_offset, entry.last_data_offset) == (2000, 2020)
+    assert (entry.batches[0].first_offset, entry.last_data_offset) == (2000, 2020)
     assert entry.last_offset_delta == 20
 
 

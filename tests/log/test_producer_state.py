@@ -99,7 +99,7 @@ def test_loading_removes_snapshots_outside_the_log(producers: Producers) -> None
         producers.manager.take_snapshot()
     assert producers.snapshots == [1, 2, 3, 4, 5]
     producers.manager.truncate_and_reload(1, 3, NOW)
-    assert producers.manager.oldest_snapshot_offset == 2
+    assert producers.manager.snapshots.oldest == 2
     assert producers.manager.latest_snapshot_offset == 3
     assert producers.snapshots == [2, 3]
     assert known(producers.manager).last_sequence == 2
@@ -124,7 +124,7 @@ def test_a_snapshot_is_one_file(producers: Producers) -> None:
     assert path == str(producers.path(2))
     assert list(producers.folder.iterdir()) == [producers.path(2)]
     assert producers.path(2).stat().st_size == 10 + 46
-    assert producers.manager.fetch_snapshot(2) == path
+    assert producers.manager.snapshots.path(2) == path
 
 
 def test_without_a_change_no_snapshot_is_taken(producers: Producers) -> None:
@@ -142,7 +142,7 @@ def test_without_a_change_no_snapshot_is_taken(producers: Producers) -> None:
 
 def test_a_snapshot_that_is_not_there_is_not_fetched(producers: Producers) -> None:
     """PS-12."""
-    assert producers.manager.fetch_snapshot(1000) is None
+    assert 1000 not in producers.manager.snapshots
     assert producers.manager.latest_snapshot_offset is None
 
 
@@ -161,7 +161,7 @@ def test_a_snapshot_keeps_the_last_batch_of_an_open_transaction(producers: Produ
     manager = reloaded(producers, 2)
     entry = known(manager)
     assert (entry.first_sequence, entry.last_sequence) == (1, 1)
-    assert (entry.first_data_offset, entry.last_data_offset) == (1, 1)
+    assert (entry.batches[0].first_offset, entry.last_data_offset) == (1, 1)
     assert entry.current_transaction_first_offset == 0
     assert unstable(manager) == 0
     producers.append(ID, 0, 2, 2, transactional=True, manager=manager)
@@ -200,7 +200,8 @@ def test_an_abort_that_fences_leaves_its_producer_known(producers: Producers) ->
     for manager in (producers.manager, reloaded_after_snapshot(producers, 2)):
         entry = known(manager)
         assert entry.current_transaction_first_offset is None
-        assert (entry.first_data_offset, entry.last_data_offset) == (None, None)
+        assert not entry.batches
+        assert entry.last_data_offset is None
         assert entry.producer_epoch == 1
 
 
@@ -274,7 +275,8 @@ def test_snapshots_that_come_back_are_known_after_reloading(producers: Producers
     assert producers.snapshots == [5]
     kept.rename(producers.path(3))
     producers.path(5).rename(kept)
-    producers.manager.truncate_fully_and_reload_snapshots()
+    producers.manager.truncate_fully_and_start_at(0)
+    producers.manager.snapshots.reload()
     assert producers.manager.latest_snapshot_offset == 3
     assert producers.manager.map_end_offset == 0
     producers.manager.truncate_and_reload(0, 3, NOW)

@@ -314,7 +314,7 @@ class Life:
             None if unstable is None else unstable.offset,
             manager.first_undecided_offset,
             manager.map_end_offset,
-            manager.oldest_snapshot_offset,
+            manager.snapshots.oldest,
             manager.latest_snapshot_offset,
         )
         words = ["-" if number is None else str(number) for number in numbers]

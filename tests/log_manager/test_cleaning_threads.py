@@ -36,7 +36,7 @@ LEAST_CLEANINGS = 12
 PAUSE_S = 0.005  # between appends when there are enough: cleaning has to catch up
 
 
-class Traffic:
+class ManagedTraffic:
     """A manager and the threads that work on it.
 
     Attributes:
@@ -109,7 +109,7 @@ class Traffic:
 
 def test_no_last_value_is_lost_while_all_is_done_at_the_same_time(tmp_path: Path) -> None:
     """CL-2: appends, cleaning, retention, deletion of topics, changes of a topic's policy."""
-    traffic = Traffic()
+    traffic = ManagedTraffic()
     directories = [tmp_path / "a", tmp_path / "b"]
     observer = Outline(traffic.observe)
     with LogManager(directories, BUSY, topic_configs=TOPICS, observer=observer) as manager:

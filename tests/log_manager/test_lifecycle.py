@@ -6,6 +6,7 @@ import pytest
 
 from tests.log_manager.managers import FailingDirectories, Managed, files_of, records
 from workbench.errors import LogDirectoryError, StorageError
+from workbench.files.clean_shutdown import CleanShutdown
 from workbench.files.meta_properties import MetaProperties
 from workbench.files.names import CLEAN_SHUTDOWN, META_PROPERTIES
 from workbench.log_manager.directory import ManagedDirectory
@@ -34,13 +35,7 @@ def test_the_marker_tells_the_brokers_epoch(tmp_path: Path) -> None:
     managed.manager.startup()
     managed.manager.shutdown(broker_epoch=3)
     assert (tmp_path / CLEAN_SHUTDOWN).read_bytes() == b'{"version":0,"brokerEpoch":3}'
-    managed = Managed(tmp_path)
-    directory = managed.manager._context.directories[str(tmp_path)]  # noqa: SLF001
-    assert directory.read_broker_epoch() == 3
-    (tmp_path / CLEAN_SHUTDOWN).write_bytes(b"")
-    assert directory.read_broker_epoch() is None
-    (tmp_path / CLEAN_SHUTDOWN).unlink()
-    assert directory.read_broker_epoch() is None
+    assert CleanShutdown.read(str(tmp_path / CLEAN_SHUTDOWN)).broker_epoch == 3
 
 
 def test_the_marker_is_written_only_where_every_log_could_be_closed(tmp_path: Path) -> None:

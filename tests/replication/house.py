@@ -34,7 +34,7 @@ ME, OTHER, THIRD = 1, 2, 3
 REPLICAS = (ME, OTHER, THIRD)
 
 
-class House:
+class ReplicaHouse:
     """A broker. It keeps what is sent to the controller and to clients.
 
     Args:
@@ -258,7 +258,7 @@ class House:
         return state.isr, set(state.maximal_isr)
 
 
-def carry(follower: House, leader: House) -> Request | None:
+def carry(follower: ReplicaHouse, leader: ReplicaHouse) -> Request | None:
     """Carry the follower's next request to the leader and the answer back; return the request.
 
     A fetch without records is answered as if its wait was over.
@@ -294,7 +294,7 @@ def answer(error: ErrorCode = ErrorCode.NONE, **data: Any) -> FetchPartitionData
 
 def sent(*epochs: int, base_offset: int = 0, high: int = 0, start: int = 0) -> FetchPartitionData:
     """Return a leader's answer with one batch of one record for each epoch."""
-    house = House()
+    house = ReplicaHouse()
     log = house.log()
     log.truncate_fully_and_start_at(base_offset)
     house.fill(*epochs)

@@ -140,12 +140,12 @@ def test_unclean_elections() -> None:
 def test_preferred_leaders() -> None:
     """RP-87: only a live member of the ISR is elected."""
     made = controller(isr=(1, 2), leader=2)
-    assert made.elect_preferred(ORDERS)
+    assert made.elect(ORDERS, 1)
     assert (made.partitions[ORDERS].leader, made.partitions[ORDERS].leader_epoch) == (1, 101)
     assert not made.elect(ORDERS, 3)
     assert made.shut_down(1) == [ORDERS]
     assert (made.partitions[ORDERS].leader, made.partitions[ORDERS].isr) == (2, (2,))
-    assert not made.elect_preferred(ORDERS)
+    assert not made.elect(ORDERS, 1)
 
 
 @pytest.mark.parametrize(

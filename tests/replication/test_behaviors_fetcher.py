@@ -7,7 +7,7 @@ from tests.replication.house import (
     ORDERS,
     OTHER,
     PAYMENTS,
-    House,
+    ReplicaHouse,
     answer,
     carry,
 )
@@ -37,9 +37,9 @@ def pair(
     leader_epoch: int | None = None,
     high: int = 0,
     leader_high: int = 0,
-) -> tuple[House, House]:
+) -> tuple[ReplicaHouse, ReplicaHouse]:
     """Return a follower and its leader, each with one record per epoch."""
-    follower, leader = House(rules), House(rules, OTHER)
+    follower, leader = ReplicaHouse(rules), ReplicaHouse(rules, OTHER)
     follower.fill(*follower_epochs)
     follower.log().update_high_watermark(high)
     leader.fill(*leader_epochs)
@@ -49,22 +49,22 @@ def pair(
     return follower, leader
 
 
-def lead(leader: House, epoch: int) -> None:
+def lead(leader: ReplicaHouse, epoch: int) -> None:
     """Make the leader lead an epoch."""
     leader.lead(epoch=epoch, isr=PAIR, replicas=PAIR, partition_epoch=epoch + 1)
 
 
-def contents(house: House) -> list[tuple[int, int]]:
+def contents(house: ReplicaHouse) -> list[tuple[int, int]]:
     """Return (offset, epoch) of all records."""
     return [(r.offset, r.epoch) for r in house.storage.records(house.log())]
 
 
-def state_of(house: House, name: TopicPartition = ORDERS) -> FetchState:
+def state_of(house: ReplicaHouse, name: TopicPartition = ORDERS) -> FetchState:
     """Return what the fetcher does with a partition."""
     return house.fetcher().states[name].state
 
 
-def long_log(house: House, *runs: tuple[int, int], name: TopicPartition = ORDERS) -> None:
+def long_log(house: ReplicaHouse, *runs: tuple[int, int], name: TopicPartition = ORDERS) -> None:
     """Fill a log: (epoch, its end offset) for each epoch."""
     start = 0
     for epoch, end in runs:
@@ -72,7 +72,7 @@ def long_log(house: House, *runs: tuple[int, int], name: TopicPartition = ORDERS
         start = end
 
 
-def ask(house: House, *ends: EpochEndOffset) -> EpochRequest:
+def ask(house: ReplicaHouse, *ends: EpochEndOffset) -> EpochRequest:
     """Take the question where epochs end and answer it: one end for each partition."""
     request = house.fetcher().next_request()
     assert isinstance(request, EpochRequest)
@@ -99,7 +99,7 @@ def test_one_round_copies_a_batch(rules: str) -> None:
 
 def test_an_error_delays_its_partition_only() -> None:
     """RP-41."""
-    follower = House()
+    follower = ReplicaHouse()
     follower.follow()
     follower.follow(name=PAYMENTS)
     request = follower.fetcher().next_request()
@@ -172,7 +172,7 @@ def test_logs_with_different_epochs_become_the_same(rules: str, rounds: int) -> 
 @pytest.mark.parametrize("rules", ["0.10", "0.11", ASKS, ON_FETCH])
 def test_without_epochs_the_log_is_cut_at_the_high_watermark(rules: str) -> None:
     """RP-45."""
-    follower = House(rules)
+    follower = ReplicaHouse(rules)
     follower.fill(0, 0, 0)
     follower.log().leader_epochs.clear()
     follower.log().update_high_watermark(2)
@@ -201,7 +201,7 @@ def test_the_same_epoch_is_added_once(rules: str) -> None:
 
 def test_divergence_of_a_partition_that_is_not_followed_any_more() -> None:
     """RP-47."""
-    follower = House()
+    follower = ReplicaHouse()
     follower.fill(0, 1, 2, 4, 4)
     follower.follow(epoch=5)
     fetcher = follower.fetcher()
@@ -243,7 +243,7 @@ def test_the_leaders_log_was_emptied(rules: str) -> None:
 @both_ways
 def test_the_leaders_log_starts_after_the_end_of_the_followers(rules: str) -> None:
     """RP-49."""
-    follower, leader = House(rules), House(rules, OTHER)
+    follower, leader = ReplicaHouse(rules), ReplicaHouse(rules, OTHER)
     follower.fill(0)
     leader.log().truncate_fully_and_start_at(2)
     leader.fill(4)
@@ -335,7 +335,7 @@ def test_the_epoch_changes_while_a_fetch_is_out() -> None:
 
 def test_an_answer_about_a_partition_that_was_not_asked_for() -> None:
     """RP-53."""
-    follower = House(ASKS)
+    follower = ReplicaHouse(ASKS)
     follower.fill(0, 0)
     follower.follow(epoch=1)
     request = follower.fetcher().next_request()
@@ -348,12 +348,12 @@ def test_an_answer_about_a_partition_that_was_not_asked_for() -> None:
 
 def test_a_partition_fails_alone() -> None:
     """RP-54: at an append, and at a truncation."""
-    leader = House(broker=OTHER)
+    leader = ReplicaHouse(broker=OTHER)
     leader.fill(0, 0)
     first = leader.log().read(0, 1)
     good = FetchPartitionData(OK, 1, 0, first.records, first.size)
     gap = good._replace(records=leader.log().read(1).records)
-    follower = House()
+    follower = ReplicaHouse()
     follower.fill(0)
     follower.follow()
     follower.follow(name=PAYMENTS)
@@ -394,9 +394,9 @@ def test_the_answer_that_cuts_brings_nothing_else() -> None:
 # ReplicaFetcherThreadTest
 
 
-def asking(rules: str = ASKS, *, high: int = 100) -> House:
+def asking(rules: str = ASKS, *, high: int = 100) -> ReplicaHouse:
     """Return a follower of two partitions, each with 200 records of epoch 5."""
-    house = House(rules)
+    house = ReplicaHouse(rules)
     for name in (ORDERS, PAYMENTS):
         long_log(house, (5, 200), name=name)
         house.log(name).update_high_watermark(high)
@@ -404,14 +404,14 @@ def asking(rules: str = ASKS, *, high: int = 100) -> House:
     return house
 
 
-def ends(house: House) -> tuple[int, int]:
+def ends(house: ReplicaHouse) -> tuple[int, int]:
     """Return both log end offsets."""
     return house.log().log_end_offset, house.log(PAYMENTS).log_end_offset
 
 
 def test_epochs_are_asked_once() -> None:
     """RP-56."""
-    house = House(ASKS)
+    house = ReplicaHouse(ASKS)
     long_log(house, (5, 20))
     house.follow(epoch=6)
     house.follow(epoch=6, name=PAYMENTS)
@@ -441,7 +441,7 @@ def test_the_leaders_epoch_is_below_all_of_the_followers(rules: str, cut: tuple[
 
 def test_the_leaders_epoch_is_between_the_followers() -> None:
     """RP-59."""
-    house = House(ASKS)
+    house = ReplicaHouse(ASKS)
     long_log(house, (3, 120), (5, 200))
     house.follow(epoch=6)
     assert ask(house, EpochEndOffset(4, 155)).partitions == {ORDERS: (6, 5)}
@@ -455,7 +455,7 @@ def test_the_leaders_epoch_is_between_the_followers() -> None:
 
 def test_an_answer_to_a_fetch_cuts_step_by_step() -> None:
     """RP-60 and RP-61: an answer that cuts does not move the high watermark."""
-    house = House(ON_FETCH)
+    house = ReplicaHouse(ON_FETCH)
     long_log(house, (2, 119), (3, 129), (4, 149))
     house.log().update_high_watermark(110)
     house.follow(epoch=6)

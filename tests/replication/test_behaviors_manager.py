@@ -2,8 +2,9 @@
 
 import pytest
 
-from tests.replication.house import ME, NOW, ORDERS, OTHER, PAYMENTS, THIRD, House, error_of
+from tests.replication.house import ME, NOW, ORDERS, OTHER, PAYMENTS, THIRD, ReplicaHouse, error_of
 from workbench.log.fetch import LogOffsetMetadata
+from workbench.log.timestamp_search import EARLIEST, LATEST
 from workbench.replication.fetcher import EpochRequest, FetchRequest, FetchState
 from workbench.replication.messages import (
     NO_LEADER,
@@ -12,7 +13,6 @@ from workbench.replication.messages import (
     FetchParams,
     FetchPartition,
 )
-from workbench.replication.partition import EARLIEST, LATEST
 from workbench.replication.purgatory import available_bytes
 from workbench.runtime.error_codes import ErrorCode
 
@@ -21,9 +21,9 @@ OK, NOT_LEADER = ErrorCode.NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER
 FENCED, UNKNOWN = ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH
 
 
-def leader_of_20() -> House:
+def leader_of_20() -> ReplicaHouse:
     """Return a leader with 20 records and a limit of 100 ms."""
-    house = House(lag_ms=100)
+    house = ReplicaHouse(lag_ms=100)
     house.fill(*[0] * 20)
     house.lead(isr=PAIR, replicas=PAIR)
     return house
@@ -60,7 +60,7 @@ def test_a_silent_follower_at_the_end_is_in_sync() -> None:
 
 def test_the_checkpointed_high_watermark_is_within_the_log() -> None:
     """RP-37."""
-    house = House()
+    house = ReplicaHouse()
     assert house.log().high_watermark == 0
     assert house.log().update_high_watermark(5) == 0
     house.fill(*[0] * 10)
@@ -75,7 +75,7 @@ def test_the_checkpointed_high_watermark_is_within_the_log() -> None:
 
 def test_one_checkpoint_holds_all_partitions() -> None:
     """RP-38."""
-    house = House()
+    house = ReplicaHouse()
     house.fill(*[0] * 5)
     house.lead(isr=(ME,), replicas=(ME,))
     house.storage.checkpoint()
@@ -93,7 +93,7 @@ def test_one_checkpoint_holds_all_partitions() -> None:
 @pytest.mark.parametrize("rules", ["4.2", "2.8", "0.10"])
 def test_waiting_requests_end_when_the_broker_becomes_a_follower(rules: str) -> None:
     """RP-66."""
-    house = House(rules)
+    house = ReplicaHouse(rules)
     house.lead()
     produce = house.produce()
     fetch = house.fetch(1, wait=500)
@@ -110,7 +110,7 @@ def test_a_waiting_fetch_of_a_consumer_ends_with_the_epoch(
     epoch: int | None, error: ErrorCode
 ) -> None:
     """RP-67."""
-    house = House()
+    house = ReplicaHouse()
     house.lead()
     waits = house.fetch(0, -1, epoch=epoch, wait=500)
     assert house.answered(waits) is None
@@ -120,7 +120,7 @@ def test_a_waiting_fetch_of_a_consumer_ends_with_the_epoch(
 
 def test_consumers_get_nothing_above_the_high_watermark() -> None:
     """RP-68."""
-    house = House()
+    house = ReplicaHouse()
     house.lead()
     house.produce(acks=1)
     house.produce(acks=1)
@@ -144,7 +144,7 @@ def test_consumers_get_nothing_above_the_high_watermark() -> None:
 )
 def test_a_follower_that_missed_an_epoch(rules: str, epoch: int, state: FetchState) -> None:
     """RP-69: whether it asks again; up to 2.0.0 never if the leader is the same."""
-    house = House(rules)
+    house = ReplicaHouse(rules)
     house.fill(0)
     house.follow(epoch=1)
     request = house.fetcher().next_request()
@@ -157,7 +157,7 @@ def test_a_follower_that_missed_an_epoch(rules: str, epoch: int, state: FetchSta
 
 def test_a_follower_learns_the_high_watermark_late() -> None:
     """RP-70."""
-    house = House()
+    house = ReplicaHouse()
     house.lead(isr=PAIR, replicas=PAIR)
     produce = [house.produce(), house.produce()]
     assert house.fetch(0).high_watermark == 0
@@ -174,7 +174,7 @@ def test_a_follower_learns_the_high_watermark_late() -> None:
 
 def test_a_waiting_fetch_of_a_follower_wakes_at_an_append() -> None:
     """RP-70: it is answered with the high watermark of that moment."""
-    house = House()
+    house = ReplicaHouse()
     house.lead(isr=PAIR, replicas=PAIR)
     waits = house.fetch(0, wait=500)
     house.produce()
@@ -185,7 +185,7 @@ def test_a_waiting_fetch_of_a_follower_wakes_at_an_append() -> None:
 
 def test_a_leader_is_demoted_and_promoted() -> None:
     """RP-72."""
-    house = House()
+    house = ReplicaHouse()
     house.lead(isr=PAIR, replicas=PAIR)
     produced = [house.produce() for _ in range(3)]
     house.fetch(3)
@@ -206,7 +206,7 @@ def test_a_leader_is_demoted_and_promoted() -> None:
 
 def test_only_a_new_epoch_restarts_a_fetcher_and_after_it_has_stopped() -> None:
     """RP-73."""
-    house = House()
+    house = ReplicaHouse()
     house.follow(epoch=0)
     before = house.fetcher()
     assert before.states[ORDERS].fetch_offset == 0
@@ -223,7 +223,7 @@ def test_only_a_new_epoch_restarts_a_fetcher_and_after_it_has_stopped() -> None:
 @pytest.mark.parametrize(("rules", "follows"), [("4.2", None), ("2.8", OTHER)])
 def test_a_partition_without_a_leader(rules: str, follows: int | None) -> None:
     """RP-73: the log is there for its checkpoint; up to 3.2 the broker goes on as before."""
-    house = House(rules)
+    house = ReplicaHouse(rules)
     house.manager.apply({PAYMENTS: house.state(NO_LEADER)})
     assert PAYMENTS in house.manager.high_watermarks()
     house.follow(epoch=1)
@@ -231,7 +231,9 @@ def test_a_partition_without_a_leader(rules: str, follows: int | None) -> None:
     assert next(iter(house.manager.fetchers), None) == follows
 
 
-def waiting(house: House, offset: int, *, start: LogOffsetMetadata | None = None) -> int | None:
+def waiting(
+    house: ReplicaHouse, offset: int, *, start: LogOffsetMetadata | None = None
+) -> int | None:
     """Return the bytes that a follower's waiting fetch would get; None: it is answered now."""
     where = LogOffsetMetadata(offset) if start is None else start
     fetch = FetchPartition(offset, 0, 1 << 20, None)
@@ -240,7 +242,7 @@ def waiting(house: House, offset: int, *, start: LogOffsetMetadata | None = None
 
 def test_a_waiting_fetch_of_a_log_that_was_cut() -> None:
     """RP-74."""
-    house = House()
+    house = ReplicaHouse()
     house.lead()
     assert waiting(house, 450) is None
     house.fill(*[0] * 500)
@@ -254,7 +256,7 @@ def test_a_waiting_fetch_of_a_log_that_was_cut() -> None:
 @pytest.mark.parametrize("change", ["epoch", "not leader", "divergence"])
 def test_a_waiting_fetch_ends_with_the_reason(change: str) -> None:
     """RP-75."""
-    house = House()
+    house = ReplicaHouse()
     house.fill(*[0] * 500)
     house.lead(epoch=1)
     epoch = None if change == "not leader" else 1
@@ -276,7 +278,7 @@ def test_a_waiting_fetch_ends_with_the_reason(change: str) -> None:
 
 def test_the_latest_and_the_earliest_offset() -> None:
     """RP-76."""
-    house = House()
+    house = ReplicaHouse()
     partition = house.lead(isr=(ME,), replicas=(ME,))
     epochs = house.log().leader_epochs
     for _ in range(3):
@@ -301,7 +303,7 @@ def test_the_latest_and_the_earliest_offset() -> None:
 
 def test_where_epochs_end() -> None:
     """RP-77."""
-    house = House()
+    house = ReplicaHouse()
     house.fill(0, 0, 0, 4, 4, 4)
     partition = house.lead(epoch=4)
     found = [partition.last_offset_for_leader_epoch(4, epoch) for epoch in (0, 4, 3, 5)]
@@ -311,7 +313,7 @@ def test_where_epochs_end() -> None:
 
 def test_questions_where_epochs_end_that_are_refused() -> None:
     """RP-78."""
-    house = House()
+    house = ReplicaHouse()
     house.fill(0)
     house.lead(epoch=5)
     house.follow(epoch=5, name=PAYMENTS)
@@ -328,7 +330,7 @@ def test_questions_where_epochs_end_that_are_refused() -> None:
 
 def test_epochs_are_kept_in_order() -> None:
     """RP-79."""
-    house = House()
+    house = ReplicaHouse()
     epochs = house.log().leader_epochs
     for epoch, start in [(1, 10), (2, 20), (3, 30)]:
         epochs.assign(epoch, start)
@@ -343,7 +345,7 @@ def test_epochs_are_kept_in_order() -> None:
 @pytest.mark.parametrize("rules", ["4.2", "2.0.0", "1.1"])
 def test_epochs_that_a_leader_never_saw(rules: str) -> None:
     """RP-80: up to 2.0.0 an epoch before the first one is unknown; up to 1.1 no epoch is told."""
-    house = House(rules)
+    house = ReplicaHouse(rules)
     partition = house.lead(epoch=9)
     house.log().leader_epochs.clear()
     house.fill(0, 0, 0, 0, 0)
@@ -364,7 +366,7 @@ def test_epochs_that_a_leader_never_saw(rules: str) -> None:
 
 def test_a_produce_that_times_out_keeps_its_records() -> None:
     """RP-72: and nothing is answered twice."""
-    house = House()
+    house = ReplicaHouse()
     house.lead(isr=PAIR, replicas=PAIR)
     waits = house.produce(timeout_ms=1000)
     house.clock.advance(999)
@@ -379,7 +381,7 @@ def test_a_produce_that_times_out_keeps_its_records() -> None:
 
 def test_the_minimum_of_in_sync_replicas() -> None:
     """RP-22: before the append, and after it."""
-    house = House(min_isr=2)
+    house = ReplicaHouse(min_isr=2)
     house.lead(isr=(ME,))
     assert error_of(house.produce()) is ErrorCode.NOT_ENOUGH_REPLICAS
     assert house.log().log_end_offset == 0
@@ -388,7 +390,7 @@ def test_the_minimum_of_in_sync_replicas() -> None:
     house.lead(isr=(ME,), replicas=(ME,), partition_epoch=2)  # no more than there are
     assert house.log().high_watermark == 1
 
-    house = House("3.6", min_isr=2)
+    house = ReplicaHouse("3.6", min_isr=2)
     house.lead(isr=PAIR)
     waits = house.produce()
     house.clock.advance(30_001)
@@ -400,7 +402,7 @@ def test_the_minimum_of_in_sync_replicas() -> None:
 def test_a_follower_that_is_ahead_of_an_old_leader_ends_its_process() -> None:
     """RP-48: up to 2.0.0, if unclean elections are off."""
     for unclean in (False, True):
-        house = House("0.10", unclean=unclean)
+        house = ReplicaHouse("0.10", unclean=unclean)
         house.fill(0, 0)
         house.log().update_high_watermark(2)
         house.follow()

@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.replication.house import ME, NOW, OTHER, REPLICAS, THIRD, House, error_of
+from tests.replication.house import ME, NOW, OTHER, REPLICAS, THIRD, ReplicaHouse, error_of
 from workbench.errors import UnexpectedAppendOffsetError
 from workbench.log.fetch import LogOffsetMetadata
+from workbench.log.timestamp_search import EARLIEST, LATEST
 from workbench.record.memory_records import MemoryRecords
 from workbench.replication.messages import UNDEFINED, EpochEndOffset, FetchParams, FetchPartition
-from workbench.replication.partition import EARLIEST, LATEST
 from workbench.replication.replica import ReplicaState
 from workbench.runtime.error_codes import ErrorCode
 
@@ -24,7 +24,7 @@ def at(offset: int) -> LogOffsetMetadata:
 
 def test_last_fetched_epoch_is_validated() -> None:
     """RP-1: epochs 0@0 3@2 4@8 7@13 9@14 10@17, log end offset 17."""
-    house = House()
+    house = ReplicaHouse()
     house.fill(0, 0, *[3] * 6, *[4] * 5, 7, 9, 9, 9)
     house.lead(epoch=10)
     entries = [tuple(entry) for entry in house.log().leader_epochs.entries]
@@ -54,7 +54,7 @@ def test_last_fetched_epoch_is_validated() -> None:
 
 def test_a_leader_stores_its_epoch_before_its_first_append() -> None:
     """RP-2."""
-    house = House()
+    house = ReplicaHouse()
     house.fill(0, 0, 5, 5)
     partition = house.lead(epoch=8)
     assert house.log().log_end_offset == 4
@@ -64,7 +64,7 @@ def test_a_leader_stores_its_epoch_before_its_first_append() -> None:
 
 def test_without_epochs_a_leader_leaves_the_cache_empty() -> None:
     """RP-3, with the rules before there were epochs."""
-    house = House("0.10")
+    house = ReplicaHouse("0.10")
     partition = house.lead(epoch=8)
     assert list(house.log().leader_epochs.entries) == []
     assert partition.last_offset_for_leader_epoch(None, 8) == (OK, UNDEFINED)
@@ -72,7 +72,7 @@ def test_without_epochs_a_leader_leaves_the_cache_empty() -> None:
 
 def test_a_follower_refuses_fetches_of_followers() -> None:
     """RP-4."""
-    house = House()
+    house = ReplicaHouse()
     house.follow(epoch=8)
     errors = {epoch: error_of(house.fetch(0, epoch=epoch)) for epoch in (None, 8, 9, 7)}
     assert errors == {None: NOT_LEADER, 8: NOT_LEADER, 9: UNKNOWN, 7: FENCED}
@@ -80,7 +80,7 @@ def test_a_follower_refuses_fetches_of_followers() -> None:
 
 def test_a_fetch_of_a_broker_that_is_not_assigned() -> None:
     """RP-5."""
-    house = House()
+    house = ReplicaHouse()
     house.lead(epoch=5, isr=PAIR, replicas=PAIR)
     assert error_of(house.fetch(0, THIRD, epoch=5)) is UNKNOWN
     assert error_of(house.fetch(0, THIRD)) is NOT_LEADER
@@ -92,7 +92,7 @@ def test_a_fetch_of_a_broker_that_is_not_assigned() -> None:
     assert house.remote(THIRD).log_end_offset == 0
 
 
-def errors_of_epochs(house: House, *, only_leader: bool) -> dict[int | None, set[ErrorCode]]:
+def errors_of_epochs(house: ReplicaHouse, *, only_leader: bool) -> dict[int | None, set[ErrorCode]]:
     """Return how each kind of request is answered by its epoch."""
     partition, found = house.partition(), {}
     consumer = FetchParams(max_wait_ms=0, from_any_replica=not only_leader)
@@ -110,7 +110,7 @@ def errors_of_epochs(house: House, *, only_leader: bool) -> dict[int | None, set
 
 def test_epochs_of_requests_to_a_leader() -> None:
     """RP-6."""
-    house = House()
+    house = ReplicaHouse()
     house.lead(epoch=5)
     for only_leader in (True, False):
         found = errors_of_epochs(house, only_leader=only_leader)
@@ -119,7 +119,7 @@ def test_epochs_of_requests_to_a_leader() -> None:
 
 def test_epochs_of_requests_to_a_follower() -> None:
     """RP-7."""
-    house = House()
+    house = ReplicaHouse()
     house.follow(epoch=5)
     found = errors_of_epochs(house, only_leader=True)
     assert found == {None: {NOT_LEADER}, 4: {FENCED}, 5: {NOT_LEADER}, 6: {UNKNOWN}}
@@ -130,7 +130,7 @@ def test_epochs_of_requests_to_a_follower() -> None:
 @pytest.mark.parametrize("rules", ["4.2", "2.1"])
 def test_a_new_leader_hides_its_end_while_its_high_watermark_lags(rules: str) -> None:
     """RP-8: KIP-207, which 2.1 does not have."""
-    house = House(rules)
+    house = ReplicaHouse(rules)
     partition = house.lead(epoch=5)
     house.fill(5, 5, 5, 5, 5, timestamps=(10, 11, 12, 13, 14))
     house.fetch(2, OTHER)
@@ -154,13 +154,13 @@ def test_a_new_leader_hides_its_end_while_its_high_watermark_lags(rules: str) ->
 
 def test_an_empty_follower_may_restart_within_the_first_batch() -> None:
     """RP-9."""
-    house = House()
+    house = ReplicaHouse()
     partition = house.partition()
     house.log().truncate_fully_and_start_at(5)
 
     def records(base: int, count: int) -> MemoryRecords:
         made = MemoryRecords.of(*[(None, b"v")] * count, timestamp=NOW)
-        scratch = House()
+        scratch = ReplicaHouse()
         scratch.log().truncate_fully_and_start_at(base)
         scratch.log().append_as_leader(made, 0)
         return scratch.log().read(base).records
@@ -179,8 +179,8 @@ def test_an_empty_follower_may_restart_within_the_first_batch() -> None:
 
 def test_only_a_new_epoch_restarts_the_fetcher() -> None:
     """RP-10."""
-    partition = House().partition()
-    state = House().state(OTHER, 1)
+    partition = ReplicaHouse().partition()
+    state = ReplicaHouse().state(OTHER, 1)
     assert partition.make_follower(state) is True
     assert partition.make_follower(state._replace(leader_epoch=4, partition_epoch=2)) is True
     assert partition.make_follower(state._replace(leader_epoch=4, partition_epoch=3)) is False
@@ -189,7 +189,7 @@ def test_only_a_new_epoch_restarts_the_fetcher() -> None:
 @pytest.mark.parametrize("rules", ["4.2", "2.0.0"])
 def test_a_follower_joins_the_isr_from_the_start_of_the_epoch(rules: str) -> None:
     """RP-11: KAFKA-7128; until 2.0.0 the high watermark is enough."""
-    house = House(rules)
+    house = ReplicaHouse(rules)
     house.fill(0, 0, 0, 0, 0)
     house.lead(epoch=1, isr=(ME, THIRD))
     house.log().update_high_watermark(2)
@@ -203,7 +203,7 @@ def test_a_follower_joins_the_isr_from_the_start_of_the_epoch(rules: str) -> Non
 
 def test_what_a_fetch_tells_the_leader() -> None:
     """RP-12."""
-    house = House()
+    house = ReplicaHouse()
     house.fill(*[0] * 6)
     house.lead(epoch=4, isr=PAIR, replicas=PAIR)
     assert house.remote() == ReplicaState(at(-1), -1, -1, 0, NOW, -1)
@@ -219,7 +219,7 @@ def test_what_a_fetch_tells_the_leader() -> None:
 
 def test_the_isr_expands_when_the_controller_says_so() -> None:
     """RP-13."""
-    house = House()
+    house = ReplicaHouse()
     house.fill(*[0] * 10)
     house.lead(epoch=4, isr=(ME,), replicas=PAIR)
     house.fetch(3)
@@ -249,7 +249,7 @@ def test_the_isr_expands_when_the_controller_says_so() -> None:
 )
 def test_a_change_that_waits_for_metadata(error: ErrorCode) -> None:
     """RP-14."""
-    house = House()
+    house = ReplicaHouse()
     house.lead(isr=(ME,), replicas=PAIR)
     house.fetch(0)
     house.refuse(error)
@@ -261,7 +261,7 @@ def test_a_change_that_waits_for_metadata(error: ErrorCode) -> None:
 @pytest.mark.parametrize("error", [ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.NETWORK_EXCEPTION])
 def test_a_change_that_is_asked_for_again(error: ErrorCode) -> None:
     """RP-15."""
-    house = House()
+    house = ReplicaHouse()
     house.lead(isr=(ME,), replicas=PAIR)
     house.fetch(0)
     house.refuse(error)
@@ -280,7 +280,7 @@ def test_a_replica_that_left_the_isr_holds_the_high_watermark_back(
     rules: str, high: int, *, is_eligible: bool
 ) -> None:
     """RP-16: only if it may return, which 3.5 does not ask."""
-    house = House(rules)
+    house = ReplicaHouse(rules)
     house.fill(*[0] * 10)
     house.lead(epoch=4, isr=PAIR, replicas=PAIR)
     house.fetch(10)
@@ -295,7 +295,7 @@ def test_a_replica_that_left_the_isr_holds_the_high_watermark_back(
 
 def test_a_broker_that_is_fenced_does_not_join_the_isr() -> None:
     """RP-17."""
-    house = House()
+    house = ReplicaHouse()
     house.lead(isr=(ME,), replicas=PAIR)
     house.ineligible.add(OTHER)
     house.fetch(0)
@@ -316,7 +316,7 @@ def test_a_broker_that_is_fenced_does_not_join_the_isr() -> None:
 
 def test_a_follower_joins_the_isr_in_the_life_that_the_metadata_knows() -> None:
     """RP-18."""
-    house = House()
+    house = ReplicaHouse()
     house.lead(isr=(ME, THIRD))
     house.epochs[OTHER] = 7
     house.fetch(0, replica_epoch=8)
@@ -329,7 +329,7 @@ def test_a_follower_joins_the_isr_in_the_life_that_the_metadata_knows() -> None:
 
 def test_a_fetch_of_an_earlier_life_is_refused() -> None:
     """RP-19."""
-    house = House()
+    house = ReplicaHouse()
     house.fill(0, 0, 0)
     house.lead()
     house.epochs[OTHER] = 7
@@ -342,7 +342,7 @@ def test_a_fetch_of_an_earlier_life_is_refused() -> None:
 
 def test_a_follower_that_does_not_fetch_leaves_the_isr() -> None:
     """RP-20."""
-    house = House()
+    house = ReplicaHouse()
     house.fill(*[0] * 10)
     house.lead(isr=PAIR, replicas=PAIR)
     house.clock.advance(30_000)
@@ -362,7 +362,7 @@ def test_a_follower_that_does_not_fetch_leaves_the_isr() -> None:
 
 def test_a_shrink_that_builds_on_an_old_state_waits() -> None:
     """RP-21."""
-    house = House()
+    house = ReplicaHouse()
     house.fill(*[0] * 10)
     house.lead(isr=PAIR, replicas=PAIR)
     house.clock.advance(30_001)
@@ -378,7 +378,7 @@ def test_a_shrink_that_builds_on_an_old_state_waits() -> None:
 @pytest.mark.parametrize("rules", ["4.2", "3.6"])
 def test_the_high_watermark_stands_below_the_minimum(rules: str) -> None:
     """RP-22: KAFKA-15583; 3.6 does not wait for the minimum."""
-    house = House(rules, min_isr=3)
+    house = ReplicaHouse(rules, min_isr=3)
     house.fill(*[0] * 10)
     house.lead(isr=PAIR)
     house.fetch(10, OTHER)
@@ -392,7 +392,7 @@ def test_the_high_watermark_stands_below_the_minimum(rules: str) -> None:
 
 def test_metadata_ends_a_pending_change() -> None:
     """RP-23."""
-    house = House()
+    house = ReplicaHouse()
     house.lead(isr=PAIR, replicas=PAIR)
     house.clock.advance(30_001)
     house.fill(0)
@@ -414,7 +414,7 @@ def test_metadata_ends_a_pending_change() -> None:
 
 def test_reaching_the_end_of_the_previous_fetch_is_enough() -> None:
     """RP-24."""
-    house = House(lag_ms=12_000)
+    house = ReplicaHouse(lag_ms=12_000)
     house.fill(*[0] * 10)
     house.lead(isr=PAIR, replicas=PAIR)
     house.clock.advance(5_000)
@@ -432,7 +432,7 @@ def test_reaching_the_end_of_the_previous_fetch_is_enough() -> None:
 @pytest.mark.parametrize("rules", ["4.2", "2.0.1"])
 def test_a_replica_at_the_end_stays_in_the_isr(rules: str) -> None:
     """RP-25: KAFKA-7152; until 2.0.1 only the time counts."""
-    house = House(rules)
+    house = ReplicaHouse(rules)
     house.fill(*[0] * 10)
     house.lead(isr=PAIR, replicas=PAIR)
     house.fetch(10)
@@ -443,7 +443,7 @@ def test_a_replica_at_the_end_stays_in_the_isr(rules: str) -> None:
 
 def test_one_change_of_the_isr_is_under_way() -> None:
     """RP-26."""
-    house = House()
+    house = ReplicaHouse()
     house.fill(*[0] * 10)
     house.lead(isr=(ME, THIRD))
     house.fetch(10, OTHER)
@@ -459,7 +459,7 @@ def test_one_change_of_the_isr_is_under_way() -> None:
 
 def test_the_checkpoint_gives_the_first_high_watermark() -> None:
     """RP-27."""
-    house = House()
+    house = ReplicaHouse()
     house.fill(*[5] * 6)
     house.log().update_high_watermark(4)
     house.storage.checkpoint()
@@ -471,7 +471,7 @@ def test_the_checkpoint_gives_the_first_high_watermark() -> None:
 
 def test_the_same_epoch_keeps_what_is_known_of_followers() -> None:
     """RP-28."""
-    house = House()
+    house = ReplicaHouse()
     house.lead(epoch=4, isr=(ME, THIRD))
     house.fill(4, 4)
     house.fetch(0, OTHER)
@@ -485,7 +485,7 @@ def test_the_same_epoch_keeps_what_is_known_of_followers() -> None:
 
 def test_an_older_partition_epoch_is_ignored() -> None:
     """RP-29."""
-    house = House()
+    house = ReplicaHouse()
     partition = house.partition()
     assert partition.make_leader(house.state(ME, 4, REPLICAS, 5)) is True
     assert partition.make_leader(house.state(ME, 5, PAIR, 4)) is False

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.replication.house import OTHER, House, carry
+from tests.replication.house import OTHER, ReplicaHouse, carry
+from workbench.log.timestamp_search import EARLIEST, LATEST
 from workbench.replication.fetcher import FetchState
 from workbench.replication.messages import NO_LEADER, FetchParams, FetchPartition
-from workbench.replication.partition import EARLIEST, LATEST
 from workbench.replication.simulation.cluster import Cluster
 from workbench.runtime.error_codes import ErrorCode
 
@@ -284,7 +284,7 @@ def test_g4_two_unclean_elections(rules: str) -> None:
 
 
 def test_g4b_an_unknown_epoch_takes_two_questions() -> None:
-    leader, follower = House("2.7", OTHER), House("2.7")
+    leader, follower = ReplicaHouse("2.7", OTHER), ReplicaHouse("2.7")
     leader.fill(*[0] * 5, *[1] * 3, *[3] * 4)
     follower.fill(*[0] * 6, *[2] * 4)
     leader.lead(epoch=3)

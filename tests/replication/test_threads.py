@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-from tests.replication.house import ME, ORDERS, OTHER, PAYMENTS, THIRD, House, batch
+from tests.replication.house import ME, ORDERS, OTHER, PAYMENTS, THIRD, ReplicaHouse, batch
 from workbench.files.names import TopicPartition
 from workbench.replication.messages import FetchParams, FetchPartition
 from workbench.runtime.error_codes import ErrorCode
@@ -17,7 +17,7 @@ TOTAL = RECORDS * PRODUCERS
 NAMES = (ORDERS, PAYMENTS)
 
 
-class Server(House):
+class Server(ReplicaHouse):
     """A broker whose controller agrees at once, and whose answers wake those that wait for them."""
 
     def __init__(self) -> None:

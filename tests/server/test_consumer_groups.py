@@ -27,7 +27,7 @@ from tests.server.heartbeats import JOIN, OWN, TOPICS, Member
 from tests.server.tools import Tools
 from tests.waiting import HANGS_AFTER_S, wait_until
 from workbench.coordinator.groups.consumer.xxh3 import xxh3_64
-from workbench.coordinator.transactions.serving import id_pattern
+from workbench.coordinator.runtime import id_pattern
 from workbench.decoders.consumer_offsets import decode_key, decode_value
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server import session_groups

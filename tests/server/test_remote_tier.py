@@ -16,8 +16,7 @@ from tests.server.consumers import consuming, poll_until
 from tests.server.test_odd_directories import read_on
 from tests.widgets.requested import Client, fetch, list_offsets
 from workbench.errors import LogDirectoryError
-from workbench.runtime.error_codes import ErrorCode
-from workbench.server.handlers.fetch_requests import (
+from workbench.log.timestamp_search import (
     EARLIEST,
     EARLIEST_LOCAL,
     EARLIEST_PENDING_UPLOAD,
@@ -25,6 +24,7 @@ from workbench.server.handlers.fetch_requests import (
     LATEST_TIERED,
     MAX_TIMESTAMP,
 )
+from workbench.runtime.error_codes import ErrorCode
 from workbench.server.protocol.api_keys import LIST_OFFSETS
 from workbench.server.server import Server
 from workbench.server.watching.request_steps import tell_request

@@ -5,8 +5,8 @@ from typing import Self
 
 import workbench as wb
 from tests.log.logs import NOW
+from workbench.coordinator.group_coordinator.offset_manager import OffsetManager
 from workbench.coordinator.offsets.offset_config import OffsetConfig
-from workbench.coordinator.offsets.offset_manager import OffsetManager
 from workbench.coordinator.offsets.offset_metadata_manager import OffsetCommit
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.scheduler import ManualScheduler

@@ -10,8 +10,8 @@ import pytest
 from tests.log.logs import end_transaction, in_transaction
 from tests.log_manager.managers import Managed
 from widgets import Workbench
+from workbench.coordinator.group_coordinator.offset_manager import OffsetManager
 from workbench.coordinator.offsets.offset_config import OffsetConfig
-from workbench.coordinator.offsets.offset_manager import OffsetManager
 from workbench.coordinator.offsets.offset_metadata_manager import OffsetCommit
 from workbench.inspection.segment import Segment
 from workbench.loaders.search.search import Search

@@ -17,7 +17,7 @@ from widgets import LogExplorer, OffsetsPlayer
 from widgets._assets import STATIC
 from widgets.coordinators.offset_states import OffsetStates
 from widgets.coordinators.offset_steps import ROLES
-from workbench.coordinator.offsets.steps import KINDS
+from workbench.coordinator.steps import OFFSET_KINDS
 
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 
@@ -37,7 +37,7 @@ def in_memory(states: OffsetStates) -> dict[str, int]:
 
 
 def test_every_role_is_of_a_kind_that_the_coordinator_reports() -> None:
-    assert set(ROLES) <= set(KINDS)
+    assert set(ROLES) <= set(OFFSET_KINDS)
 
 
 def test_a_commit_is_written_then_in_memory(coordinated: Coordinated) -> None:

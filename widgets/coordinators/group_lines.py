@@ -18,11 +18,7 @@ from workbench.inspection.partition import DiskPartition
 Integers = npt.NDArray[np.int64]
 
 COMMITTED, TRANSACTIONAL, PENDING, ABORTED, OVERTAKEN, TOMBSTONE, BACK = range(7)
-KIND_NAMES: Final = (
-    "commit", "commit of a transaction", "pending: the transaction is open",
-    "aborted with its transaction", "overtaken by a later commit", "tombstone",
-    "commit below the one before",
-)  # fmt: skip
+"""What a commit is; `KINDS` of `static/coordinators/group_data.js` names them."""
 
 MOST_POINTS: Final = 1500
 """Points of one line that are sent for a window of time."""
@@ -39,7 +35,7 @@ class CommitLine(NamedTuple):
     Attributes:
         times: int64[n], ms; never descending.
         offsets: int64[n], the committed offset; -1: a tombstone.
-        kinds: int64[n], indexes of `KIND_NAMES`.
+        kinds: int64[n], `COMMITTED` to `BACK`.
         logs: the coordinator's partition of each commit, by name.
         places: int64[n], the offset of each record there.
     """

@@ -6,10 +6,12 @@ from typing import Any, Final
 from widgets.view.players.steps import kinds_of, number_text
 from widgets.view.records import Lens
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
-from workbench.coordinator.offsets.steps import KINDS
-from workbench.runtime.steps import KINDS as ENGINE_KINDS
-from workbench.runtime.steps import Step
+from workbench.coordinator.steps import OFFSET_KINDS
+from workbench.runtime.steps import KINDS, Step
 from workbench.runtime.times import time_text
+
+MEANINGS: Final = KINDS | OFFSET_KINDS
+"""Kind of step → its meaning."""
 
 ROLES: Final = {
     "commit validated": "validated",
@@ -98,15 +100,6 @@ def _number(value: Any) -> int:
 def logs_of(steps: Sequence[Step]) -> dict[str, int]:
     """Return name → number of the places that the steps name, in order of appearance."""
     return {name: number for number, name in enumerate(dict.fromkeys(s.where for s in steps))}
-
-
-def kind_rows(steps: Sequence[Step]) -> list[list[Any]]:
-    """Return for each kind among the steps: the kind, its meaning, its number of steps."""
-    counts: dict[str, int] = {}
-    for step in steps:
-        counts[step.kind] = counts.get(step.kind, 0) + 1
-    meanings = ENGINE_KINDS | KINDS
-    return [[kind, meanings.get(kind, ""), n] for kind, n in counts.items()]
 
 
 def step_rows(steps: Sequence[Step], lens: Lens) -> list[list[Any]]:

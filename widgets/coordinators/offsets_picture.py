@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
 from widgets.coordinators.offset_states import OffsetStates
-from widgets.coordinators.offset_steps import Effect, kind_rows
+from widgets.coordinators.offset_steps import MEANINGS, Effect
 from widgets.pictures import (
     ACCENT,
     BLUE,
@@ -59,8 +59,7 @@ def offsets_picture(steps: Sequence[Step], at: int, title: str, about: str) -> b
         _records(axes, states, Effect(steps[at]) if steps else None)
         if steps:
             step = steps[at]
-            meanings = {kind: meaning for kind, meaning, _ in kind_rows([step])}
-            words = textwrap.wrap(step.reason or meanings[step.kind], 44)[:5]
+            words = textwrap.wrap(step.reason or MEANINGS[step.kind], 44)[:5]
             page.text(LEFT, 1.52, step.kind, weight="bold", size=9)
             for number, line in enumerate(words):
                 text = line[:1].upper() + line[1:] if not number else line

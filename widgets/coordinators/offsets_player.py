@@ -8,10 +8,10 @@ import traitlets
 
 import workbench
 from widgets._assets import script, style
-from widgets.coordinators.offset_steps import Effect, kind_rows, logs_of, step_rows
+from widgets.coordinators.offset_steps import MEANINGS, Effect, logs_of, step_rows
 from widgets.players._player import Player, made_by, poster_of, steps_in
 from widgets.selection import NOTHING
-from widgets.view.players.steps import MOST_STEPS
+from widgets.view.players.steps import MOST_STEPS, kind_rows
 from widgets.view.records import AnyMask, Lens
 from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.runtime.era import era_of
@@ -122,7 +122,7 @@ class OffsetsPlayer(Player):
                 self._about = about
             self._played = {
                 "left_out": len(told) - len(self.steps),
-                "kinds": kind_rows(self.steps),
+                "kinds": kind_rows(self.steps, MEANINGS),
                 "steps": step_rows(self.steps, self.lens),
                 "logs": list(logs_of(self.steps)),
             }

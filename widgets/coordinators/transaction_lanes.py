@@ -13,11 +13,10 @@ from widgets.coordinators.transaction_bars import ABORTED, OPEN, PartitionBars, 
 from widgets.live.directory_changes import DirectoryChanges
 from widgets.queries import transaction_query
 from widgets.selection import NOTHING, from_front, to_front
+from workbench.config.internal_topics import TRANSACTIONS_TOPIC
 from workbench.loaders.in_hand import surroundings_of
 from workbench.loaders.scan.plan import choose_partitions
 from workbench.runtime.words import plural
-
-_STATE_TOPIC = "__transaction_state"
 
 
 class TransactionLanes(KafkaWidget):
@@ -88,7 +87,7 @@ class TransactionLanes(KafkaWidget):
         logs = {
             key: each
             for key, each in self.logs.listing.partitions.items()
-            if each.kind == "log" and each.topic != _STATE_TOPIC
+            if each.kind == "log" and each.topic != TRANSACTIONS_TOPIC
         }
         found = {
             key: bars_of(each) if key in names else self.partitions.get(key)
@@ -116,7 +115,7 @@ class TransactionLanes(KafkaWidget):
         if not written.changed:
             return
         self._read(written.changed)
-        if _STATE_TOPIC in written.topics:
+        if TRANSACTIONS_TOPIC in written.topics:
             self._read_transactions()
         window = list(self.window)
         with self.hold_sync():

@@ -6,6 +6,7 @@ Offsets are sent as texts, because JavaScript cannot hold every 64-bit number.
 from collections.abc import Iterable
 from typing import Any, Final
 
+from widgets.view.tree import KINDS
 from workbench.inspection.facts.checkpoint_table import (
     CLEANER_OFFSET,
     DIRECTORY,
@@ -49,7 +50,6 @@ _STOPS: Final = {
     "running": "none: a process holds the lock",
     "unknown": "unknown: a part of a log directory",
 }
-_KINDS: Final = {"delete": "to be deleted", "future": "future", "stray": "stray"}
 
 
 def directory_rows(table: Checkpoints) -> list[Row]:
@@ -115,7 +115,7 @@ def _row(row: PartitionCheckpoints, key: str | None) -> Row:
         "key": key,
         "name": row.name,
         "directory": row.root,
-        "kind": "no directory" if row.path is None else _KINDS.get(row.kind, ""),
+        "kind": "no directory" if row.path is None else KINDS.get(row.kind, ""),
         "first": _text(row.first_offset),
         "end": _text(row.log_end),
         "offsets": {name: str(offset) for name, offset in row.offsets.items()},

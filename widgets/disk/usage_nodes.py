@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from widgets.view.text import short_names
+from widgets.view.tree import KINDS
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.listing import Listing, Root
 from workbench.inspection.partition import DiskPartition
@@ -30,7 +31,6 @@ MOST_READ: Final = 256 << 20
 """Bytes of a `.log` file that are decoded; the parts of a larger one are estimated from them."""
 
 _MOST_WITH_FILES: Final = 2000  # segments; with more, their files are not nodes
-_STATES: Final = {"delete": "to be deleted", "future": "future", "stray": "stray"}
 _FILES: Final = {
     "log": "records",
     "index": "offset index",
@@ -173,7 +173,7 @@ def _add_topics(nodes: list[Node], root: Root, parent: int, names: dict[int, str
         number = str(partition.partition) if partition.kind == "log" else partition.name
         at = _add(
             nodes, names[id(partition)], number, above, "partition",
-            note=_STATES.get(partition.kind) or plural(len(partition.segments), "segment"),
+            note=KINDS.get(partition.kind) or plural(len(partition.segments), "segment"),
             is_quiet=is_quiet,
         )  # fmt: skip
         nodes[at][SIZE] = sum(file.size for file in partition.files)

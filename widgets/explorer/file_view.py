@@ -12,7 +12,7 @@ from workbench.inspection.bytes.file_fields import file_window
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.facts.file_facts import is_small_file_name, small_file_facts
 from workbench.inspection.listing import Listing, Root
-from workbench.inspection.partition import DiskPartition
+from workbench.inspection.partition import BATCH_FILES, DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.runtime.times import time_text
 
@@ -25,7 +25,6 @@ MOST_FILES: Final = 5000
 _LONGEST_ENTRY: Final = 46  # bytes, of a producer snapshot
 
 _BESIDE: Final = frozenset({"path", "size", "kind", "problems"})
-_BATCH_FILES: Final = (".log", ".checkpoint")
 _BATCH_COLUMNS: Final = (
     "position", "size", "base_offset", "last_offset", "record_count", "max_timestamp", "magic",
 )  # fmt: skip
@@ -125,7 +124,7 @@ class FileView:
         name = self.entry.name
         for suffix in (".deleted", ".cleaned", ".swap", ".part"):
             name = name.removesuffix(suffix)
-        if name.endswith(_BATCH_FILES):
+        if name.endswith(BATCH_FILES):
             return self._batches()
         if not is_small_file_name(self.entry.name):
             return _NOTHING

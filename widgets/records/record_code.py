@@ -4,10 +4,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from widgets.queries import HEAD
 from widgets.records.field_columns import PLAIN_COLUMNS, field_of
 from workbench.loaders.queries.json_path import ANY, Step
-
-HEAD: Final = "import workbench as wb"
 
 _SIZE: Final = "coalesce(octet_length(key), 0) + coalesce(octet_length(value), 0)"
 _FIRST_BY: Final = {"time": "timestamp", "partition": "", "offset": "", "size": _SIZE}

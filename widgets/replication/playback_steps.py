@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from workbench.replication.simulation.events import KINDS, OF_CLIENTS, Event
+from widgets.view.players.steps import kinds_of
+from workbench.replication.simulation.events import OF_CLIENTS, Event
 from workbench.replication.simulation.playback import Moment, Playback, step_text
 from workbench.replication.simulation.snapshots import ReplicaSnapshot, Snapshot
 from workbench.runtime.error_codes import ErrorCode
@@ -70,17 +71,9 @@ def _where(moment: Moment) -> str:
     return f"broker {moment.event.broker}" if moment.event.broker >= 0 else "cluster"
 
 
-def kind_rows(moments: Sequence[Moment]) -> list[list[Any]]:
-    """Return for each kind of event: the kind, its meaning, how many there are."""
-    counts: dict[str, int] = {}
-    for moment in moments:
-        counts[moment.event.do] = counts.get(moment.event.do, 0) + 1
-    return [[kind, KINDS[kind], n] for kind, n in counts.items()]
-
-
 def step_rows(moments: Sequence[Moment], steps: Sequence[Step]) -> list[list[Any]]:
     """Return a row per moment, as `static/players/step_rows.js` reads it, then event and state."""
-    kinds = {kind: number for number, (kind, *_) in enumerate(kind_rows(moments))}
+    kinds = {kind: number for number, kind in enumerate(kinds_of(steps))}
     known: set[str] = set()
     rows = []
     for moment, step in zip(moments, steps, strict=True):
@@ -89,7 +82,7 @@ def step_rows(moments: Sequence[Moment], steps: Sequence[Step]) -> list[list[Any
         role = "invalid" if new else ROLES.get(moment.event.do, "")
         rows.append(
             [
-                kinds[moment.event.do], -1, -1, -1, role, step.where, step.reason,
+                kinds[step.kind], -1, -1, -1, role, step.where, step.reason,
                 numbers_of(moment), str(moment.event), state_of(moment),
             ]
         )  # fmt: skip

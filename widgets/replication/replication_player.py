@@ -11,16 +11,16 @@ from widgets.players._player import Player, made_by
 from widgets.replication.playback_steps import (
     MOST_MOMENTS,
     cluster_state,
-    kind_rows,
     names_of,
     renamed,
     step_rows,
     steps_of,
 )
+from widgets.view.players.steps import kind_rows
 from workbench.errors import ReplicationError
 from workbench.replication.rules import Rules
 from workbench.replication.simulation.cluster import Cluster
-from workbench.replication.simulation.events import Event, event_of
+from workbench.replication.simulation.events import KINDS, Event, event_of
 from workbench.replication.simulation.playback import Playback, play
 from workbench.replication.simulation.scenarios import SCENARIOS, Scenario, scenario_of
 from workbench.replication.simulation.scenarios import play as play_scenario
@@ -146,7 +146,7 @@ class ReplicationPlayer(Player):
             )
             self._played = {
                 "left_out": len(played.moments) - len(moments),
-                "kinds": kind_rows(moments),
+                "kinds": kind_rows(self.steps, KINDS),
                 "steps": step_rows(moments, self.steps),
                 "start": cluster_state(played.start),
             }

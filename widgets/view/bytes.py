@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from widgets.view.records import Lens, readable
+from workbench.inspection.bytes.field_list import PRIVATE
 from workbench.inspection.bytes.fields import ByteField
 
 _TONES = 4
-PRIVATE = frozenset({"key", "value", "records"})
-"""Fields of a batch with users' data."""
 
 _HOLDS_BITS = "attributes"
 

@@ -5,7 +5,7 @@ write are in the tree as well, marked, never left out.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
 from workbench.inspection.brokers import listings_by_broker
 from workbench.inspection.entries import Unread
@@ -15,7 +15,7 @@ from workbench.inspection.partition import DiskPartition
 MOST_LOOKED_INTO = 2000
 """With more partitions, their directories are not listed; sizes and odd files are not shown."""
 
-_KINDS = {"delete": "to be deleted", "future": "future", "stray": "stray"}
+KINDS: Final = {"delete": "to be deleted", "future": "future", "stray": "stray"}
 
 Node = dict[str, Any]
 
@@ -86,7 +86,7 @@ def _add_topics(
                 "partition",
                 size=partition.size if deep else None,
                 quiet=topic.startswith("__"),
-                chip=_KINDS.get(partition.kind),
+                chip=KINDS.get(partition.kind),
                 title=f"{partition.name} in {partition.root or partition.path}",
             )
             if deep:

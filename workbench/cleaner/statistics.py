@@ -3,15 +3,10 @@
 Kafka: CleanerStats, PreCleanStats (4.2)
 """
 
-import math
 from dataclasses import dataclass, field
-from decimal import ROUND_HALF_UP, Decimal
-from typing import Final
 
 from workbench.log.segments.segment import LogSegment
 from workbench.runtime.steps import Step
-
-_MIB: Final = 1 << 20
 
 
 @dataclass(slots=True)
@@ -50,49 +45,6 @@ class CleanerStats:
         Kafka: CleanerStats.elapsedSecs (4.2)
         """
         return (self.end_ms - self.start_ms) / 1000
-
-    @property
-    def elapsed_index_secs(self) -> float:
-        """The duration of building the map.
-
-        Kafka: CleanerStats.elapsedIndexSecs (4.2)
-        """
-        return (self.map_done_ms - self.start_ms) / 1000
-
-    def summary(self, thread: int, name: str, start: int, end: int) -> str:
-        """Return a broker's log message after a round.
-
-        Args:
-            thread: number of the cleaner's thread.
-            name: the partition directory's name.
-            start, end: offsets of the dirty section.
-
-        Kafka: LogCleaner.CleanerThread.recordStats (4.2)
-        """
-        secs, map_secs = self.elapsed_secs, self.elapsed_index_secs
-        read, written, mapped = (
-            each / _MIB for each in (self.bytes_read, self.bytes_written, self.map_bytes_read)
-        )
-        copy_secs = secs - map_secs
-        smaller = 100 * (1 - _ratio(self.bytes_written, self.bytes_read))
-        fewer = 100 * (1 - _ratio(self.messages_written, self.messages_read))
-        return (
-            f"\n\tLog cleaner thread {thread} cleaned log {name} (dirty section = "
-            f"[{start}, {end}])\n"
-            f"\t{_one(read)} MB of log processed in {_one(secs)} seconds "
-            f"({_one(_ratio(read, secs))} MB/sec).\n"
-            f"\tIndexed {_one(mapped)} MB in {_one(map_secs, grouped=False)} seconds "
-            f"({_one(_ratio(mapped, map_secs))} Mb/sec, "
-            f"{_one(_ratio(100 * map_secs, secs), grouped=False)}% of total time)\n"
-            f"\tBuffer utilization: {_one(100 * self.map_utilization, grouped=False)}%\n"
-            f"\tCleaned {_one(read)} MB in {_one(copy_secs, grouped=False)} seconds "
-            f"({_one(_ratio(read, copy_secs))} Mb/sec, "
-            f"{_one(_ratio(100 * copy_secs, secs), grouped=False)}% of total time)\n"
-            f"\tStart size: {_one(read)} MB ({self.messages_read:,} messages)\n"
-            f"\tEnd size: {_one(written)} MB ({self.messages_written:,} messages)\n"
-            f"\t{_one(smaller, grouped=False)}% size reduction "
-            f"({_one(fewer, grouped=False)}% fewer messages)\n"
-        )
 
 
 @dataclass(slots=True)
@@ -157,18 +109,3 @@ def step_of_log(where: str, stats: CleanerStats) -> Step:
         f"{stats.bytes_written} of {stats.bytes_read} bytes were kept"
     )
     return Step("log cleaned", where, reason, numbers)
-
-
-def _ratio(part: float, whole: float) -> float:
-    """Divide as Java does."""
-    if whole:
-        return part / whole
-    return math.inf if part else math.nan
-
-
-def _one(value: float, *, grouped: bool = True) -> str:
-    """Return a number as Java's ``%,.1f`` does, or ``%.1f``."""
-    if not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity"
-    rounded = Decimal(repr(value)).quantize(Decimal("0.1"), ROUND_HALF_UP)
-    return f"{rounded:,}" if grouped else str(rounded)

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar, get_args
 
 import click
 from click.shell_completion import CompletionItem
@@ -133,7 +133,7 @@ PATHS: Final = click.argument(
 )
 
 
-def _complete_topics(
+def complete_topics(
     ctx: click.Context, _param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the topics of the paths before the option, for the shell's completion."""
@@ -181,7 +181,7 @@ def _complete(
 
 _TOPICS: Final = click.option(
     "--topic", "-t", "topics", multiple=True, metavar="NAME", help="Only this topic; repeatable.",
-    shell_complete=_complete_topics,
+    shell_complete=complete_topics,
 )  # fmt: skip
 _PARTITIONS: Final = click.option(
     "--partition", "-p", "partitions", multiple=True, metavar="NUMBER|NAME",
@@ -246,7 +246,7 @@ _READING: Final = (
     *_times_of("records"),
     click.option(
         "--isolation-level",
-        type=click.Choice(["read_uncommitted", "read_committed"]),
+        type=click.Choice(get_args(IsolationLevel)),
         default="read_uncommitted",
         help="read_committed omits aborted records and stops at the last stable offset.",
     ),

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 WIDE: Final = 500  # columns of output that is not a terminal
 _MOST_RICH_ROWS: Final = 500
+SEVERITY_COLORS: Final = {"info": "blue", "warning": "yellow", "error": "red"}
+"""Severity of a finding → its color."""
 
 
 def say(text: str, *, err: bool = False) -> None:

@@ -5,7 +5,7 @@ A result is made once and does not change; `verdicts` derives findings from it.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from workbench.comparison.committed import Committed
 from workbench.comparison.pairs import PairComparison
@@ -16,7 +16,7 @@ from workbench.inspection.findings import Finding
 from workbench.runtime.words import safe_lines
 
 Verdict = Literal["alike", "lag", "damage", "divergence", "loss"]
-VERDICTS: Final[tuple[Verdict, ...]] = ("alike", "lag", "damage", "divergence", "loss")
+VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
 """From harmless to worst."""
 
 _LAGS: Final = frozenset({"replica-lag", "replica-missing"})

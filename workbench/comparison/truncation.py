@@ -15,7 +15,6 @@ from typing import Final, Literal, NamedTuple
 from workbench.files.leader_epochs import (
     EpochEntry,
     cut_end,
-    cut_start,
     with_entry,
 )
 from workbench.replication.messages import UNDEFINED_EPOCH, EpochEndOffset
@@ -115,13 +114,6 @@ class TruncatableLog:
         Kafka: UnifiedLog.truncateFullyAndStartAt (4.2)
         """
         return TruncatableLog((), offset, offset, offset)
-
-    def start_at(self, offset: int) -> "TruncatableLog":
-        """Return the log without the records before an offset.
-
-        Kafka: UnifiedLog.maybeIncrementLogStartOffset (4.2)
-        """
-        return replace(self, epochs=cut_start(self.epochs, offset), log_start_offset=offset)
 
 
 def fetch_response(

@@ -9,9 +9,7 @@ from typing import Any, Final
 
 from workbench.config.broker_names import OTHER_BROKER_NAMES, PLUGIN_PREFIXES
 from workbench.config.definitions import (
-    DAY,
     MIB,
-    MINUTE,
     TOPIC_DEFINITIONS,
     Definition,
     Synonym,
@@ -29,6 +27,7 @@ from workbench.config.values import (
 )
 from workbench.errors import ConfigError
 from workbench.files.text import INT64_MAX
+from workbench.runtime.times import DAY, MINUTE
 
 _DIRECTORIES: Final = ("/tmp/kafka-logs",)  # noqa: S108 - Kafka's own default
 _SECOND: Final = 1000  # ms
@@ -139,7 +138,7 @@ BROKER_DEFINITIONS: Final[tuple[Definition, ...]] = (
         "Longest metadata of a committed offset, in UTF-16 units.",
     ),
     Definition(
-        "offsets.retention.minutes", "int", 7 * 24 * 60, at_least(1),
+        "offsets.retention.minutes", "int", 7 * DAY // MINUTE, at_least(1),
         "Time after which offsets of an empty group or an unsubscribed topic expire, minutes.",
     ),
     Definition(
@@ -216,12 +215,12 @@ BROKER_DEFINITIONS: Final[tuple[Definition, ...]] = (
     ),
 )  # fmt: skip
 
-_DEFINITIONS: Final[dict[str, Definition]] = {one.name: one for one in BROKER_DEFINITIONS}
+DEFINITIONS: Final[dict[str, Definition]] = {one.name: one for one in BROKER_DEFINITIONS}
 _SYNONYMS: Final[dict[str, tuple[Definition, Synonym]]] = {
     synonym.name: (one, synonym) for one in TOPIC_DEFINITIONS for synonym in one.synonyms
 }
 
-BROKER_NAMES: Final = frozenset({*_DEFINITIONS, *_SYNONYMS, *OTHER_BROKER_NAMES})
+BROKER_NAMES: Final = frozenset({*DEFINITIONS, *_SYNONYMS, *OTHER_BROKER_NAMES})
 """Every name that Kafka 4.2 knows in server.properties."""
 
 
@@ -299,8 +298,8 @@ class BrokerConfig:
         found: dict[str, Any] = {one.name: one.default for one in BROKER_DEFINITIONS}
         origins = {}
         for name, value in given.items():
-            if name in _DEFINITIONS:
-                found[name] = check(_DEFINITIONS[name], value)
+            if name in DEFINITIONS:
+                found[name] = check(DEFINITIONS[name], value)
                 origins[name] = "broker"
             elif name not in BROKER_NAMES and not name.startswith(PLUGIN_PREFIXES):
                 raise refuse_unknown(name, BROKER_NAMES, "broker")
@@ -308,7 +307,7 @@ class BrokerConfig:
         directories = found.pop("log.dir")
         if found["log.dirs"] is None:
             found["log.dirs"] = directories
-        attributes = {_DEFINITIONS[name].attribute: value for name, value in found.items()}
+        attributes = {DEFINITIONS[name].attribute: value for name, value in found.items()}
         return cls(**attributes, topic=_topic_defaults(given), origins=origins)
 
     def with_(self, values: Mapping[str, Any]) -> "BrokerConfig":
@@ -322,15 +321,15 @@ class BrokerConfig:
         """
         found = {
             name: getattr(self, one.attribute)
-            for name, one in _DEFINITIONS.items()
+            for name, one in DEFINITIONS.items()
             if name != "log.dir"
         }
         for name, value in values.items():
             if name not in found:
                 raise refuse_unknown(name, found, "broker")
-            found[name] = check(_DEFINITIONS[name], value)
+            found[name] = check(DEFINITIONS[name], value)
         _check_together(found)
-        attributes = {_DEFINITIONS[name].attribute: value for name, value in found.items()}
+        attributes = {DEFINITIONS[name].attribute: value for name, value in found.items()}
         return replace(
             self, **attributes, origins={**self.origins, **dict.fromkeys(values, "broker")}
         )

@@ -22,16 +22,16 @@ from workbench.config.values import (
 )
 from workbench.files.text import INT64_MAX
 from workbench.layout.attributes import CODEC_NAMES
+from workbench.record.codecs.registry import CODECS, Levels
+from workbench.runtime.times import DAY, HOUR, MINUTE
 
-MINUTE: Final = 60_000  # ms
-HOUR: Final = 60 * MINUTE
-DAY: Final = 24 * HOUR
 MIB: Final = 1 << 20
 LOG_OVERHEAD: Final = 12  # bytes of a batch that its length does not include
 LEAST_SEGMENT: Final = 14  # bytes; the smallest message. Brokers require 1 MiB of a user.
 
 COMPACT: Final = "compact"
 DELETE: Final = "delete"
+_FOR_DEFAULT: Final = "; -1 for the library's default"
 INHERITED: Final = -2  # value of local.retention.*: same as retention.*
 
 
@@ -85,6 +85,17 @@ def _broker(name: str) -> tuple[Synonym, ...]:
 
 
 _TIME_OR_NONE: Final = Rule("at least 1, or negative for no limit", lambda value: value != 0)
+
+
+def _level(codec: str, levels: Levels) -> Definition:
+    lowest, highest, default = levels
+    others = () if lowest <= default <= highest else (default,)
+    return Definition(
+        f"compression.{codec}.level", "int", default, between(lowest, highest, *others),
+        f"Compression level if compression.type is {codec}{_FOR_DEFAULT if others else ''}.",
+        _broker(f"compression.{codec}.level"),
+    )  # fmt: skip
+
 
 TOPIC_DEFINITIONS: Final[tuple[Definition, ...]] = (
     Definition(
@@ -177,21 +188,7 @@ TOPIC_DEFINITIONS: Final[tuple[Definition, ...]] = (
         "How batches are compressed in the log; producer keeps the producer's codec.",
         _broker("compression.type"),
     ),
-    Definition(
-        "compression.gzip.level", "int", -1, between(1, 9, -1),
-        "Compression level if compression.type is gzip; -1 for the library's default.",
-        _broker("compression.gzip.level"),
-    ),
-    Definition(
-        "compression.lz4.level", "int", 9, between(1, 17),
-        "Compression level if compression.type is lz4.",
-        _broker("compression.lz4.level"),
-    ),
-    Definition(
-        "compression.zstd.level", "int", 3, between(-131072, 22),
-        "Compression level if compression.type is zstd.",
-        _broker("compression.zstd.level"),
-    ),
+    *(_level(CODEC_NAMES[each], codec.levels) for each, codec in CODECS.items() if codec.levels),
     Definition(
         "preallocate", "boolean", default=False, rule=ANY,
         doc="Whether a segment's file is preallocated in its full size.",

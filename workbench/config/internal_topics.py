@@ -13,6 +13,8 @@ METADATA_LOG: Final = f"{METADATA_TOPIC}-0"
 """Name of the partition directory of the cluster's metadata log."""
 METADATA_TOPIC_ID: Final = UUID(int=1)
 """The topic id of every metadata log."""
+RESERVED_IDS: Final = 100
+"""Ids below it are Kafka's own; those of directories mean lost, unassigned, migrating."""
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 TRANSACTIONS_TOPIC: Final = "__transaction_state"

@@ -5,6 +5,8 @@ Kafka: ProducerStateManagerConfig (4.2)
 
 from dataclasses import dataclass
 
+from workbench.runtime.times import DAY
+
 
 @dataclass(slots=True)
 class ProducerStateConfig:
@@ -17,5 +19,5 @@ class ProducerStateConfig:
     """
 
     max_transaction_timeout_ms: int = 15 * 60 * 1000
-    producer_id_expiration_ms: int = 24 * 60 * 60 * 1000
+    producer_id_expiration_ms: int = DAY
     transaction_verification_enabled: bool = True

@@ -14,7 +14,7 @@ from workbench.config.broker_names import PLUGIN_PREFIXES
 from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.config.changed_defaults import INTRODUCED, defaults_before, has_config
 from workbench.config.definitions import TOPIC_DEFINITIONS, TOPIC_NAMES
-from workbench.config.internal_topics import INTERNAL_TOPICS
+from workbench.config.internal_topics import INTERNAL_TOPICS, METADATA_TOPIC
 from workbench.config.log_config import LogConfig, check, too_small
 from workbench.config.values import refuse_unknown
 from workbench.errors import ConfigError
@@ -22,7 +22,7 @@ from workbench.files.names import TopicPartition
 from workbench.runtime.times import duration
 
 GIVEN: Final = "given"
-STORED: Final = "__cluster_metadata"
+STORED: Final = METADATA_TOPIC
 INTERNAL: Final = "a broker's configuration of this internal topic"
 DEFAULT: Final = "Kafka's default"
 

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import Final
 
+from workbench.config.internal_topics import TRANSACTIONS_TOPIC
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.groups.share_state import SHARE_TOPIC
 from workbench.coordinator.groups.stored_groups import StoredGroups
@@ -20,7 +21,6 @@ from workbench.coordinator.transactions.stored_transactions import (
     OpenProducer,
     StoredTransactions,
 )
-from workbench.coordinator.transactions.transaction_load import TRANSACTIONS_TOPIC
 from workbench.inspection.confirmed_findings import confirmed
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing

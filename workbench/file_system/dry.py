@@ -8,7 +8,7 @@ import errno
 import os
 import stat
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
@@ -75,34 +75,39 @@ class _Folder(dict[str, "_Folder | Overlay | None"]):
         self.now = now
         self.base = base
         self.within = within
-        self._listed: dict[str, FolderEntry] | None = None  # what the disk has, once listed
-        self._mounted_here: dict[str, RemoteEntry] | None = None  # the same of a mounted folder
+        self._listed: Mapping[str, FolderEntry | RemoteEntry] | None = None  # as the disk has it
 
     def __missing__(self, name: str) -> "_Folder | Overlay | None":
         """Look up a name on the disk."""
         found = self[name] = self._look_up(name)
         return found
 
-    def on_disk(self, disk: FileSystem) -> dict[str, FolderEntry]:
+    def on_disk(self, disk: FileSystem) -> Mapping[str, FolderEntry | RemoteEntry]:
         """Return what is in the folder without the changes, by name: as it was at the first call.
 
         What a log looks for again and again is then found without the disk.
         """
         if self._listed is None:
-            entries: Iterable[FolderEntry] = ()
-            files = None if self.base is None else self.fs.at(self.base)
+            entries: Iterable[FolderEntry | RemoteEntry] = ()
+            files = self._mounted_files()
             if files is not None:
-                self._mounted_here = {each.name: each for each in files.entries(str(self.base))}
-                entries = (FolderEntry(e.name, e.is_folder) for e in self._mounted_here.values())
+                entries = files.entries(str(self.base))
             elif self.base is not None:
                 entries = disk.list(self.base)
             self._listed = {entry.name: entry for entry in entries}
         return self._listed
 
+    def _mounted_files(self) -> RemoteFiles | None:
+        """Return what the folder is read through; None if it is on the disk, or not there."""
+        return None if self.base is None else self.fs.at(self.base)
+
     def _mounted(self, path: str, name: str, files: RemoteFiles) -> "_Folder | Overlay | None":
-        listed = self._mounted_here
-        entry = files.entry(path) if listed is None else listed.get(name)
-        if entry is None:
+        entry: FolderEntry | RemoteEntry | None
+        if self._listed is not None and self._mounted_files() is not None:
+            entry = self._listed.get(name)
+        else:
+            entry = files.entry(path)
+        if not isinstance(entry, RemoteEntry):
             return None
         if entry.is_folder:
             return _Folder(self.fs, path, self.now)
@@ -256,7 +261,11 @@ class DryFileSystem(FileSystem):
         """Return what is in a folder, sorted by name."""
         with self._lock:
             folder = self._folder(path)
-            found = dict(folder.on_disk(self._disk))
+            on_disk = folder.on_disk(self._disk)
+            found = {
+                name: FolderEntry(name, each.is_folder) if isinstance(each, RemoteEntry) else each
+                for name, each in on_disk.items()
+            }
             for name, node in folder.items():
                 if node is None:
                     found.pop(name, None)

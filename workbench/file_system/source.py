@@ -39,7 +39,7 @@ _KINDS: Final[tuple[tuple[Callable[[int], bool], str], ...]] = (
     (stat.S_ISCHR, "a character device"),
     (stat.S_ISBLK, "a block device"),
 )
-_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
 class RemoteEntry(NamedTuple):
@@ -102,7 +102,7 @@ def is_uri(path: str) -> bool:
 
 def looks_like_uri(path: str) -> bool:
     """Return whether a path is a URI, or what `pathlib.Path` makes of one: ``s3:/bucket/logs``."""
-    return _URI.match(path) is not None
+    return URI.match(path) is not None
 
 
 def absolute(path: str) -> str:

@@ -40,6 +40,9 @@ CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 LOCK: Final = ".lock"
 BOOTSTRAP_CHECKPOINT: Final = "bootstrap.checkpoint"
 
+REMOTE_INDEX_CACHE: Final = "remote-log-index-cache"
+"""The folder where tiered storage keeps indexes."""
+
 OFFSET_CHECKPOINTS: Final = (RECOVERY_POINTS, LOG_START_OFFSETS, HIGH_WATERMARKS, CLEANER_OFFSETS)
 """The four checkpoints of one format: an offset for each partition."""
 

@@ -22,7 +22,7 @@ from workbench.file_system.source import absolute
 from workbench.files import names
 from workbench.files.clean_shutdown import CleanShutdown
 from workbench.files.quorum_state import QuorumState
-from workbench.inspection.cluster.image import StoredCluster
+from workbench.inspection.cluster.image import METADATA_VERSION, StoredCluster
 from workbench.inspection.cluster.loading import read_stored_cluster
 from workbench.inspection.listing import Listing, Root, list_log_directories
 from workbench.inspection.node_start.bootstrap import bootstrap_level
@@ -214,7 +214,7 @@ def _of_cluster(listing: Listing, cluster: StoredCluster | None) -> Iterator[Mea
     for root in listing.roots:
         properties = root.meta_properties
         node = None if properties is None else properties.node_id
-        level = cluster.supported.get(-1 if node is None else node, {}).get("metadata.version", 0)
+        level = cluster.supported.get(-1 if node is None else node, {}).get(METADATA_VERSION, 0)
         if level:
             version = series_of_metadata_version(level)
             yield MeantBroker(
@@ -222,7 +222,7 @@ def _of_cluster(listing: Listing, cluster: StoredCluster | None) -> Iterator[Mea
                 f"in {METADATA_LOG}, node {node} registered with metadata.version up to {level}, "
                 f"{_that_is(level, version)}",
             )
-    level = cluster.features.get("metadata.version", 0)
+    level = cluster.features.get(METADATA_VERSION, 0)
     if level:
         version = series_of_metadata_version(level)
         yield MeantBroker(

@@ -5,14 +5,14 @@ Findings are values, not exceptions: inspection reports and continues. `KINDS` l
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from workbench.layout import problems
 from workbench.record.reading.reader import Problem
 from workbench.runtime.words import safe
 
 Severity = Literal["info", "warning", "error"]
-SEVERITIES: Final[tuple[Severity, ...]] = ("info", "warning", "error")  # ascending
+SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)  # ascending
 
 KINDS: Final[dict[str, str]] = {
     # the batches of a .log file

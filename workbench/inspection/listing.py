@@ -42,7 +42,7 @@ from workbench.inspection.partition import DiskPartition
 from workbench.runtime.several import several
 from workbench.runtime.words import did_you_mean
 
-IGNORED_FOLDERS: Final = frozenset({"remote-log-index-cache"})
+IGNORED_FOLDERS: Final = frozenset({names.REMOTE_INDEX_CACHE})
 """Folders in a log directory that are not partitions and that a broker skips."""
 
 _OF_A_NEW_DISK: Final = frozenset({"lost+found"})

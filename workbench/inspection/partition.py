@@ -258,7 +258,7 @@ class DiskPartition:
         stem = [file.name.removesuffix(names.TEMPORARY) for file in files]
         for suffix in (names.DELETED, names.CLEANED, names.SWAP, names.PART):
             stem = [name.removesuffix(suffix) for name in stem]
-        logs = [f for f, name in zip(files, stem, strict=True) if name.endswith(_BATCH_FILES)]
+        logs = [f for f, name in zip(files, stem, strict=True) if name.endswith(BATCH_FILES)]
         if contents.segments or not logs:
             return contents
         segment = Segment(0, {"log": logs[0]}, is_active=True)
@@ -511,7 +511,7 @@ class DiskPartition:
         return table_html(title, columns, cells, note)
 
 
-_BATCH_FILES = (".log", ".checkpoint")  # endings of files that hold batches
+BATCH_FILES: Final = (".log", ".checkpoint")  # endings of files that hold batches
 _SHOWN = 20  # rows of a table in a notebook
 
 

@@ -29,7 +29,6 @@ BATCH_HEADER: Final = np.dtype([
     ("record_count", ">i4"),            # 0 in a batch kept only for its producer state
 ])  # fmt: skip
 
-BASE_OFFSET_AT: Final = place(BATCH_HEADER, "base_offset")
 BATCH_LENGTH_AT: Final = place(BATCH_HEADER, "batch_length")
 PARTITION_LEADER_EPOCH_AT: Final = place(BATCH_HEADER, "partition_leader_epoch")
 MAGIC_AT: Final = place(BATCH_HEADER, "magic")

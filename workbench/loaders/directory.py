@@ -7,7 +7,7 @@ import copy
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, Unpack, cast
+from typing import TYPE_CHECKING, Any, Final, Self, Unpack, cast
 from uuid import UUID
 
 from workbench.config.internal_topics import METADATA_TOPIC
@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # Arrow and the engine that writes are imported when they are
     from workbench.loaders.explanations.cleaning_plan import CleaningPlan
     from workbench.loaders.explanations.explain_partition import Explainer
     from workbench.loaders.explanations.explanation import Explanation
+    from workbench.loaders.exports.replay import OtherSource
     from workbench.loaders.scan.plan import IsolationLevel
     from workbench.loaders.scan.scan import Scan
     from workbench.loaders.scan.scan_options import RecordOptions, ScanOptions
@@ -474,7 +475,7 @@ class ListedDirectory(LeadsToScans, Mapping[str, Partition]):
         create_topics: bool = False,
         rate: float | None = None,
         progress: Callable[[int], None] | None = None,
-        other_source: Literal["fail", "restart", "continue"] = "fail",
+        other_source: "OtherSource" = "fail",
         **options: "Unpack[RecordOptions]",
     ) -> "pa.Table":
         """Write committed records into a running cluster, each once; return a table of partitions.

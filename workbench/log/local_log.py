@@ -83,11 +83,6 @@ class LocalLog:
         """The log end offset: the offset of the next record."""
         return self.end.offset
 
-    @property
-    def unflushed_messages(self) -> int:
-        """Number of offsets that might not be on the disk yet."""
-        return self.end.offset - self.recovery_point
-
     def update_end_offset(self, end_offset: int) -> None:
         """Set the offset of the next record; the recovery point is never after it.
 

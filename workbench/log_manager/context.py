@@ -90,6 +90,7 @@ class ManagerContext(Reporter):
         observer: Observer | None,
         rng: Random,
         rules: BrokerRules = MODELED_RULES,
+        commits_appends: bool = False,
     ) -> Self:
         """Return the context of a manager that has not started.
 
@@ -121,6 +122,7 @@ class ManagerContext(Reporter):
             observer=observer,
             rng=rng,
             rules=rules,
+            commits_appends=commits_appends,
             deletion=DeletionQueue(clock, lambda: context.defaults.file_delete_delay_ms),
         )
         for topic in context.topic_configs:

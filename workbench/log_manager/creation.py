@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Sequence
 from uuid import UUID
 
+from workbench.config.internal_topics import RESERVED_IDS
 from workbench.errors import InconsistentTopicIdError, LogDirectoryError, StorageError
 from workbench.files.names import TopicPartition, directory_name, partition_problem
 from workbench.log.log import Log
 from workbench.log_manager.context import ManagerContext
-from workbench.log_manager.identity import RESERVED_IDS, random_uuid
+from workbench.log_manager.identity import random_uuid
 from workbench.log_manager.opening import open_log
 
 

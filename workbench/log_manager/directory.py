@@ -9,6 +9,7 @@ Kafka: LogManager, CleanShutdownFileHandler, OffsetCheckpointFile (4.2)
 import os
 from typing import Final, NamedTuple
 
+from workbench.config.internal_topics import METADATA_TOPIC
 from workbench.file_system.local import DirectoryLock, FileSystem
 from workbench.files.clean_shutdown import CleanShutdown
 from workbench.files.names import (
@@ -17,18 +18,13 @@ from workbench.files.names import (
     LOG_START_OFFSETS,
     OFFSET_CHECKPOINTS,
     RECOVERY_POINTS,
+    REMOTE_INDEX_CACHE,
     TopicPartition,
     parse_directory_name,
 )
 from workbench.log.offset_checkpoint_file import OffsetCheckpointFile
 from workbench.runtime.failures import LogDirFailures
 from workbench.runtime.steps import Observer, Reporter
-
-METADATA_TOPIC: Final = "__cluster_metadata"
-"""The topic of a KRaft controller: the log manager does not load it."""
-
-REMOTE_INDEX_CACHE: Final = "remote-log-index-cache"
-"""The folder where tiered storage keeps indexes."""
 
 _MARKER_VERSION: Final = 0
 
@@ -139,17 +135,6 @@ class ManagedDirectory(Reporter):
             file.close()
         self._fs.sync_directory(self.path)
         self.tell("marker written", path, "every log was closed", broker_epoch=broker_epoch)
-
-    def read_broker_epoch(self) -> int | None:
-        """Return the broker epoch in the clean shutdown file; None if it or the file is missing.
-
-        Kafka: CleanShutdownFileHandler.read (4.2)
-        """
-        try:
-            data = self._fs.read(self._at(CLEAN_SHUTDOWN), CleanShutdown.size_limit + 1)
-        except OSError:
-            return None
-        return CleanShutdown.decode(data, strict=False).broker_epoch
 
     def checkpoint(self, name: str) -> OffsetCheckpointFile:
         """Return one of the four checkpoints: `files.names.OFFSET_CHECKPOINTS`."""

@@ -13,6 +13,7 @@ from random import Random
 from typing import Final
 from uuid import UUID
 
+from workbench.config.internal_topics import RESERVED_IDS
 from workbench.errors import CorruptFileError, LogDirectoryError, UnsupportedFormatError
 from workbench.file_system.local import FileSystem
 from workbench.files import text
@@ -20,9 +21,6 @@ from workbench.files.meta_properties import LATEST_VERSION, MetaProperties
 from workbench.files.names import META_PROPERTIES
 
 DEFAULT_NODE_ID: Final = 1
-
-RESERVED_IDS: Final = 100
-"""Directory ids below it are reserved: they mean lost, unassigned, migrating."""
 
 
 @dataclass(frozen=True, slots=True)

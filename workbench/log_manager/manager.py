@@ -132,8 +132,8 @@ class LogManager:
             observer=observer,
             rng=Random() if rng is None else rng,  # noqa: S311 - ids and jitter, no secrets
             rules=rules,
+            commits_appends=commits_appends,
         )
-        self._context.commits_appends = commits_appends
         failures = self._context.failures
         failures.listeners.append(self._directory_failed)
         for path in several(initial_offline_directories):
@@ -253,13 +253,7 @@ class LogManager:
         state = BrokerState.PENDING_CONTROLLED_SHUTDOWN
         self._become(state, "no other broker could lead, so nothing is moved")
         self._become(BrokerState.SHUTTING_DOWN, "tasks are stopped, logs flushed and closed")
-        if self.cleaner is not None:
-            self.cleaner.shutdown()
-        for task in self._tasks:
-            task.cancel()
-        self._deletion_task.cancel()
-        if self._owns_scheduler:  # first, so that no task works on a log that is being closed
-            context.scheduler.shutdown()
+        self._stop_tasks()  # first, so that none works on a log that is being closed
         try:
             close_directories(context, broker_epoch)
         finally:
@@ -274,6 +268,11 @@ class LogManager:
         if not self._is_running:
             return
         self._is_running = False
+        self._stop_tasks()
+        release(self._context)
+        self._become(BrokerState.NOT_RUNNING, "the process was killed")
+
+    def _stop_tasks(self) -> None:
         if self.cleaner is not None:
             self.cleaner.shutdown()
         for task in self._tasks:
@@ -281,8 +280,6 @@ class LogManager:
         self._deletion_task.cancel()
         if self._owns_scheduler:
             self._context.scheduler.shutdown()
-        release(self._context)
-        self._become(BrokerState.NOT_RUNNING, "the process was killed")
 
     @property
     def clock(self) -> Clock:

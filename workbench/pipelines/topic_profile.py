@@ -25,13 +25,13 @@ from workbench.pipelines.key_buckets import (
 from workbench.pipelines.sizes import header_sizes, sizes_of
 from workbench.pipelines.source_options import LOG, source_options
 from workbench.record.compaction.key_table import Secret, new_secret
+from workbench.runtime.times import HOUR, MINUTE
 from workbench.spark_source.mapping import Batches, mapped
 from workbench.spark_source.option_values import Paths
 from workbench.spark_source.options import DEFAULT_PARTITION_BYTES, parse_options
 from workbench.spark_source.plan.planning import Plan
 
 _NARROW: Final = "topic,partition,offset,timestamp,segment,isControl"
-_HOUR: Final = 3_600_000  # ms
 _NO_TIME: Final = -(2**63)
 _NO_HOUR: Final = -(2**62)  # of records without a timestamp
 
@@ -57,7 +57,7 @@ Longs = npt.NDArray[np.int64]
 
 
 def topic_profile(
-    spark: SparkSession, paths: Paths, topics: Sequence[str] = (), *, late_ms: int = 60_000
+    spark: SparkSession, paths: Paths, topics: Sequence[str] = (), *, late_ms: int = MINUTE
 ) -> DataFrame:
     """Return one row per partition and hour (UTC) of the records' timestamps.
 
@@ -106,7 +106,7 @@ def topic_profile(
         name: F.when(F.col(name) > (0 if name == "latest_by_ms" else -1), F.col(name))
         for name in _MAXIMA
     }
-    hour = F.timestamp_millis(F.when(F.col("hour") != _NO_HOUR, F.col("hour") * _HOUR))
+    hour = F.timestamp_millis(F.when(F.col("hour") != _NO_HOUR, F.col("hour") * HOUR))
     columns = [known.get(name, F.col(name)).alias(name) for name in _RESULT]
     return hours.select(*LOG, hour.alias("hour"), *columns).orderBy(*LOG, "hour")
 
@@ -203,7 +203,7 @@ class Profiling:
         highest = np.maximum.accumulate(np.append(newest, times))
         is_behind = (times != _NO_TIME) & (highest[:-1] > times)
         behind = np.where(is_behind, highest[:-1] - np.where(is_behind, times, 0), 0)
-        hours = np.where(times == _NO_TIME, _NO_HOUR, times // _HOUR)
+        hours = np.where(times == _NO_TIME, _NO_HOUR, times // HOUR)
         keys, values = sizes_of(batch.column("key")), sizes_of(batch.column("value"))
         key_bytes, value_bytes = np.maximum(keys, 0), np.maximum(values, 0)
         size = key_bytes + value_bytes + header_sizes(batch.column("headers"))

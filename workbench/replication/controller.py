@@ -227,14 +227,6 @@ class Controller:
         """
         return self._change(name, self.partitions[name].isr, unclean=True)
 
-    def elect_preferred(self, name: TopicPartition) -> bool:
-        """Elect the first assigned replica if it is in sync; return whether anything changed.
-
-        Kafka: Election.PREFERRED (4.2)
-        """
-        state = self.partitions[name]
-        return self.elect(name, state.replicas[0])
-
     def elect(self, name: TopicPartition, broker: int) -> bool:
         """Elect a certain replica if it is in sync and live, as a reassignment can.
 

@@ -17,13 +17,14 @@ from workbench.errors import (
     WorkbenchError,
 )
 from workbench.files.names import TopicPartition
+from workbench.log.timestamp_search import EARLIEST, LATEST
 from workbench.replication.messages import (
     EpochEndOffset,
     FetchParams,
     FetchPartition,
     FetchPartitionData,
 )
-from workbench.replication.partition import EARLIEST, LATEST, ReplicatedPartition
+from workbench.replication.partition import ReplicatedPartition
 from workbench.replication.rules import Rules, TruncationRule
 from workbench.replication.truncation import OffsetTruncationState, offset_truncation_state
 from workbench.runtime.error_codes import ErrorCode

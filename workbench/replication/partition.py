@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from workbench.errors import OffsetOutOfRangeError, UnexpectedAppendOffsetError
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.fetch import LogOffsetMetadata
+from workbench.log.timestamp_search import EARLIEST, LATEST
 from workbench.replication.messages import (
     NO_LEADER,
     UNDEFINED,
@@ -27,10 +28,6 @@ from workbench.runtime.error_codes import ErrorCode
 
 ALL_REPLICAS: Final = -1
 """`acks=all`."""
-LATEST: Final = -1
-"""Timestamp of a question for the end of a log."""
-EARLIEST: Final = -2
-"""Timestamp of a question for the start of a log."""
 
 
 class HighWatermarkChange(Enum):

@@ -15,13 +15,15 @@ Time = int | str | dt.datetime
 
 FIRST_TIME: Final = -62_135_596_800_000  # ms; the year 1, the first that Python can write
 LONGEST_TIME: Final = 253_402_300_799_999  # ms; the year 9999, the last that Python can write
-_HOUR: Final = 3_600_000  # ms
-_DAY: Final = 24 * _HOUR
+EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+MINUTE: Final = 60_000  # ms
+HOUR: Final = 60 * MINUTE
+DAY: Final = 24 * HOUR
 _SINCE: Final = 946_684_800_000  # ms; 2000-01-01: earlier, seconds and ms look alike
 _UNTIL: Final = 4_102_444_800_000  # ms; 2100-01-01
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _SPAN: Final = re.compile(r"(\d+)(ms|[smhdw])")
-_OF_NAMES: Final = {"ms": 1, "seconds": 1000, "minutes": 60_000, "hours": _HOUR}
+_OF_NAMES: Final = {"ms": 1, "seconds": 1000, "minutes": MINUTE, "hours": HOUR}
 _DURATIONS: Final = (
     ("ms", 1000, 1000), ("s", 60, 60), ("min", 60, 60), ("h", 48, 24), ("days", math.inf, 1)
 )  # fmt: skip
@@ -48,7 +50,7 @@ def milliseconds(time: Time | float, zone: dt.tzinfo = dt.UTC) -> int:
         time = _moment(time.strip(), zone)
     if isinstance(time, dt.datetime):
         aware = time if time.tzinfo else time.replace(tzinfo=zone)
-        since = aware - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+        since = aware - EPOCH
         return since // dt.timedelta(milliseconds=1)
     return int(time)
 
@@ -225,4 +227,4 @@ def ms_text(milliseconds: int, unit: str = "") -> str:
         unit: the text after the ms; empty after the name of a setting in ms.
     """
     text = f"{milliseconds:,}{unit}"
-    return text if milliseconds < _HOUR else f"{text} ({duration_text(milliseconds)})"
+    return text if milliseconds < HOUR else f"{text} ({duration_text(milliseconds)})"

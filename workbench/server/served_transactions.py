@@ -7,16 +7,16 @@ import threading
 from collections.abc import Callable
 from functools import cached_property
 
-from workbench.coordinator.transactions.serving.listing import (
+from workbench.coordinator.transaction_coordinator.listing import (
     EVERY_TRANSACTION,
     ListedTransactions,
     TransactionFilter,
 )
-from workbench.coordinator.transactions.serving.transaction_coordinator import (
+from workbench.coordinator.transaction_coordinator.transaction_coordinator import (
     DescribedTransaction,
 )
-from workbench.coordinator.transactions.serving.transaction_metadata import TransactionMetadata
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
+from workbench.coordinator.transactions.transaction_metadata import TransactionMetadata
 from workbench.inspection.listing import Listing
 from workbench.runtime.clock import SystemClock
 from workbench.runtime.error_codes import ErrorCode

@@ -21,8 +21,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Final, Self
 
-from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
-from workbench.coordinator.transactions.serving.transaction_coordinator import (
+from workbench.coordinator.group_coordinator.group_coordinator_service import (
+    GroupCoordinatorService,
+)
+from workbench.coordinator.transaction_coordinator.transaction_coordinator import (
     TransactionCoordinator,
 )
 from workbench.errors import ServerError

@@ -6,9 +6,11 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
+from workbench.coordinator.group_coordinator.group_coordinator_service import (
+    GroupCoordinatorService,
+)
 from workbench.coordinator.groups.classic.messages import RequestContext
-from workbench.coordinator.transactions.serving.transaction_coordinator import (
+from workbench.coordinator.transaction_coordinator.transaction_coordinator import (
     TransactionCoordinator,
 )
 from workbench.server.broker.broker import WritableBroker

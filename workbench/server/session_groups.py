@@ -17,7 +17,9 @@ from functools import cached_property
 from typing import Final
 from uuid import uuid4
 
-from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
+from workbench.coordinator.group_coordinator.group_coordinator_service import (
+    GroupCoordinatorService,
+)
 from workbench.coordinator.groups.classic.config import ClassicGroupConfig
 from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.classic.group_metadata_manager import missing_group

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from workbench.file_system.source import URI
 from workbench.runtime.several import several
 
 _UNITS: Final = {"": 0, "k": 10, "m": 20, "g": 30}
@@ -90,4 +91,4 @@ def plain_path(text: str) -> str:
     Executors work in other directories than the driver.
     """
     path = re.sub(r"^file:(//)?(?=/)", "", text.strip())
-    return path if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", path) else os.path.abspath(path)
+    return path if URI.match(path) else os.path.abspath(path)

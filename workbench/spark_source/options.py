@@ -11,7 +11,7 @@ import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal, cast, get_args
 
 from workbench.loaders.scan.plan import IsolationLevel
 from workbench.runtime.times import span_ms
@@ -344,6 +344,6 @@ def _on_corrupt(given: Mapping[str, str]) -> Any:
     """Return the effect of damage: from onCorrupt, otherwise from failOnDataLoss."""
     default = "fail" if flag(given, "failOnDataLoss", default=True) else "skip"
     text = given.get("oncorrupt", default).strip().lower()
-    if text not in {"fail", "skip", "rows"}:
+    if text not in get_args(OnCorrupt):
         raise ValueError(f"onCorrupt is {text!r}, not fail, skip or rows")
     return text

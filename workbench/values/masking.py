@@ -17,7 +17,7 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -64,7 +64,7 @@ class Mask:
     def __post_init__(self) -> None:
         if self.path.split(".")[0] not in COLUMNS or "" in self.path.split("."):
             raise SchemaError(f"mask {self.path!r}: a path begins with {_BEGINNINGS}")
-        if self.how not in {"drop", "hash", "first"}:
+        if self.how not in get_args(How):
             raise SchemaError(f"mask {self.path}: {self.how!r} is not drop, hash or first N")
         if self.keep < 0 or (self.how != "first" and self.keep):
             raise SchemaError(f"mask {self.path}: {self.how} {self.keep} has no meaning")

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.coordinator.transactions.serving.config import TransactionConfig
-from workbench.coordinator.transactions.serving.markers import CompletesOffsets
-from workbench.coordinator.transactions.serving.producer_ids import RequestBlock, blocks_from
-from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
-from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
-from workbench.coordinator.transactions.serving.transaction_coordinator import (
+from workbench.coordinator.transaction_coordinator.config import TransactionConfig
+from workbench.coordinator.transaction_coordinator.markers import CompletesOffsets
+from workbench.coordinator.transaction_coordinator.producer_ids import RequestBlock, blocks_from
+from workbench.coordinator.transaction_coordinator.request_checks import ProducerIdAndEpoch
+from workbench.coordinator.transaction_coordinator.transaction_coordinator import (
     TransactionCoordinator,
 )
-from workbench.coordinator.transactions.serving.transaction_metadata import TransactionMetadata
+from workbench.coordinator.transactions.states import TransactionState, TransactionVersion
+from workbench.coordinator.transactions.transaction_metadata import TransactionMetadata
 from workbench.file_system.local import LOCAL, FileSystem
 from workbench.files.names import TopicPartition
 from workbench.log.log import Log
@@ -67,7 +67,7 @@ class Held:
         self._scheduler.shutdown()
 
 
-class House:
+class TransactionHouse:
     """One broker: log manager, coordinator, and what they reported.
 
     Args:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.coordinator.serving.house import ORDERS, PAYMENTS, House
+from tests.coordinator.serving.house import ORDERS, PAYMENTS, TransactionHouse
 from tests.engine.crash_states import CrashState, crash_states
 from tests.engine.file_systems import RecordingFileSystem
-from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
+from workbench.coordinator.transaction_coordinator.request_checks import ProducerIdAndEpoch
 from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.steps import Step
 
@@ -19,7 +19,7 @@ def _end_recorded(root: Path, version: int, *, commit: bool) -> list[CrashState]
     """Return what a kill may leave at every operation of an EndTxn, the last write also in part."""
     root.mkdir()
     recording = RecordingFileSystem(root)
-    house = House(root, version, holds=True, fs=recording)
+    house = TransactionHouse(root, version, holds=True, fs=recording)
     producer = house.init()
     client = 2 if version == 2 else 0
     house.add(producer, ORDERS, PAYMENTS, client=client)
@@ -40,7 +40,7 @@ def _end_recorded(root: Path, version: int, *, commit: bool) -> list[CrashState]
     return [s for s in states if s.choice == "all is there" or s.choice.startswith("torn")]
 
 
-def _initialize(house: House) -> ProducerIdAndEpoch:
+def _initialize(house: TransactionHouse) -> ProducerIdAndEpoch:
     """Initialize as a client does: again while a transaction is being ended."""
     found = house.coordinator.init_producer_id("tx")
     if found.error is ErrorCode.CONCURRENT_TRANSACTIONS:
@@ -59,7 +59,7 @@ def test_a_killed_end_is_finished_by_the_next_coordinator(
     for state in _end_recorded(memory_path / "killed", version, commit=commit):
         root = memory_path / "left"
         state.write_to(root)
-        house = House(root, version, epoch=1, request_block=None)
+        house = TransactionHouse(root, version, epoch=1, request_block=None)
         status = str(house.status())
         if DECIDED in state.marks:
             assert status == ("CompleteCommit" if commit else "CompleteAbort")

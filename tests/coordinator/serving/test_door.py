@@ -8,10 +8,10 @@ import pytest
 
 from tests.coordinator.serving.house import read_committed
 from workbench.config.internal_topics import TRANSACTIONS_TOPIC
-from workbench.coordinator.offsets.offset_manager import OffsetManager
-from workbench.coordinator.transactions.serving.config import TransactionConfig
-from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
-from workbench.coordinator.transactions.serving.transaction_coordinator import (
+from workbench.coordinator.group_coordinator.offset_manager import OffsetManager
+from workbench.coordinator.transaction_coordinator.config import TransactionConfig
+from workbench.coordinator.transaction_coordinator.request_checks import ProducerIdAndEpoch
+from workbench.coordinator.transaction_coordinator.transaction_coordinator import (
     TransactionCoordinator,
 )
 from workbench.errors import CoordinatorError

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.coordinator.serving.house import NOW, ORDERS, PAYMENTS, House
-from workbench.coordinator.transactions.serving.listing import TransactionFilter
-from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
-from workbench.coordinator.transactions.serving.states import TransactionState
+from tests.coordinator.serving.house import NOW, ORDERS, PAYMENTS, TransactionHouse
+from workbench.coordinator.transaction_coordinator.listing import TransactionFilter
+from workbench.coordinator.transaction_coordinator.request_checks import ProducerIdAndEpoch
+from workbench.coordinator.transactions.states import TransactionState
 from workbench.files.names import TopicPartition
 from workbench.runtime.error_codes import ErrorCode
 
@@ -16,9 +16,9 @@ STRANGER = ProducerIdAndEpoch(9, 0)
 
 def _at(
     root: Path, version: int, state: str, *, epoch: int = 0
-) -> tuple[House, ProducerIdAndEpoch]:
+) -> tuple[TransactionHouse, ProducerIdAndEpoch]:
     """Return a coordinator that has an id in a state, and its producer when it began."""
-    house = House(root, version, holds=True)
+    house = TransactionHouse(root, version, holds=True)
     house.log()
     producer = house.init()._replace(producer_epoch=epoch)
     house.state().producer_epoch = epoch
@@ -207,7 +207,7 @@ def test_the_last_epoch_of_version_2_ends_with_a_new_producer_id(
 @pytest.mark.parametrize("version", [0, 2])
 def test_a_transaction_that_takes_too_long_is_aborted(tmp_path: Path, version: int) -> None:
     """TC-15, TC-16: only an open one, and its producer is fenced."""
-    house = House(tmp_path, version, holds=True)
+    house = TransactionHouse(tmp_path, version, holds=True)
     late, idle = house.init(), house.init("idle")
     house.add(late, client=version)
     house.produce(late, b"x")
@@ -232,7 +232,7 @@ def test_a_transaction_that_takes_too_long_is_aborted(tmp_path: Path, version: i
 
 def test_the_periodic_task_aborts(tmp_path: Path) -> None:
     """TC-15: every ten seconds."""
-    house = House(tmp_path, tasks=True)
+    house = TransactionHouse(tmp_path, tasks=True)
     producer = house.init()
     house.add(producer)
     house.clock.advance(60_000)

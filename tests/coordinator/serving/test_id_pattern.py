@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.coordinator.transactions.serving.id_pattern import IdPattern
+from workbench.coordinator.runtime.id_pattern import IdPattern
 
 atoms = st.sampled_from(["a", "b", ".", "[ab]", "[^a]", r"\d", r"\.", "x-1", "^", "$"])
 patterns = st.recursive(

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.coordinator.serving.house import ORDERS, PAYMENTS, House, kinds
-from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
+from tests.coordinator.serving.house import ORDERS, PAYMENTS, TransactionHouse, kinds
+from workbench.coordinator.transactions.states import TransactionState, TransactionVersion
 from workbench.files.names import TopicPartition
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.record.memory_records import MemoryRecords
@@ -15,9 +15,9 @@ from workbench.runtime.error_codes import ErrorCode
 OFFSETS = TopicPartition("__consumer_offsets", 12)
 
 
-def _ended(root: Path, *where: TopicPartition, version: int = 2) -> House:
+def _ended(root: Path, *where: TopicPartition, version: int = 2) -> TransactionHouse:
     """Return a coordinator whose transaction is committed, before its markers."""
-    house = House(root, version, holds=True, partitions=1)
+    house = TransactionHouse(root, version, holds=True, partitions=1)
     producer = house.init()
     house.add(producer, *where, client=version)
     for each in where:
@@ -52,7 +52,7 @@ def test_a_partition_that_is_away_gets_its_marker_later_and_once(tmp_path: Path)
     assert kinds(house.steps).count("marker appended") == 2
 
 
-def _newer_epoch(house: House) -> None:
+def _newer_epoch(house: TransactionHouse) -> None:
     records = MemoryRecords.of(
         (house.clock.now(), None, b"y"),
         producer_id=4000,
@@ -63,7 +63,7 @@ def _newer_epoch(house: House) -> None:
     house.log(PAYMENTS).append_as_leader(records, origin=AppendOrigin.COORDINATOR)
 
 
-def _newer_coordinator(house: House) -> None:
+def _newer_coordinator(house: TransactionHouse) -> None:
     marker = end_transaction_marker(0, house.clock.now(), 4000, 1, commit=True, coordinator_epoch=7)
     house.log(PAYMENTS).append_as_leader(marker, origin=AppendOrigin.COORDINATOR)
 
@@ -100,7 +100,7 @@ def test_prepared_ends_get_their_markers_after_a_load(tmp_path: Path) -> None:
     """TC-20: even where they have one, because only the first decides."""
     house = _ended(tmp_path, ORDERS, PAYMENTS)
     house.stop()
-    after = House(tmp_path, epoch=1)
+    after = TransactionHouse(tmp_path, epoch=1)
     assert after.status() is TransactionState.COMPLETE_COMMIT
     assert after.committed(ORDERS) == after.committed(PAYMENTS) == [b"x"]
     after.stop()
@@ -135,7 +135,7 @@ class Groups:
 def test_the_group_coordinator_writes_the_markers_of_offsets(tmp_path: Path) -> None:
     """TC-32: while it is loading, the marker is tried again."""
     groups = Groups(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR)
-    house = House(tmp_path, holds=True, offsets=groups, epoch=4)
+    house = TransactionHouse(tmp_path, holds=True, offsets=groups, epoch=4)
     house.log(OFFSETS)
     producer = house.init()
     answer = house.coordinator.add_offsets_to_transaction("tx", *producer[:2], "my-group")

@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 
 from tests.coordinator.serving.house import NOW, ORDERS, PAYMENTS
 from workbench.coordinator.runtime.log_records import LogRecord
-from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
-from workbench.coordinator.transactions.serving.transaction_log import (
+from workbench.coordinator.transactions.states import TransactionState, TransactionVersion
+from workbench.coordinator.transactions.transaction_load import apply_record
+from workbench.coordinator.transactions.transaction_log import (
     key_to_bytes,
     order_of_map,
     order_of_set,
     value_to_bytes,
 )
-from workbench.coordinator.transactions.serving.transaction_metadata import (
+from workbench.coordinator.transactions.transaction_metadata import (
     TransactionMetadata,
     TxnTransitMetadata,
 )
-from workbench.coordinator.transactions.transaction_load import apply_record
 from workbench.errors import (
     CoordinatorError,
     CorruptRecordError,

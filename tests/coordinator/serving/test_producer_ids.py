@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.coordinator.serving.house import House
-from workbench.coordinator.transactions.serving.producer_ids import (
+from tests.coordinator.serving.house import TransactionHouse
+from workbench.coordinator.transaction_coordinator.producer_ids import (
     Deliver,
     ProducerIdManager,
     ProducerIdsBlock,
@@ -95,7 +95,7 @@ def test_a_block_below_the_current_one_is_refused() -> None:
 
 def test_without_a_controller_ids_continue_after_those_in_the_logs(tmp_path: Path) -> None:
     """No log's producer is given to another, even if its transactional id is gone."""
-    house = House(tmp_path)
+    house = TransactionHouse(tmp_path)
     producer = house.init()
     house.add(producer)
     house.produce(producer, b"x")

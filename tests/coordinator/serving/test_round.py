@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.coordinator.serving.house import ORDERS, PAYMENTS, House, kinds
-from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
-from workbench.coordinator.transactions.serving.steps import KINDS
+from tests.coordinator.serving.house import ORDERS, PAYMENTS, TransactionHouse, kinds
+from workbench.coordinator.steps import TRANSACTION_KINDS
+from workbench.coordinator.transaction_coordinator.request_checks import ProducerIdAndEpoch
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.transaction_markers import read_markers
 from workbench.inspection.transactions import read_transactions
@@ -17,7 +17,7 @@ ANSWERED = ProducerIdAndEpoch(-1, -1)
 
 @pytest.mark.parametrize("version", [0, 1])
 def test_commits_are_read_and_aborts_are_not(tmp_path: Path, version: int) -> None:
-    house = House(tmp_path, version)
+    house = TransactionHouse(tmp_path, version)
     producer = house.init()
     assert producer == (4000, 0, ErrorCode.NONE)
     for number, commit in enumerate([True, False, True]):
@@ -32,7 +32,7 @@ def test_commits_are_read_and_aborts_are_not(tmp_path: Path, version: int) -> No
 
 def test_version_2_bumps_the_epoch_at_every_end(tmp_path: Path) -> None:
     """TC-29."""
-    house = House(tmp_path)
+    house = TransactionHouse(tmp_path)
     producer = house.init()
     for number, commit in enumerate([True, False, True]):
         assert house.add(producer) is ErrorCode.NONE
@@ -43,7 +43,7 @@ def test_version_2_bumps_the_epoch_at_every_end(tmp_path: Path) -> None:
 
 
 def test_an_open_transaction_holds_readers_back_until_its_marker(tmp_path: Path) -> None:
-    house = House(tmp_path, holds=True)
+    house = TransactionHouse(tmp_path, holds=True)
     producer = house.init()
     house.add(producer)
     house.produce(producer, b"mine")
@@ -58,7 +58,7 @@ def test_an_open_transaction_holds_readers_back_until_its_marker(tmp_path: Path)
 
 
 def test_the_steps_tell_what_was_decided_and_where_it_was_written(tmp_path: Path) -> None:
-    house = House(tmp_path)
+    house = TransactionHouse(tmp_path)
     producer = house.init()
     house.add(producer)
     house.log()
@@ -78,12 +78,12 @@ def test_the_steps_tell_what_was_decided_and_where_it_was_written(tmp_path: Path
         "EndTxn: PRODUCER_FENCED (90): the producer has epoch 7, the transactional id has epoch 1 "
         "in state CompleteAbort"
     )
-    assert set(kinds(house.steps)) <= KINDS.keys()
+    assert set(kinds(house.steps)) <= TRANSACTION_KINDS.keys()
 
 
 def test_what_was_written_is_what_inspection_reads(tmp_path: Path) -> None:
     """The markers of three ends, and the state of the id, in the files."""
-    house = House(tmp_path)
+    house = TransactionHouse(tmp_path)
     producer = house.init()
     for commit in (True, False, True):
         house.add(producer)

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.coordinator.serving.house import NOW, ORDERS, PAYMENTS, House
+from tests.coordinator.serving.house import NOW, ORDERS, PAYMENTS, TransactionHouse
 from tests.engine.file_systems import FailingFileSystem
-from workbench.coordinator.transactions.serving.producer_ids import blocks_from
-from workbench.coordinator.transactions.serving.state_manager import answer_to
-from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
-from workbench.coordinator.transactions.serving.transaction_log import key_to_bytes
+from workbench.coordinator.transaction_coordinator.producer_ids import blocks_from
+from workbench.coordinator.transaction_coordinator.state_manager import answer_to
+from workbench.coordinator.transactions.states import TransactionState, TransactionVersion
+from workbench.coordinator.transactions.transaction_log import key_to_bytes
 from workbench.files.names import TopicPartition
 from workbench.record.memory_records import MemoryRecords
 from workbench.runtime.error_codes import ErrorCode
@@ -33,7 +33,7 @@ def test_what_an_error_of_an_append_becomes(error: int, answer: int) -> None:
 def test_a_failed_append_changes_nothing(tmp_path: Path) -> None:
     """TC-22: a record that is too large, a log that is gone, a disk that fails."""
     disk = FailingFileSystem()
-    house = House(tmp_path, fs=disk, partitions=1)
+    house = TransactionHouse(tmp_path, fs=disk, partitions=1)
     producer = house.init()
     before = house.coordinator.describe_transactions("tx")
     house.limit(20)
@@ -50,7 +50,7 @@ def test_a_failed_append_changes_nothing(tmp_path: Path) -> None:
 
 def test_the_complete_state_is_appended_until_it_is_there(tmp_path: Path) -> None:
     """TC-22, TC-31: the pending state is kept, so nothing else can begin meanwhile."""
-    house = House(tmp_path, holds=True)
+    house = TransactionHouse(tmp_path, holds=True)
     house.log()
     producer = house.init()
     house.add(producer)
@@ -72,7 +72,7 @@ def test_the_complete_state_is_appended_until_it_is_there(tmp_path: Path) -> Non
 
 def test_a_newer_leader_epoch_during_an_append_ends_the_transition(tmp_path: Path) -> None:
     """TC-23: and one whose partition is no longer led, or being loaded."""
-    house = House(tmp_path, holds=True)
+    house = TransactionHouse(tmp_path, holds=True)
     producer = house.init()
     states = house.coordinator.states
     old = house.state()
@@ -93,7 +93,7 @@ def test_a_newer_leader_epoch_during_an_append_ends_the_transition(tmp_path: Pat
 
 def test_loading_and_unloading(tmp_path: Path) -> None:
     """TC-19: the last record of each id counts."""
-    house = House(tmp_path, partitions=2)
+    house = TransactionHouse(tmp_path, partitions=2)
     names = ["a", "b", "c", "d"]
     for name in names:
         house.add(house.init(name), name=name)
@@ -117,7 +117,7 @@ def test_loading_and_unloading(tmp_path: Path) -> None:
 
 def test_a_load_that_was_overtaken_changes_nothing(tmp_path: Path) -> None:
     """TC-21: an unload with a newer epoch cancels it; the next leader epoch replaces."""
-    house = House(tmp_path, holds=True)
+    house = TransactionHouse(tmp_path, holds=True)
     house.init()
     house.coordinator.on_election(0, 3)
     house.coordinator.on_resignation(0, 4)
@@ -133,7 +133,7 @@ def test_a_load_that_was_overtaken_changes_nothing(tmp_path: Path) -> None:
 
 def test_nothing_is_loaded_after_a_shutdown(tmp_path: Path) -> None:
     """TransactionStateManager.shuttingDown: a load that goes on owns nothing."""
-    house = House(tmp_path, partitions=2, holds=True)
+    house = TransactionHouse(tmp_path, partitions=2, holds=True)
     house.init()
     states = house.coordinator.states
     house.coordinator.on_election(0, 3)
@@ -159,7 +159,7 @@ def test_a_load_ends_at_what_it_cannot_read_and_serves_the_rest(
     tmp_path: Path, key: bytes | None, value: bytes | None, *, loads: bool
 ) -> None:
     """TC-21."""
-    house = House(tmp_path, version=0)
+    house = TransactionHouse(tmp_path, version=0)
     house.init("before")
     bad = MemoryRecords.of((NOW, key, value))
     log = house.log(STATE)
@@ -175,7 +175,7 @@ def test_a_load_ends_at_what_it_cannot_read_and_serves_the_rest(
     assert ("record unreadable" in kinds) is not loads
 
 
-def _expire(house: House) -> list[str]:
+def _expire(house: TransactionHouse) -> list[str]:
     house.coordinator.states.remove_expired_transactional_ids()
     return sorted(
         each.transactional_id for _, states in house.coordinator.states.owned.values()
@@ -185,7 +185,7 @@ def _expire(house: House) -> list[str]:
 
 def test_ids_at_rest_expire_and_others_do_not(tmp_path: Path) -> None:
     """TC-24: after seven days, with a tombstone."""
-    house = House(tmp_path, holds=True)
+    house = TransactionHouse(tmp_path, holds=True)
     house.log()
     for name in ("empty", "open", "committed", "aborted"):
         producer = house.init(name)
@@ -215,7 +215,7 @@ def test_ids_at_rest_expire_and_others_do_not(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [512, 1])
 def test_tombstones_share_batches_as_large_as_the_log_takes(tmp_path: Path, size: int) -> None:
     """TC-25: one that alone is too large is tried, and fails."""
-    house = House(tmp_path)
+    house = TransactionHouse(tmp_path)
     names = [f"transactional-id-{number:03}" for number in range(60)]
     for name in names:
         house.init(name)
@@ -233,7 +233,7 @@ def test_tombstones_share_batches_as_large_as_the_log_takes(tmp_path: Path, size
 
 def test_an_id_that_was_never_initialized_expires(tmp_path: Path) -> None:
     """TC-25: its first record could not be written, so it has no epoch."""
-    house = House(tmp_path)
+    house = TransactionHouse(tmp_path)
     house.limit(20)
     answer = house.coordinator.init_producer_id("tx")
     assert answer.error is ErrorCode.UNKNOWN_SERVER_ERROR
@@ -245,7 +245,7 @@ def test_an_id_that_was_never_initialized_expires(tmp_path: Path) -> None:
 
 def test_the_periodic_task_expires(tmp_path: Path) -> None:
     """TC-24: every hour."""
-    house = House(tmp_path, tasks=True, transactional_id_expiration_ms=3_000_000)
+    house = TransactionHouse(tmp_path, tasks=True, transactional_id_expiration_ms=3_000_000)
     house.init()
     house.clock.advance(3_600_000)
     assert house.coordinator.states.get("tx") is None
@@ -254,13 +254,13 @@ def test_the_periodic_task_expires(tmp_path: Path) -> None:
 
 def test_a_stopped_coordinator_is_followed_by_one_that_knows_everything(tmp_path: Path) -> None:
     """TC-19, TC-20: and continues with producer ids that are free."""
-    house = House(tmp_path, holds=True)
+    house = TransactionHouse(tmp_path, holds=True)
     house.log()
     producer = house.init()
     house.add(producer, ORDERS, PAYMENTS)
     house.end(producer)
     house.stop()
-    after = House(tmp_path, epoch=1, request_block=blocks_from(9000))
+    after = TransactionHouse(tmp_path, epoch=1, request_block=blocks_from(9000))
     assert after.status() is TransactionState.COMPLETE_COMMIT
     assert after.state().last_producer_epoch == -1  # never stored
     assert after.init("new").producer_id == 9000
@@ -272,7 +272,7 @@ def test_a_damaged_batch_ends_the_load_after_what_precedes_it(
     tmp_path: Path, *, observes: bool
 ) -> None:
     """TC-21: in the middle of what is read at once; a wrong CRC alone is not noticed."""
-    house = House(tmp_path)
+    house = TransactionHouse(tmp_path)
     for number in range(9):
         house.init(f"id-{number}")
     log = house.log(STATE)

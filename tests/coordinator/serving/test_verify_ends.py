@@ -9,7 +9,7 @@ from threading import Timer
 import pytest
 
 import workbench
-from tests.coordinator.serving.house import ORDERS, PAYMENTS, House
+from tests.coordinator.serving.house import ORDERS, PAYMENTS, TransactionHouse
 from workbench.file_system.local import LOCAL
 from workbench.files.names import CLEAN_SHUTDOWN, LOCK
 from workbench.inspection import confirmed_findings
@@ -23,8 +23,8 @@ def _findings(root: Path) -> list[Finding]:
     return [each for each in found if each.kind in wanted]
 
 
-def _begun(root: Path, version: int) -> House:
-    house = House(root, version, holds=True)
+def _begun(root: Path, version: int) -> TransactionHouse:
+    house = TransactionHouse(root, version, holds=True)
     producer = house.init()
     house.add(producer, ORDERS, PAYMENTS, client=version)
     for where in (ORDERS, PAYMENTS):
@@ -44,7 +44,7 @@ def test_a_decided_end_without_markers(tmp_path: Path) -> None:
     assert finding.found == (
         "'tx' is PrepareCommit, without a transaction marker in orders-0, payments-1"
     )
-    after = House(tmp_path, 2)
+    after = TransactionHouse(tmp_path, 2)
     after.stop()
     assert _findings(tmp_path) == []
 

@@ -3,7 +3,6 @@
 Kafka: LogCleaner.CleanerThread (4.2)
 """
 
-import os
 import threading
 from typing import Final, NamedTuple
 
@@ -47,7 +46,6 @@ class CleanerThread:
 
     Attributes:
         last_stats, last_pre_clean_stats: statistics of the last round.
-        last_summary: a broker's log message about that round; empty before the first.
         is_dead: whether an error that no log caused ended the thread.
 
     Kafka: LogCleaner.CleanerThread (4.2)
@@ -64,7 +62,6 @@ class CleanerThread:
     ) -> None:
         self.last_stats = CleanerStats()
         self.last_pre_clean_stats = PreCleanStats()
-        self.last_summary = ""
         self.is_dead = False
         self._number = number
         self._config = config
@@ -159,8 +156,6 @@ class CleanerThread:
         finally:
             self._manager.done_cleaning(log, end_offset)
         self.last_stats = stats
-        name = os.path.basename(log.directory)
-        self.last_summary = stats.summary(self._number, name, chosen.first_dirty_offset, end_offset)
         return CleanedLog(chosen, stats)
 
     def _check_done(self, topic_partition: TopicPartition) -> None:

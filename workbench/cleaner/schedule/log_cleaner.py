@@ -155,11 +155,6 @@ class LogCleaner:
         if was_started:
             self.startup()
 
-    @property
-    def last_summaries(self) -> list[str]:
-        """A broker's log message after a round: that of the last round of each worker."""
-        return [thread.last_summary for thread in self.threads if thread.last_summary]
-
     def metrics(self) -> dict[str, Any]:
         """Return Kafka's gauges by name, including those of the manager.
 

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import click
 
-from workbench.cli.command import Command, as_json, numbers_of, open_logs
-from workbench.cli.output import console, print_json, print_table, rich_text, say
+from workbench.cli.command import Command, as_json, chooses_rows, numbers_of, open_logs
+from workbench.cli.output import SEVERITY_COLORS, console, print_json, print_table, rich_text, say
 from workbench.cli.progress import progress
 from workbench.comparison.advice import advice
 from workbench.comparison.replica import Replica
@@ -22,18 +22,11 @@ CODES: Final = {None: 0, "info": 0, "warning": 1, "error": 2}
 _COLORS: Final[dict[Verdict, str]] = {
     "alike": "green", "lag": "yellow", "damage": "red", "divergence": "red", "loss": "red",
 }  # fmt: skip
-_SEVERITY_COLORS: Final = {"info": "blue", "warning": "yellow", "error": "red"}
 
 
 @click.command("compare-replicas", cls=Command)
 @click.argument("brokers", metavar="BROKER=DIR...", nargs=-1, required=True)
-@click.option(
-    "--topic", "-t", "topics", multiple=True, metavar="NAME", help="Only this topic; repeatable."
-)
-@click.option(
-    "--partition", "-p", "partitions", multiple=True, metavar="NUMBER|NAME",
-    help="Only this partition, as 0 or orders-0; repeatable.",
-)  # fmt: skip
+@chooses_rows
 @click.option(
     "--quick", is_flag=True, help="Compare headers and stored CRCs; check no CRC of a batch."
 )
@@ -188,7 +181,7 @@ def _replica_cells(compared: PartitionComparison, replica: Replica) -> list[Any]
 
 
 def _print_finding(out: Any, finding: Finding) -> None:
-    color = _SEVERITY_COLORS[finding.severity]
+    color = SEVERITY_COLORS[finding.severity]
     out.print(rich_text(f"  {finding.severity}  {finding.kind}: {finding.found}", color))
     if finding.broker:
         out.print(rich_text(f"    → {finding.broker}", "dim"))

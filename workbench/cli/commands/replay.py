@@ -1,7 +1,7 @@
 """`kafka-workbench replay`: write records into a running cluster."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final, get_args
 
 import click
 
@@ -17,14 +17,12 @@ from workbench.cli.output import note, print_json, print_table
 from workbench.cli.progress import progress
 from workbench.cli.show.decoded_text import asked_formats, value_format
 from workbench.cli.show.value_text import Formats
+from workbench.loaders.exports.replay import OtherSource
 from workbench.loaders.scan.not_searched import summary
 from workbench.loaders.scan.scan import Scan
 from workbench.runtime.words import plural
 from workbench.tables.columns import json_of
 from workbench.tables.replay import ReplayRow
-
-if TYPE_CHECKING:  # Arrow is imported when it is asked for
-    from workbench.loaders.exports.replay import OtherSource
 
 _DAMAGED: Final = 2
 
@@ -47,7 +45,7 @@ _DAMAGED: Final = 2
 )
 @click.option(
     "--other-source",
-    type=click.Choice(["fail", "restart", "continue"]),
+    type=click.Choice(get_args(OtherSource)),
     default="fail",
     show_default=True,
     help="Where the replay of this name read another cluster, topic or directory: refuse, begin at "

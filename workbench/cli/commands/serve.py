@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from workbench.cli.command import PATHS, Command, as_json, open_logs, reads_remote_tier
+from workbench.cli.command import (
+    PATHS,
+    Command,
+    as_json,
+    complete_topics,
+    open_logs,
+    reads_remote_tier,
+)
 from workbench.cli.output import console, is_terminal, note, rich_text, say
 from workbench.cli.settings import named_values, takes_settings, values_of_file
 from workbench.inspection.findings import Finding
@@ -81,6 +88,7 @@ _WAIT_S: Final = 0.5
     multiple=True,
     metavar="NAME",
     help="Serve only this topic; repeatable.",
+    shell_complete=complete_topics,
 )
 @click.option(
     "--strict",

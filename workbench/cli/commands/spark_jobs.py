@@ -10,12 +10,13 @@ from typing import Any, Final
 
 import click
 
-from workbench.cli.command import Command, as_json, read_time, spark_conf
+from workbench.cli.command import Command, as_json, chooses_topics, read_time, spark_conf
 from workbench.cli.commands import to_table
 from workbench.cli.commands.verify import CODES
 from workbench.cli.output import note, print_json, print_table, say, time_of
 from workbench.inspection.listing import require_logs
 from workbench.runtime.extras import missing
+from workbench.runtime.times import EPOCH, MINUTE
 from workbench.runtime.words import plural
 from workbench.tables.lake import LoadedRow
 
@@ -33,9 +34,6 @@ _SETTINGS: Final[dict[str, Any]] = {
 }
 _PATHS: Final = click.argument(
     "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path()
-)
-_TOPICS: Final = click.option(
-    "--topic", "-t", "topics", multiple=True, metavar="NAME", help="Only this topic; repeatable."
 )
 
 
@@ -56,7 +54,7 @@ def _takes_logs(function: Job) -> Job:
 
 def _choices(job: Job) -> Job:
     """Add all options but PATH."""
-    return _TOPICS(_in_session(as_json(job)))
+    return chooses_topics(_in_session(as_json(job)))
 
 
 def _in_session(job: Job) -> Job:
@@ -85,7 +83,7 @@ def command() -> None:
 
 @command.command("topic-profile", cls=Command, short_help="Rates, sizes, keys, gaps, late data.")
 @_takes_logs
-@click.option("--late", "late_ms", type=click.IntRange(min=0), default=60_000, metavar="MS",
+@click.option("--late", "late_ms", type=click.IntRange(min=0), default=MINUTE, metavar="MS",
     show_default=True, help="A record is late if it is more than MS older than one before it.",
 )  # fmt: skip
 def topic_profile(
@@ -343,8 +341,5 @@ def _show(rows: list[dict[str, Any]], *, as_json: bool, spare: Sequence[str] = (
 def _plain(value: Any) -> Any:
     """Return a time as text, everything else as it is."""
     if isinstance(value, dt.datetime):
-        return time_of((value - _EPOCH) // dt.timedelta(milliseconds=1))
+        return time_of((value - EPOCH) // dt.timedelta(milliseconds=1))
     return value
-
-
-_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)

@@ -14,12 +14,10 @@ from workbench.cli.output import Size, console, print_json, print_table, rich_te
 from workbench.cli.settings import named_values, takes_kafka, takes_settings
 from workbench.coordinator.offsets.group_lag import WINDOW_MS
 from workbench.loaders.answers.stuck import lags_at, stuck_rows
-from workbench.runtime.times import duration_text
+from workbench.runtime.times import MINUTE, duration_text
 from workbench.runtime.words import plural
 from workbench.tables.columns import json_of
 from workbench.tables.stuck import GroupLagRow, StuckRow
-
-_MINUTE_MS = 60_000
 
 
 @click.command(
@@ -35,7 +33,7 @@ _MINUTE_MS = 60_000
     "offsets by this machine's time, lags by the newest commit.",
 )  # fmt: skip
 @click.option(
-    "--window", type=click.IntRange(min=1), default=WINDOW_MS // _MINUTE_MS, metavar="MINUTES",
+    "--window", type=click.IntRange(min=1), default=WINDOW_MS // MINUTE, metavar="MINUTES",
     show_default=True, help="Commits of this time decide whether a group progresses.",
 )  # fmt: skip
 @as_json
@@ -62,7 +60,7 @@ def command(
     With --json: an object with stuck and groups, lists of objects with the fields below.
     """
     logs = open_logs(paths)
-    window_ms = window * _MINUTE_MS
+    window_ms = window * MINUTE
     config = named_values(settings)
     rows = stuck_rows(logs.listing, config, now=now, window_ms=window_ms, kafka=kafka)
     found = chosen_rows(rows, logs.listing, topics, partitions)

@@ -7,16 +7,16 @@ from typing import Any, Final
 import click
 
 from workbench.cli.command import (
-    PATHS,
     Command,
     as_json,
+    chooses_partitions,
     numbers_of,
     open_logs,
     pick_partitions,
     reads_remote_tier,
     takes_workers,
 )
-from workbench.cli.output import cell, console, print_json, rich_text
+from workbench.cli.output import SEVERITY_COLORS, cell, console, print_json, rich_text
 from workbench.cli.progress import progress
 from workbench.cli.settings import say_meant, takes_kafka
 from workbench.coordinator.verify import verify_coordinators
@@ -50,16 +50,9 @@ CODES: Final = {"info": 0, "warning": 1, "error": 2}
 _Lost = Mapping[Place, DamagedRangeRow]
 """File and byte → the lost range."""
 
-_COLORS: Final = {"info": "blue", "warning": "yellow", "error": "red"}
-
 
 @click.command("verify", cls=Command, fields={"--json": FindingRow})
-@PATHS
-@click.option("--topic", "-t", "topics", multiple=True, metavar="NAME", help="Only this topic.")
-@click.option(
-    "--partition", "-p", "partitions", multiple=True, metavar="NUMBER|NAME",
-    help="Only this partition, as 0 or orders-0; repeatable.",
-)  # fmt: skip
+@chooses_partitions
 @reads_remote_tier
 @click.option(
     "--quick", is_flag=True, help="Look at headers, indexes and checkpoints; decode no records."
@@ -226,19 +219,19 @@ def _print(
         for name, count in counts.items()
         if count
     ]
-    style = next((_COLORS[name] for name, count in counts.items() if count), "green")
+    style = next((SEVERITY_COLORS[name] for name, count in counts.items() if count), "green")
     out.print(rich_text(", ".join(words) or "nothing wrong", f"bold {style}"))
     for text in filter(None, checked):
         out.print(rich_text(text, "dim"))
     if removed:
-        out.print(rich_text(removed, _COLORS["warning"]))
+        out.print(rich_text(removed, SEVERITY_COLORS["warning"]))
     if hidden:
         text = f"{plural(hidden, 'finding')} for information: --info shows them"
         out.print(rich_text(text, "dim"))
 
 
 def _heading(finding: Finding) -> Any:
-    text = rich_text(f"{finding.severity}  ", _COLORS[finding.severity])
+    text = rich_text(f"{finding.severity}  ", SEVERITY_COLORS[finding.severity])
     if finding.position is not None:
         text.append(f"byte {cell(finding.position)}  ")
     if finding.offset is not None:

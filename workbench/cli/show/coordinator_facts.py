@@ -15,6 +15,7 @@ from workbench.coordinator.groups.members import members_of
 from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.runtime.era import CoordinatorEra, era_of
 from workbench.inspection.findings import Finding
+from workbench.runtime.times import MINUTE
 from workbench.runtime.words import plural
 from workbench.tables.columns import json_of
 from workbench.tables.groups import GroupRow
@@ -75,7 +76,7 @@ def load_groups(
         open_logs(paths).listing,
         era=era,
         now=now,
-        retention_ms=None if minutes is None else minutes * 60_000,
+        retention_ms=None if minutes is None else minutes * MINUTE,
     )
     if not coordinator.loads:
         note("the directories have no partition of __consumer_offsets")

@@ -14,11 +14,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from workbench.cli.show.field_lines import PRIVATE
 from workbench.files import names
 from workbench.files.clean_shutdown import CleanShutdown
 from workbench.files.names import TopicPartition
-from workbench.inspection.bytes.field_list import ByteField
+from workbench.inspection.bytes.field_list import PRIVATE, ByteField
 from workbench.inspection.facts.file_facts import entry_facts
 from workbench.inspection.listing import Root
 from workbench.inspection.lookups.record_counts import counts_of

@@ -4,11 +4,8 @@ from typing import Final
 
 from workbench.cli.colors import has_color, painted_part, styled
 from workbench.cli.show.value_text import plain_text
-from workbench.inspection.bytes.field_list import ByteField
+from workbench.inspection.bytes.field_list import PRIVATE, ByteField
 from workbench.runtime.words import safe
-
-PRIVATE: Final = frozenset({"key", "value", "records"})
-"""Names of fields that may be hidden."""
 
 _LONGEST: Final = 120  # characters of a value
 

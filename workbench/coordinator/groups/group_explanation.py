@@ -30,7 +30,7 @@ from workbench.coordinator.offsets import positions
 from workbench.coordinator.runtime.partitioning import partition_for
 from workbench.files.names import TopicPartition
 from workbench.foresight.explain.rule_verdict import RuleVerdict, Word
-from workbench.runtime.times import ms_text, time_text
+from workbench.runtime.times import MINUTE, ms_text, time_text
 from workbench.runtime.words import plural
 from workbench.tables.groups import MirrorCheckpointRow, ShareRow
 
@@ -51,7 +51,6 @@ _MIRROR: Final = "MirrorCheckpointTask.checkpoint (4.2)"
 START_OFFSET: Final = "start offset"
 """The rule about a partition of a share group."""
 
-RESUMES: Final = "resumes"
 STARTS_OVER: Final = "starts over"
 
 
@@ -265,7 +264,7 @@ class GroupExplainer:
             age = ms_text(time - (expiry.at - retention), " ms")
             reason += (
                 f"deleted by a client or with its topic, {age} after what retention counts "
-                f"from: or offsets.retention.minutes was below {retention // 60_000:,}"
+                f"from: or offsets.retention.minutes was below {retention // MINUTE:,}"
             )
         return RuleVerdict(
             "offset", "blocks", committed.offset, expiry.at, reason, _EXPIRY, where=where

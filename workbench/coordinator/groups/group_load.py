@@ -12,6 +12,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from workbench.config.internal_topics import OFFSETS_TOPIC
 from workbench.coordinator.groups.classic.group import GROUP_METADATA, ClassicGroup
 from workbench.coordinator.groups.classic.records import group_of_record
 from workbench.coordinator.groups.commit_records import (
@@ -45,7 +46,7 @@ from workbench.runtime.gc_pause import gc_paused
 from workbench.runtime.steps import Observer, Step
 from workbench.runtime.words import plural
 
-GROUPS_TOPIC: Final = "__consumer_offsets"
+GROUPS_TOPIC: Final = OFFSETS_TOPIC
 
 _COMMIT_TYPE: Final = 1
 _SHORTEST_RUN: Final = 16  # of commits, that pays
@@ -220,7 +221,7 @@ def load_group_partition(
         partition: a partition of `__consumer_offsets`.
         era: the era of the rules.
         end: offset at which to stop, such as the high watermark; None: the log end offset.
-        observer: receives a `Step` for each record, of `runtime.load_steps.KINDS`.
+        observer: receives a `Step` for each record, of `steps.LOAD_KINDS`.
         stop_at_newer: stop at the first record that a newer coordinator must have written.
         each_commit: report a step for each commit; otherwise runs of plain commits are one step,
             which saves most of the time.
@@ -267,7 +268,7 @@ class GroupReplay:
 
     Args:
         load: the state that the records change.
-        observer: receives a `Step` for each record, of `runtime.load_steps.KINDS`.
+        observer: receives a `Step` for each record, of `steps.LOAD_KINDS`.
         each_commit: see `load_group_partition`.
 
     Kafka: GroupCoordinatorShard.replay (4.2)

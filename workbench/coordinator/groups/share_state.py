@@ -10,6 +10,7 @@ Kafka: ShareCoordinatorShard.replay, PersisterStateBatchCombiner (4.2)
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from workbench.config.internal_topics import SHARE_STATE_TOPIC
 from workbench.coordinator.offsets.positions import LogPositions
 from workbench.coordinator.runtime.log_records import Marker, read_log_records
 from workbench.decoders.share_group_state import decode_key, decode_value
@@ -19,7 +20,7 @@ from workbench.inspection.cluster.image import StoredCluster
 from workbench.inspection.findings import Finding
 from workbench.tables.groups import DeliveryRange, ShareRow
 
-SHARE_TOPIC: Final = "__share_group_state"
+SHARE_TOPIC: Final = SHARE_STATE_TOPIC
 
 STATES: Final = {0: "available", 1: "acquired", 2: "acknowledged", 3: "archiving", 4: "archived"}
 """Delivery states. Acquired records are not stored: after a restart they are available again."""

@@ -133,7 +133,7 @@ class StoredGroups:
         """Load again, step by step.
 
         Args:
-            observer: receives a `Step` for each record, of `runtime.load_steps.KINDS`.
+            observer: receives a `Step` for each record, of `steps.LOAD_KINDS`.
             group: load only the partitions that hold the group, or where a broker looks for it.
             each_commit: see `load_group_partition`.
 

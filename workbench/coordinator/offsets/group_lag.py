@@ -19,6 +19,7 @@ from workbench.coordinator.groups.commit_history import (
     CommitHistory,
     CommitRecord,
 )
+from workbench.coordinator.groups.group_explanation import STARTS_OVER
 from workbench.coordinator.groups.stored_groups import (
     CommittedOffset,
     StoredGroups,
@@ -28,7 +29,7 @@ from workbench.coordinator.offsets.commit_lag import CommitLag, lags_of
 from workbench.coordinator.offsets.positions import BELOW_START, BEYOND_END
 from workbench.files.names import TopicPartition
 from workbench.inspection.lookups.unread_part import UnreadPart, unread_part
-from workbench.runtime.times import age_text, ms_text, time_text
+from workbench.runtime.times import HOUR, age_text, ms_text, time_text
 from workbench.runtime.words import plural
 from workbench.tables.stuck import GroupLagRow
 
@@ -36,12 +37,11 @@ FINE: Final = "fine"  # nothing waits
 ADVANCING: Final = "advancing"
 BEHIND: Final = "falling behind"
 STALLED: Final = "stalled"
-STARTS_OVER: Final = "starts over"
 UNKNOWN: Final = "unknown"
 
 _DONE: Final = frozenset({IN_FORCE, SUPERSEDED, REMOVED, OVERTAKEN})
 
-WINDOW_MS: Final = 3_600_000
+WINDOW_MS: Final = HOUR
 """The default window: the hour before the newest commit of any group."""
 
 _IS_REMOVED: Final = (

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple, Self
 from workbench.config.broker_config import BrokerConfig
 from workbench.config.internal_topics import INTERNAL_TOPICS, OFFSETS_TOPIC
 from workbench.layout.attributes import CODEC_NAMES
-
-_MINUTE_MS = 60_000
+from workbench.runtime.times import DAY, MINUTE
 
 
 class OffsetConfig(NamedTuple):
@@ -26,8 +25,8 @@ class OffsetConfig(NamedTuple):
     """
 
     metadata_max_bytes: int = 4096
-    retention_ms: int = 7 * 24 * 60 * _MINUTE_MS
-    retention_check_interval_ms: int = 10 * _MINUTE_MS
+    retention_ms: int = 7 * DAY
+    retention_check_interval_ms: int = 10 * MINUTE
     topic_num_partitions: int = 50
     topic_segment_bytes: int = 100 << 20
     topic_compression_codec: str = "none"
@@ -37,14 +36,15 @@ class OffsetConfig(NamedTuple):
         """Return what a broker's configuration says."""
         return cls(
             config.offset_metadata_max_bytes,
-            config.offsets_retention_minutes * _MINUTE_MS,
+            config.offsets_retention_minutes * MINUTE,
             config.offsets_retention_check_interval_ms,
             config.offsets_topic_num_partitions,
             config.offsets_topic_segment_bytes,
             CODEC_NAMES[config.offsets_topic_compression_codec],
         )
 
-    def topic_settings(self) -> dict[str, Any]:
+    @property
+    def topic_config(self) -> dict[str, Any]:
         """Return the configuration of `__consumer_offsets`.
 
         Kafka: GroupCoordinatorService.groupMetadataTopicConfigs (4.2)

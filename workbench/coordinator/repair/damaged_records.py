@@ -10,6 +10,7 @@ Cleaner.shouldRetainRecord (4.2)
 from collections.abc import Iterator
 from typing import Final
 
+from workbench.config.internal_topics import TRANSACTIONS_TOPIC
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC, GroupLoad, load_group_partition
 from workbench.coordinator.repair.newest_records import (
     Types,
@@ -21,13 +22,12 @@ from workbench.coordinator.repair.newest_records import (
 )
 from workbench.coordinator.repair.repair import APPEND, CLEAN, REMOVE, Repair
 from workbench.coordinator.runtime.log_records import LogRecord, read_log_records
-from workbench.coordinator.transactions.serving.transaction_metadata import (
-    TransactionMetadata,
-)
 from workbench.coordinator.transactions.transaction_load import (
-    TRANSACTIONS_TOPIC,
     TransactionLoad,
     apply_record,
+)
+from workbench.coordinator.transactions.transaction_metadata import (
+    TransactionMetadata,
 )
 from workbench.decoders import consumer_offsets, transaction_state
 from workbench.errors import CorruptRecordError, UnsupportedFormatError

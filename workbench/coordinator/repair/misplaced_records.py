@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
+from workbench.config.internal_topics import TRANSACTIONS_TOPIC
 from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.commit_records import commit_key
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC, GroupLoad
@@ -22,9 +23,8 @@ from workbench.coordinator.repair.newest_records import (
 )
 from workbench.coordinator.repair.repair import APPEND, Repair
 from workbench.coordinator.runtime.partitioning import partition_for
-from workbench.coordinator.transactions.serving.transaction_log import key_to_bytes
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
-from workbench.coordinator.transactions.transaction_load import TRANSACTIONS_TOPIC
+from workbench.coordinator.transactions.transaction_log import key_to_bytes
 from workbench.decoders import consumer_offsets, transaction_state
 from workbench.files.names import TopicPartition
 from workbench.inspection.partition import DiskPartition

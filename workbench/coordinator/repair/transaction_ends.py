@@ -8,28 +8,26 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
+from workbench.config.internal_topics import TRANSACTIONS_TOPIC
 from workbench.coordinator.repair.repair import APPEND, BROKER, MARKER, Repair
 from workbench.coordinator.transactions.marker_data import (
     MarkerData,
     decided_states,
     marker_data,
 )
-from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
-from workbench.coordinator.transactions.serving.transaction_log import (
-    key_to_bytes,
-    value_to_bytes,
-)
-from workbench.coordinator.transactions.serving.transaction_metadata import (
-    TransactionMetadata,
-    TxnTransitMetadata,
-)
+from workbench.coordinator.transactions.states import MARKERS, TransactionState, TransactionVersion
 from workbench.coordinator.transactions.stored_transactions import (
     HANGS,
     OpenProducer,
     StoredTransactions,
 )
-from workbench.coordinator.transactions.transaction_load import (
-    TRANSACTIONS_TOPIC,
+from workbench.coordinator.transactions.transaction_log import (
+    key_to_bytes,
+    value_to_bytes,
+)
+from workbench.coordinator.transactions.transaction_metadata import (
+    TransactionMetadata,
+    TxnTransitMetadata,
 )
 from workbench.files.names import TopicPartition
 from workbench.inspection.partition import DiskPartition
@@ -37,7 +35,6 @@ from workbench.layout.control_records import ABORT, COMMIT
 from workbench.record.control import encode_control_key, encode_end_transaction
 from workbench.runtime.words import plural
 
-_ENDS: Final = {"PrepareCommit": "COMMIT", "PrepareAbort": "ABORT"}
 _NO_ID: Final = -1
 
 
@@ -148,7 +145,7 @@ def _marker(
     if decision is None:
         reason = f"{each.reason}: {offsets} are dropped"
     else:
-        what, epoch = _ENDS[decision.state], decision.producer_epoch
+        what, epoch = MARKERS[decision.state], decision.producer_epoch
         reason = (
             f"{decision.transactional_id!r} decided {decision.state} at offset "
             f"{decision.record_offset} of {TRANSACTIONS_TOPIC}-{decision.log_partition}, and the "
@@ -175,7 +172,7 @@ def _marker(
 
 def _by_the_broker(state: TransactionMetadata) -> Iterator[Repair]:
     """Yield the markers that the coordinator writes when it loads a prepared transaction."""
-    what = _ENDS[state.state]
+    what = MARKERS[state.state]
     for where in sorted(state.partitions):
         yield Repair(
             where=where,

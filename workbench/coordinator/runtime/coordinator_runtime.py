@@ -87,7 +87,6 @@ class _Context(Generic[S]):
         self.state = PartitionState.LOADING
         self.failure = ""
         self.next_offset = 0  # the first offset that is not replayed
-        self.is_replaying = True  # False while an operation writes that changed the state itself
         self.unread = (0, 0)  # loaded only when the high watermark passes it: [first, end)
         self.deferred = DeferredEventQueue()
 
@@ -400,17 +399,12 @@ class CoordinatorRuntime(Reporter, Generic[S]):
                 else:
                     answer.set_exception(self._failed(context, error))
 
-            # With `on_append`, the operation has changed the state itself: its records are not
-            # replayed, and it learns how the append went.
-            context.is_replaying = on_append is None
             try:
                 end = self._write_records(context, result, producer_id, producer_epoch)
             except CoordinatorError as error:
                 if on_append is not None:
                     on_append(ErrorCode(error.code))
                 raise
-            finally:
-                context.is_replaying = True
             self._when_committed(context, end, done)
         return answer
 
@@ -513,7 +507,8 @@ class CoordinatorRuntime(Reporter, Generic[S]):
     ) -> int | None:
         """Write the records of an operation in one batch, or in several if it is not atomic.
 
-        They are replayed unless the operation has changed the state itself (`on_append`).
+        They are replayed, unless the operation has changed the state itself: then it has an
+        `on_append`, which learns how the append went.
 
         Returns:
             The offset after the last record; None: nothing was written.
@@ -522,14 +517,17 @@ class CoordinatorRuntime(Reporter, Generic[S]):
         limit = None if result.is_atomic else context.log.config.max_message_bytes
         builder = self._builder(producer_id, producer_epoch, limit)
         waiting: list[CoordinatorRecord] = []
+        replays = result.on_append is None
         for record in result.records:
             if limit is not None and not builder.has_room_for(now, *record):
-                self._append_and_replay(context, builder, waiting, now, producer_id)
+                self._append_and_replay(
+                    context, builder, waiting, now, producer_id, replays=replays
+                )
                 builder, waiting = self._builder(producer_id, producer_epoch, limit), []
             builder.append(now, record.key, record.value)
             waiting.append(record)
         if waiting:
-            self._append_and_replay(context, builder, waiting, now, producer_id)
+            self._append_and_replay(context, builder, waiting, now, producer_id, replays=replays)
         return context.next_offset if result.records else None
 
     def _builder(self, producer_id: int, producer_epoch: int, limit: int | None) -> BatchWriter:
@@ -550,9 +548,11 @@ class CoordinatorRuntime(Reporter, Generic[S]):
         records: list[CoordinatorRecord],
         now: int,
         producer_id: int,
+        *,
+        replays: bool,
     ) -> None:
         first = self._append(context, MemoryRecords(builder.finish()), len(records))
-        if not context.is_replaying:
+        if not replays:
             return
 
         def replay(error: ErrorCode) -> None:

@@ -10,9 +10,9 @@ Kafka: GroupMetadataManager (0.9.0.1, 2.0.1, 2.8.2), GroupCoordinatorShard (4.2)
 from enum import IntEnum
 from typing import Any, Final
 
-from workbench.inspection.cluster.image import StoredCluster
+from workbench.inspection.cluster.image import METADATA_VERSION, StoredCluster
+from workbench.runtime.times import DAY
 
-_DAY_MS: Final = 86_400_000
 _METADATA_VERSION_4_0: Final = 22  # 4.0-IV0
 
 
@@ -29,7 +29,7 @@ class CoordinatorEra(IntEnum):
     @property
     def default_retention_ms(self) -> int:
         """`offsets.retention.minutes` unless configured; 2.0 itself already has seven days."""
-        return _DAY_MS if self is CoordinatorEra.BEFORE_2_1 else 7 * _DAY_MS
+        return DAY if self is CoordinatorEra.BEFORE_2_1 else 7 * DAY
 
 
 def era_of_cluster(cluster: StoredCluster | None) -> CoordinatorEra:
@@ -37,7 +37,7 @@ def era_of_cluster(cluster: StoredCluster | None) -> CoordinatorEra:
     if cluster is None:
         return CoordinatorEra.BEFORE_2_1
     features = cluster.features
-    is_new = features.get("metadata.version", 0) >= _METADATA_VERSION_4_0
+    is_new = features.get(METADATA_VERSION, 0) >= _METADATA_VERSION_4_0
     return (
         CoordinatorEra.KIP_848
         if is_new or features.get("group.version", 0) >= 1

@@ -14,16 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from workbench.coordinator.transactions.serving.transaction_metadata import (
-    TransactionMetadata,
-)
+from workbench.config.internal_topics import TRANSACTIONS_TOPIC
 from workbench.coordinator.transactions.stored_transactions import (
     WAITS,
     OpenProducer,
     StoredTransactions,
 )
-from workbench.coordinator.transactions.transaction_load import (
-    TRANSACTIONS_TOPIC,
+from workbench.coordinator.transactions.transaction_metadata import (
+    TransactionMetadata,
 )
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import DiskPartition

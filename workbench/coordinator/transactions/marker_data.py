@@ -22,14 +22,14 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from workbench.config.internal_topics import TRANSACTIONS_TOPIC
 from workbench.coordinator.runtime.log_records import LogRecord, read_log_records
-from workbench.coordinator.transactions.serving.transaction_metadata import (
-    TransactionMetadata,
-)
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.coordinator.transactions.transaction_load import (
-    TRANSACTIONS_TOPIC,
     apply_record,
+)
+from workbench.coordinator.transactions.transaction_metadata import (
+    TransactionMetadata,
 )
 from workbench.errors import CorruptRecordError, UnsupportedFormatError
 from workbench.files.names import TopicPartition

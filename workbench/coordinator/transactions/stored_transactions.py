@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from workbench.config.internal_topics import TRANSACTIONS_TOPIC
 from workbench.coordinator.offsets.positions import LogPositions
 from workbench.coordinator.runtime.partitioning import partition_count, partition_for
-from workbench.coordinator.transactions.serving.transaction_metadata import (
-    TransactionMetadata,
-)
 from workbench.coordinator.transactions.transaction_load import (
-    TRANSACTIONS_TOPIC,
     TransactionLoad,
     load_transaction_partition,
+)
+from workbench.coordinator.transactions.transaction_metadata import (
+    TransactionMetadata,
 )
 from workbench.files.names import TopicPartition
 from workbench.inspection.findings import Finding
@@ -75,7 +75,7 @@ class StoredTransactions:
 
     Args:
         listing: the directories.
-        observer: receives a `Step` for each record, of `runtime.load_steps.KINDS`.
+        observer: receives a `Step` for each record, of `steps.LOAD_KINDS`.
 
     Raises:
         OSError: a file cannot be read.

@@ -11,19 +11,18 @@ from collections.abc import Iterator
 from typing import Final
 
 from workbench.config.broker_config import BrokerConfig
+from workbench.config.internal_topics import TRANSACTIONS_TOPIC
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC, load_group_partition
 from workbench.coordinator.runtime.era import era_of_cluster
 from workbench.coordinator.runtime.partitioning import partition_for
-from workbench.coordinator.transactions.serving.transaction_metadata import (
-    TransactionMetadata,
-)
+from workbench.coordinator.transactions.states import MARKERS
 from workbench.coordinator.transactions.stored_transactions import (
     HANGS,
     OpenProducer,
     StoredTransactions,
 )
-from workbench.coordinator.transactions.transaction_load import (
-    TRANSACTIONS_TOPIC,
+from workbench.coordinator.transactions.transaction_metadata import (
+    TransactionMetadata,
 )
 from workbench.files.names import TopicPartition
 from workbench.foresight.explain.rule_verdict import RuleVerdict, Word
@@ -43,8 +42,6 @@ _TOOL: Final = "kafka-transactions.sh --bootstrap-server HOST:PORT"
 _ABORT_INTERVAL: Final = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
 _ID_EXPIRATION: Final = "transactional.id.expiration.ms"
 _MAX_TIMEOUT: Final = "transaction.max.timeout.ms"
-
-_ENDS: Final = {"PrepareCommit": "COMMIT", "PrepareAbort": "ABORT"}
 
 
 class TransactionExplainer:
@@ -127,9 +124,9 @@ class TransactionExplainer:
             since = time_text(state.start_timestamp)
             end = time_text(state.times_out_at or -1)
             return f"is open since {since}; unless it ends, the coordinator aborts it at {end}"
-        if state.state in _ENDS:
+        if state.state in MARKERS:
             return (
-                f"is prepared ({state.state}): the coordinator writes the {_ENDS[state.state]} "
+                f"is prepared ({state.state}): the coordinator writes the {MARKERS[state.state]} "
                 "markers as soon as it runs"
             )
         return f"nothing is open: the state is {state.state}"
@@ -224,10 +221,10 @@ class TransactionExplainer:
             if now is not None and at < now:
                 reason += f"; a broker that runs at {time_text(now)} does"
             yield RuleVerdict("timeout", "limits", at, now, reason, _TIMEOUT, due=at)
-        elif state.state in _ENDS:
+        elif state.state in MARKERS:
             reason = (
                 f"decided at {time_text(state.last_update_timestamp)}: a coordinator that loads it "
-                f"sends the {_ENDS[state.state]} markers to every listed partition again"
+                f"sends the {MARKERS[state.state]} markers to every listed partition again"
             )
             yield RuleVerdict("markers", "limits", state.state, None, reason, _MARKERS)
         elif state.phase != "dead":
@@ -265,7 +262,7 @@ class TransactionExplainer:
         reason = "the log has no open transaction of the producer: "
         reason += (
             "no record was written, or its marker was"
-            if state.state in _ENDS
+            if state.state in MARKERS
             else ("the partition was added, and no record was written to it yet")
         )
         return RuleVerdict("marker", "allows", None, None, reason, _MARKERS, where=where)
@@ -356,7 +353,7 @@ class TransactionExplainer:
                 f"{_TOOL} forceTerminateTransaction --transactionalId {name} (Kafka 4.2), or a "
                 "producer with this transactional id that calls initTransactions()",
             )
-        if state is not None and state.state in _ENDS:
+        if state is not None and state.state in MARKERS:
             return self._command("limits", "nothing but a running coordinator of the partition")
         if self._open:
             return self._command(

@@ -15,7 +15,7 @@ from workbench.coordinator.runtime.log_records import (
     key_of,
     read_log_chunks,
 )
-from workbench.coordinator.transactions.serving.transaction_metadata import TransactionMetadata
+from workbench.coordinator.transactions.transaction_metadata import TransactionMetadata
 from workbench.decoders.decoder import problem_of
 from workbench.decoders.transaction_state import STATUS_NAMES, TYPES
 from workbench.decoders.typed_records import read_value
@@ -23,8 +23,6 @@ from workbench.errors import CorruptRecordError, UnsupportedFormatError
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import DiskPartition
 from workbench.runtime.steps import Observer, Step
-
-TRANSACTIONS_TOPIC: Final = "__transaction_state"
 
 _STOPS: Final = (
     "The load ends here with an error in the broker's log: the broker serves what it loaded so far "
@@ -68,7 +66,7 @@ def load_transaction_partition(
 
     Args:
         partition: a partition of `__transaction_state`.
-        observer: receives a `Step` for each record, of `runtime.load_steps.KINDS`.
+        observer: receives a `Step` for each record, of `steps.LOAD_KINDS`.
 
     Raises:
         OSError: a file cannot be read.

@@ -95,30 +95,3 @@ class EntryColumns:
         if slot == 0 and count and view[0] == target:
             slot = 1
         return slot if slot < count else NO_SLOT
-
-    def lower_slots(self, targets: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
-        """Return int64[n]: what `lower_slot` gives for each of int64[n]."""
-        count = min(count, len(self.keys))
-        if not self.keys_ascend:
-            slots = [self.lower_slot(target, count) for target in targets.tolist()]
-            return np.array(slots, np.int64)
-        # With targets of another type than the keys, numpy would copy all keys.
-        limits = np.iinfo(self.keys.dtype)
-        wanted = np.clip(targets, limits.min, limits.max).astype(self.keys.dtype, copy=False)
-        return self.keys[:count].searchsorted(wanted, "right") - 1
-
-    def keys_at(self, slots: npt.NDArray[np.int64], otherwise: int) -> npt.NDArray[np.int64]:
-        """Return int64[n]: the keys in slots, ``otherwise`` for slot -1."""
-        return _taken(self.keys, slots, otherwise)
-
-    def values_at(self, slots: npt.NDArray[np.int64], otherwise: int) -> npt.NDArray[np.int64]:
-        """Return int64[n]: the values in slots, ``otherwise`` for slot -1."""
-        return _taken(self.values, slots, otherwise)
-
-
-def _taken(column: Integers, slots: npt.NDArray[np.int64], otherwise: int) -> npt.NDArray[np.int64]:
-    if not len(column):
-        return np.full(len(slots), otherwise, np.int64)
-    items = column[np.maximum(slots, 0)].astype(np.int64)
-    items[slots < 0] = otherwise
-    return items

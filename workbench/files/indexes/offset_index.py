@@ -258,17 +258,6 @@ class WritableOffsetIndex(EntryFile[OffsetPosition]):
         slots = self._load().probed_slots(target_offset - self.base_offset, self._count)
         return [(slot, self.entry_at(slot)) for slot in slots]
 
-    def lookup_many(
-        self, target_offsets: npt.NDArray[np.int64]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return offsets and positions, int64[n] each, of what `lookup` gives for int64[n]."""
-        columns = self._load()
-        slots = columns.lower_slots(target_offsets - self.base_offset, self._count)
-        return (
-            columns.keys_at(slots, 0) + self.base_offset,
-            columns.values_at(slots, 0),
-        )
-
     def fetch_upper_bound(self, position: int, size: int) -> OffsetPosition | None:
         """Return an entry at or after ``position + size``; None if none is.
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.file_system.local import File
 from workbench.files.indexes.search import largest_lower_bound, probed_slots, smallest_upper_bound
@@ -78,22 +77,3 @@ class StoredColumns:
     def upper_slot(self, target: int, count: int) -> int:
         """Return the slot of the first of ``count`` values at or after ``target``; -1 if none."""
         return smallest_upper_bound(self.value_view, count, target, self._entry_size)
-
-    def lower_slots(self, targets: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
-        """Return int64[n]: what `lower_slot` gives for each of int64[n]."""
-        return np.array([self.lower_slot(target, count) for target in targets.tolist()], np.int64)
-
-    def keys_at(self, slots: npt.NDArray[np.int64], otherwise: int) -> npt.NDArray[np.int64]:
-        """Return int64[n]: the keys in slots, ``otherwise`` for slot -1."""
-        return _taken(self.key_view, slots, otherwise)
-
-    def values_at(self, slots: npt.NDArray[np.int64], otherwise: int) -> npt.NDArray[np.int64]:
-        """Return int64[n]: the values in slots, ``otherwise`` for slot -1."""
-        return _taken(self.value_view, slots, otherwise)
-
-
-def _taken(
-    column: StoredColumn, slots: npt.NDArray[np.int64], otherwise: int
-) -> npt.NDArray[np.int64]:
-    items = [otherwise if slot < 0 else column[slot] for slot in slots.tolist()]
-    return np.array(items, np.int64)

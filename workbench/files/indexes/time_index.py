@@ -284,17 +284,6 @@ class WritableTimeIndex(EntryFile[TimestampOffset]):
         slots = self._load().probed_slots(target_timestamp, self._count)
         return [(slot, self.entry_at(slot)) for slot in slots]
 
-    def lookup_many(
-        self, target_timestamps: npt.NDArray[np.int64]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return timestamps and offsets, int64[n] each, of what `lookup` gives for int64[n]."""
-        columns = self._load()
-        slots = columns.lower_slots(target_timestamps, self._count)
-        return (
-            columns.keys_at(slots, NO_TIMESTAMP),
-            columns.values_at(slots, 0) + self.base_offset,
-        )
-
     def sanity_check(self) -> None:
         """Check the first and last entry and the size.
 

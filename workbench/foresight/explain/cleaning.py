@@ -17,6 +17,7 @@ from workbench.cleaner.schedule.log_to_clean import (
     place_of,
 )
 from workbench.config.broker_config import BrokerConfig
+from workbench.files.names import CLEANER_OFFSETS
 from workbench.files.text import INT64_MAX
 from workbench.foresight.explain.rule_verdict import RuleVerdict, Word, odd_timestamp, time_or_never
 from workbench.log.log import Log
@@ -171,7 +172,7 @@ class _Rules:
     def checkpoint(self) -> RuleVerdict:
         """Say whether the cleaner's checkpoint is trusted."""
         offsets, start = self._found.offsets, self._log.log_start_offset
-        name = "cleaner-offset-checkpoint"
+        name = CLEANER_OFFSETS
         if offsets.reset_reason:
             reason = f"the checkpoint is ignored ({offsets.reset_reason}): the whole log is dirty"
         elif self._last_clean_offset is None:

@@ -29,7 +29,7 @@ from workbench.foresight.preflight.results import (
 )
 from workbench.foresight.startup.losses import how_to_save
 from workbench.foresight.startup.node import is_kraft_node
-from workbench.foresight.startup.prediction import PartitionStart, StartupPrediction
+from workbench.foresight.startup.prediction import SERVED, PartitionStart, StartupPrediction
 from workbench.inspection.broker_version import shown_version
 from workbench.inspection.cluster.image import StoredCluster
 from workbench.inspection.cluster.loading import stored_cluster
@@ -327,7 +327,7 @@ def _of_partition(row: PartitionStart) -> tuple[TopicVerdict, str]:
         return "unknown", row.reason
     if row.verdict == "deleted":
         return "deleted", row.reason
-    if row.verdict not in {"loads", "recovers", "future"}:
+    if row.verdict not in SERVED:
         return "not served", f"{row.verdict}: {row.reason}"
     if row.bytes_cut:
         cut = f"{row.bytes_cut:,} bytes are truncated"

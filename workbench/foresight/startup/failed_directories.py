@@ -5,17 +5,14 @@ Kafka: LogManager.loadLogs, getOrCreateLog (3.0 to 4.4), ReplicaManager.handleLo
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
 
 from workbench.config.broker_rules import FailedDirectoryRule
+from workbench.config.internal_topics import METADATA_TOPIC
 from workbench.file_system.local import FileSystem
 from workbench.files.names import TopicPartition, directory_name, parse_directory_name
 from workbench.foresight.startup.node import NodeStart
-from workbench.foresight.startup.prediction import PartitionStart, Verdict
+from workbench.foresight.startup.prediction import SERVED, PartitionStart, Verdict
 from workbench.log_manager.context import ManagerContext
-from workbench.log_manager.directory import METADATA_TOPIC
-
-_SERVED: Final = frozenset({"loads", "recovers", "future"})
 
 
 def why_it_ends(
@@ -62,7 +59,7 @@ def with_failed_directories(
     seen = set()
     for row in rows:
         seen.add((row.directory, row.name))
-        is_lost = starts and row.directory in why and row.verdict in _SERVED
+        is_lost = starts and row.directory in why and row.verdict in SERVED
         yield _lost(row, verdict, why[row.directory]) if is_lost else row
     for directory, reason in why.items():
         for name in _logs_in(directory, fs):

@@ -22,10 +22,12 @@ from workbench.files.text import format_uuid
 from workbench.foresight.startup.prediction import BECOMES_LOG, MetadataStart, PartitionStart
 from workbench.foresight.startup.start_rows import partition_start
 from workbench.inspection.broker_version import metadata_versions_of
-from workbench.inspection.cluster.image import StoredCluster
+from workbench.inspection.cluster.image import (
+    METADATA_VERSION,
+    StoredCluster,
+)
 from workbench.inspection.listing import Root
 from workbench.inspection.node_start.bootstrap import (
-    METADATA_VERSION,
     bootstrap_level,
     judge_bootstrap,
 )

@@ -23,6 +23,8 @@ Verdict = Literal[
     "refuses",    # the broker does not start
     "unread",     # it cannot be read here, so nothing is predicted
 ]  # fmt: skip
+SERVED: Final = frozenset({"loads", "recovers", "future"})
+"""The verdicts about partitions that the broker has after its start."""
 
 
 BECOMES_LOG: Final = "the copy becomes the log"

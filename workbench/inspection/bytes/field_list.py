@@ -11,6 +11,9 @@ import numpy as np
 
 from workbench.layout.structure import place, width
 
+PRIVATE: Final = frozenset({"key", "value", "records"})
+"""Names of the fields of a batch that hold a user's data."""
+
 
 @dataclass(frozen=True, slots=True)
 class ByteField:

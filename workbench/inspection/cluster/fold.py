@@ -92,11 +92,6 @@ class ClusterFold:
         self._open: list[tuple[str, Mapping[str, Any]]] | None = None  # of a transaction
         self.epoch = -1
 
-    @property
-    def in_transaction(self) -> bool:
-        """Whether a transaction has begun that has not ended."""
-        return self._open is not None
-
     def take(self, value: Mapping[str, Any]) -> None:
         """Apply one record as `decode_value` returns it; that of a transaction when it ends.
 

@@ -27,6 +27,8 @@ OPERATIONS: Final = {
     12: "IDEMPOTENT_WRITE", 13: "CREATE_TOKENS", 14: "DESCRIBE_TOKENS", 15: "TWO_PHASE_COMMIT",
 }  # fmt: skip
 PERMISSIONS: Final = {0: "UNKNOWN", 1: "ANY", 2: "DENY", 3: "ALLOW"}
+METADATA_VERSION: Final = "metadata.version"
+"""The feature whose level says which records the metadata log has."""
 SCRAM_MECHANISMS: Final = {0: "UNKNOWN", 1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
 SECURITY_PROTOCOLS: Final = {0: "PLAINTEXT", 1: "SSL", 2: "SASL_PLAINTEXT", 3: "SASL_SSL"}
 CONFIG_TYPES: Final = {2: "topic", 4: "broker", 16: "client-metrics", 32: "group"}

@@ -17,7 +17,7 @@ from workbench.decoders.cluster_metadata import decode_value
 from workbench.errors import StateUnknownError
 from workbench.files import names
 from workbench.inspection.cluster.fold import Changed, ClusterFold
-from workbench.inspection.cluster.image import QuorumLeader, StoredCluster, StoredConfigs
+from workbench.inspection.cluster.image import QuorumLeader, StoredCluster
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding, finding_of
 from workbench.inspection.listing import Listing
@@ -93,15 +93,6 @@ def offset_or_time(at: At) -> tuple[int | None, int | None]:
     if isinstance(at, str | dt.datetime):
         return None, milliseconds(at)
     raise ValueError(f"{at!r} is neither an offset nor a time")
-
-
-def read_stored_configs(partition: DiskPartition) -> StoredConfigs:
-    """Return the configurations in a metadata log, as `read_stored_cluster` reads it.
-
-    Raises:
-        OSError: a file cannot be read.
-    """
-    return read_stored_cluster(partition).configs
 
 
 def stored_cluster(listing: Listing) -> StoredCluster:

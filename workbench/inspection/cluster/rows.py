@@ -13,12 +13,12 @@ from workbench.inspection.cluster.history import ClusterHistory, RowChange
 from workbench.inspection.cluster.image import (
     DEFAULT_ENTITY,
     EVERY_BROKER,
+    METADATA_VERSION,
     Endpoint,
     PartitionRegistration,
     Quota,
     StoredCluster,
 )
-from workbench.inspection.node_start.bootstrap import METADATA_VERSION
 from workbench.tables.cluster import (
     AclRow,
     BrokerRow,

@@ -11,6 +11,7 @@ from typing import Final
 
 from workbench.decoders.cluster_metadata import decode_value
 from workbench.files import names
+from workbench.inspection.cluster.image import METADATA_VERSION
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Root
@@ -20,8 +21,6 @@ from workbench.inspection.unreadable import if_readable
 from workbench.layout.batch_header import ENTRY_HEADER_SIZE, MAGIC_AT
 from workbench.record.reading.reader import VALUES
 from workbench.record.reading.recovery import whole_batches
-
-METADATA_VERSION: Final = "metadata.version"
 
 _NO_LEVEL: Final = -1
 _LATEST_MAGIC: Final = 2

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Final
 
 from workbench.config.broker_rules import MODELED_RULES, BrokerRules, TopicsFrom
+from workbench.config.internal_topics import RESERVED_IDS
 from workbench.files import names
 from workbench.files.meta_properties import MetaProperties
 from workbench.files.text import format_uuid
@@ -17,9 +18,6 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Root
 from workbench.inspection.node_start.refusal import KAFKA, RUNTIME, Refusal
 from workbench.inspection.unreadable import if_readable
-
-RESERVED_IDS: Final = 100
-"""Directory ids below it mean lost, unassigned, migrating."""
 
 _DAMAGED: Final = "meta-properties-damaged"
 _MISMATCH: Final = "meta-properties-mismatch"

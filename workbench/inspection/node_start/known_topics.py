@@ -9,6 +9,7 @@ from functools import partial
 from uuid import UUID
 
 from workbench.config.broker_rules import MODELED_RULES, BrokerRules, StrayRule
+from workbench.config.internal_topics import RESERVED_IDS
 from workbench.files import names
 from workbench.files.quorum_state import QuorumState
 from workbench.files.text import format_uuid, parse_uuid
@@ -16,7 +17,6 @@ from workbench.inspection.cluster.image import StoredCluster
 from workbench.inspection.cluster.loading import read_stored_cluster
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.listing import Root
-from workbench.inspection.node_start.identity import RESERVED_IDS
 from workbench.inspection.node_start.metadata_log import (
     LogRange,
     newest_snapshot,

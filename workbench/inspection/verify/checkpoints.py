@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from workbench.config.broker_rules import FailedDirectoryRule
+from workbench.config.internal_topics import METADATA_TOPIC
 from workbench.files import names
 from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.names import TopicPartition
@@ -15,7 +16,7 @@ from workbench.inspection.findings import Finding, Severity
 from workbench.inspection.listing import Root
 from workbench.inspection.unreadable import unreadable
 from workbench.inspection.verify.partition import PartitionResult
-from workbench.inspection.verify.shutdown_state import METADATA_TOPIC, ShutdownState
+from workbench.inspection.verify.shutdown_state import ShutdownState
 
 Results = Mapping[TopicPartition, PartitionResult]
 Checkpoints = Mapping[str, OffsetCheckpoint]

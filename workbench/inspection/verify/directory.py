@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from workbench.config.broker_rules import MODELED_RULES, BrokerRules, StrayRule
-from workbench.config.internal_topics import METADATA_LOG
+from workbench.config.internal_topics import METADATA_LOG, METADATA_TOPIC
 from workbench.files import names, text
 from workbench.files.clean_shutdown import CleanShutdown
 from workbench.inspection.findings import Finding, Severity
@@ -31,7 +31,7 @@ from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import findings_of_unread, if_readable, unreadable
 from workbench.inspection.verify.metadata_log import verify_bootstrap
 from workbench.inspection.verify.partition import Era
-from workbench.inspection.verify.shutdown_state import METADATA_TOPIC, has_own_files
+from workbench.inspection.verify.shutdown_state import has_own_files
 
 
 def era_of(root: Root) -> Era:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from workbench.config.broker_rules import MODELED_RULES, BrokerRules
+from workbench.config.internal_topics import METADATA_TOPIC
 from workbench.files import names
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding
@@ -21,7 +22,7 @@ from workbench.inspection.node_start.metadata_log import newest_snapshot
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import unreadable
 from workbench.inspection.verify.segments.batches import verify_log
-from workbench.inspection.verify.shutdown_state import METADATA_TOPIC, SegmentContext, ShutdownState
+from workbench.inspection.verify.shutdown_state import SegmentContext, ShutdownState
 
 _READ: Final = "A controller reads what is before it, without an error: what follows is not known."
 _NOT_READ: Final = "A controller does not read this snapshot: a newer one is there."

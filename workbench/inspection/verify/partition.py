@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from workbench.config.broker_rules import BrokerRules, StrayRule
-from workbench.config.internal_topics import COMPACTED_TOPICS
+from workbench.config.internal_topics import COMPACTED_TOPICS, METADATA_TOPIC
 from workbench.files import names
 from workbench.files.names import FileKind, TopicPartition
 from workbench.files.reading import FileProblem
@@ -27,7 +27,6 @@ from workbench.inspection.verify.metadata_log import verify_metadata_log
 from workbench.inspection.verify.segments.batches import verify_log
 from workbench.inspection.verify.segments.segment import SegmentSummary, collect, verify_segment
 from workbench.inspection.verify.shutdown_state import (
-    METADATA_TOPIC,
     PartitionShutdownState,
     SegmentContext,
     ShutdownState,

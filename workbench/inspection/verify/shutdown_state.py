@@ -18,6 +18,7 @@ from workbench.config.broker_rules import (
     FailedDirectoryRule,
     IndexCheck,
 )
+from workbench.config.internal_topics import METADATA_TOPIC
 from workbench.files import names
 from workbench.files.names import FileKind, TopicPartition
 from workbench.inspection.entries import FileEntry
@@ -29,7 +30,6 @@ Stop = Literal["clean", "unclean", "running", "unknown"]
 WAITS: Final = (0.02, 0.1, 0.4)
 """Seconds before each further look at what a running broker may be changing."""
 
-METADATA_TOPIC: Final = "__cluster_metadata"
 _LOCKS: Final = "/proc/locks"
 
 

@@ -27,7 +27,7 @@ from workbench.coordinator.runtime.era import era_of
 from workbench.file_system.source import absolute
 from workbench.files.names import TopicPartition, directory_name, parse_directory_name
 from workbench.foresight.preflight.first_minutes import FirstMinutes, GroupRestart, LogPass
-from workbench.foresight.startup.prediction import StartupPrediction
+from workbench.foresight.startup.prediction import SERVED, StartupPrediction
 from workbench.inspection.listing import Listing
 from workbench.inspection.lookups.record_counts import records_below
 from workbench.inspection.partition import DiskPartition
@@ -40,7 +40,6 @@ from workbench.log.retention import all_verdicts
 NOT_COMMITTED: Final = "not committed"
 COMMIT_LOST: Final = "commit lost"
 EXPIRED: Final = "expired"
-_LOADED: Final = frozenset({"loads", "recovers", "future"})
 _LOST: Final = frozenset({"stray", "deleted", "offline"})
 
 
@@ -122,7 +121,7 @@ def _served(prediction: StartupPrediction) -> dict[str, tuple[TopicPartition, in
     for row in prediction:
         name = parse_directory_name(row.name)
         is_copy = row.verdict == "future" and not row.becomes_log
-        if name is None or row.verdict not in _LOADED or is_copy or row.directory in gone:
+        if name is None or row.verdict not in SERVED or is_copy or row.directory in gone:
             continue
         where = TopicPartition(name.topic, name.partition)
         found[f"{row.directory}/{row.name}"] = where, row.log_end_offset or 0

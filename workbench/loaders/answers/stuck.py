@@ -9,11 +9,11 @@ from contextlib import suppress
 from typing import Final
 
 from workbench.cleaner.schedule.log_to_clean import FIRST_UNSTABLE, LogToClean
+from workbench.coordinator.groups.group_explanation import STARTS_OVER
 from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.offsets.group_lag import (
     BEHIND,
     STALLED,
-    STARTS_OVER,
     WINDOW_MS,
     group_lags,
 )
@@ -34,7 +34,7 @@ from workbench.loaders.explanations.offset_fates import retention_ms_of
 from workbench.log.log import Log
 from workbench.log.retention import LogState, by_time
 from workbench.log.segments.segment import LogSegment
-from workbench.runtime.times import LONGEST_TIME, duration_text, time_or_now
+from workbench.runtime.times import HOUR, LONGEST_TIME, duration_text, time_or_now
 from workbench.runtime.words import plural
 from workbench.tables.stuck import GroupLagRow, StuckRow
 
@@ -42,7 +42,7 @@ NOT_DELETED: Final = "not deleted"
 NOT_COMPACTED: Final = "not compacted"
 NOT_READABLE: Final = "not readable"
 NOT_CONSUMED: Final = "not consumed"
-_AHEAD: Final = 3_600_000  # ms; the default of message.timestamp.after.max.ms
+_AHEAD: Final = HOUR  # the default of message.timestamp.after.max.ms
 _RESET: Final = "; kafka-consumer-groups.sh --reset-offsets chooses where it continues"
 
 

@@ -6,20 +6,15 @@ Kafka: GroupCoordinatorShard.cleanupGroupMetadata, OffsetMetadataManager.cleanup
 from collections.abc import Mapping
 from typing import Any, Final
 
-from workbench.config.definitions import Definition
+from workbench.config.broker_config import DEFINITIONS
 from workbench.config.log_config import check
-from workbench.config.values import at_least
 from workbench.coordinator.groups.stored_groups import CommittedOffset, StoredGroups
 from workbench.coordinator.runtime.era import CoordinatorEra
 from workbench.inspection.listing import Listing
-from workbench.runtime.times import time_text
+from workbench.runtime.times import MINUTE, time_text
 from workbench.tables.groups import OffsetFateRow
 
-OFFSETS_RETENTION: Final = Definition(
-    "offsets.retention.minutes", "int", 7 * 24 * 60, at_least(1),
-    "Time after which the committed offsets of a group without members are removed.",
-)  # fmt: skip
-_MINUTE_MS: Final = 60_000
+OFFSETS_RETENTION: Final = DEFINITIONS["offsets.retention.minutes"]
 
 
 def retention_ms_of(config: Mapping[str, Any]) -> int | None:
@@ -32,7 +27,7 @@ def retention_ms_of(config: Mapping[str, Any]) -> int | None:
         return None
     minutes = check(OFFSETS_RETENTION, config[OFFSETS_RETENTION.name])
     assert isinstance(minutes, int)  # the kind of the definition
-    return minutes * _MINUTE_MS
+    return minutes * MINUTE
 
 
 def fates_of_offsets(
@@ -92,7 +87,7 @@ def _fate(each: CommittedOffset, coordinator: StoredGroups, emptied: set[str]) -
     if at is not None:
         retention = ""
         if each.committed.expire_timestamp is None or coordinator.era is CoordinatorEra.BEFORE_2_1:
-            minutes = coordinator.retention_ms // _MINUTE_MS
+            minutes = coordinator.retention_ms // MINUTE
             retention = f", offsets.retention.minutes = {minutes:,}"
         word = "is removed: it expired" if is_gone else "is kept: it expires"
         reason = f"{word} at {time_text(at)} ({rule}{retention})"

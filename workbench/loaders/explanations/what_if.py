@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from workbench.cleaner.cleaner import plan_cleaning
 from workbench.cleaner.config import CleanerConfig
-from workbench.config.definitions import MINUTE
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.runtime.era import era_of
 from workbench.errors import WorkbenchError
@@ -43,7 +42,7 @@ from workbench.loaders.explanations.offset_fates import (
 from workbench.loaders.scan.plan import choose_partitions
 from workbench.loaders.tables.rows import ArrowTable, table_of
 from workbench.log.log import Log
-from workbench.runtime.times import time_or_now, time_text
+from workbench.runtime.times import MINUTE, time_or_now, time_text
 from workbench.runtime.words import plural, safe, safe_lines
 from workbench.tables.columns import json_of
 from workbench.tables.foresight import WhatIfRow

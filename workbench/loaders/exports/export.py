@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import IO, Any, Final, Literal
+from typing import IO, Any, Final, Literal, get_args
 
 from workbench.errors import OutputError
 from workbench.file_system.outputs import new_file
@@ -28,7 +28,7 @@ from workbench.values.by_topic import decoder_of, format_of
 from workbench.values.readable import AUTO
 
 Format = Literal["parquet", "csv", "jsonl"]
-FORMATS: Final[tuple[Format, ...]] = ("parquet", "csv", "jsonl")
+FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 SUFFIXES: Final[dict[str, Format]] = {
     ".parquet": "parquet",
     ".csv": "csv",

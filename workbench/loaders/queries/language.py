@@ -64,18 +64,6 @@ FLAGS: Final = {
 
 WORDS: Final = ("and", "or", "not")
 
-OPERATORS: Final = {
-    ":": "holds; of numbers and times, is, or is between the ends of A..B",
-    "=": "is",
-    "!=": "is there, and is not",
-    "<": "is less",
-    "<=": "is not more",
-    ">": "is more",
-    ">=": "is not less",
-    "in": "is one of: in (A, B, C)",
-    "not in": "is there, and is none of",
-}
-
 OTHER_WORDS: Final = {
     **dict.fromkeys(("&&", "&"), "and"),
     **dict.fromkeys(("||", "|"), "or"),

@@ -6,7 +6,7 @@ from typing import Final
 
 from workbench.errors import QueryError
 from workbench.loaders.queries.language import QueryField
-from workbench.runtime.times import milliseconds
+from workbench.runtime.times import DAY, MINUTE, milliseconds
 
 Range = tuple[int, int]
 """[first, end)."""
@@ -16,8 +16,8 @@ HIGHEST: Final = 2**63 - 1
 EVERYTHING: Final[Range] = (LOWEST, HIGHEST)
 
 _WIDTHS: Final = (
-    (re.compile(r"\d{4}-\d\d-\d\d"), 86_400_000),
-    (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d"), 60_000),
+    (re.compile(r"\d{4}-\d\d-\d\d"), DAY),
+    (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d"), MINUTE),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d"), 1000),
 )
 """How many ms a time names that is written without its smaller parts."""

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from workbench.runtime.times import EPOCH
 from workbench.values.readable import as_line, readable
 
 _PER_SECOND: Final = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
 _INFINITE: Final = {(1 << 63) - 1: "infinity", 1 - (1 << 63): "-infinity"}
-_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 def plain_rows(batches: pa.RecordBatchReader) -> Iterator[tuple[Any, ...]]:
@@ -38,7 +38,7 @@ def values_of(column: pa.Array) -> list[Any]:
 def _time(value: int, unit: int) -> dt.datetime | int | str:
     """Return a time since the epoch, in so many per second."""
     try:
-        return _EPOCH + dt.timedelta(microseconds=value * 1_000_000 // unit)
+        return EPOCH + dt.timedelta(microseconds=value * 1_000_000 // unit)
     except OverflowError:
         return _INFINITE.get(value, value * 1000 // unit)
 

@@ -9,14 +9,14 @@ from workbench.coordinator.groups.stored_groups import CommittedOffset, LoadedGr
 from workbench.coordinator.offsets.commit_lag import CommitLag
 from workbench.coordinator.repair.repair import Repair
 from workbench.coordinator.transactions.marker_data import MarkerData
-from workbench.coordinator.transactions.serving.transaction_metadata import (
-    ID_EXPIRATION_MS,
-    TransactionMetadata,
-)
 from workbench.coordinator.transactions.stored_transactions import (
     WAITS,
     OpenProducer,
     StoredTransactions,
+)
+from workbench.coordinator.transactions.transaction_metadata import (
+    ID_EXPIRATION_MS,
+    TransactionMetadata,
 )
 from workbench.tables.groups import CommitRow, CommittedOffsetRow, GroupRow, MemberRow
 from workbench.tables.transactions import (

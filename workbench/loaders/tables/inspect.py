@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from workbench.coordinator.offsets.group_lag import WINDOW_MS
 from workbench.files import names
 from workbench.inspection.broker_version import meant_broker
 from workbench.inspection.findings import Finding, without_info
@@ -402,7 +403,7 @@ class Inspect(ClusterTables):
         self,
         *,
         now: int | None = None,
-        window_ms: int = 3_600_000,
+        window_ms: int = WINDOW_MS,
         version: str | None = None,
     ) -> pa.Table:
         """Return one row per offset or assigned partition (`GroupLagRow`): lag, time, verdict.

@@ -51,13 +51,6 @@ class LogAppendInfo:
             return self.first_offset
         return self.last_offset_of_first_batch
 
-    @property
-    def number_of_offsets(self) -> int:
-        """Number of offsets of the records."""
-        if self.first_offset < 0 or self.last_offset < 0:
-            return 0
-        return self.last_offset - self.first_offset + 1
-
 
 class ValidationResult(NamedTuple):
     """The checked records and their offsets.

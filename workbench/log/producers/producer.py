@@ -194,11 +194,6 @@ class ProducerStateEntry:
         return self.batches[-1].last_sequence if self.batches else None
 
     @property
-    def first_data_offset(self) -> int | None:
-        """First offset of the oldest known batch; None if none is known."""
-        return self.batches[0].first_offset if self.batches else None
-
-    @property
     def last_data_offset(self) -> int | None:
         """Last offset of the newest batch; None if none is known."""
         return self.batches[-1].last_offset if self.batches else None

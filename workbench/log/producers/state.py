@@ -341,15 +341,6 @@ class ProducerStateManager(Reporter):
         """Offset that the newest snapshot reaches up to (exclusive); None if there is none."""
         return self.snapshots.latest
 
-    @property
-    def oldest_snapshot_offset(self) -> int | None:
-        """Offset that the oldest snapshot reaches up to (exclusive); None if there is none."""
-        return self.snapshots.oldest
-
-    def fetch_snapshot(self, offset: int) -> str | None:
-        """Return the path of the snapshot that reaches up to ``offset``; None if there is none."""
-        return self.snapshots.path(offset) if offset in self.snapshots else None
-
     def take_snapshot(self, *, sync: bool = True) -> str | None:
         """Write a snapshot at `map_end_offset`, unless there is one there or later.
 
@@ -423,11 +414,6 @@ class ProducerStateManager(Reporter):
         self.snapshots.remove_outside(1, 0, f"the log restarts at offset {offset}", sync=True)
         self._snapshot_offset = 0
         self.map_end_offset = offset
-
-    def truncate_fully_and_reload_snapshots(self) -> None:
-        """Remove all entries and known snapshots, and list the directory for others."""
-        self.truncate_fully_and_start_at(0)
-        self.snapshots.reload()
 
     def load_entries(self, entries: Iterable[ProducerStateEntry]) -> None:
         """Add entries, with their open transactions.

@@ -35,7 +35,7 @@ FILE_BYTES: Final = 128 << 20
 """Up to what size files are joined."""
 
 _ROW_GROUP: Final = 1 << 20  # rows
-_NULL: Final = "__HIVE_DEFAULT_PARTITION__"  # in folders: no value
+NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"  # in folders: no value
 _LONGEST: Final = 240  # bytes of a name on a disk, with room for what stands before it
 _OPEN_FILES: Final = 64  # that are written side by side
 _PATIENCE: Final = 10.0  # seconds in which Arrow's threads end after an error
@@ -240,7 +240,7 @@ def below_topic(names: tuple[str, str], topic: str) -> str:
 
 def _in_folders(topic: str) -> str:
     """Return the value of the first of `FOLDERS`, which Arrow escapes."""
-    fits = topic != _NULL and len(quote(topic, safe="")) <= _LONGEST
+    fits = topic != NO_VALUE and len(quote(topic, safe="")) <= _LONGEST
     return topic if fits else _shortened(topic)
 
 

@@ -23,7 +23,7 @@ import pyarrow as pa
 from workbench.errors import OutputError
 from workbench.file_system.source import is_uri
 from workbench.files.text import format_uuid, parse_uuid
-from workbench.pipelines.lake.data_files import PARTITIONED_BY, DataFile, Staging
+from workbench.pipelines.lake.data_files import NO_VALUE, PARTITIONED_BY, DataFile, Staging
 from workbench.pipelines.lake.table import (
     DELETES,
     KEY,
@@ -41,7 +41,6 @@ from workbench.runtime.words import plural
 _APP: Final = "kafka-log-workbench"
 _HALF: Final = 1 << 64
 _KEPT: Final = {"name": "kafka-log-workbench"}
-_NULL: Final = "__HIVE_DEFAULT_PARTITION__"  # in the name of a folder
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - UTC, which is written as Z
 
 _RANGED: Final = ("partition", "offset", "timestamp")
@@ -240,7 +239,7 @@ def _add(file: DataFile) -> Any:
     Delta: Add File (protocol)
     """
     folders = (part.split("=") for part in file.path.split("/")[:-1])
-    values = {name: None if text == _NULL else unquote(text) for name, text in folders}
+    values = {name: None if text == NO_VALUE else unquote(text) for name, text in folders}
     return optional("deltalake.transaction", "deltalake").AddAction(
         file.path,
         file.size,

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 import pyarrow as pa
@@ -28,13 +28,13 @@ from workbench.pipelines.lake.table import (
 )
 from workbench.runtime.clock import SystemClock
 from workbench.runtime.extras import optional
+from workbench.runtime.times import EPOCH
 from workbench.runtime.words import plural
 
 _PROPERTY: Final = "kafka-log-workbench"
 _RETRIES: Final = "commit.retry.num-retries"
 _MOST_AGE: Final = "history.expire.max-snapshot-age-ms"
 _MOST_AGE_MS: Final = 432_000_000  # 5 days, Iceberg's default
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass
@@ -179,7 +179,7 @@ class IcebergTable:
     def optimize(self) -> str:
         """See `Table.optimize`: snapshots expire; pyiceberg neither joins nor deletes files."""
         age = int(self._table.metadata.properties.get(_MOST_AGE, _MOST_AGE_MS))
-        before = _EPOCH + timedelta(milliseconds=SystemClock().now() - age)
+        before = EPOCH + timedelta(milliseconds=SystemClock().now() - age)
         count = len(self._table.snapshots())
         with self._refuses_others():
             self._table.maintenance.expire_snapshots().older_than(before).commit()

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 Mode = Literal["append", "upsert"]
 TableFormat = Literal["parquet", "delta", "iceberg"]
 OnFailure = Callable[[str, Exception], object]
-FORMATS: Final[tuple[TableFormat, ...]] = ("parquet", "delta", "iceberg")
+FORMATS: Final[tuple[TableFormat, ...]] = get_args(TableFormat)
 
 TOPIC: Final = "{topic}"
 """In the name of a table: each topic gets its own."""

@@ -242,12 +242,3 @@ def add_to_sequence(sequence: int, increment: int) -> int:
     """
     total = sequence + increment
     return total - _MOST_SEQUENCE - 1 if total > _MOST_SEQUENCE else total
-
-
-def subtract_from_sequence(sequence: int, decrement: int) -> int:
-    """Return the sequence number ``decrement`` before another; before 0 comes 2**31 - 1.
-
-    Kafka: DefaultRecordBatch.decrementSequence (4.2)
-    """
-    total = sequence - decrement
-    return total + _MOST_SEQUENCE + 1 if total < 0 else total

@@ -57,7 +57,6 @@ from workbench.layout.batch_header import (
     LENGTH_END,
     MAGIC_AT,
     MAX_TIMESTAMP_AT,
-    PARTITION_LEADER_EPOCH_AT,
 )
 from workbench.layout.message_header import (
     MESSAGE_ATTRIBUTES_AT,
@@ -413,19 +412,6 @@ def set_last_offset(buffer: Bytes, position: int, last_offset: int) -> None:
     if buffer[position + MAGIC_AT] == 2:
         (delta,) = _INT.unpack_from(buffer, position + LAST_OFFSET_DELTA_AT)
     _LONG.pack_into(buffer, position, last_offset - delta)
-
-
-def set_leader_epoch(buffer: Bytes, position: int, leader_epoch: int) -> None:
-    """Set the leader epoch of the batch at a byte position.
-
-    Raises:
-        ValueError: it is of magic 0 or 1, which have no leader epoch.
-
-    Kafka: DefaultRecordBatch.setPartitionLeaderEpoch (4.2)
-    """
-    if buffer[position + MAGIC_AT] != 2:
-        raise ValueError(f"magic {buffer[position + MAGIC_AT]} has no leader epoch")
-    _INT.pack_into(buffer, position + PARTITION_LEADER_EPOCH_AT, leader_epoch)
 
 
 def set_max_timestamp(

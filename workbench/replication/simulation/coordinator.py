@@ -12,9 +12,9 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Final, NamedTuple
 
-from workbench.coordinator.group_coordinator_service import ResultsByPartition
+from workbench.coordinator.group_coordinator.group_coordinator_service import ResultsByPartition
+from workbench.coordinator.group_coordinator.offset_manager import OffsetManager
 from workbench.coordinator.offsets.offset_config import OffsetConfig
-from workbench.coordinator.offsets.offset_manager import OffsetManager
 from workbench.coordinator.runtime.era import CoordinatorEra
 from workbench.coordinator.runtime.partitioning import DEFAULT_PARTITIONS
 from workbench.errors import CoordinatorError, ReplicationError

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
+from workbench.log.timestamp_search import LATEST
 from workbench.replication.fetcher import EpochRequest, FetchRequest, Request
 from workbench.replication.messages import EpochEndOffset, FetchPartitionData
-from workbench.replication.partition import LATEST
 from workbench.replication.purgatory import DelayedFetch, DelayedOperation
 from workbench.replication.simulation.cluster import Cluster
 from workbench.replication.simulation.cluster_state import Produced

@@ -21,17 +21,20 @@ from workbench.config.internal_topics import (
 )
 from workbench.config.settings import Settings
 from workbench.config.values import text_of
-from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
-from workbench.coordinator.transactions.serving.config import TransactionConfig
-from workbench.coordinator.transactions.serving.producer_ids import (
+from workbench.coordinator.group_coordinator.group_coordinator_service import (
+    GroupCoordinatorService,
+)
+from workbench.coordinator.offsets.offset_config import OffsetConfig
+from workbench.coordinator.transaction_coordinator.config import TransactionConfig
+from workbench.coordinator.transaction_coordinator.producer_ids import (
     Deliver,
     ProducerIdsBlock,
     first_block_after,
 )
-from workbench.coordinator.transactions.serving.states import TransactionVersion
-from workbench.coordinator.transactions.serving.transaction_coordinator import (
+from workbench.coordinator.transaction_coordinator.transaction_coordinator import (
     TransactionCoordinator,
 )
+from workbench.coordinator.transactions.states import TransactionVersion
 from workbench.errors import CoordinatorError, ServerError, WorkbenchError
 from workbench.files import names
 from workbench.files.names import CLEAN_SHUTDOWN, TopicPartition, topic_name_problem
@@ -343,20 +346,13 @@ class WritableBroker:
         """
         if self.topics.logs_of(name) is not None:
             return None
+        config = self.manager.config
         own = {
-            OFFSETS_TOPIC: {
-                "cleanup.policy": "compact",
-                "compression.type": "producer",
-                "segment.bytes": str(self.manager.config.offsets_topic_segment_bytes),
-            },
-            TRANSACTIONS_TOPIC: {
-                "cleanup.policy": "compact",
-                "compression.type": "uncompressed",
-                "unclean.leader.election.enable": "false",
-                "segment.bytes": str(self.manager.config.transaction_state_log_segment_bytes),
-            },
-        }
-        return self.topics.create(name, count, own[name])
+            OFFSETS_TOPIC: OffsetConfig.of(config).topic_config,
+            TRANSACTIONS_TOPIC: TransactionConfig.of(config).topic_config,
+        }[name]
+        texts = {each: str(value) for each, value in own.items()}
+        return self.topics.create(name, count, texts)
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic, and the offsets that groups committed for it.

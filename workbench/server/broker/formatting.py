@@ -15,7 +15,10 @@ from workbench.config.internal_topics import METADATA_LOG, METADATA_TOPIC_ID
 from workbench.file_system.local import LOCAL
 from workbench.files import names
 from workbench.files.quorum_state import QuorumState
-from workbench.inspection.cluster.image import EVERY_BROKER
+from workbench.inspection.cluster.image import (
+    EVERY_BROKER,
+    METADATA_VERSION,
+)
 from workbench.inspection.cluster.loading import SnapshotFile, StateReading
 from workbench.inspection.listing import Listing
 from workbench.layout.control_records import LEADER_CHANGE, SNAPSHOT_FOOTER, SNAPSHOT_HEADER
@@ -26,7 +29,6 @@ from workbench.record.writing.builder import quorum_control_batch
 from workbench.runtime.clock import Clock
 from workbench.server.broker.metadata_log import (
     FOREVER,
-    METADATA_VERSION,
     MetadataRecord,
     encode_record,
 )

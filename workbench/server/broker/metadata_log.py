@@ -15,6 +15,7 @@ from workbench.config.internal_topics import METADATA_LOG
 from workbench.config.log_config import LogConfig
 from workbench.decoders.api_records import FRAME_VERSION
 from workbench.decoders.cluster_metadata import MESSAGES
+from workbench.inspection.cluster.image import METADATA_VERSION
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.log import Log
 from workbench.record import varint
@@ -22,7 +23,6 @@ from workbench.record.memory_records import MemoryRecords
 from workbench.runtime.clock import Clock
 
 _TYPES: Final = {message.name: type_id for type_id, message in MESSAGES.items()}
-METADATA_VERSION: Final = "metadata.version"
 FOREVER: Final = LogConfig.of({"retention.ms": -1, "retention.bytes": -1})
 """The configuration of a metadata log: snapshots alone shorten it."""
 _PARTITION_RECORDS: Final = ((23, 2), (17, 1))

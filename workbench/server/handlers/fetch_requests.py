@@ -11,6 +11,14 @@ from typing import Final
 
 from workbench.files.names import TopicPartition
 from workbench.inspection.lookups.time_lookup import OffsetAtTime
+from workbench.log.timestamp_search import (
+    EARLIEST,
+    EARLIEST_LOCAL,
+    EARLIEST_PENDING_UPLOAD,
+    LATEST,
+    LATEST_TIERED,
+    MAX_TIMESTAMP,
+)
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.budget import ITEM, SMALL
 from workbench.server.fetch_sessions import Where
@@ -38,8 +46,6 @@ _ZSTD_SINCE: Final = 10  # version of Fetch
 _IDS_SINCE: Final = 13
 _LEADERS_SINCE: Final = 16
 
-LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
-EARLIEST_PENDING_UPLOAD = -6
 _SINCE: Final = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 """Version of ListOffsets since which it knows a special timestamp."""
 _NOTHING: Final = OffsetAtTime(-1, -1)

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Final, NoReturn
 
 from workbench.files.names import topic_name_problem
+from workbench.inspection.cluster.image import METADATA_VERSION
 from workbench.record.message_schema import NULL_UUID
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.broker.broker import WritableBroker
@@ -27,7 +28,7 @@ FEATURES: Final = {
     "eligible.leader.replicas.version": (0, 1),
     "group.version": (0, 1),
     "kraft.version": (0, 1),
-    "metadata.version": (7, 29),
+    METADATA_VERSION: (7, 29),
     "share.version": (0, 1),
     "streams.version": (0, 1),
     "transaction.version": (0, 2),

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.config.internal_topics import HIDDEN_TOPICS
-from workbench.coordinator.transactions.serving.states import TransactionVersion
+from workbench.coordinator.transactions.states import TransactionVersion
 from workbench.errors import AppendError, CorruptRecordError, InvalidRecordError, WorkbenchError
 from workbench.files.names import TopicPartition
 from workbench.layout.attributes import CODEC_MASK, TRANSACTIONAL_BIT, ZSTD

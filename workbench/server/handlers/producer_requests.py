@@ -7,7 +7,7 @@ handleListTransactionsRequest (4.2)
 from collections.abc import Mapping
 from typing import Final
 
-from workbench.coordinator.transactions.serving.listing import TransactionFilter
+from workbench.coordinator.transaction_coordinator.listing import TransactionFilter
 from workbench.files.names import topic_name_problem
 from workbench.files.producer_snapshot import ProducerEntry
 from workbench.runtime.error_codes import ErrorCode

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from workbench.coordinator.offsets.offset_metadata_manager import OffsetCommit
-from workbench.coordinator.transactions.serving.markers import TxnMarker
-from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
-from workbench.coordinator.transactions.serving.states import TransactionVersion
+from workbench.coordinator.transaction_coordinator.markers import TxnMarker
+from workbench.coordinator.transaction_coordinator.request_checks import ProducerIdAndEpoch
+from workbench.coordinator.transactions.states import TransactionVersion
 from workbench.files.names import TopicPartition
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.broker.broker import as_leaders_see

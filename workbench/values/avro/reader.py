@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from workbench.errors import CorruptRecordError
 from workbench.kernels.plain.avro import FREE_ITEMS
+from workbench.runtime.times import DAY
 from workbench.values.avro.schema import DURATION, Node
 from workbench.values.guard import ENTRIES
 
 _DEEPEST: Final = 150  # types in types of a value
-_DAY_MS: Final = 86_400_000
 
 
 def read_value(node: Node, data: bytes) -> Any:
@@ -183,7 +183,7 @@ class _Reader:
 def bounds(node: Node) -> tuple[int, int]:
     """Return the least and the largest value of an int or long."""
     if pa.types.is_time(node.arrow):
-        return 0, _DAY_MS * (1000 if node.kind == "long" else 1) - 1
+        return 0, DAY * (1000 if node.kind == "long" else 1) - 1
     bits = 63 if node.kind == "long" else 31
     return -(1 << bits), (1 << bits) - 1
 

@@ -8,9 +8,9 @@ from typing import Any, Final
 import click
 
 from workbench.cli.command import (
-    PATHS,
     Command,
     as_json,
+    chooses_partitions,
     open_logs,
     pick_partitions,
     reads_remote_tier,
@@ -56,14 +56,7 @@ _TIMES_IN_TABLES: Final = _TIMES | {"timestamp", "event_time"}
 
 
 @click.command("describe", cls=Command)
-@PATHS
-@click.option(
-    "--topic", "-t", "topics", multiple=True, metavar="NAME", help="Only this topic; repeatable."
-)
-@click.option(
-    "--partition", "-p", "partitions", multiple=True, metavar="NUMBER|NAME",
-    help="Only this partition, as 0 or orders-0; repeatable.",
-)  # fmt: skip
+@chooses_partitions
 @reads_remote_tier
 @click.option("--segment", type=int, metavar="BASE", help="Only the segment with this base offset.")
 @click.option(

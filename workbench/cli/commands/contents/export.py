@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, get_args
 
 import click
 
@@ -78,7 +78,7 @@ _DAMAGED: Final = 2
 @click.option("--control", is_flag=True, help="Also write control records.")
 @click.option(
     "--text",
-    type=click.Choice(["utf8", "hex", "base64"]),
+    type=click.Choice(get_args(TextForm)),
     default="utf8",
     help="csv: the format of keys, values and headers.",
 )

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple, get_args
 
 import click
 
@@ -24,6 +24,7 @@ from workbench.cli.words import path_first
 from workbench.errors import CorruptDataWarning, UncommittedRecordsWarning
 from workbench.file_system.outputs import new_file
 from workbench.loaders.scan.not_searched import internal_topics
+from workbench.loaders.scan.plan import IsolationLevel
 from workbench.runtime.words import json_text, plural, safe, size_text
 
 FORMATS: Final = ("table", "csv", "json", "jsonl", "parquet")
@@ -54,7 +55,7 @@ _DAMAGED: Final = 2  # exit code with --strict
 )
 @click.option(
     "--isolation-level",
-    type=click.Choice(["read_uncommitted", "read_committed"]),
+    type=click.Choice(get_args(IsolationLevel)),
     help="read_committed omits aborted records and stops at the last stable offset. Default: all "
     "records; stderr says how many are not committed.",
 )

@@ -135,7 +135,7 @@ def command(
         _print_deliveries(facts["deliveries"])
         _print_rebalances(facts["rebalances"])
         click.echo()
-        print_table(["partition", "rule", "verdict", "why"], story.cells())
+        print_table(story.columns, story.cells())
     if loaded is None:
         return NOT_THERE
     return code or (NOT_EVERYWHERE if story.is_limited else 0)

@@ -78,7 +78,7 @@ def command(
             ],
         )
         click.echo()
-        print_table(["partition", "rule", "verdict", "why"], story.cells())
+        print_table(story.columns, story.cells())
     is_fine = explainer.is_known and not explainer.hangs
     return code if is_fine else NOT_THERE_OR_HANGS
 

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import click
 
-from workbench.cli.command import Command, as_json, chooses_numbers, open_logs
+from workbench.cli.command import Command, as_json, chooses_numbers, complete_topics, open_logs
 from workbench.cli.output import note, print_json, print_table, say
 from workbench.files.text import parse_uuid
 from workbench.foresight.copies.undeleting import undelete
@@ -30,8 +30,9 @@ def _number(topic: str, text: str) -> int:
 @click.command("undelete", cls=Command)
 @click.argument("paths", metavar="DIR...", nargs=-1, required=True, type=click.Path())
 @click.option(
-    "--topic", "-t", required=True, metavar="NAME", help="Only this topic: the one to bring back."
-)
+    "--topic", "-t", required=True, metavar="NAME", help="Only this topic: the one to bring back.",
+    shell_complete=complete_topics,
+)  # fmt: skip
 @chooses_numbers
 @click.option(
     "--to", "-o", "target", required=True, metavar="OUT", type=click.Path(),

@@ -6,12 +6,13 @@
 from typing import Any, Final
 
 from workbench.coordinator.groups.classic.group import ClassicGroup
+from workbench.coordinator.steps import LOAD_KINDS
 from workbench.runtime.steps import Observer, Step
 
 KINDS: Final = {
     "group created": "the first join of a group creates it",
-    "group loaded": "a record replaces the state of a group",
-    "group removed": "a tombstone removes a group",
+    "group loaded": LOAD_KINDS["group loaded"],
+    "group removed": LOAD_KINDS["group removed"],
     "request refused": "a request is answered with an error and changes nothing",
     "member id required": "a client gets a member id and must join again with it",
     "member added": "a member joins the group",

@@ -19,12 +19,12 @@ from workbench.coordinator.groups.consumer.member import ConsumerMember
 from workbench.coordinator.groups.consumer.subscriptions import Subscriptions
 from workbench.coordinator.groups.consumer.topics import AssignableTopics
 from workbench.coordinator.groups.groups import Group, ModernGroup
+from workbench.coordinator.runtime.id_pattern import IdPattern
 from workbench.coordinator.runtime.records import (
     CoordinatorRecord,
     CoordinatorResult,
     nothing_to_write,
 )
-from workbench.coordinator.transactions.serving.id_pattern import IdPattern
 from workbench.runtime.clock import Clock
 from workbench.runtime.error_codes import ErrorCode
 

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Self, TypeVar
 
-from workbench.coordinator.group_coordinator_shard import GroupCoordinatorShard
+from workbench.coordinator.group_coordinator.group_coordinator_shard import GroupCoordinatorShard
 from workbench.coordinator.groups.classic.timer import Operation
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.offsets.offset_config import OffsetConfig
@@ -114,7 +114,7 @@ class GroupPartitions:
         Kafka: GroupCoordinatorService.groupMetadataTopicConfigs (4.2)
         """
         if not self._manager.has_config(GROUPS_TOPIC):
-            self._manager.update_topic_config(GROUPS_TOPIC, self.config.topic_settings())
+            self._manager.update_topic_config(GROUPS_TOPIC, self.config.topic_config)
 
     def shutdown(self) -> None:
         """Stop the expiry and unload all partitions; the log manager stays open.

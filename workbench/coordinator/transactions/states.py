@@ -55,6 +55,10 @@ class TransactionState(StrEnum):
         return previous in _VALID_PREVIOUS[self]
 
 
+MARKERS: Final[dict[str, str]] = {
+    TransactionState.PREPARE_COMMIT: "COMMIT", TransactionState.PREPARE_ABORT: "ABORT"
+}  # fmt: skip
+"""Prepared state → the kind of transaction marker that ends it."""
 _NUMBERS: Final = {name: number for number, name in STATUS_NAMES.items()}
 _AT_REST: Final = frozenset(
     {TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT}

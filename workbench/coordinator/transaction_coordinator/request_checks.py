@@ -5,12 +5,12 @@ Kafka: TransactionCoordinator (4.2)
 
 from typing import NamedTuple
 
-from workbench.coordinator.transactions.serving.transaction_metadata import (
-    NO_PRODUCER_EPOCH,
+from workbench.coordinator.transactions.transaction_metadata import (
     TransactionMetadata,
     is_epoch_exhausted,
 )
 from workbench.errors import CoordinatorError
+from workbench.layout.attributes import NO_PRODUCER_EPOCH
 from workbench.runtime.error_codes import ErrorCode
 
 

@@ -16,22 +16,22 @@ from workbench.config.internal_topics import TRANSACTIONS_TOPIC
 from workbench.coordinator.runtime.log_loading import read_log
 from workbench.coordinator.runtime.log_records import NO_PRODUCER, LogChunk, LogRecord
 from workbench.coordinator.runtime.partitioning import partition_for
-from workbench.coordinator.transactions.serving.config import TransactionConfig
-from workbench.coordinator.transactions.serving.listing import (
+from workbench.coordinator.transaction_coordinator.config import TransactionConfig
+from workbench.coordinator.transaction_coordinator.listing import (
     ListedTransactions,
     TransactionFilter,
 )
-from workbench.coordinator.transactions.serving.states import TransactionState
-from workbench.coordinator.transactions.serving.transaction_log import (
+from workbench.coordinator.transactions.states import TransactionState
+from workbench.coordinator.transactions.transaction_load import apply_record, newest_records
+from workbench.coordinator.transactions.transaction_log import (
     key_to_bytes,
     value_to_bytes,
 )
-from workbench.coordinator.transactions.serving.transaction_metadata import (
+from workbench.coordinator.transactions.transaction_metadata import (
     NO_TIMEOUT_MS,
     TransactionMetadata,
     TxnTransitMetadata,
 )
-from workbench.coordinator.transactions.transaction_load import apply_record, newest_records
 from workbench.decoders.decoder import problem_of
 from workbench.errors import (
     CoordinatorError,
@@ -103,7 +103,8 @@ class TransactionStateManager(Reporter):
         config: the configuration.
         clock: the time.
         scheduler: runs loads and the expiry of transactional ids.
-        observer: receives each step, of `steps.KINDS` and for loads of `runtime.load_steps.KINDS`.
+        observer: receives each step, of `steps.TRANSACTION_KINDS`; for loads of
+            `steps.LOAD_KINDS`.
 
     Attributes:
         lock: guards every state. Not held while records are appended.

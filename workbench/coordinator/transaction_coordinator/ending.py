@@ -7,22 +7,21 @@ from collections.abc import Callable
 from enum import Enum
 from typing import NamedTuple
 
-from workbench.coordinator.transactions.serving.request_checks import (
+from workbench.coordinator.transaction_coordinator.request_checks import (
     ProducerIdAndEpoch,
     check_not_pending,
     concurrent,
     fenced,
     other_producer,
 )
-from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
-from workbench.coordinator.transactions.serving.transaction_metadata import (
+from workbench.coordinator.transactions.states import TransactionState, TransactionVersion
+from workbench.coordinator.transactions.transaction_metadata import (
     LARGEST_EPOCH,
-    NO_PRODUCER_EPOCH,
-    NO_PRODUCER_ID,
     TransactionMetadata,
     TxnTransitMetadata,
 )
 from workbench.errors import CoordinatorError
+from workbench.layout.attributes import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from workbench.runtime.error_codes import ErrorCode
 
 

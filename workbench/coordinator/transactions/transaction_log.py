@@ -9,8 +9,8 @@ from typing import Final
 
 from workbench.coordinator.runtime.partitioning import java_hash
 from workbench.coordinator.runtime.records import encode_record
-from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
-from workbench.coordinator.transactions.serving.transaction_metadata import TxnTransitMetadata
+from workbench.coordinator.transactions.states import TransactionState, TransactionVersion
+from workbench.coordinator.transactions.transaction_metadata import TxnTransitMetadata
 from workbench.decoders.records import (
     TransactionLogValue,
     TransactionLogValuePartitionsSchema,

@@ -9,7 +9,9 @@
 Kafka: OffsetManager (0.8.2), GroupMetadataManager (0.9 to 3.9), OffsetMetadataManager (4.2)
 """
 
-from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
+from workbench.coordinator.group_coordinator.group_coordinator_service import (
+    GroupCoordinatorService,
+)
 
 
 class OffsetManager(GroupCoordinatorService):

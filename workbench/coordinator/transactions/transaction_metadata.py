@@ -11,18 +11,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
+from workbench.coordinator.transactions.states import TransactionState, TransactionVersion
 from workbench.decoders.records import (
     TransactionLogValue,
 )
 from workbench.errors import CorruptRecordError, InvalidTransitionError
 from workbench.files.names import TopicPartition
 from workbench.files.text import INT64_MAX
+from workbench.layout.attributes import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP
 from workbench.runtime.error_codes import ErrorCode
 
-NO_PRODUCER_ID: Final = -1
-NO_PRODUCER_EPOCH: Final = -1
-NO_TIMESTAMP: Final = -1
 LARGEST_EPOCH: Final = 2**15 - 1
 NO_TIMEOUT_MS: Final = 2**31 - 1
 """The timeout of a transaction with two-phase commit, which never times out."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from workbench.config.broker_config import BrokerConfig
+from workbench.config.internal_topics import INTERNAL_TOPICS, TRANSACTIONS_TOPIC
 from workbench.coordinator.runtime.partitioning import DEFAULT_PARTITIONS
-from workbench.coordinator.transactions.serving.states import TransactionVersion
+from workbench.coordinator.transactions.states import TransactionVersion
+from workbench.runtime.times import DAY, HOUR
 
 _SECOND: Final = 1000
-_HOUR: Final = 3600 * _SECOND
-_DAY: Final = 24 * _HOUR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,13 +33,13 @@ class TransactionConfig:
     Kafka: TransactionConfig (4.2)
     """
 
-    transactional_id_expiration_ms: int = 7 * _DAY
+    transactional_id_expiration_ms: int = 7 * DAY
     transaction_max_timeout_ms: int = 900 * _SECOND
     num_partitions: int = DEFAULT_PARTITIONS
     segment_bytes: int = 100 << 20
     load_buffer_size: int = 5 << 20
     abort_interval_ms: int = 10 * _SECOND
-    expiration_interval_ms: int = _HOUR
+    expiration_interval_ms: int = HOUR
     two_phase_commit_enable: bool = False
     transaction_version: TransactionVersion = TransactionVersion.TV_2
 
@@ -66,7 +66,7 @@ class TransactionConfig:
         Kafka: TransactionStateManager.transactionTopicConfigs (4.2)
         """
         return {
-            "cleanup.policy": "compact",
+            **INTERNAL_TOPICS[TRANSACTIONS_TOPIC],
             "compression.type": "uncompressed",
             "unclean.leader.election.enable": "false",
             "segment.bytes": str(self.segment_bytes),

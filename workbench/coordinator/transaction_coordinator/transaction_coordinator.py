@@ -17,48 +17,47 @@ from workbench.coordinator.runtime.partitioning import (
     partition_count,
     partition_for,
 )
-from workbench.coordinator.transactions.serving.config import TransactionConfig
-from workbench.coordinator.transactions.serving.ending import EndTxn, decide_end
-from workbench.coordinator.transactions.serving.initializing import (
+from workbench.coordinator.transaction_coordinator.config import TransactionConfig
+from workbench.coordinator.transaction_coordinator.ending import EndTxn, decide_end
+from workbench.coordinator.transaction_coordinator.initializing import (
     InitProducerId,
     check_init,
     prepare_init,
 )
-from workbench.coordinator.transactions.serving.listing import (
+from workbench.coordinator.transaction_coordinator.listing import (
     EVERY_TRANSACTION,
     ListedTransactions,
     TransactionFilter,
 )
-from workbench.coordinator.transactions.serving.markers import (
+from workbench.coordinator.transaction_coordinator.markers import (
     CompletesOffsets,
     MarkerWriter,
     TransactionMarkers,
 )
-from workbench.coordinator.transactions.serving.producer_ids import (
+from workbench.coordinator.transaction_coordinator.producer_ids import (
     ProducerIdManager,
     RequestBlock,
     blocks_from,
     first_block_after,
 )
-from workbench.coordinator.transactions.serving.request_checks import (
+from workbench.coordinator.transaction_coordinator.request_checks import (
     ProducerIdAndEpoch,
     check_not_pending,
     check_producer,
     concurrent,
 )
-from workbench.coordinator.transactions.serving.state_manager import (
+from workbench.coordinator.transaction_coordinator.state_manager import (
     EpochAndMetadata,
     TransactionStateManager,
 )
-from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
-from workbench.coordinator.transactions.serving.transaction_metadata import (
-    NO_PRODUCER_EPOCH,
-    NO_PRODUCER_ID,
+from workbench.coordinator.transactions.states import TransactionState, TransactionVersion
+from workbench.coordinator.transactions.transaction_metadata import (
     TransactionMetadata,
     TxnTransitMetadata,
 )
 from workbench.errors import CoordinatorError
 from workbench.files.names import TopicPartition
+from workbench.layout.attributes import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from workbench.log_manager.manager import LogManager, require_manager
 from workbench.log_manager.registry import PartitionName, partition_of
 from workbench.runtime.clock import Clock
@@ -118,7 +117,7 @@ class TransactionCoordinator:
         creates_topic: whether a partition of `__transaction_state` without a log is created when
             an id of it is initialized, as a broker creates the topic. Otherwise such ids get
             NOT_COORDINATOR.
-        observer: receives each step, of `steps.KINDS`.
+        observer: receives each step, of `steps.TRANSACTION_KINDS`.
 
     Attributes:
         states: the states of the transactional ids.

@@ -35,8 +35,8 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Any, ClassVar, Final, TypeVar
 
-from workbench.coordinator.group_coordinator_shard import GroupCoordinatorShard
-from workbench.coordinator.group_partitions import GroupPartitions
+from workbench.coordinator.group_coordinator.group_coordinator_shard import GroupCoordinatorShard
+from workbench.coordinator.group_coordinator.group_partitions import GroupPartitions
 from workbench.coordinator.groups.classic.config import ClassicGroupConfig
 from workbench.coordinator.groups.classic.joining import new_uuid
 from workbench.coordinator.groups.classic.messages import (
@@ -552,10 +552,8 @@ class GroupCoordinatorService(GroupPartitions):
 
     def _describe(self, group_id: str, version: int) -> DescribedGroup:
         try:
-            return self._write(
-                group_id,
-                lambda shard: CoordinatorResult([], shard.describe_group(group_id, version)),
-            )
+            number = self._partition_of(group_id)
+            return self.runtime.read(number, lambda shard: shard.describe_group(group_id, version))
         except CoordinatorError as refused:
             return DescribedGroup(group_id, "", ErrorCode(refused.code))
 
@@ -567,9 +565,9 @@ class GroupCoordinatorService(GroupPartitions):
 
         Kafka: GroupCoordinatorService.consumerGroupDescribe (4.2)
         """
-        return self._write(
-            group_id,
-            lambda shard: CoordinatorResult([], as_consumer_group(group_id, shard.group(group_id))),
+        return self.runtime.read(
+            self._partition_of(group_id),
+            lambda shard: as_consumer_group(group_id, shard.group(group_id)),
         )
 
     def list_groups(self, states: Iterable[str] = ()) -> list[ListedGroup]:
@@ -578,13 +576,8 @@ class GroupCoordinatorService(GroupPartitions):
         Kafka: GroupCoordinatorService.listGroups (4.2)
         """
         wanted = several(states)
-        return [
-            group
-            for number in self.runtime.owned_partitions
-            for group in self._operate(
-                number, lambda shard: CoordinatorResult([], shard.list_groups(wanted))
-            )
-        ]
+        found = self.runtime.read_all(lambda shard: shard.list_groups(wanted))
+        return [group for groups in found.values() for group in groups]
 
     def delete_groups(self, group_ids: Iterable[str]) -> dict[str, ErrorCode]:
         """Delete groups with their offsets; return the error code of each.

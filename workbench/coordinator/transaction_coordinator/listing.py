@@ -6,9 +6,9 @@ Kafka: TransactionStateManager.listTransactionStates (4.2)
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from workbench.coordinator.transactions.serving.id_pattern import IdPattern
-from workbench.coordinator.transactions.serving.states import TransactionState
-from workbench.coordinator.transactions.serving.transaction_metadata import TransactionMetadata
+from workbench.coordinator.runtime.id_pattern import IdPattern
+from workbench.coordinator.transactions.states import TransactionState
+from workbench.coordinator.transactions.transaction_metadata import TransactionMetadata
 from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.several import several
 

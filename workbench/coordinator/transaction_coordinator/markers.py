@@ -14,13 +14,13 @@ from threading import RLock
 from typing import Final, NamedTuple, Protocol
 
 from workbench.config.internal_topics import OFFSETS_TOPIC
-from workbench.coordinator.transactions.serving.state_manager import (
+from workbench.coordinator.transaction_coordinator.state_manager import (
     EpochAndMetadata,
     GetLog,
     TransactionStateManager,
 )
-from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
-from workbench.coordinator.transactions.serving.transaction_metadata import (
+from workbench.coordinator.transactions.states import TransactionState, TransactionVersion
+from workbench.coordinator.transactions.transaction_metadata import (
     TransactionMetadata,
     TxnTransitMetadata,
 )

@@ -6,15 +6,15 @@ Kafka: TransactionCoordinator.handleInitProducerId, prepareInitProducerIdTransit
 from collections.abc import Callable
 from typing import NamedTuple
 
-from workbench.coordinator.transactions.serving.config import TransactionConfig
-from workbench.coordinator.transactions.serving.request_checks import (
+from workbench.coordinator.transaction_coordinator.config import TransactionConfig
+from workbench.coordinator.transaction_coordinator.request_checks import (
     ProducerIdAndEpoch,
     check_not_pending,
     concurrent,
     is_valid_producer,
 )
-from workbench.coordinator.transactions.serving.states import TransactionState
-from workbench.coordinator.transactions.serving.transaction_metadata import (
+from workbench.coordinator.transactions.states import TransactionState
+from workbench.coordinator.transactions.transaction_metadata import (
     NO_TIMEOUT_MS,
     TransactionMetadata,
     TxnTransitMetadata,

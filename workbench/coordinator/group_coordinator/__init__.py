@@ -1,0 +1,1 @@
+"""The group coordinator: it serves members, their groups and the offsets that they commit."""
