@@ -55,6 +55,7 @@ class LeftOut:
 
     def add(self, path: str, value: Any, why: str) -> None:
         """Note a value; those of a list are together."""
+        path = path.encode("utf-8", "backslashreplace").decode()
         before, text = self.texts.get(path), as_text(value)
         self.texts[path] = text if before is None else f"{before}, {text}"
         self.reasons.setdefault(path, why)
@@ -214,6 +215,19 @@ def as_text(value: Any) -> str:
         return value.decode("utf-8", "backslashreplace")
     if value is not None and not isinstance(value, bool | int | float | list | dict):
         return str(value)
+    return _json(value)
+
+
+def _json(value: Any) -> str:
+    """Return a value as JSON, with numbers as they were written."""
+    if isinstance(value, dict):
+        return (
+            "{" + ", ".join(f"{_json(name)}: {_json(each)}" for name, each in value.items()) + "}"
+        )
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_json, value)) + "]"
+    if isinstance(value, Number):
+        return value.text
     return json.dumps(value, ensure_ascii=False, default=as_text)
 
 
