@@ -127,6 +127,14 @@ OTHERS: Final[dict[str, tuple[bytes, list[Record]]]] = {
         + b"".join(wrapper(1, some(4 * codec), codec) for codec in (1, 2, 3)),
         some(0, 4) + [each for codec in (1, 2, 3) for each in some(4 * codec)],
     ),
+    "every-magic": (
+        message(0, Record(0, -1, b"k", b"v")) + wrapper(1, some(1, 3), 1) + batch(some(4), 4)
+        + wrapper(0, times(8, [-1, -1]), 2) + batch(some(10)) + message(1, some(14, 1)[0]),
+        [Record(0, -1, b"k", b"v"), *some(1, 7), *times(8, [-1, -1]), *some(10, 5)],
+    ),
+    "magic-1-behind-2": (
+        batch(some(0)) + wrapper(1, some(4), 1), some(0, 8),
+    ),
     "damaged": (
         batch(some(0)) + batch(some(4), crc=7) + batch(some(8)) + b"\x01" * 100
         + batch(some(12), 4) + batch(some(16))[:-5],
