@@ -41,6 +41,18 @@ class Number(float):
         return number
 
 
+class FarTime(str):
+    """The text of a time or a duration that no nanoseconds in an int64 hold."""
+
+    __slots__ = ()
+
+
+class Pairs(list[tuple[Any, Any]]):
+    """The entries of a map."""
+
+    __slots__ = ()
+
+
 @dataclass
 class LeftOut:
     """What of one value does not fit.
@@ -139,6 +151,8 @@ class Fitter:
         inner = self._inner(kind.item_field)
 
         def fit(value: Any, path: str, left_out: LeftOut) -> Any:
+            if type(value) is Pairs:
+                value = dict(value)
             if type(value) is not dict:
                 raise _wrong(value, kind)
             ENTRIES.take(len(value) + 1)
@@ -251,7 +265,7 @@ def _is_double(value: Any) -> bool:
 
 _WORDS: Final[dict[type, str]] = {
     bool: "true or false", int: "a number", float: "a number", Number: "a number", str: "text",
-    bytes: "bytes", list: "a list", dict: "an object",
+    bytes: "bytes", list: "a list", dict: "an object", FarTime: "more than 292 years",
 }  # fmt: skip
 
 
