@@ -47,7 +47,7 @@ class FarTime(str):
     __slots__ = ()
 
 
-class Pairs(list[tuple[Any, Any]]):
+class MapEntries(list[tuple[Any, Any]]):
     """The entries of a map."""
 
     __slots__ = ()
@@ -151,7 +151,7 @@ class Fitter:
         inner = self._inner(kind.item_field)
 
         def fit(value: Any, path: str, left_out: LeftOut) -> Any:
-            if type(value) is Pairs:
+            if type(value) is MapEntries:
                 value = dict(value)
             if type(value) is not dict:
                 raise _wrong(value, kind)

@@ -112,7 +112,7 @@ def _columns(
 ) -> dict[str, pa.Array]:
     """Return the columns of a table that are made of those of a scan of one topic.
 
-    Values of which none says a type yet are no column.
+    Values of which none says a type yet do not make a column.
     """
     found = {
         name: array

@@ -25,7 +25,7 @@ from workbench.errors import SchemaError
 from workbench.runtime import children
 from workbench.runtime.extras import optional
 from workbench.values.column import Bytes, Decoded, Int64s
-from workbench.values.fitting import FarTime, Pairs
+from workbench.values.fitting import FarTime, MapEntries
 from workbench.values.formats.pieces import decoded_one_by_one
 from workbench.values.guard import ENTRIES, require_size, words_of
 from workbench.values.types import widest_item
@@ -330,7 +330,7 @@ class _Shaper:
         if entry is not None and entry.GetOptions().map_entry:
             key_kind, convert_key = self._single(entry.fields_by_name["key"])
             kind, convert = self._single(entry.fields_by_name["value"])
-            return pa.map_(key_kind, kind), lambda pairs: Pairs(
+            return pa.map_(key_kind, kind), lambda pairs: MapEntries(
                 (convert_key(key), convert(pairs[key])) for key in pairs
             )
         kind, convert = self._single(field)
