@@ -26,6 +26,10 @@ OBJECTS: Final[tuple[dict[str, Any], ...]] = (
     {"a": 1, "b": "k"}, {"a": 1.5}, {"a": None}, {"a": 7, "late": [1]}, {"late": []},
     {"text": 1}, {"text": "2"}, {"text": True}, {"large": 1}, {"large": 2**63},
     {"deep": {"x": [{"y": 1}]}}, {"deep": {"x": [{"y": "z"}, None]}}, {"Topic": "o", "day": "d"},
+    {"edge": -(2**63)}, {"edge": 2**63 - 1}, {"digits": 10**38}, {"digits": 1},
+    {"mixed": [1, "x", None, True, {"k": [2]}, [3]]}, {"mixed": []},
+    {"a.b": {"`c`": {'"d"': 1}}},
+    {"": 1, " ,;{}()=\t\n/%": "\0", "😀": "\u2028"}, {"long" * 99: 1},
 )  # fmt: skip
 """Values of the topic `json`: what is hard about types and names."""
 
@@ -34,10 +38,30 @@ TYPED: Final[tuple[dict[str, Any], ...]] = (
     {"text": "1"}, {"text": "2"}, {"text": "true"}, {"large": Decimal(1)},
     {"large": Decimal(2**63)},
     {"deep": {"x": [{"y": "1"}]}}, {"deep": {"x": [{"y": "z"}, None]}}, {"Topic": "o", "day": "d"},
+    {"edge": -(2**63)}, {"edge": 2**63 - 1}, {"digits": str(10**38)}, {"digits": "1"},
+    {"mixed": ["1", "x", None, "true", '{"k": [2]}', "[3]"]}, {"mixed": []},
+    {"a.b": {"`c`": {'"d"': 1}}},
+    {"": 1, " ,;{}()=\t\n/%": "\0", "😀": "\u2028"}, {"long" * 99: 1},
 )  # fmt: skip
 """`OBJECTS` with one type of each field; fields that an object does not have are null."""
 
 FIELDS: Final = tuple(dict.fromkeys(name for each in OBJECTS for name in each))
+
+_TEXT: Final = b'{"a": 0, "o": {"id": 1}, "t": "x"}'
+
+STRANGE: Final[tuple[tuple[bytes, Row, dict[str, str]], ...]] = (
+    (_TEXT, (0, {"id": 1}, "x"), {}),
+    (b"\xef\xbb\xbf" + _TEXT, (0, {"id": 1}, "x"), {}),
+    (_TEXT.decode().encode("utf-16"), (0, {"id": 1}, "x"), {}),
+    (b'{"a": 1, "o": {"id": 1, "ID": 2}}', (1, {"id": 1}, None), {"value.o.ID": "2"}),
+    (b'{"a": 2, "\\ud800": [1.50]}', (2, None, None), {"value.\\ud800": "[1.50]"}),
+    (b'{"a": 3, "a\\u0000": {"b": 1E400}}', (3, None, None), {"value.a\0": '{"b": 1E400}'}),
+    (b'{"a": 4, "t": "\\ud800"}', (4, None, None), {"value.t": "\\ud800"}),
+    (b'{"a": 5, "t": [1.50, 1e2]}', (5, None, "[1.50, 1e2]"), {}),
+    (b'{"a": 6, "a": 7}', (None, None, None), {"value": '{"a": 6, "a": 7}'}),
+    (b"[1]", (None, None, None), {"value": "[1]"}),
+)
+"""JSON of which not all fits: the bytes, the fields ``a``, ``o``, ``t``, and what is rescued."""
 
 
 def times(first: int, times_of: list[int], **more: Any) -> list[Record]:
@@ -102,6 +126,14 @@ OTHERS: Final[dict[str, tuple[bytes, list[Record]]]] = {
         b"".join(message(1, each) for each in some(0))
         + b"".join(wrapper(1, some(4 * codec), codec) for codec in (1, 2, 3)),
         some(0, 4) + [each for codec in (1, 2, 3) for each in some(4 * codec)],
+    ),
+    "every-magic": (
+        message(0, Record(0, -1, b"k", b"v")) + wrapper(1, some(1, 3), 1) + batch(some(4), 4)
+        + wrapper(0, times(8, [-1, -1]), 2) + batch(some(10)) + message(1, some(14, 1)[0]),
+        [Record(0, -1, b"k", b"v"), *some(1, 7), *times(8, [-1, -1]), *some(10, 5)],
+    ),
+    "magic-1-behind-2": (
+        batch(some(0)) + wrapper(1, some(4), 1), some(0, 8),
     ),
     "damaged": (
         batch(some(0)) + batch(some(4), crc=7) + batch(some(8)) + b"\x01" * 100

@@ -114,7 +114,8 @@ def test_utf8_gives_text_and_a_failure_names_the_first_bad_byte() -> None:
 
 
 def test_json_gives_what_it_says_and_a_failure_names_the_place() -> None:
-    assert text("json", b'{"a": [1, null, "\xc3\xa9"]}') == {"a": [1, None, "é"]}
+    assert text("json", b'{"a": [1.50, null, "\xc3\xa9"]}') == '{"a": [1.50, null, "é"]}'
+    assert text("json", b'"a"') == "a"
     assert text("json", b"12345678901234567890123") == 12345678901234567890123
     assert "line 1 column 2" in text("json", b"{a}")["error"]
     assert "error" in text("json", b"\xff\xfe\x00")

@@ -90,7 +90,7 @@ def test_what_is_not_such_json_is_null_and_nothing_else_is(bad: bytes) -> None:
         (b'{"cents":99999999999999999999}', {"cents": None, "of": None}),
         (b'{"cents":7,"of":[]}', {"cents": 7, "of": None}),
         (b'{"cents":7,"of":{"sku":1}}', {"cents": 7, "of": {"sku": "1"}}),
-        (b'{"cents":7,"of":{"sku":{"b":[1.50]}}}', {"cents": 7, "of": {"sku": '{"b": [1.5]}'}}),
+        (b'{"cents":7,"of":{"sku":{"b":[1.50]}}}', {"cents": 7, "of": {"sku": '{"b": [1.50]}'}}),
     ],
 )
 def test_a_field_that_does_not_fit_is_null_alone_and_text_holds_anything(

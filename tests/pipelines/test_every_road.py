@@ -16,6 +16,7 @@ from tests.every_road import (
     EVERYTHING,
     FIELDS,
     OBJECTS,
+    STRANGE,
     TYPED,
     Row,
     as_rows,
@@ -25,9 +26,12 @@ from tests.every_road import (
     rows_of,
     wanted,
 )
-from tests.pipelines.planted import Place
+from tests.naive import Record
+from tests.pipelines.planted import Disk, Place
 from workbench.errors import CorruptDataWarning
+from workbench.loaders.exports.export import Export
 from workbench.pipelines import to_table
+from workbench.values.registry import Decoding
 
 pytestmark = pytest.mark.filterwarnings(
     f"ignore::{CorruptDataWarning.__module__}.CorruptDataWarning"
@@ -159,3 +163,58 @@ def test_a_table_has_every_field_of_json(form: str, logs: Path, tmp_path: Path) 
     found = [{name: row[names.get(name, name)] for name in FIELDS} for row in rows]
     assert found == [dict.fromkeys(FIELDS) | each for each in TYPED]
     assert {row["_rescued"] for row in rows} == {None}
+
+
+@pytest.mark.parametrize("form", ["parquet", "delta", "iceberg"])
+def test_a_table_has_what_fits_of_a_value_and_the_rest_is_rescued(
+    form: str, tmp_path: Path
+) -> None:
+    disk, lake = Disk(tmp_path / "logs"), Place(form, tmp_path / "lake")
+    disk.append("orders-0", [Record(at, 1, b"k", each[0]) for at, each in enumerate(STRANGE)])
+    to_table(disk.path, **lake.arguments, decode="json", tell=print)
+    rows = lake.table().sort_by("offset").to_pylist()
+    for row, (_, fields, rescued) in zip(rows, STRANGE, strict=True):
+        assert (row["a"], row["o"], row["t"]) == fields
+        assert json.loads(row["_rescued"] or "{}") == rescued
+
+
+@pytest.mark.parametrize("face", ["command", "Python"])
+def test_json_lines_have_json_as_it_is_stored(face: str, tmp_path: Path) -> None:
+    """With every digit and every field; NaN, which is not JSON, is text."""
+    disk, file = Disk(tmp_path / "logs"), tmp_path / "x.jsonl"
+    given = [b'{"a": 1.50,\n "a": 1E400}', b"[12345678901234567890.0]", b"1.50", b'"x"', b"[NaN]"]
+    disk.append("orders-0", [Record(at, 1, b"k", each) for at, each in enumerate(given)])
+    if face == "command":
+        exported(disk.path, file, "--value-format", "json")
+    else:
+        scan = wb.open_log_directory(disk.path).scan(decode="json")
+        Export(scan, str(file)).run()
+    lines = file.read_text().splitlines()
+    found = [line.split('"value":')[1].split(',"headers"')[0] for line in lines]
+    given[0] = given[0].replace(b"\n", b" ")
+    assert found == [*(each.decode() for each in given[:-1]), '["NaN"]']
+
+
+def test_objects_without_a_field_are_text_in_parquet(tmp_path: Path) -> None:
+    from pyarrow.parquet import read_table
+
+    disk = Disk(tmp_path / "logs")
+    disk.append("orders-0", [Record(0, 1, b"k", b"{}"), Record(1, 1, b"k", b"[1]")])
+    file = exported(disk.path, tmp_path / "x.parquet", "--value-format", "json")
+    assert read_table(file)["value"].to_pylist() == ["{}", None]
+
+
+def test_polars_and_duckdb_have_decimals_of_more_than_38_digits_as_text(tmp_path: Path) -> None:
+    disk = Disk(tmp_path / "logs")
+    decimal = {"type": "bytes", "logicalType": "decimal", "precision": 60, "scale": 1}
+    fields = [{"name": "a", "type": {"type": "array", "items": decimal}}]
+    schema = {"type": "record", "name": "R", "fields": fields}
+    number = -(10**49) - 5
+    items = b"\x02" + b"\x2a" + number.to_bytes(21, "big", signed=True) + b"\x00"
+    disk.append("orders-0", [Record(0, 1, b"k", items)])
+    directory = wb.open_log_directory(disk.path)
+    scan = directory.scan(decode={"value": Decoding("avro", json.dumps(schema))})
+    wanted = {"a": [f"-1{'0' * 48}.5"]}
+    assert scan.to_polars()["value"].to_list() == [wanted]
+    assert scan.to_polars(lazy=True).collect()["value"].to_list() == [wanted]
+    assert scan.to_duckdb().sql("select value from records").fetchall() == [(wanted,)]

@@ -111,6 +111,33 @@ def test_messagepack_has_the_same_rule(topic: str, tmp_path: Path) -> None:
     assert (found.type, {at: found[at].as_py() for at in wanted}) == (kind, wanted)
 
 
+def test_a_time_that_no_nanoseconds_hold_is_text_and_a_field_that_comes_twice_is_refused(
+    tmp_path: Path,
+) -> None:
+    far = msgpack.packb({"a": msgpack.Timestamp(2**40, 5)})
+    near = msgpack.packb({"a": msgpack.Timestamp(1, 0)})
+    logs = planted(tmp_path / "logs", {"t": [far, near, b"\x82\xa1a\x01\xa1a\x02"]})
+    scan = wb.open_log_directory(logs).scan(decode="msgpack")
+    with pytest.warns(CorruptDataWarning, match="offset 2"):
+        found = scan.to_arrow()["value"].to_pylist()
+    assert found == [
+        {"a": "36812-02-20T00:36:16.000000005"}, {"a": "1970-01-01T00:00:01.000000000"}, None,
+    ]  # fmt: skip
+
+
+def test_values_of_another_type_than_the_tables_do_not_stop_it(tmp_path: Path) -> None:
+    logs = planted(tmp_path / "logs", {"t": [msgpack.packb(1)]})
+    to_table(logs, tmp_path / "lake", decode="msgpack")
+    more = [Record(n, 1, b"k", msgpack.packb(each)) for n, each in enumerate((1, "x"))]
+    (logs / "t-0" / LOG).write_bytes(batch(more))
+    to_table(logs, tmp_path / "lake", decode="msgpack")
+    rows = pq.ParquetDataset(tmp_path / "lake").read().sort_by("offset").to_pylist()
+    assert [(row["value"], row["_rescued"]) for row in rows] == [
+        (1, None),
+        (None, '{"value": "x"}'),
+    ]
+
+
 def test_what_does_not_fit_a_table_is_rescued_counted_and_fails_a_strict_run(
     tmp_path: Path,
 ) -> None:

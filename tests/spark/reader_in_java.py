@@ -17,7 +17,7 @@ from pyspark.sql.functions import lit
 import workbench as wb
 from tests.golden.cases import CASES, Case, CaseName, open_case
 from tests.lying_headers import lying_logs
-from tests.naive import Record, batch, marker
+from tests.naive import Record, batch, marker, message
 from tests.spark import connector
 from tests.spark.tasks import ORDER, Load, rows
 from workbench.layout.batch_header import (
@@ -414,6 +414,37 @@ def test_older_magics_are_read_in_python(spark: Any, golden: Callable[[str], Cas
     frame = load(spark, path)
     assert "begins with magic" in plan_of(frame)
     assert frame.count() == wb.open_log_directory(path).scan().count()
+
+
+@pytest.mark.parametrize("index", ["with an index", "without"])
+def test_an_older_magic_behind_magic_2_is_read_in_python(
+    spark: Any, tmp_path: Path, index: str
+) -> None:
+    """As where message.format.version was lowered: the last batches of the segment are older."""
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    many = b"".join(batch(records(at, at + 100)) for at in range(0, 1600, 100))
+    old = b"".join(message(1, each) for each in records(1600, 1610))
+    (folder / f"{0:020d}.log").write_bytes(many + old)
+    if index == "with an index":
+        (folder / f"{0:020d}.index").write_bytes(
+            struct.pack(">ii", 1599, len(many) - len(batch(records(1500, 1600)))) + bytes(80)
+        )
+    frame = load(spark, tmp_path)
+    assert f"has magic 2, and an older one at byte {len(many)}" in plan_of(frame)
+    require_same(frame.toArrow(), Load(tmp_path).table(), "value")
+
+
+def test_a_limit_ends_tasks_early(spark: Any, planted: Path) -> None:
+    frame = load(spark, planted)
+    assert "PushedLimit: 7" in plan_of(frame.limit(7))
+    assert "PushedLimit" not in plan_of(frame.where("timestamp > '2001-01-01'").limit(7))
+    for most in (1, 7, 10_000_000):
+        assert frame.limit(most).count() == min(most, frame.count())
+    some = frame.where("offset >= 1").limit(5).toArrow().to_pylist()
+    every = frame.toArrow().to_pylist()
+    assert len(some) == 5
+    assert all(row in every for row in some)
 
 
 def test_a_table_in_sql_reads_and_leaves_the_directory_when_it_is_dropped(

@@ -11,7 +11,8 @@ import workbench as wb
 from tests.naive import Record, batch
 from tests.values.avro_values import written
 from workbench.errors import CorruptDataWarning
-from workbench.spark_source.kinds import as_spark, spark_kind
+from workbench.spark_source.kinds import spark_kind
+from workbench.values.types import converted
 
 pytestmark = pytest.mark.spark
 
@@ -110,7 +111,7 @@ def test_every_type_has_one_in_spark() -> None:
         ),
     )  # fmt: skip
     kind = spark_kind(array.type)
-    (found,) = as_spark(array, kind).to_pylist()
+    (found,) = converted(array, kind).to_pylist()
     assert found.pop("ns").microsecond == 1
     assert found == {
         "time": 5, "span": 6, "big": 2**64 - 1, "wide": "10.00", "local": None, "none": None,

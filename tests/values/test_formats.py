@@ -143,6 +143,48 @@ SCHEMA = {
 }
 
 
+def test_times_that_no_nanoseconds_hold_are_null_alone(tmp_path: Path) -> None:
+    """As 0001-01-01, which several languages have for a time that was not set."""
+    schema = """syntax = "proto3"; import "google/protobuf/timestamp.proto";
+        import "google/protobuf/duration.proto"; message M { google.protobuf.Timestamp at = 1;
+        repeated google.protobuf.Duration for = 2; map<string, int64> of = 3; }"""
+    (tmp_path / "m.proto").write_text(schema)
+    from google.protobuf.duration_pb2 import Duration
+    from google.protobuf.timestamp_pb2 import Timestamp
+
+    def field(number: int, content: bytes) -> bytes:
+        return bytes([number << 3 | 2, len(content)]) + content
+
+    far, near = Timestamp(seconds=-62135596800, nanos=1), Timestamp(seconds=5)
+    both = [
+        Duration(seconds=-315576000000).SerializeToString(),
+        Duration(nanos=7).SerializeToString(),
+    ]
+    entry = field(3, field(1, b"k") + b"\x10\x02")
+    found = decode(
+        f"protobuf:{tmp_path}/m.proto",
+        [
+            field(1, far.SerializeToString()) + entry,
+            b"".join(field(2, each) for each in both),
+            field(1, near.SerializeToString()),
+        ],
+    )
+    durations, entries = pa.list_(pa.int64()), pa.map_(pa.string(), pa.int64())
+    assert found.values.cast(
+        pa.struct([("at", pa.int64()), ("for", durations), ("of", entries)])
+    ).to_pylist() == [
+        {"at": None, "for": [], "of": [("k", 2)]}, {"at": None, "for": [None, 7], "of": []},
+        {"at": 5 * 10**9, "for": [], "of": []},
+    ]  # fmt: skip
+    assert found.unfit == {
+        0: {"at": "0001-01-01T00:00:00.000000001Z"},
+        1: {"for[]": "-315576000000.000000000s"},
+    }
+    (problem,) = found.problems
+    assert (problem.row, problem.count, problem.is_whole) == (0, 2, False)
+    assert problem.found.startswith("field at is more than 292 years (expected timestamp[ns")
+
+
 def test_json_has_the_type_of_its_schema() -> None:
     value = {"id": 1.0, "price": 2, "name": None, "lines": [{"n": 3, "x": 4}], "more": 5,
              "self": {"id": 7}, "map": {"a": True}}  # fmt: skip

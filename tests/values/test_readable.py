@@ -13,9 +13,10 @@ import workbench as wb
 from tests.cli.program import run
 from tests.examples import examples
 from tests.naive import Record, batch
+from workbench.decoders.decoder import JsonText
 from workbench.errors import CorruptDataWarning
 from workbench.loaders.exports.export import Export
-from workbench.values.readable import JsonText, Readable, as_json, as_line, readable
+from workbench.values.readable import Readable, as_json, as_line, readable
 from workbench.values.schemas.schemas import Schema, Schemas
 
 

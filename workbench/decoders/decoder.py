@@ -6,6 +6,7 @@ What they return can be written as JSON.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf, isfinite
 from typing import Any
 
 from workbench.errors import CorruptRecordError, UnsupportedFormatError
@@ -29,6 +30,12 @@ class Decoder:
     value: Callable[[Bytes | None, Bytes | None], Any]
 
 
+class JsonText(str):
+    """Text that is JSON, as it was stored."""
+
+    __slots__ = ()
+
+
 def failure(problem: str, data: Bytes) -> dict[str, str]:
     """Return the result for bytes that cannot be decoded: ``error`` and ``bytes`` in hex."""
     return {"error": problem, "bytes": bytes(data).hex()}
@@ -40,9 +47,11 @@ def problem_of(error: CorruptRecordError | UnsupportedFormatError) -> str:
 
 
 def printable(value: Any) -> Any:
-    """Return the same value with bytes as hex and number keys as text, ready for JSON."""
+    """Return the same value as JSON has it: bytes as hex, number keys, NaN and infinity as text."""
     if isinstance(value, bytes):
         return value.hex()
+    if isinstance(value, float) and not isfinite(value):
+        return _NOT_FINITE.get(value, "NaN")
     if isinstance(value, dict):
         return {
             str(name): printable(item) if isinstance(item, _TO_PRINT) else item
@@ -53,4 +62,5 @@ def printable(value: Any) -> Any:
     return value
 
 
-_TO_PRINT = (bytes, dict, list)
+_TO_PRINT = (bytes, dict, float, list)
+_NOT_FINITE = {inf: "Infinity", -inf: "-Infinity"}

@@ -29,7 +29,7 @@ from pyspark.sql.types import (
 
 from workbench.inspection.findings import Finding
 from workbench.loaders.scan import arrow
-from workbench.spark_source.kinds import as_spark
+from workbench.values.types import converted
 
 _TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 _MOST_MS: Final = (2**63 - 1) // 1000
@@ -178,7 +178,7 @@ def to_spark(batch: pa.RecordBatch, schema: pa.Schema, kinds: Kinds = NO_KINDS) 
         if field.name == DAMAGE_COLUMN:
             arrays.append(pa.nulls(batch.num_rows, _DAMAGE))
         elif field.name in kinds:
-            arrays.append(as_spark(batch.column(field.name), field.type))
+            arrays.append(converted(batch.column(field.name), field.type))
         else:
             column = ALL_COLUMNS[field.name]
             arrays.append(column.convert(batch.column(column.scan_name)))

@@ -8,8 +8,6 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from workbench.values.types import items_of
-
 _UNSIGNED: Final = {
     pa.uint8(): pa.int16(),
     pa.uint16(): pa.int32(),
@@ -40,45 +38,3 @@ def spark_kind(kind: Any) -> Any:
         return pa.binary()
     is_text = pa.types.is_null(kind) or pa.types.is_large_string(kind)
     return pa.string() if is_text or pa.types.is_decimal256(kind) else kind
-
-
-def as_spark(array: Any, kind: Any) -> pa.Array:
-    """Return an array as the type that `spark_kind` names; what no time in us can be is null."""
-    if array.type == kind:
-        return array
-    mask = array.is_null() if array.null_count else None
-    if pa.types.is_struct(array.type) and pa.types.is_struct(kind):
-        arrays = [
-            as_spark(each, field.type) for each, field in zip(array.flatten(), kind, strict=True)
-        ]
-        return pa.StructArray.from_arrays(arrays, fields=list(kind), mask=mask)
-    if pa.types.is_struct(array.type):
-        return pa.array([None if each is None else "{}" for each in array.to_pylist()], kind)
-    if pa.types.is_map(array.type):
-        offsets, entries = items_of(array)
-        keys, values = entries.flatten()
-        return pa.MapArray.from_arrays(
-            offsets, as_spark(keys, kind.key_type), as_spark(values, kind.item_type),
-            type=kind, mask=mask,
-        )  # fmt: skip
-    if pa.types.is_list(array.type):
-        offsets, items = items_of(array)
-        return pa.ListArray.from_arrays(
-            offsets, as_spark(items, kind.value_type), type=kind, mask=mask
-        )
-    if pa.types.is_timestamp(kind):
-        return _microseconds(array, kind)
-    return array.cast(kind)
-
-
-def _microseconds(array: Any, kind: Any) -> pa.Array:
-    try:
-        return array.cast(kind, safe=array.type.unit != "ns")
-    except pa.ArrowInvalid:
-        per_unit = {"s": 1_000_000, "ms": 1000}[array.type.unit]
-        most = (2**63 - 1) // per_unit
-        times = [
-            None if each is None or abs(each) > most else each * per_unit
-            for each in array.cast(pa.int64()).to_pylist()
-        ]
-        return pa.array(times, kind)

@@ -41,6 +41,18 @@ class Number(float):
         return number
 
 
+class FarTime(str):
+    """The text of a time or a duration that no nanoseconds in an int64 hold."""
+
+    __slots__ = ()
+
+
+class MapEntries(list[tuple[Any, Any]]):
+    """The entries of a map."""
+
+    __slots__ = ()
+
+
 @dataclass
 class LeftOut:
     """What of one value does not fit.
@@ -55,6 +67,7 @@ class LeftOut:
 
     def add(self, path: str, value: Any, why: str) -> None:
         """Note a value; those of a list are together."""
+        path = path.encode("utf-8", "backslashreplace").decode()
         before, text = self.texts.get(path), as_text(value)
         self.texts[path] = text if before is None else f"{before}, {text}"
         self.reasons.setdefault(path, why)
@@ -138,6 +151,8 @@ class Fitter:
         inner = self._inner(kind.item_field)
 
         def fit(value: Any, path: str, left_out: LeftOut) -> Any:
+            if type(value) is MapEntries:
+                value = dict(value)
             if type(value) is not dict:
                 raise _wrong(value, kind)
             ENTRIES.take(len(value) + 1)
@@ -214,6 +229,19 @@ def as_text(value: Any) -> str:
         return value.decode("utf-8", "backslashreplace")
     if value is not None and not isinstance(value, bool | int | float | list | dict):
         return str(value)
+    return _json(value)
+
+
+def _json(value: Any) -> str:
+    """Return a value as JSON, with numbers as they were written."""
+    if isinstance(value, dict):
+        return (
+            "{" + ", ".join(f"{_json(name)}: {_json(each)}" for name, each in value.items()) + "}"
+        )
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_json, value)) + "]"
+    if isinstance(value, Number):
+        return value.text
     return json.dumps(value, ensure_ascii=False, default=as_text)
 
 
@@ -237,7 +265,7 @@ def _is_double(value: Any) -> bool:
 
 _WORDS: Final[dict[type, str]] = {
     bool: "true or false", int: "a number", float: "a number", Number: "a number", str: "text",
-    bytes: "bytes", list: "a list", dict: "an object",
+    bytes: "bytes", list: "a list", dict: "an object", FarTime: "more than 292 years",
 }  # fmt: skip
 
 

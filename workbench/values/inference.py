@@ -24,7 +24,9 @@ WHOLE: Final = pa.decimal128(38, 0)
 """The type of whole numbers some of which are beyond int64."""
 
 _DEEPEST: Final = 60
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_NO_NAME: Final = re.compile("[\0\ud800-\udfff]")
+"""What no field of Arrow can have in its name: other libraries end the name at a zero byte."""
+
 _INT64: Final = range(-(2**63), 2**63)
 _DIGITS: Final = 10**WHOLE.precision
 
@@ -69,6 +71,8 @@ class Shape:
             for name, each in value.items():
                 field = self.fields.get(name)
                 if field is None:
+                    if _NO_NAME.search(name):
+                        continue
                     field = self.fields[name] = Shape()
                 field.add(each)
         elif kind is list:
@@ -161,7 +165,7 @@ def require_looked_at(largest: int) -> None:
 
 
 def is_usable(value: Any) -> bool:
-    """Return whether a type can be inferred from a value: not too deep, few fields, names UTF-8."""
+    """Return whether a type can be inferred from a value: not too deep, and few fields."""
     names: set[tuple[str, ...]] = set()
     waiting: list[tuple[tuple[str, ...], Any]] = [((), value)]
     while waiting:
@@ -172,8 +176,6 @@ def is_usable(value: Any) -> bool:
             if len(path) > _DEEPEST:
                 return False
             for name, item in each.items():
-                if _SURROGATE.search(name):
-                    return False
                 names.add((*path, name))
                 if len(names) > MOST_FIELDS:
                     return False

@@ -41,6 +41,8 @@ def _text(value: Any) -> str:
 def decoded_value(decoder: ColumnDecoder, data: bytes | None, others: Others = _NONE) -> Any:
     """Return what a key or value means, ready for JSON; a failure as `decoders.decoder` has it.
 
+    What of an object does not fit its type is in ``_rescued``: path → text.
+
     Args:
         decoder: of the column.
         data: the bytes.
@@ -51,7 +53,10 @@ def decoded_value(decoder: ColumnDecoder, data: bytes | None, others: Others = _
     found = decoder.decode(pa.array([data], pa.large_binary()), others)
     if found.problems and not found.values[0].is_valid:
         return failure(found.problems[0].found, data)
-    return plain_value(found.values[0])
+    value = plain_value(found.values[0])
+    if found.unfit and isinstance(value, dict):
+        value.setdefault("_rescued", found.unfit[0])
+    return value
 
 
 def decoded_text(decoder: ColumnDecoder, data: bytes, others: Others = _NONE) -> str:

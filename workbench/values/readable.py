@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from workbench.decoders.decoder import Decoder, failure, printable
+from workbench.decoders.decoder import Decoder, JsonText, failure, printable
+from workbench.decoders.json import is_json
 from workbench.decoders.registry import decoder_for
 from workbench.runtime.words import escaped_json, json_text, safe
 from workbench.values.schemas.schemas import Schemas
@@ -32,19 +33,6 @@ _BLANKS: Final = str.maketrans(dict.fromkeys("\n\t\r", " "))
 _FIRST_BYTES: Final = (0, 1)  # of values that begin with the id or the GUID of a schema
 
 
-class JsonText(str):
-    """Text that is one JSON object or array, as it was stored."""
-
-    __slots__ = ()
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(name)
-
-
-_STRICT: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse)
-
-
 def is_text(text: str) -> bool:
     """Return whether decoded UTF-8 is text: its only controls are tab, line ends and escape."""
     return _CONTROL.search(text) is None
@@ -60,13 +48,7 @@ def readable(data: bytes | None) -> str | bytes | None:
         return data
     if not is_text(text):
         return data
-    if text.startswith(("{", "[")):
-        try:
-            _STRICT.decode(text)
-        except (ValueError, RecursionError):
-            return text
-        return JsonText(text)
-    return text
+    return JsonText(text) if text.startswith(("{", "[")) and is_json(text) else text
 
 
 def as_json(found: Any) -> str:

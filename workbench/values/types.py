@@ -139,6 +139,62 @@ def aligned(array: pa.Array, kind: pa.DataType) -> pa.Array:
     return array.cast(kind)
 
 
+def mapped(kind: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a type in which the types that have none inside are changed."""
+    if pa.types.is_struct(kind) and kind.num_fields:
+        return pa.struct([each.with_type(mapped(each.type, change)) for each in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(mapped(kind.value_type, change)))
+    if pa.types.is_map(kind):
+        return pa.map_(kind.key_type, mapped(kind.item_type, change))
+    return change(kind)
+
+
+def converted(array: Any, kind: Any) -> pa.Array:
+    """Return an array as a type of the same form; what no time in us can be is null.
+
+    A struct without fields can also be text: ``{}``.
+    """
+    if array.type == kind:
+        return array
+    mask = array.is_null() if array.null_count else None
+    if pa.types.is_struct(array.type) and pa.types.is_struct(kind):
+        arrays = [
+            converted(each, field.type) for each, field in zip(array.flatten(), kind, strict=True)
+        ]
+        return pa.StructArray.from_arrays(arrays, fields=list(kind), mask=mask)
+    if pa.types.is_struct(array.type):
+        return pc.if_else(array.is_valid(), pa.scalar("{}", kind), pa.scalar(None, kind))
+    if pa.types.is_map(array.type):
+        offsets, entries = items_of(array)
+        keys, values = entries.flatten()
+        return pa.MapArray.from_arrays(
+            offsets, converted(keys, kind.key_type), converted(values, kind.item_type),
+            type=kind, mask=mask,
+        )  # fmt: skip
+    if pa.types.is_list(array.type):
+        offsets, items = items_of(array)
+        return pa.ListArray.from_arrays(
+            offsets, converted(items, kind.value_type), type=kind, mask=mask
+        )
+    if pa.types.is_timestamp(kind):
+        return _microseconds(array, kind)
+    return array.cast(kind)
+
+
+def _microseconds(array: Any, kind: Any) -> pa.Array:
+    try:
+        return array.cast(kind, safe=array.type.unit != "ns")
+    except pa.ArrowInvalid:
+        per_unit = {"s": 1_000_000, "ms": 1000}[array.type.unit]
+        most = (2**63 - 1) // per_unit
+        times = [
+            None if each is None or abs(each) > most else each * per_unit
+            for each in array.cast(pa.int64()).to_pylist()
+        ]
+        return pa.array(times, kind)
+
+
 def _mask(array: pa.Array) -> Any:
     return array.is_null() if array.null_count else None
 

@@ -11,6 +11,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import IO, Any, Final, Literal, get_args
 
+from workbench.decoders.json import JSON
 from workbench.errors import OutputError
 from workbench.file_system.outputs import new_file
 from workbench.layout.rows import runs_of
@@ -26,6 +27,7 @@ from workbench.record.buffers import BufferPool
 from workbench.runtime.job import Job
 from workbench.values.by_topic import decoder_of, format_of
 from workbench.values.readable import AUTO
+from workbench.values.registry import AnyDecoding, Decoding
 
 Format = Literal["parquet", "csv", "jsonl"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
@@ -110,12 +112,19 @@ class Export(Job):
 
         @cache
         def shown(topic: str) -> json_lines.Shown:
+            formats = {name: format_of(decode[name], topic) for name in decoders}
+            rule = json_lines.readable_of(topic, schemas)
+            # JSON is written as it is stored: lines have no types that it must fit.
+            if _is_plain_json(formats.get("key")):
+                rule = rule._replace(key=JSON.key)
+            if _is_plain_json(formats.get("value")):
+                rule = rule._replace(value=JSON.value)
             asked = {
                 name: decoder_of(each, topic)
                 for name, each in decoders.items()
-                if format_of(decode[name], topic) not in {None, AUTO}
+                if formats[name] not in {None, AUTO} and not _is_plain_json(formats[name])
             }
-            return json_lines.shown_by(asked, json_lines.readable_of(topic, schemas))
+            return json_lines.shown_by(asked, rule)
 
         everything = replace(self._scan.options, columns=tuple(RECORD_FIELDS))
         for read in self._scan.plan():
@@ -127,3 +136,8 @@ class Export(Job):
                         chunk.columns, chunk.rows, runs, where, shown=shown(where[0])
                     )
                     self._count(int(keep.sum()))
+
+
+def _is_plain_json(how: AnyDecoding | None) -> bool:
+    """Return whether a format is JSON without a schema."""
+    return how is not None and Decoding.of(how) == Decoding(JSON.name)

@@ -19,6 +19,7 @@ from typing import IO, Any, Final, NamedTuple
 import pyarrow as pa
 
 from workbench.runtime.workers import in_order
+from workbench.values.types import converted, mapped
 
 ROW_GROUP: Final = 16 << 20  # bytes in memory of a row group
 
@@ -73,6 +74,7 @@ def write_parquet(
     def encode(group: list[pa.RecordBatch]) -> Iterator[_RowGroup]:
         yield _encoded(group, schema, compression)
 
+    schema = pa.schema([each.with_type(mapped(each.type, _written)) for each in schema])
     footer = _encoded([], schema, compression).footer
     groups: list[Any] = []
     count, position = 0, len(_MAGIC)
@@ -117,13 +119,25 @@ def _encoded(group: list[pa.RecordBatch], schema: pa.Schema, compression: str) -
     rows = sum(map(len, group))
     with pq.ParquetWriter(sink, schema, compression=compression) as writer:
         if group:
-            writer.write_table(pa.Table.from_batches(group), rows)
+            writer.write_table(pa.Table.from_batches([_as(schema, each) for each in group]), rows)
             group.clear()  # before the next one is read
     data = sink.getbuffer()
     end = len(data) - len(_MAGIC) - 4
     start = end - int.from_bytes(data[end : end + 4], "little")
     footer, _ = _read_struct(data, start)
     return _RowGroup(data[len(_MAGIC) : start], footer, rows)
+
+
+def _written(kind: Any) -> Any:
+    """Return the type that Parquet has for a type: a struct without fields is text."""
+    return pa.string() if pa.types.is_struct(kind) else kind
+
+
+def _as(schema: pa.Schema, batch: pa.RecordBatch) -> pa.RecordBatch:
+    if batch.schema.equals(schema):
+        return batch
+    arrays = [converted(each, kind) for each, kind in zip(batch.columns, schema.types, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _moved(group: _Struct, by: int, ordinal: int) -> _Struct:

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from workbench.runtime.extras import optional
+from workbench.values.types import converted, mapped
 
 DtypeBackend = Literal["numpy_nullable", "pyarrow"]
 
@@ -50,8 +51,36 @@ def data_frame(table: pa.Table, dtype_backend: DtypeBackend | None = None) -> An
     return frame
 
 
+def held_kind(kind: Any) -> Any:
+    """Return the type that Polars and DuckDB have: decimals of more than 38 digits are text."""
+    return mapped(kind, lambda each: pa.string() if pa.types.is_decimal256(each) else each)
+
+
+def _held(table: Any) -> Any:
+    """Return a table or batch with the types of `held_kind`."""
+    fields = [each.with_type(held_kind(each.type)) for each in table.schema]
+    arrays = [
+        column if column.type == field.type else converted(_whole(column), field.type)
+        for column, field in zip(table.columns, fields, strict=True)
+    ]
+    return type(table).from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _whole(column: Any) -> pa.Array:
+    return pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
+
+
+def polars_frame(table: Any) -> Any:
+    """Return a table or batch as a `polars.DataFrame`; see `held_kind` for its types.
+
+    Raises:
+        MissingDependencyError: polars is not installed.
+    """
+    return optional("polars").from_arrow(_held(table))
+
+
 class DuckdbStream:
-    """A stream of Arrow batches for DuckDB, whose times are microseconds.
+    """A stream of Arrow batches for DuckDB, whose times are microseconds; see `held_kind`.
 
     Times that DuckDB cannot hold, after the year 294246 or as far before 1970, are its
     ``infinity`` and ``-infinity``: DuckDB itself would refuse the whole query.
@@ -78,16 +107,16 @@ class DuckdbStream:
         given = pa.RecordBatchReader.from_stream(self._stream)
         batches = (
             pa.RecordBatch.from_arrays(list(map(_in_microseconds, batch.columns)), schema=schema)
-            for batch in given
+            for batch in map(_held, given)
         )
         reader = pa.RecordBatchReader.from_batches(schema, batches)
         return reader.__arrow_c_stream__(requested_schema)
 
 
 def _for_duckdb(field: pa.Field) -> pa.Field:
-    kind = field.type
+    kind = held_kind(field.type)
     is_time = pa.types.is_timestamp(kind) and kind.unit == "ms"
-    return field.with_type(pa.timestamp("us", kind.tz)) if is_time else field
+    return field.with_type(pa.timestamp("us", kind.tz) if is_time else kind)
 
 
 def _in_microseconds(column: pa.Array) -> pa.Array:
@@ -114,7 +143,6 @@ def lazy_frame(
     Raises:
         MissingDependencyError: polars is not installed.
     """
-    polars = optional("polars")
     sources = optional("polars.io.plugins", "polars")
 
     def read(
@@ -122,7 +150,7 @@ def lazy_frame(
     ) -> Iterator[Any]:
         names = schema.names if columns is None else columns or schema.names[:1]
         for batch in batches_of(tuple(names)):
-            frame = polars.from_arrow(batch)
+            frame = polars_frame(batch)
             frame = frame if predicate is None else frame.filter(predicate)
             if rows is not None:
                 frame = frame.head(rows)
@@ -131,7 +159,7 @@ def lazy_frame(
             if rows == 0:
                 return
 
-    whole = polars.from_arrow(schema.empty_table())
+    whole = polars_frame(schema.empty_table())
     return sources.register_io_source(read, schema=whole.schema)
 
 

@@ -26,7 +26,7 @@ from workbench.loaders.queries.query import Query, all_of, parse
 from workbench.loaders.queries.ranges import common
 from workbench.loaders.read_warnings import warn_caller
 from workbench.loaders.scan.arrow_stream import ArrowStream
-from workbench.loaders.scan.column_engines import lazy_frame
+from workbench.loaders.scan.column_engines import lazy_frame, polars_frame
 from workbench.loaders.scan.field_columns import columns_read, fields_of, with_fields
 from workbench.loaders.scan.not_searched import (
     NotSearched,
@@ -59,7 +59,6 @@ from workbench.loaders.scan.scan_options import (
 )
 from workbench.loaders.scan.segment_batches import EVERY_RECORD, ReadOptions
 from workbench.loaders.schemas import RECORD_FIELDS
-from workbench.runtime.extras import optional
 from workbench.runtime.several import several
 from workbench.runtime.times import time_range
 from workbench.runtime.words import did_you_mean, safe
@@ -477,7 +476,7 @@ class Scan(ArrowStream):
         """
         if lazy:
             return lazy_frame(self.schema, lambda names: self._only(names).batches())
-        return optional("polars").from_arrow(self.to_arrow())
+        return polars_frame(self.to_arrow())
 
     def to_parquet(
         self,

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
+from workbench.decoders.decoder import JsonText
 from workbench.inspection.listing import Listing
 from workbench.loaders.scan.reading import ScanReading
 from workbench.loaders.scan.scan import Scan, stored_in
 from workbench.loaders.sql.query import SqlQuery
-from workbench.values.readable import JsonText, readable
+from workbench.values.readable import readable
 
 if TYPE_CHECKING:
     from workbench.values.registry import AnyDecoding

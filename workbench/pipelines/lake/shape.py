@@ -19,7 +19,7 @@ from workbench.loaders.scan.scan import Scan
 from workbench.loaders.schemas import SCAN_FIELDS
 from workbench.pipelines.lake.data_files import FOLDERS
 from workbench.pipelines.lake.table import DELETES, KEY, Widens
-from workbench.spark_source.kinds import as_spark, spark_kind
+from workbench.spark_source.kinds import spark_kind
 from workbench.values.fitting import as_text
 from workbench.values.formats.json import json_decoder
 from workbench.values.formats.pieces import FittingReader
@@ -27,7 +27,7 @@ from workbench.values.guard import ENTRIES, MOST_ENTRIES
 from workbench.values.inference import Shape
 from workbench.values.masking import Masks
 from workbench.values.registry import ColumnDecoding, Decoding
-from workbench.values.types import aligned, is_held, merged, merged_by
+from workbench.values.types import aligned, converted, is_held, merged, merged_by
 
 DAY: Final = "day"
 """The column that is made of ``timestamp``: the day in UTC; null: the record has no timestamp, or
@@ -110,8 +110,15 @@ def names_of_fields(kinds: Mapping[str, Any], known: Iterable[str]) -> dict[tupl
 def _columns(
     of_scan: dict[str, pa.Array], topic_id: str | None, known: Iterable[str]
 ) -> dict[str, pa.Array]:
-    """Return the columns of a table that are made of those of a scan of one topic."""
-    found = {name: array for name, array in of_scan.items() if not _is_spread(name, array.type)}
+    """Return the columns of a table that are made of those of a scan of one topic.
+
+    Values of which none says a type yet do not make a column.
+    """
+    found = {
+        name: array
+        for name, array in of_scan.items()
+        if not (_is_spread(name, array.type) or pa.types.is_null(array.type))
+    }
     if "timestamp" in of_scan:
         found[DAY] = _days(of_scan["timestamp"])
     length = len(next(iter(of_scan.values())))
@@ -184,7 +191,13 @@ def declared(
     return pa.schema(list(merged_by(choose, pa.struct(known), fields)))
 
 
-def evolved(known: pa.Schema, found: pa.Schema, widens: Widens, where: str) -> pa.Schema:
+def evolved(
+    known: pa.Schema,
+    found: pa.Schema,
+    decode: Mapping[str, ColumnDecoding],
+    widens: Widens,
+    where: str,
+) -> pa.Schema:
     """Return the columns of a table after records with other columns were added.
 
     A field keeps the type that it has in the table, unless the table's format widens it.
@@ -192,18 +205,21 @@ def evolved(known: pa.Schema, found: pa.Schema, widens: Widens, where: str) -> p
     Args:
         known: the columns of the table, and those that are declared; none: there is no table yet.
         found: the columns of the records.
+        decode: how the records are decoded.
         widens: see `Table.widens`.
         where: names the table in an error.
 
     Raises:
         SchemaError: a column that is not a field of a value has another type.
     """
+    inferred = {name for name, how in decode.items() if _infers(how)}
 
     def choose(here: Any, new: Any, path: str) -> Any:
         if widens(here, new):
             return new
         name = re.split(r"[.[]", path[1:])[0]
-        if name in SCAN_FIELDS and not is_held(new, here):
+        is_rescued = name in inferred and not pa.types.is_binary(here)
+        if name in SCAN_FIELDS and not (is_rescued or is_held(new, here)):
             raise SchemaError(
                 f"{name} is {new} in these records and {here} in {where} (a table keeps its types);"
                 f" decode {name} as the earlier runs did, or load into another table"
@@ -214,7 +230,28 @@ def evolved(known: pa.Schema, found: pa.Schema, widens: Widens, where: str) -> p
     order = {name: at for at, name in enumerate(found.names)}
     if "offset" not in known.names:  # there is no table yet: what is declared is with the fields
         fields.sort(key=lambda each: order.get(each.name, len(order) - 1.5))
-    return pa.schema(fields)
+    return pa.schema([each.with_type(_distinct(each.type)) for each in fields])
+
+
+def _infers(how: ColumnDecoding) -> bool:
+    """Return whether a decoding takes the type of values from what they are."""
+    formats = how.values() if isinstance(how, Mapping) else [how]
+    return any(Decoding.of(each).name == "msgpack" for each in formats)
+
+
+def _distinct(kind: Any) -> Any:
+    """Return a type without fields whose names differ from an earlier one's in case alone.
+
+    No reader that ignores case takes them; values have them in `RESCUED`.
+    """
+    if pa.types.is_struct(kind):
+        fields: dict[str, pa.Field] = {}
+        for each in kind:
+            fields.setdefault(each.name.casefold(), each.with_type(_distinct(each.type)))
+        return pa.struct(list(fields.values()))
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_distinct(kind.value_type)))
+    return pa.map_(kind.key_type, _distinct(kind.item_type)) if pa.types.is_map(kind) else kind
 
 
 def shaped(
@@ -243,9 +280,14 @@ def shaped(
     there = _columns(of_scan, topic_id, schema.names)
     if RESCUED in schema.names:
         texts = [each.texts() for each in applied.lost]
+        of_values: dict[str, tuple[str, str]] = {
+            name: (name, name) for name in ("key", "value") if name in there
+        }
         for (column, field), name in _names_of_spread(of_scan, schema.names).items():
+            of_values[name] = column, f"{column}.{field}"
+        for name, (column, path) in of_values.items():
             there[name], unfit = fitted(there[name], schema.field(name).type)
-            texts.append(_texts(unfit, f"{column}.{field}", is_private=masks.touches(column)))
+            texts.append(_texts(unfit, path, is_private=masks.touches(column)))
         there[RESCUED] = _rescued(texts, decoded.num_rows)
     batch = conformed(pa.RecordBatch.from_pydict(there), schema)
     return batch.append_column(DELETES, raw["value"].is_null()) if upsert else batch
@@ -334,7 +376,7 @@ def _as_table(array: Any) -> pa.Array:
     """Return an array as the type that `table_kind` names."""
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
-    return as_spark(array, table_kind(array.type))
+    return converted(array, table_kind(array.type))
 
 
 def _days(times: pa.Array) -> pa.Array:

@@ -460,7 +460,7 @@ class _Loading:
             decode = with_every_field(scan.decode, shape_of, known, scan.masks)
         scan = self.scan_of(commit, decode=decode)
         found = schema_of_scan(scan, known)
-        schema = evolved(known, found, self.table.widens, self.table.name)
+        schema = evolved(known, found, scan.decode, self.table.widens, self.table.name)
         if self.upsert:
             require_key(schema, self.table.name)
         reader = RowReader(self.raw, scan.values, scan.schema, schema, self.upsert)

@@ -18,6 +18,7 @@ final class LogReader implements PartitionReader<ColumnarBatch> {
     private final StructType columns;
     private final RecordReader records;
     private int next; // of the pieces
+    private int left; // rows that are still wanted
     private boolean isOpen;
     private ColumnarBatch batch;
 
@@ -25,17 +26,19 @@ final class LogReader implements PartitionReader<ColumnarBatch> {
         this.pieces = pieces;
         this.isCount = asked.isCount;
         this.columns = asked.columns;
+        this.left = asked.limit;
         this.records = new RecordReader(asked.isCount ? new StructType() : asked.columns, asked.largest);
     }
 
     @Override public boolean next() throws IOException {
         if (isCount) return count();
         do {
-            if (!isOpen && next == pieces.length) return false;
+            if (left == 0 || (!isOpen && next == pieces.length)) return false;
             if (!isOpen) records.open(pieces[next++]);
-            batch = records.next();
+            batch = records.next(left);
             isOpen = batch != null;
         } while (!isOpen);
+        left -= batch.numRows();
         return true;
     }
 
@@ -71,9 +74,10 @@ final class LogReader implements PartitionReader<ColumnarBatch> {
      *
      * @param columns the columns that are wanted
      * @param isCount whether they are those of `LogScan.Builder.pushAggregation`
+     * @param limit rows of a task after which no more are wanted
      * @param largest bytes to which the records of one batch may decompress
      */
-    record Factory(StructType columns, boolean isCount, int largest) implements PartitionReaderFactory {
+    record Factory(StructType columns, boolean isCount, int limit, int largest) implements PartitionReaderFactory {
         @Override public PartitionReader<InternalRow> createReader(InputPartition task) {
             throw new UnsupportedOperationException("kafka-log is read in columns");
         }

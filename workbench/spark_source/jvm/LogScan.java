@@ -18,6 +18,7 @@ import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.Statistics;
 import org.apache.spark.sql.connector.read.SupportsPushDownAggregates;
+import org.apache.spark.sql.connector.read.SupportsPushDownLimit;
 import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
 import org.apache.spark.sql.connector.read.SupportsPushDownV2Filters;
 import org.apache.spark.sql.connector.read.SupportsReportStatistics;
@@ -43,7 +44,8 @@ final class LogScan implements Scan, Batch, SupportsReportStatistics {
 
     @Override public String description() {
         String names = String.join(", ", asked.columns.fieldNames());
-        return "kafka-log, read in Java: columns [" + names + "], PushedFilters: " + asked.bounds.shown();
+        return "kafka-log, read in Java: columns [" + names + "], PushedFilters: " + asked.bounds.shown()
+            + (asked.limit < Integer.MAX_VALUE ? ", PushedLimit: " + asked.limit : "");
     }
 
     @Override public CustomMetric[] supportedCustomMetrics() { return Metrics.all(); }
@@ -79,22 +81,23 @@ final class LogScan implements Scan, Batch, SupportsReportStatistics {
     }
 
     @Override public PartitionReaderFactory createReaderFactory() {
-        return new LogReader.Factory(asked.columns, asked.isCount, asked.plan.largest());
+        return new LogReader.Factory(asked.columns, asked.isCount, asked.limit, asked.plan.largest());
     }
 
     @Override public MicroBatchStream toMicroBatchStream(String checkpoint) {
         return new LogStream(asked.options, asked.columns, createReaderFactory());
     }
 
-    /** Takes columns, filters and `count(*)`, also by topic and partition, from Spark's optimizer. */
-    static final class Builder
-        implements SupportsPushDownRequiredColumns, SupportsPushDownV2Filters, SupportsPushDownAggregates {
+    /** Takes columns, filters, limits and `count(*)`, also by topic and partition, from Spark's optimizer. */
+    static final class Builder implements SupportsPushDownRequiredColumns, SupportsPushDownV2Filters,
+        SupportsPushDownAggregates, SupportsPushDownLimit {
 
         private final Plan plan;
         private final Map<String, String> options;
         private final Bounds bounds = new Bounds();
         private StructType columns;
         private boolean isCount;
+        private int limit = Integer.MAX_VALUE; // rows of each task
 
         Builder(Plan plan, StructType columns, Map<String, String> options) {
             this.plan = plan;
@@ -123,6 +126,13 @@ final class LogScan implements Scan, Batch, SupportsReportStatistics {
             if (isCount) columns = counted.add("count(*)", DataTypes.LongType);
             return isCount;
         }
+
+        @Override public boolean pushLimit(int most) {
+            if (!isCount) limit = most;
+            return !isCount;
+        }
+
+        @Override public boolean isPartiallyPushed() { return true; }
 
         @Override public Scan build() { return new LogScan(this); }
     }

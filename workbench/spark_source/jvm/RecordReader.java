@@ -47,6 +47,7 @@ final class RecordReader {
     private int end;
     private int left; // records that are not read yet
     private int row;
+    private int most = RowVectors.ROWS;
 
     private long bytesRead;
     private long segmentsRead;
@@ -102,12 +103,13 @@ final class RecordReader {
         return new IOException(piece.path() + ": " + what + " since the job was planned; reader=python follows it");
     }
 
-    /** Returns the next rows, null after the last. */
-    ColumnarBatch next() throws IOException {
+    /** Returns the next rows, `limit` at most, null after the last. */
+    ColumnarBatch next(int limit) throws IOException {
+        most = Math.min(limit, RowVectors.ROWS);
         out.reset();
         row = 0;
         long bytes = 0;
-        while (row < RowVectors.ROWS && bytes < ENOUGH_BYTES && (left > 0 || nextBatch())) {
+        while (row < most && bytes < ENOUGH_BYTES && (left > 0 || nextBatch())) {
             int first = row;
             bytes += decode();
             if (row > first) out.putBatch(first, row - first, header);
@@ -260,7 +262,7 @@ final class RecordReader {
         if (data == null) unpack();
         int start = next;
         try {
-            while (left > 0 && row < RowVectors.ROWS && next - start < ENOUGH_BYTES) {
+            while (left > 0 && row < most && next - start < ENOUGH_BYTES) {
                 decodeRecord();
                 left--;
             }

@@ -8,14 +8,24 @@ import json
 import os
 import sys
 import warnings
+from bisect import bisect
 from collections.abc import Iterable
 from itertools import count
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Final
 
+import numpy as np
 from pyspark.sql.types import StructType
 
-from workbench.layout.batch_header import MAGIC_AT
+from workbench.inspection.segment import Segment
+from workbench.layout.batch_header import (
+    BATCH_LENGTH_AT,
+    ENTRY_HEADER_SIZE,
+    LENGTH_END,
+    MAGIC_AT,
+)
+from workbench.layout.index_entries import OFFSET_ENTRY
+from workbench.layout.message_header import SMALLEST_MESSAGE
 from workbench.loaders.scan.plan import SegmentRead
 from workbench.loaders.scan.splits import located
 from workbench.record.limits import LARGEST_CONTENT
@@ -27,6 +37,8 @@ from workbench.spark_source.source import KafkaLogReader, KafkaLogSource, chosen
 from workbench.spark_source.streaming import KafkaLogStreamReader
 from workbench.spark_source.tasks.committed import aborted_ranges, with_markers
 from workbench.spark_source.tasks.reading import TaskPartition
+
+_MOST_HEADERS: Final = 1000  # after the last entry of an index there are few
 
 Answer = dict[str, Any]
 Question = dict[str, Any]
@@ -61,7 +73,7 @@ class Pieces:
 
     def __init__(self, options: SourceOptions) -> None:
         self._read_committed = options.read_committed
-        self._starts: dict[str, bytes] = {}
+        self._looked_at: dict[str, tuple[bytes, int | None]] = {}
 
     def of(self, tasks: Iterable[Task]) -> Answer:
         """Return the answer for tasks.
@@ -78,11 +90,13 @@ class Pieces:
         if not entry.is_here:
             raise ForPython(f"{entry.path} is not on this machine")
         base_offset, magic = planned.segment.base_offset, -1
-        start = self._start_of(entry.path)
+        start, old = self._look_at(planned.segment)
         if len(start) > MAGIC_AT:
             base_offset, magic = int.from_bytes(start[:8], signed=True), start[MAGIC_AT]
         if magic in {0, 1}:
             raise ForPython(f"{entry.path} begins with magic {magic}")
+        if old is not None:
+            raise ForPython(f"{entry.path} has magic {magic}, and an older one at byte {old}")
         if base_offset < planned.segment.base_offset:  # which offsets are its own, others say
             raise ForPython(f"{entry.path} begins with offset {base_offset}")
         read = located(planned)
@@ -109,15 +123,58 @@ class Pieces:
             "aborted": aborted_ranges(read) if self._read_committed else [],
         }
 
-    def _start_of(self, path: str) -> bytes:
-        """Return a segment's first bytes, up to the magic of its first batch, if they are there."""
-        if path not in self._starts:
+    def _look_at(self, segment: Segment) -> tuple[bytes, int | None]:
+        """Return a segment's first bytes, up to a magic, and where a batch of magic 0 or 1 is.
+
+        That is looked for from the last entry of the offset index on: a topic whose
+        message.format.version was lowered has older magics from then on.
+        """
+        path = segment.files["log"].path
+        if path not in self._looked_at:
+            index = segment.files.get("index")
             try:
                 with open(path, "rb", buffering=0) as file:
-                    self._starts[path] = file.read(MAGIC_AT + 1)
+                    start = file.read(ENTRY_HEADER_SIZE)
+                    position = 0 if index is None else _last_position(index.path)
+                    self._looked_at[path] = start, _old_magic(file.fileno(), position)
             except OSError:
-                self._starts[path] = b""
-        return self._starts[path]
+                self._looked_at[path] = b"", None
+        return self._looked_at[path]
+
+
+def _last_position(path: str) -> int:
+    """Return the position of the last entry of an offset index; 0 if there is none.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with open(path, "rb", buffering=0) as file:
+        size = OFFSET_ENTRY.itemsize
+
+        def position(entry: int) -> int:
+            data = os.pread(file.fileno(), size, entry * size)
+            return int(np.frombuffer(data, OFFSET_ENTRY)["position"][0]) if len(data) == size else 0
+
+        last = os.fstat(file.fileno()).st_size // size - 1
+        if last < 0 or position(last):
+            return position(max(last, 0))
+        # It is preallocated: zeros follow the entries.
+        return position(max(bisect(range(1, last), 0, key=lambda entry: not position(entry)), 0))
+
+
+def _old_magic(file: int, position: int) -> int | None:
+    """Return where the first batch of magic 0 or 1 is at or after a position of a segment."""
+    for _ in range(_MOST_HEADERS):
+        header = os.pread(file, ENTRY_HEADER_SIZE, position)
+        if len(header) < ENTRY_HEADER_SIZE or header[MAGIC_AT] > 2:
+            return None
+        length = int.from_bytes(header[BATCH_LENGTH_AT : BATCH_LENGTH_AT + 4], signed=True)
+        if length < SMALLEST_MESSAGE:
+            return None
+        if header[MAGIC_AT] < 2:
+            return position
+        position += LENGTH_END + length
+    return None
 
 
 class Planner:

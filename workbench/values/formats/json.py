@@ -119,7 +119,7 @@ def _object(value: bytes) -> dict[str, Any]:
         RecursionError: it is nested too deeply.
         ValueError: it is none.
     """
-    found = json.loads(value.decode(), parse_float=Number, object_pairs_hook=_once)
+    found = json.loads(value, parse_float=Number, object_pairs_hook=_once)
     if not isinstance(found, dict):
         raise ValueError("not an object")  # noqa: TRY004 - as json raises
     return found
@@ -220,11 +220,11 @@ def json_decoder(kind: pa.DataType, unknown: pa.DataType | None = None) -> JsonD
 def _loaded(value: bytes) -> Any:
     """Return what JSON says; None if it is none, or no type can be inferred from it."""
     try:
-        found = json.loads(value.decode())
+        found = json.loads(value)
     except (ValueError, RecursionError):
         return None
-    # Only these can have too many fields, be too deep, or have names that are not UTF-8.
-    is_odd = len(value) > 4 * MOST_FIELDS or value.count(b"{") > 50 or b"\\u" in value
+    # Only these can have too many fields, or be too deep.
+    is_odd = len(value) > 4 * MOST_FIELDS or value.count(b"{") > 50
     return None if is_odd and not is_usable(found) else found
 
 

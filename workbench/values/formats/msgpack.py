@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from workbench.runtime.extras import optional
 from workbench.values.column import Bytes, Decoded, Int64s
+from workbench.values.fitting import as_text
 from workbench.values.formats.pieces import FittingReader
 from workbench.values.inference import (
     MOST_BYTES,
@@ -83,20 +84,37 @@ def _time(value: Any, kind: Any) -> Any:
 def _unpacked(value: bytes) -> Any:
     msgpack = optional("msgpack", "msgpack")
     try:
-        found = msgpack.unpackb(value, strict_map_key=False, timestamp=0)
+        found = msgpack.unpackb(
+            value, strict_map_key=False, timestamp=0, object_pairs_hook=_named_once
+        )
     except msgpack.UnpackException as error:
         raise ValueError(str(error) or type(error).__name__) from None
     return _named(found, msgpack.Timestamp, msgpack.ExtType)
 
 
+def _named_once(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
+    """Return a map with names of fields as text."""
+    found = {as_text(name): each for name, each in pairs}
+    if len(found) < len(pairs):
+        raise ValueError("a field comes twice")
+    return found
+
+
 def _named(value: Any, timestamp: type, extension: type) -> Any:
-    """Return a value with names of fields as text, and times and extensions as Arrow takes them."""
+    """Return a value with times and extensions as Arrow takes them.
+
+    A time beyond those that are ns in an int64, the years 1677 to 2262, is text.
+    """
     if isinstance(value, dict):
-        return {str(k): _named(each, timestamp, extension) for k, each in value.items()}
+        return {name: _named(each, timestamp, extension) for name, each in value.items()}
     if isinstance(value, extension):
         return value.data  # type: ignore[attr-defined]
     if isinstance(value, list):
         return [_named(each, timestamp, extension) for each in value]
     if isinstance(value, timestamp):
-        return np.int64(value.to_unix_nano()).astype("M8[ns]")  # type: ignore[attr-defined]
+        nanoseconds = value.to_unix_nano()  # type: ignore[attr-defined]
+        if abs(nanoseconds) < 2**63:
+            return np.int64(nanoseconds).astype("M8[ns]")
+        seconds, rest = divmod(nanoseconds, 10**9)
+        return f"{np.datetime64(seconds, 's')}.{rest:09d}"
     return value

@@ -1,7 +1,7 @@
 """Values as pieces of bytes, and arrays of them when some cannot be parsed."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -105,7 +105,12 @@ def refused(
 
 
 def decoded_one_by_one(
-    data: Bytes, spans: Int64s, read: Callable[[bytes], Any], kind: pa.DataType, format_name: str
+    data: Bytes,
+    spans: Int64s,
+    read: Callable[[bytes], Any],
+    kind: pa.DataType,
+    format_name: str,
+    special: Special | None = None,
 ) -> Decoded:
     """Decode values by a function that takes one.
 
@@ -117,6 +122,7 @@ def decoded_one_by_one(
             that it makes.
         kind: the type.
         format_name: for the problem.
+        special: as of `Fitter`, which fits what ``pyarrow.array`` does not take; None: it is null.
     """
     found: list[Any] = []
     bad: list[int] = []
@@ -132,6 +138,11 @@ def decoded_one_by_one(
             found.append(None)
             bad.append(row)
     problems = one_problem(np.array(bad, np.int64), f"not {format_name}: {reason}")
+    if special is not None:
+        reader = FittingReader(kind, format_name, lambda value: value, special, names_all=False)
+        values, _ = halved(found, lambda some: pa.array(some, kind), kind, reader.read)
+        of_fields = reader.decoded(values)
+        return replace(of_fields, problems=problems + of_fields.problems)
     values, unfit = halved(found, lambda some: pa.array(some, kind), kind)
     problems += one_problem(unfit, f"{format_name} of another type")
     return Decoded(values, problems)

@@ -1,8 +1,8 @@
 """Protobuf messages, read by Google's runtime from the descriptors of their files.
 
 Fields that know whether they were set are null if they were not; enums are their names; maps are
-maps; timestamps and durations are Arrow's, in ns; wrappers are nullable values. What contains
-itself, and google.protobuf.Struct, is text: its JSON.
+maps; timestamps and durations are ns, and do not fit beyond 292 years; wrappers are nullable
+values. What contains itself, and google.protobuf.Struct, is text: its JSON.
 
 Source: Protocol Buffers language guide; google.protobuf descriptor.proto
 """
@@ -14,15 +14,18 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 
 from workbench.errors import SchemaError
 from workbench.runtime import children
 from workbench.runtime.extras import optional
 from workbench.values.column import Bytes, Decoded, Int64s
+from workbench.values.fitting import FarTime, MapEntries
 from workbench.values.formats.pieces import decoded_one_by_one
 from workbench.values.guard import ENTRIES, require_size, words_of
 from workbench.values.types import widest_item
@@ -34,6 +37,7 @@ _WIDE: Final = 4096  # bytes of a message's fields
 _LONGEST_NAME: Final = 255  # bytes of a part of an import's name
 _COMPILE_S: Final = 30
 _MAIN: Final = "schema.proto"
+_PER_SECOND: Final = 1_000_000_000  # ns
 
 Convert = Callable[[Any], Any]
 
@@ -94,7 +98,7 @@ class ProtobufDecoder:
                 raise ValueError("a required field is missing")
             return convert(parsed)
 
-        return decoded_one_by_one(data, spans, read, kind, f"a {self.message}")
+        return decoded_one_by_one(data, spans, read, kind, f"a {self.message}", _near)
 
 
 def message_at(descriptors: bytes, indexes: tuple[int, ...]) -> str:
@@ -293,9 +297,9 @@ class _Shaper:
     def message(self, descriptor: Any) -> tuple[pa.DataType, Convert]:
         name = descriptor.full_name
         if name == "google.protobuf.Timestamp":
-            return pa.timestamp("ns", "UTC"), _nanoseconds
+            return pa.timestamp("ns", "UTC"), _time
         if name == "google.protobuf.Duration":
-            return pa.duration("ns"), _nanoseconds
+            return pa.duration("ns"), _duration
         if name in _WRAPPERS:
             kind, convert = self._single(descriptor.fields_by_name["value"])
             return kind, lambda message: convert(message.value)
@@ -326,9 +330,9 @@ class _Shaper:
         if entry is not None and entry.GetOptions().map_entry:
             key_kind, convert_key = self._single(entry.fields_by_name["key"])
             kind, convert = self._single(entry.fields_by_name["value"])
-            return pa.map_(key_kind, kind), lambda pairs: [
+            return pa.map_(key_kind, kind), lambda pairs: MapEntries(
                 (convert_key(key), convert(pairs[key])) for key in pairs
-            ]
+            )
         kind, convert = self._single(field)
         if field.is_repeated:
             return pa.list_(kind), lambda items: [convert(item) for item in items]
@@ -347,8 +351,31 @@ def _same(value: Any) -> Any:
     return value
 
 
+def _time(message: Any) -> int | FarTime:
+    """Return ns since 1970."""
+    count = _nanoseconds(message)
+    if abs(count) < 2**63:
+        return count
+    seconds, rest = divmod(count, _PER_SECOND)
+    return FarTime(f"{np.datetime64(seconds, 's')}.{rest:09d}Z")
+
+
+def _duration(message: Any) -> int | FarTime:
+    """Return ns."""
+    count = _nanoseconds(message)
+    if abs(count) < 2**63:
+        return count
+    return FarTime(f"{Decimal(count).scaleb(-9):f}s")
+
+
 def _nanoseconds(message: Any) -> int:
-    return int(message.seconds) * 1_000_000_000 + int(message.nanos)
+    return int(message.seconds) * _PER_SECOND + int(message.nanos)
+
+
+def _near(value: Any, kind: Any) -> Any:
+    if isinstance(value, FarTime):
+        raise ValueError(f"{value} is not {kind}")  # noqa: TRY004 - as `Special` raises
+    return value
 
 
 def _json_text(message: Any) -> str:
