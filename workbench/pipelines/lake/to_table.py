@@ -591,8 +591,8 @@ class _Loading:
             if count:
                 self.tell(
                     f"{topic}-{partition}: the timestamp of {plural(count, 'record')} is null in "
-                    "the table, which holds times to the year 294246 (expected milliseconds; does a "
-                    "producer count in nanoseconds?)"
+                    "the table, which holds times to the year 294246 (expected milliseconds; does "
+                    "a producer count in nanoseconds?)"
                 )
 
     def _row(self, each: NewOffsets, fates: Counter[str], *, is_first: bool) -> LoadedRow:
