@@ -43,6 +43,7 @@ _APP: Final = "kafka-log-workbench"
 _HALF: Final = 1 << 64
 _KEPT: Final = {"name": "kafka-log-workbench"}
 _NULL: Final = "__HIVE_DEFAULT_PARTITION__"  # in the name of a folder
+_TOPIC: Final = PARTITIONED_BY[0]  # it is never null: a topic can be called `_NULL`
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - UTC, which is written as Z
 
 _RANGED: Final = ("partition", "offset", "timestamp")
@@ -246,7 +247,9 @@ def _add(file: DataFile) -> Any:
     Delta: Add File (protocol)
     """
     folders = (part.split("=") for part in file.path.split("/")[:-1])
-    values = {name: None if text == _NULL else unquote(text) for name, text in folders}
+    values = {
+        name: None if text == _NULL and name != _TOPIC else unquote(text) for name, text in folders
+    }
     return optional("deltalake.transaction", "deltalake").AddAction(
         file.path,
         file.size,
