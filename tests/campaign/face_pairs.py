@@ -181,13 +181,13 @@ def grouped(directory: Path) -> None:
         if not said:
             continue
         try:
-            rows = table().to_pylist()
+            named = table()[field].to_pylist()
         except DOCUMENTED:
             continue
         told = json.loads(said)
         same(
             command[0],
-            table=sorted(str(row[field]) for row in rows if row[field] is not None),
+            table=sorted(str(each) for each in named if each is not None),
             command=sorted(str(row[field]) for row in told),
         )
 

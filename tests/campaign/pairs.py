@@ -169,18 +169,22 @@ def started(directory: Path, out: Path) -> None:
         same(f"{name}: a start", predict=rows[0][name], recover=rows[1][name])
 
 
+_COMMIT: Final = ("group", "topic", "partition", "offset", "producer_id")
+"""Without times: those beyond the year 9999 are none of Python's."""
+
+
 def commits(directory: Path) -> None:
     """Which offsets are committed: by the groups, and by the history of the commits?"""
     inspect = wb.open_log_directory(directory).inspect
     try:
         history = {
             _commit(row, row["fate"] == "pending"): (row["log_offset"], row["offset"])
-            for row in inspect.commits().to_pylist()
+            for row in inspect.commits().select([*_COMMIT, "log_offset", "fate"]).to_pylist()
             if row["fate"] in {"in force", "pending"}
         }
         groups = {
             _commit(row, row["producer_id"] is not None): (row["record_offset"], row["offset"])
-            for row in inspect.group_offsets().to_pylist()
+            for row in inspect.group_offsets().select([*_COMMIT, "record_offset"]).to_pylist()
         }
     except DOCUMENTED:
         return

@@ -357,6 +357,22 @@ def test_a_query_that_is_interrupted_ends_at_once_and_says_so(threads: int) -> N
     assert errors.strip() == "interrupted"
 
 
+def test_an_interrupt_while_the_command_is_imported_ends_with_its_exit_code() -> None:
+    """The script's first module is there before click, whose import takes most of that time."""
+    program = """
+import signal, sys
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "click":
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+from workbench.cli.entry import main
+main()
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert (ended.returncode, ended.stderr) == (130, b"interrupted\n")
+
+
 def test_an_interrupt_where_text_is_executed_ends_with_its_exit_code() -> None:
     """Python dies by the signal after a KeyboardInterrupt that leaves an `exec` of text."""
     program = """

@@ -237,6 +237,28 @@ def test_a_bomb_is_refused_at_its_limit(
         wb.open_log_directory(path)
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_member_of_a_zip_that_zipfile_expands_without_a_limit_is_named(
+    batches: bytes, tmp_path: Path, method: int
+) -> None:
+    """A bzip2 of 1 MiB can be one of 20 GB, which zipfile reads at once."""
+    path = tmp_path / "logs.zip"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("a-0/" + _LOG, batches)
+        file.writestr("b-0/" + _LOG, batches, method)
+        file.writestr(zipfile.ZipInfo(""), b"no name")
+    logs = wb.open_log_directory(path)
+    assert logs.scan("a").count() > 0
+    (finding,) = (each for each in logs.verify() if each.kind == "not-a-file")
+    assert finding.path.endswith(f"b-0/{_LOG}")
+    assert f"compressed by method {method} of zip (expected deflate)" in finding.found
+
+
+def test_an_empty_zip_has_no_partitions(tmp_path: Path) -> None:
+    zipfile.ZipFile(tmp_path / "empty.zip", "w").close()
+    assert len(wb.open_log_directory(tmp_path / "empty.zip")) == 0
+
+
 def test_headers_that_promise_much_are_refused(tmp_path: Path) -> None:
     long = tarfile.TarInfo("x")
     long.type = tarfile.XHDTYPE

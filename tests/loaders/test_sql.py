@@ -565,6 +565,36 @@ def test_the_column_committed_is_true_of_what_read_committed_reads(
     assert "of aborted transactions" in outcome.err
 
 
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [
+        ("timestamp::date", "infinity"),
+        ("min('-infinity'::date)", "-infinity"),
+        ("max('200000-01-01'::date)", 6_249_223_180_800_000),
+        ("list(timestamp)", ["infinity"]),
+        ("{'a': timestamp, 'b': null}", {"a": "infinity", "b": None}),
+        ("map {timestamp: '2020-01-01'::date}", [["infinity", "2020-01-01"]]),
+        ("union_value(a := timestamp::date)", "infinity"),
+    ],
+)
+def test_times_beyond_those_of_python_are_shown_within_any_type(
+    tmp_path: Path, value: str, cell: object
+) -> None:
+    (tmp_path / "t-0").mkdir()
+    stored = batch([Record(0, 1_700_000_000_000_000_000, b"k", b"v")])
+    (tmp_path / "t-0" / f"{0:020}.log").write_bytes(stored)
+    query = f"select {value} as found from t limit 1"  # noqa: S608 - it is ours
+    assert run("sql", tmp_path, query).lines == [{"found": cell}]
+
+
+def test_a_type_that_parquet_lacks_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+    query = "select max(timestamp) - min(timestamp) as age from orders"
+    done = run("sql", SHOP, query, "--to", tmp_path / "age.parquet")
+    assert done.code == 3
+    assert "column age has the type interval, which Parquet does not have" in done.err
+    assert not any(tmp_path.iterdir())
+
+
 def test_times_beyond_what_duckdb_holds_are_infinity(tmp_path: Path) -> None:
     """One such record must not make every query of its topic fail; the broker takes any time."""
     folder = tmp_path / "logs" / "t-0"

@@ -96,7 +96,9 @@ def test_a_day_that_not_every_format_can_write_is_null(
     microseconds = 1_700_000_000_000_000  # where Kafka has milliseconds
     times = enumerate((-1, 2**62, microseconds), 9)
     disk.append("people-0", [Record(at, time, b"k%d" % at, b"{}") for at, time in times])
-    to_table(disk.path, **place.arguments, topics="people", mode=mode)
+    told: list[str] = []
+    to_table(disk.path, **place.arguments, topics="people", mode=mode, tell=told.append)
+    assert told[-1].startswith("people-0: the timestamp of 1 record is null in the table")
     days = place.rows(("offset", "day"))
     assert [at for at, day in days if day is None] == [9, 10, 11]
     assert len(days) == (12 if mode == "append" else 10)

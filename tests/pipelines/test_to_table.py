@@ -314,6 +314,22 @@ def test_what_the_type_of_a_table_does_not_hold_is_rescued(disk: Disk, tmp_path:
     assert "field number is text (expected int64)" in told[-1]
 
 
+def test_a_timestamp_beyond_those_of_a_table_is_null_and_counted(
+    disk: Disk, tmp_path: Path
+) -> None:
+    last = (2**63 - 1) // 1000
+    stamps = (-1, last, -last, last + 1, -last - 1, 1_700_000_000_000_000_000)
+    disk.append("orders-0", [Record(20 + at, stamp) for at, stamp in enumerate(stamps)])
+    told: list[str] = []
+    load(disk.path, tmp_path / "t", topics="orders", tell=told.append)
+    rows = rows_of(tmp_path / "t", 'partition, "offset", epoch_us("timestamp")')
+    found = {offset: time for partition, offset, time in rows if partition == 0}
+    wanted = [None, last * 1000, -last * 1000, None, None, None]
+    assert [found[20 + at] for at in range(len(stamps))] == wanted
+    (sentence,) = [each for each in told if "timestamp" in each]
+    assert sentence.startswith("orders-0: the timestamp of 3 records is null in the table")
+
+
 def test_a_table_in_a_directory_that_is_read_is_refused(disk: Disk) -> None:
     with pytest.raises(OutputError, match="must not be inside the input"):
         load(disk.path, disk.path / "table")

@@ -451,10 +451,31 @@ def test_gzip_members_one_after_the_other_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "tail", [b"\0", b"\0" * 40, b"garbage behind the last member", b"\x1f\x8b"]
+    "tail",
+    [
+        b"\0",
+        b"\0" * 40,
+        b"garbage behind the last member",
+        b"\x1f\x8b",
+        # What begins as a header and is none: Java's reader ends there, too.
+        b"\x1f\x8b\x08\x04" + b"\xff" * 40,  # more optional bytes than there are
+        b"\x1f\x8b\x08\x08" + b"\xff" * 40,  # a name without an end
+        b"\x1f\x8b\x08\x02" + b"\0" * 40,  # a wrong checksum of the header
+        b"\x1f\x8b\x07\x00" + b"\0" * 40,
+    ],
 )
 def test_bytes_after_the_last_gzip_member_are_ignored(tail: bytes) -> None:
     assert decompress(GZIP, compress(GZIP, b"data", 2) + tail, 2) == b"data"
+
+
+@pytest.mark.parametrize(("flags", "length"), [(0x1E, 100), (0x1C, 300_000)])
+def test_a_second_gzip_member_has_any_optional_fields(flags: int, length: int) -> None:
+    first, second = compress(GZIP, b"first ", 2), compress(GZIP, b"second", 2)
+    fields = b"\x03\0abc" + b"name\0" + b"n" * length + b"\0"
+    header = bytes((0x1F, 0x8B, 8, flags)) + second[4:10] + fields
+    if flags & 2:
+        header += struct.pack("<H", zlib.crc32(header) & 0xFFFF)
+    assert decompress(GZIP, first + header + second[10:], 2) == b"first second"
 
 
 @pytest.mark.parametrize("at", [-8, -1])

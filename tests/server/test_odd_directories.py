@@ -10,6 +10,7 @@ import pytest
 from kafka import TopicPartition
 
 import workbench
+from tests.naive import Record, message, wrapper
 from tests.server.asking import Asker
 from tests.server.conftest import SHOP
 from tests.server.consumers import consuming, poll_until
@@ -19,6 +20,7 @@ from workbench.file_system.source import THIS_MACHINE, RemoteEntry, with_mount
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.remote_tier.aiven_files import BytesFile
+from workbench.record.memory_records import MemoryRecords
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.events import Event
 from workbench.server.logs.log_read import StorageUnavailableError
@@ -75,6 +77,32 @@ def test_what_is_sound_is_served_and_the_rest_is_told(odd: Path) -> None:
     notes = [event for event in events if isinstance(event, str)]
     assert any("turns-0: not served" in note for note in notes)
     assert before == {name: snapshot(odd / name) for name in ("orders-0", "orders-1")}
+
+
+def test_old_messages_with_any_timestamp_and_any_gap_are_served(tmp_path: Path) -> None:
+    least, most = -(2**63), 2**63 - 1
+    offsets = {0: 5, 1: -5, 2: most, 3: least, 2**31: 7, 2**31 + 1: -1, 2**32: least}
+    records = [Record(offset, stamp, b"k", b"v") for offset, stamp in offsets.items()]
+    later = [Record(2**33 + at, 5) for at in range(2)]
+    append_time = wrapper(1, later, 1, timestamp=-7, attributes=8)
+    folder = tmp_path / "old-0"
+    folder.mkdir()
+    messages = b"".join(message(1, record) for record in records)
+    (folder / f"{0:020}.log").write_bytes(messages + append_time)
+    partition = workbench.open_log_directory(tmp_path)["old-0"]
+    with warnings.catch_warnings():  # no index reaches so far
+        warnings.simplefilter("ignore", CorruptDataWarning)
+        table = workbench.open_log_directory(tmp_path).scan().to_arrow()
+    log, at, given = ServedLog(partition, lambda _: None), 0, []
+    while at < log.high_watermark:
+        part = log.read(at, 2**62, 1 << 20, committed=False, first=True, zstd=True)
+        for records_of in part.parts:
+            given += MemoryRecords.copy_of(records_of).records()
+        assert part.next_offset > at
+        at = part.next_offset
+    wanted = offsets | {2**31 + 1: None} | dict.fromkeys((record.offset for record in later), -7)
+    assert {each.offset: each.timestamp for each in given} == wanted
+    assert table["offset"].to_pylist() == list(wanted)
 
 
 def test_a_server_of_a_relative_path_reads_it_after_a_change_of_directory(

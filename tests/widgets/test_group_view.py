@@ -149,6 +149,14 @@ def test_a_log_end_offset_that_is_not_known_is_not_guessed(tmp_path: Path) -> No
     assert unpack(ends["offset"]).tolist() == [-1, 91]
 
 
+def test_a_group_whose_commits_are_all_of_before_1970_has_no_lane(tmp_path: Path) -> None:
+    log = TimedLog(tmp_path)
+    log.at(-2 * TIME, commit("dash", "orders", 0, 91, commitTimestamp=-5))
+    view = GroupView(log.write(), "dash")
+    assert story(view)["span"] == []
+    assert len(story(view)["rows"]) == 1
+
+
 def test_many_commits_are_thinned_and_a_window_gets_its_own(tmp_path: Path) -> None:
     log = TimedLog(tmp_path)
     for number in range(4 * MOST_POINTS):

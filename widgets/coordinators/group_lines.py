@@ -117,7 +117,7 @@ def _last_of_buckets(times: Integers, rows: npt.NDArray[np.intp]) -> npt.NDArray
 
 
 def commit_lines(commits: Any) -> Iterator[tuple[tuple[str, int], CommitLine]]:
-    """Yield topic and partition with the line of its commits, sorted.
+    """Yield topic and partition with the line of its commits, sorted; none if all lack a time.
 
     Args:
         commits: rows of `CommitRow`, of one group.
@@ -134,6 +134,8 @@ def commit_lines(commits: Any) -> Iterator[tuple[tuple[str, int], CommitLine]]:
     for topic, partition in wheres:
         rows = np.flatnonzero((column["topic"] == topic) & (column["partition"] == partition))
         rows = rows[times[rows] >= 0]
+        if not len(rows):
+            continue
         line = CommitLine(
             np.maximum.accumulate(times[rows]),
             offsets[rows],

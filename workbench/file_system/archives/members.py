@@ -3,6 +3,7 @@
 A tar's header may ask for much memory or time: what is read of it is limited.
 """
 
+import io
 import os
 import stat
 import tarfile
@@ -20,6 +21,7 @@ _MOST_LONG: Final = 32  # such headers of the longest kind
 MOST_DIRECTORY: Final = 16 << 20  # bytes of a zip's list of members
 _LAST_TIME: Final = 1 << 52  # ms
 _ENCRYPTED: Final = 1
+_METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others expand without a limit
 _MOST_OF_MEMBER: Final = 1 << 20  # bytes of all headers of a member: a sparse map may have many
 
 
@@ -86,7 +88,7 @@ class Headers:
         """Go to a position and return it."""
         start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self.end}[whence]
         if start + position < 0:
-            raise ValueError("a header leads before the beginning of the archive")
+            raise io.UnsupportedOperation("a header leads before the beginning of the archive")
         self._at = start + position
         return self._at
 
@@ -168,13 +170,16 @@ def of_zip(info: zipfile.ZipInfo) -> tuple[RemoteEntry, Member]:
         refusal = "an encrypted member"
     elif mode not in {0, stat.S_IFREG, stat.S_IFDIR}:
         refusal = "a symbolic link" if mode == stat.S_IFLNK else "not a regular file"
+    elif info.compress_type not in _METHODS:
+        refusal = f"compressed by method {info.compress_type} of zip (expected deflate)"
     try:
         modified = time.mktime((*info.date_time, 0, 0, -1))
     except (ValueError, OverflowError):
         modified = 0.0
-    size = 0 if info.is_dir() else info.file_size
-    entry = RemoteEntry("", info.is_dir(), size, _time(modified), refusal)
-    return entry, Member(entry, zipped=None if info.is_dir() else info)
+    is_folder = info.filename.endswith("/")  # zipfile's own question fails without a name
+    size = 0 if is_folder else info.file_size
+    entry = RemoteEntry("", is_folder, size, _time(modified), refusal)
+    return entry, Member(entry, zipped=None if is_folder else info)
 
 
 def _time(seconds: float) -> int:

@@ -9,11 +9,12 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from workbench.runtime.times import EPOCH
+from workbench.runtime.times import DAY, EPOCH
 from workbench.values.readable import as_line, readable
 
 _PER_SECOND: Final = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
 _INFINITE: Final = {(1 << 63) - 1: "infinity", 1 - (1 << 63): "-infinity"}
+_INFINITE_DATES: Final = {(1 << 31) - 1: "infinity", 1 - (1 << 31): "-infinity"}
 
 
 def plain_rows(batches: pa.RecordBatchReader) -> Iterator[tuple[Any, ...]]:
@@ -24,15 +25,32 @@ def plain_rows(batches: pa.RecordBatchReader) -> Iterator[tuple[Any, ...]]:
 
 
 def values_of(column: pa.Array) -> list[Any]:
-    """Return a column's values; times that no datetime can hold are ms, or ``infinity``."""
+    """Return a column's values; times and dates that no datetime holds are ms, or ``infinity``."""
     try:
         return list(column.to_pylist())
     except (OverflowError, ValueError):
-        numbers = column.cast("int64").to_pylist()
-        if not pa.types.is_timestamp(column.type):
-            return list(numbers)
-        unit = _PER_SECOND[column.type.unit]
-        return [None if each is None else _time(each, unit) for each in numbers]
+        return [_value(each) for each in column]
+
+
+def _value(found: Any) -> Any:
+    """Return an Arrow scalar as Python; within lists, maps and structs, too."""
+    kind = found.type
+    if not found.is_valid:
+        return None
+    if pa.types.is_struct(kind):
+        return {name: _value(each) for name, each in found.items()}
+    if pa.types.is_map(kind):
+        return [(_value(each["key"]), _value(each["value"])) for each in found.values]
+    if pa.types.is_union(kind):
+        return _value(found.value)
+    if pa.types.is_nested(kind) and hasattr(found, "values"):
+        return [_value(each) for each in found.values]
+    try:
+        return found.as_py()
+    except (OverflowError, ValueError):
+        if pa.types.is_date32(kind):
+            return _INFINITE_DATES.get(found.value, found.value * DAY)
+        return _time(found.value, _PER_SECOND[kind.unit]) if hasattr(kind, "unit") else found.value
 
 
 def _time(value: int, unit: int) -> dt.datetime | int | str:

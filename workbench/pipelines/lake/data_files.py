@@ -99,7 +99,7 @@ class Staging:
             for batch in batches
         )
         found: list[Any] = []
-        with _given(rows, self.folder) as given:
+        with self._without_rest(name), _given(rows, self.folder) as given:
             write_dataset(
                 pa.RecordBatchReader.from_batches(schema, given()),
                 self.folder,
@@ -121,6 +121,21 @@ class Staging:
                 sync(each.path)
         written = [DataFile(self._below(f.path), f.size, f.metadata) for f in found]
         return sorted(written, key=lambda each: each.path)
+
+    @contextmanager
+    def _without_rest(self, name: str) -> Iterator[None]:
+        """If the body fails, delete the files whose names begin so: the disk may be full."""
+        from pyarrow.fs import FileSelector
+
+        try:
+            yield
+        except BaseException:
+            with suppress(OSError):
+                every = FileSelector(self.folder, allow_not_found=True, recursive=True)
+                for each in self.files.get_file_info(every):
+                    if each.base_name.startswith(name):
+                        self.files.delete_file(each.path)
+            raise
 
     @contextmanager
     def beside(self, schema: pa.Schema) -> Iterator[Self]:

@@ -9,6 +9,7 @@ Delta: Transaction Identifiers (protocol)
 
 import json
 import os
+import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -41,6 +42,7 @@ from workbench.runtime.words import plural
 _APP: Final = "kafka-log-workbench"
 _HALF: Final = 1 << 64
 _KEPT: Final = {"name": "kafka-log-workbench"}
+_TOPIC: Final = PARTITIONED_BY[0]  # it is never null: a topic can be called `NO_VALUE`
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - UTC, which is written as Z
 
 _RANGED: Final = ("partition", "offset", "timestamp")
@@ -99,12 +101,12 @@ class DeltaTable:
         upsert: bool,
     ) -> None:
         """See `Table.commit`."""
-        properties = self._properties(moved)
-        with self._refuses_others():
-            if upsert:
-                self._merge(batches, schema, properties)
-            else:
-                self._append(batches, schema, properties)
+        if upsert:
+            with self._refuses_others():
+                self._merge(batches, schema, self._properties(moved))
+            return
+        staging = self.staging(schema)
+        self.publish(staging, staging.write(batches), moved)
 
     def staging(self, schema: pa.Schema) -> Staging:
         """See `Table.staging`."""
@@ -146,10 +148,10 @@ class DeltaTable:
         of = self._delta.exceptions
         try:
             yield
-        except of.DeltaError as error:
+        except (of.DeltaError, OSError) as error:
             if isinstance(error, of.CommitFailedError) or "already exists" in str(error):
                 raise written_meanwhile(self.name, error) from error
-            raise OutputError(self.name, f"cannot be written: {error}") from error
+            raise OutputError(self.name, f"cannot be written: {_reason(error)}") from error
         self._open()
 
     def _publish(self, schema: pa.Schema, added: list[Any], properties: Any) -> None:
@@ -166,7 +168,7 @@ class DeltaTable:
             return
         if set(schema) != set(self.schema or ()):
             version = self._table.version() + 1
-            self._append(iter(()), schema, self._properties({}))
+            self._change_columns(schema, self._properties({}))
             if self._table.version() != version:  # Delta sees no conflict with what is before
                 raise written_meanwhile(self.name, f"it has version {self._table.version()}")
         self._table.create_write_transaction(
@@ -193,14 +195,13 @@ class DeltaTable:
         ]
         return self._delta.CommitProperties(_KEPT, 0 if self._table is None else None, transactions)
 
-    def _append(
-        self, batches: Iterator[pa.RecordBatch], schema: pa.Schema, properties: Any
-    ) -> None:
+    def _change_columns(self, schema: pa.Schema, properties: Any) -> None:
+        """Make a commit without files."""
         self._delta.write_deltalake(
-            self.name if self._table is None else self._table,
-            pa.RecordBatchReader.from_batches(schema, batches),
-            mode="error" if self._table is None else "append",
-            schema_mode=None if self._table is None else "merge",
+            self._table,
+            pa.RecordBatchReader.from_batches(schema, ()),
+            mode="append",
+            schema_mode="merge",
             partition_by=list(PARTITIONED_BY),
             storage_options=dict(self.options),
             commit_properties=properties,
@@ -230,7 +231,13 @@ class DeltaTable:
         version = self._table.version()
         merger.execute()
         if self._table.version() == version:  # nothing changes: deltalake makes no commit
-            self._append(iter(()), schema, properties)
+            self._change_columns(schema, properties)
+
+
+def _reason(error: Exception) -> str:
+    """Return why a library of Rust could not write: what the system said, if it says so."""
+    found = re.search(r"os error (\d+)|Os \{ code: (\d+)", str(error))
+    return os.strerror(int(found[1] or found[2])) if found else str(error)
 
 
 def _add(file: DataFile) -> Any:
@@ -239,7 +246,10 @@ def _add(file: DataFile) -> Any:
     Delta: Add File (protocol)
     """
     folders = (part.split("=") for part in file.path.split("/")[:-1])
-    values = {name: None if text == NO_VALUE else unquote(text) for name, text in folders}
+    values = {
+        name: None if text == NO_VALUE and name != _TOPIC else unquote(text)
+        for name, text in folders
+    }
     return optional("deltalake.transaction", "deltalake").AddAction(
         file.path,
         file.size,

@@ -15,7 +15,7 @@ from workbench.inspection.listing import Listing
 from workbench.inspection.partition import DiskPartition
 from workbench.loaders.scan.decoding import Applied, ValueColumns
 from workbench.loaders.scan.scan import Scan
-from workbench.pipelines.lake.shape import DAY, RESCUED, TOPIC_ID, shaped
+from workbench.pipelines.lake.shape import DAY, RESCUED, TOPIC_ID, shaped, untimed
 from workbench.pipelines.lake.source import NewOffsets
 from workbench.pipelines.lake.table import DELETES, Log, log_of
 from workbench.values.column import Int64s
@@ -52,6 +52,7 @@ class Counts:
         fates: log → how many offsets have which fate, by the batches of the log.
         read: records that were read.
         deletes: of them, those that delete the row of their key.
+        untimed: those whose timestamp no table holds.
         undecoded: what could not be decoded.
     """
 
@@ -60,6 +61,7 @@ class Counts:
     deletes: Counter[Log] = field(default_factory=Counter)
     left: Counter[Log] = field(default_factory=Counter)
     rescued: Counter[Log] = field(default_factory=Counter)
+    untimed: Counter[Log] = field(default_factory=Counter)
     undecoded: list[Finding] = field(default_factory=list)
     lost: int = 0
 
@@ -76,6 +78,7 @@ class Counts:
         self.deletes.update(other.deletes)
         self.left.update(other.left)
         self.rescued.update(other.rescued)
+        self.untimed.update(other.untimed)
         self.undecoded += other.undecoded
         self.lost += other.lost
 
@@ -128,6 +131,7 @@ class RowReader:
             counts.undecoded += read.applied.findings
             counts.lost += read.applied.lost_count
             counts.read[read.log] += read.raw.num_rows
+            counts.untimed[read.log] += untimed(read.raw["timestamp"])
             if len(read.bad):
                 refused.setdefault(read.log, []).append(read.raw["key"].take(pa.array(read.bad)))
                 counts.left[read.log] += len(read.bad)

@@ -50,6 +50,7 @@ _OWN: Final = frozenset(
 
 _FIRST_DAY: Final = -719_162  # 0001-01-01, in days since 1970
 _LAST_DAY: Final = 2_932_896  # 9999-12-31
+_LAST_TIME: Final = (2**63 - 1) // 1000  # ms, in the year 294247
 
 
 def table_kind(kind: Any) -> Any:
@@ -377,6 +378,13 @@ def _as_table(array: Any) -> pa.Array:
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     return converted(array, table_kind(array.type))
+
+
+def untimed(times: pa.Array) -> int:
+    """Return how many times in ms are beyond those that a table holds in microseconds."""
+    stamps = times.cast(pa.int64())
+    is_beyond = pc.or_(pc.less(stamps, -_LAST_TIME), pc.greater(stamps, _LAST_TIME))
+    return int(is_beyond.true_count)
 
 
 def _days(times: pa.Array) -> pa.Array:

@@ -58,6 +58,7 @@ from workbench.pipelines.lake.table import (
 from workbench.pipelines.lake.tasks import find_new, in_tasks, load_part, shape_of_part
 from workbench.runtime.several import several
 from workbench.runtime.signatures import explained
+from workbench.runtime.words import plural
 from workbench.tables.lake import LoadedRow
 from workbench.values.by_topic import of_topics
 from workbench.values.inference import Shape
@@ -586,6 +587,13 @@ class _Loading:
         counts.check(commit, upsert=self.upsert)
         if counts.undecoded:
             self.tell(losses(counts.undecoded, counts.lost))
+        for (topic, partition), count in counts.untimed.items():
+            if count:
+                self.tell(
+                    f"{topic}-{partition}: the timestamp of {plural(count, 'record')} is null in "
+                    "the table, which holds times to the year 294246 (expected milliseconds; does "
+                    "a producer count in nanoseconds?)"
+                )
 
     def _row(self, each: NewOffsets, fates: Counter[str], *, is_first: bool) -> LoadedRow:
         """Return what became of the offsets of a partition."""

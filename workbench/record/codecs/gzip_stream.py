@@ -22,6 +22,7 @@ except ImportError:  # no wheel for this machine: zlib reads the same, at half t
 
 _WINDOW: Final = 31  # zlib's number for a gzip header and trailer around 32 KiB of window
 _START: Final = bytes.fromhex("1f8b08")
+_HEADER_CRC, _EXTRA, _NAME, _COMMENT = 2, 4, 8, 16  # flags of optional fields
 _FRAME_SIZE: Final = 18  # header and trailer
 _SIZE: Final = struct.Struct("<I")
 _STEP: Final = 1 << 20  # bytes of content at a time
@@ -77,8 +78,39 @@ def _content(data: memoryview, most: Callable[[], int]) -> Iterator[bytes]:
     at = 0
     while True:
         at = yield from _member(data, at, most)
-        if len(data) - at <= _FRAME_SIZE or data[at : at + 3] != _START:
+        if len(data) - at <= _FRAME_SIZE or not _has_header(data, at):
             return
+
+
+def _has_header(data: memoryview, at: int) -> bool:
+    """Return whether Java takes the bytes at ``at`` for the header of another member.
+
+    Kafka: java.util.zip.GZIPInputStream.readHeader
+    """
+    start = at
+    if data[at : at + 3] != _START:
+        return False
+    flags = data[at + 3]
+    at += 10
+    if flags & _EXTRA:
+        at += 2 + int.from_bytes(data[at : at + 2], "little")
+    for flag in (_NAME, _COMMENT):
+        if flags & flag:
+            at = _after_zero(data, at)
+    if flags & _HEADER_CRC:
+        at += 2
+        wanted = zlib.crc32(data[start : at - 2]) & 0xFFFF
+        return at <= len(data) and int.from_bytes(data[at - 2 : at], "little") == wanted
+    return at <= len(data)
+
+
+def _after_zero(data: memoryview, at: int) -> int:
+    """Return the position after the next zero; one after the end if there is none."""
+    for start in range(at, len(data), _LARGE_STEP):
+        found = bytes(data[start : start + _LARGE_STEP]).find(0)
+        if found >= 0:
+            return start + found + 1
+    return len(data) + 1
 
 
 def _member(data: memoryview, at: int, most: Callable[[], int]) -> Generator[bytes, None, int]:

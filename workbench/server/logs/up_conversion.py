@@ -15,10 +15,17 @@ import numpy.typing as npt
 
 from workbench.inspection.findings import Finding, finding_of
 from workbench.inspection.segment import Segment
-from workbench.layout.attributes import LOG_APPEND_TIME, NONE
+from workbench.layout.attributes import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, NONE
+from workbench.layout.batch_header import BATCH_HEADER_SIZE
 from workbench.record.buffers import BufferPool
 from workbench.record.reading.reader import ALL_COLUMNS, Chunk
-from workbench.record.writing.builder import RecordsBuilder
+from workbench.record.writing.batch_writer import (
+    MOST_RECORDS,
+    HeaderFields,
+    attributes_of,
+    write_header,
+)
+from workbench.record.writing.builder import encode_columns
 
 Rows = npt.NDArray[Any]
 
@@ -77,18 +84,31 @@ def _of_one_type(chunk: Chunk, low: int) -> Iterator[npt.NDArray[np.int64]]:
     is_append_time = columns.timestamp_types(chunk.rows)[picks] == LOG_APPEND_TIME
     # A batch with LogAppendTime has one time for all of its records.
     stamps = np.where(is_append_time, columns.timestamps[picks], -2)
-    edges = np.flatnonzero(stamps[1:] != stamps[:-1]) + 1
+    spans = (offsets[picks] - offsets[picks[0]]) // (MOST_RECORDS + 1)  # a batch holds no more
+    edges = np.flatnonzero((stamps[1:] != stamps[:-1]) | (spans[1:] != spans[:-1])) + 1
     yield from np.split(picks, edges)
 
 
 def _batch(chunk: Chunk, picks: npt.NDArray[np.int64]) -> bytes:
+    """Return one batch; a builder takes no negative timestamp, which old messages can have."""
     columns = chunk.columns
+    offsets, timestamps = columns.offsets[picks], columns.timestamps[picks]
+    base_offset, base_timestamp = int(offsets[0]), max(int(timestamps[0]), NO_TIMESTAMP)
+    records = encode_columns(columns, base_offset, base_timestamp, picks)
+    batch = np.empty(BATCH_HEADER_SIZE + len(records), np.uint8)
+    batch[BATCH_HEADER_SIZE:] = records
     is_append_time = columns.timestamp_types(chunk.rows)[picks[0]] == LOG_APPEND_TIME
-    first = int(picks[0])
-    builder = RecordsBuilder(
-        base_offset=int(columns.offsets[first]),
-        timestamp_type="LogAppendTime" if is_append_time else "CreateTime",
-        log_append_time=int(columns.timestamps[first]) if is_append_time else None,
+    header = HeaderFields(
+        base_offset,
+        int(offsets[-1]),
+        -1,
+        attributes_of(NONE, LOG_APPEND_TIME if is_append_time else CREATE_TIME),
+        base_timestamp,
+        int(timestamps.max()),
+        -1,
+        -1,
+        -1,
+        len(picks),
     )
-    builder.append_columns(columns, picks)
-    return builder.build().buffer.tobytes()
+    write_header(batch, header)
+    return batch.tobytes()

@@ -274,10 +274,31 @@ def _json(columns: list[str], row: tuple[Any, ...]) -> str:
     return json_text(dict(zip(columns, row, strict=True)))
 
 
+def _require_parquet(schema: Any) -> None:
+    """Check that Parquet has every type.
+
+    Raises:
+        click.UsageError: it does not.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for field in schema:
+        try:
+            pq.ParquetWriter(pa.BufferOutputStream(), pa.schema([field])).close()
+        except pa.ArrowNotImplementedError:
+            name = "interval" if pa.types.is_interval(field.type) else str(field.type)
+            raise click.UsageError(
+                f"column {field.name} has the type {name}, which Parquet does not have; cast it in "
+                "the query, such as to varchar, or write CSV or JSON lines"
+            ) from None
+
+
 def _to_parquet(relation: Any, out: _Output) -> int:
     import pyarrow.parquet as pq
 
     reader, count = _batches(relation), 0
+    _require_parquet(reader.schema)
     with pq.ParquetWriter(out.file, reader.schema, compression="zstd") as writer:
         for batch in reader:
             writer.write_batch(batch)
