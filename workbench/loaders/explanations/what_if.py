@@ -337,24 +337,30 @@ def logs_outcome(
     """Let retention and cleaning work on the logs in some folders."""
     with open_dry(listing.log_directories, config, now, kafka, listing.fs, listing) as dry:
         dry.load(lambda folder: folder.path in folders, progress)
-        fates = [_failed(dry, name, error) for name, error in dry.problems.items()]
-        verdicts = {}
-        for name, log in dry.logs.items():
-            progress()
-            try:
-                fate, rows = _fate(dry, log, now)
-            except (WorkbenchError, OSError) as error:  # the log has changed since it was loaded
-                fates.append(_failed(dry, name, error))
-            else:
-                fates.append(fate)
-                verdicts[name.topic, name.partition] = tuple(rows)
-        fates = [
-            replace(fate, is_config_known=dry.settings.knows(fate.topic, "cleanup.policy"))
-            for fate in fates
-        ]
-        minutes = dry.settings.broker.offsets_retention_minutes
+        return outcome_of(dry, folders, progress)
+
+
+def outcome_of(dry: DryLogs, folders: Collection[str], progress: Callable[[], None]) -> LogsOutcome:
+    """Let retention and cleaning work on loaded logs in some folders, at their clock's time."""
+    fates = [_failed(dry, name, error) for name, error in dry.problems.items()]
+    verdicts = {}
+    for name, log in dry.logs.items():
+        if log.directory not in folders:
+            continue
+        progress()
+        try:
+            fate, rows = _fate(dry, log, dry.clock.now())
+        except (WorkbenchError, OSError) as error:  # the log has changed since it was loaded
+            fates.append(_failed(dry, name, error))
+        else:
+            fates.append(fate)
+            verdicts[name.topic, name.partition] = tuple(rows)
+    fates = [
+        replace(fate, is_config_known=dry.settings.knows(fate.topic, "cleanup.policy"))
+        for fate in fates
+    ]
     fates.sort(key=lambda fate: (fate.topic, fate.partition))
-    return LogsOutcome(dry.meant, fates, verdicts, minutes)
+    return LogsOutcome(dry.meant, fates, verdicts, dry.settings.broker.offsets_retention_minutes)
 
 
 def _failed(dry: DryLogs, name: TopicPartition, error: Exception) -> PartitionFate:
