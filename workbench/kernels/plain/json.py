@@ -37,9 +37,9 @@ def pick_json_fields(
 ) -> Any:
     r"""Copy objects with only the members that have one of some names, as they are written.
 
-    An object is checked to its end. What is not plain is copied whole: what is no JSON object, has
-    a name twice or with a backslash, half of a surrogate pair, a number that may be no double, or
-    is beyond a limit of this module.
+    An object is checked to its end. What is not plain is copied whole: what is not a JSON object,
+    has a name twice or with a backslash, half of a surrogate pair, a number that a double may not
+    hold, or is beyond a limit of this module.
 
     Args:
         data: uint8[m]

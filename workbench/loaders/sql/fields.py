@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from workbench.inspection.listing import Listing
-from workbench.kernels import dispatch
 from workbench.loaders.scan.reading import ScanReading
 from workbench.loaders.scan.scan import Scan, stored_in
 from workbench.loaders.sql.query import SqlQuery
-from workbench.values.formats.json_fields import JsonFields
+from workbench.values.formats.json_fields import JsonFields, are_quick
 from workbench.values.readable import JsonText, readable
 from workbench.values.registry import Decoding
 
@@ -52,11 +51,8 @@ def formats_of_fields(
 def needed_fields(
     decode: "Mapping[str, ColumnDecoding]", query: SqlQuery
 ) -> "Mapping[str, ColumnDecoding]":
-    """Return decodings that read no more of JSON than the fields that a query needs.
-
-    In plain Python, whole objects are faster.
-    """
-    if query.needed is None or not dispatch.is_compiled():
+    """Return decodings that read no more of JSON than the fields that a query needs."""
+    if query.needed is None or not are_quick():
         return decode
     return {
         column: Decoding("json", JsonFields.of(query.needed.fields[column]))

@@ -127,6 +127,11 @@ class FieldsDecoder:
         return self.inner.decode_spans(*spans_of(picked))
 
 
+def are_quick() -> bool:
+    """Return whether some fields are read faster than whole objects: not in plain Python."""
+    return dispatch.is_compiled()
+
+
 def _name(name: str) -> bytes:
     return name.encode("utf-8", "surrogatepass").lower()
 
