@@ -35,7 +35,7 @@ from workbench.inspection.lookups.record_counts import records_below
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable
 from workbench.loaders.explanations.offset_fates import fates_of_offsets
-from workbench.loaders.explanations.what_if import PartitionFate, logs_outcome, outcome_of
+from workbench.loaders.explanations.what_if import PartitionFate, logs_outcome
 from workbench.log.log import Log
 from workbench.log.retention import all_verdicts
 
@@ -152,6 +152,9 @@ def _passes(
 ) -> tuple[LogPass, ...]:
     """Return what retention and the cleaner take of logs."""
     at = now + settings.broker.log_initial_task_delay_ms
+    outcome_at = partial(
+        logs_outcome, listing, settings, now=at, folders=logs, kafka=kafka, progress=progress
+    )
     outcome = None
     if judge is not None:
         with open_dry(listing.log_directories, settings, now, kafka, listing.fs, listing) as dry:
@@ -160,11 +163,9 @@ def _passes(
             # Of a partition that has two directories, the other one may have been loaded.
             if logs.keys() <= {log.directory for log in dry.logs.values()}:
                 dry.clock.advance(at - now)
-                outcome = outcome_of(dry, logs, progress)
+                outcome = outcome_at(loaded=dry)
     if outcome is None:
-        outcome = logs_outcome(
-            listing, settings, now=at, folders=logs, kafka=kafka, progress=progress
-        )
+        outcome = outcome_at()
     by_where = {where: path for path, (where, _) in logs.items()}
     partitions = {absolute(each.path): each for root in listing.roots for each in root.partitions}
     found: list[LogPass] = []
