@@ -502,46 +502,19 @@ class LogDirectory(ListedDirectory):
             ConfigError: a configuration's name or value is wrong, or the version is unknown.
             LogDirectoryError: a single file or partition directory was opened.
         """
-        from workbench.foresight.dry_listing import meant_settings
-        from workbench.foresight.preflight.preflight import judge_preflight
-        from workbench.foresight.startup.predict import predict_startup
-        from workbench.loaders.answers.first_minutes import LosingLogs, first_minutes
-        from workbench.runtime.times import time_or_now
+        from workbench.loaders.answers.preflight import preflight_of
 
-        for root in self.roots:
-            if not root.is_log_directory:
-                raise LogDirectoryError(root.path, "not a log directory, which a preflight needs")
-        meant, settings = meant_settings(self.listing, config, kafka)
-        start = time_or_now(now)
-        losing = LosingLogs(start + settings.broker.log_initial_task_delay_ms)
-        prediction = predict_startup(
-            self.listing.log_directories,
-            settings.broker,
-            topic_configs=settings.topic_configs,
-            fs=self.listing.fs,
+        return preflight_of(
+            self.listing,
+            config,
+            kafka=kafka,
             node_id=node_id,
             cluster_id=cluster_id,
-            now=start,
             topic_ids=several(topic_ids),
-            kafka=meant.version if kafka else None,
-            consumers=deep,
-            progress=progress,
-            look=losing.look,
-        )
-        return judge_preflight(
-            self.listing,
-            prediction,
-            settings.broker,
+            now=ms_of(now),
             rate=rate,
-            are_topics_given=topic_ids is not None,
-            first_minutes=first_minutes(
-                self.listing,
-                settings,
-                prediction,
-                losing=losing.paths,
-                now=start,
-                kafka=meant.version if kafka else None,
-            ),
+            deep=deep,
+            progress=progress,
         )
 
     def stuck(
@@ -597,17 +570,22 @@ class LogDirectory(ListedDirectory):
             LogDirectoryError: a single file or partition directory was opened.
         """
         from workbench.loaders.answers.facts import Facts
+        from workbench.loaders.answers.preflight import preflight_of
         from workbench.loaders.answers.report import report_html
 
         def verified(*some: LogDirectory) -> list[Any]:
             return [each for logs in some for each in logs.verify(deep=deep, kafka=kafka)]
 
         def facts(logs: LogDirectory, *parts: LogDirectory) -> Facts:
-            predict, verify = (
-                partial(logs.preflight, now=now, kafka=kafka),
+            judged = Facts(
+                logs.listing,
+                ms_of(now),
+                kafka,
+                lambda: preflight_of(logs.listing, now=ms_of(now), kafka=kafka, judge=judged.judge),
                 partial(verified, *parts),
+                is_deep=deep,
             )
-            return Facts(logs.listing, ms_of(now), kafka, predict, verify, is_deep=deep)
+            return judged
 
         brokers = self._by_broker()
         own = [facts(each, each) for each in brokers] if len(brokers) > 1 else []

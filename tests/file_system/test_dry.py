@@ -1,6 +1,7 @@
 """Whatever is done through a dry file system: it looks done, and the disk is as before."""
 
 import os
+import random
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -227,3 +228,30 @@ def test_a_folder_is_listed_as_it_was_at_first_with_the_changes_on_top(tmp_path:
     fs.remove(str(tmp_path / "two"))
     fs.create(str(tmp_path / "new"))
     assert [entry.name for entry in fs.list(str(tmp_path))] == ["new", "one"]
+
+
+def test_what_is_past_a_hole_of_a_changed_file(tmp_path: Path) -> None:
+    """No byte that is not zero is passed over, whatever was written or cut."""
+    randomly = random.Random(9)
+    for number in range(60):
+        path = str(tmp_path / f"{number}.log")
+        with open(path, "wb") as file:
+            for _ in range(randomly.randrange(3)):
+                file.seek(randomly.randrange(300_000))
+                file.write(b"x" * randomly.randrange(20_000))
+        fs = DryFileSystem(now=lambda: 0)
+        dry = fs.open(path)
+        for _ in range(randomly.randrange(4)):
+            if randomly.random() < 0.5:
+                dry.write(b"y" * randomly.randrange(1, 5000), randomly.randrange(300_000))
+            else:
+                dry.truncate(randomly.randrange(400_000))
+        size = dry.size
+        content = dry.read_bytes(0, size)
+        for _ in range(20):
+            start = randomly.randrange(size + 1)
+            end = randomly.randrange(start, size + 1)
+            found = dry.past_hole(start, end)
+            assert start <= found <= end
+            assert not content[start:found].strip(b"\0")
+        dry.close()

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,9 @@ from hypothesis import strategies as st
 
 from tests.engine.file_systems import FailingFileSystem
 from workbench.errors import CorruptIndexError
-from workbench.file_system.local import LOCAL
+from workbench.file_system.dry import DryFileSystem
+from workbench.file_system.local import LOCAL, FileSystem
+from workbench.file_system.source import FileSource
 from workbench.files.indexes import entry_file
 from workbench.files.indexes.entry_file import KeptIndexes
 from workbench.files.indexes.offset_index import OffsetIndex, WritableOffsetIndex
@@ -401,3 +404,34 @@ def test_entries_written_one_by_one_or_at_once_are_the_same_file(tmp_path: Path)
     bulk.close()
     assert Path(one).read_bytes() == Path(many).read_bytes()
     assert list(TimeIndex.read(one, BASE)) == [(5, 50), (6, 51), (9, 52), (12, 61)]
+
+
+@pytest.mark.parametrize("fs", [LOCAL, DryFileSystem(now=lambda: 0)])
+def test_holes_are_zeros_that_are_not_read(
+    path: str, monkeypatch: pytest.MonkeyPatch, fs: FileSystem
+) -> None:
+    """An index of 10 MiB that a crash left allocated has a page of entries."""
+    count, step = (10 << 20) // 8, 20_000
+    entries = np.zeros(count, OffsetIndex.entry)
+    for start in (0, count // 2 - 7, count - 3):
+        run = entries[start : start + step]
+        run["relative_offset"], run["position"] = np.arange(1, len(run) + 1), 9
+    with open(path, "wb") as file:
+        for start in (0, count // 2 - 7, count - 3):
+            file.seek(start * 8)
+            file.write(entries[start : start + step].tobytes())
+    is_sparse = os.stat(path).st_blocks * 512 < 1 << 20
+    read: list[int] = []
+    read_into = FileSource.read_into
+
+    def count_read(file: FileSource, buffer: Any, position: int) -> int:
+        read.append(len(buffer))
+        return read_into(file, buffer, position)
+
+    monkeypatch.setattr(FileSource, "read_into", count_read)
+    index = WritableOffsetIndex(fs, path, BASE, 10 << 20)
+    slots = (0, step - 1, step, count // 2 - 8, count // 2, count - 1)
+    assert [index.entry_at(at) for at in slots] == [
+        (BASE + int(entries[at]["relative_offset"]), int(entries[at]["position"])) for at in slots
+    ]
+    assert not is_sparse or sum(read) < 3 << 20

@@ -19,8 +19,10 @@ from tests.cli.program import run
 from tests.cli.terminal import on_a_terminal
 from tests.golden.cases import Case
 from tests.naive import Record, batch, read
+from tests.values.json_texts import some_values
 from workbench.errors import QueryError, SchemaError
 from workbench.loaders.sql.masks import NOTHING_SHOWN, SHOWN
+from workbench.loaders.sql.query import read_query
 from workbench.loaders.sql.run import MEMORY, TABLES
 
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
@@ -616,3 +618,74 @@ def test_times_beyond_what_duckdb_holds_are_infinity(tmp_path: Path) -> None:
     assert counted == [(3,)]
     text = logs.scan("t").to_duckdb("r").sql("select max(timestamp)::varchar from r").fetchall()
     assert text == [("infinity",)]
+
+
+# --- only what a query needs is read --------------------------------------------------------------
+
+
+NEEDS = {
+    "select sum(value.total_cents) from orders": (["value"], {"total_cents"}),
+    "select sum(VALUE.Total_Cents) as s from orders where value.order_id > 'O'": (
+        ["value"], {"total_cents", "order_id"},
+    ),
+    "select o.value['total_cents'], (o.value).ship_to.city from orders o order by all": (
+        ["value"], {"total_cents", "ship_to"},
+    ),
+    "select count(*) from orders": (["offset"], None),
+    "select decode(key), partition from orders where value.total_cents > 1": (
+        ["partition", "key", "value"], {"total_cents"},
+    ),
+    "select x.c.city from (select value.ship_to c from orders) x": (["value"], {"ship_to"}),
+    "select committed, headers['a'] from orders": (["headers", "committed"], None),
+}  # fmt: skip
+ALL = {
+    "select value.total_cents, value from orders",
+    "with o as (from orders) select value.total_cents from o",
+    "select o from orders o where value.total_cents > 1",
+    "select value.total_cents, #1 from orders",
+    "select a.value.total_cents from orders a join orders b using (value)",
+    "select a.value.total_cents from orders a natural join payments",
+    "select value.total_cents, columns('key') from orders",
+    "select topic, value.total_cents from orders o(topic, partition)",
+    "unpivot orders on partition, key into name n value v",
+}
+
+
+@pytest.mark.parametrize("query", NEEDS)
+def test_a_query_reads_the_columns_and_fields_that_it_needs(
+    logs: wb.LogDirectory, query: str
+) -> None:
+    columns, fields = NEEDS[query]
+    (scan,) = logs.sql(query).scans
+    assert scan.columns == columns
+    if fields is not None:
+        assert {each.name for each in scan.schema.field("value").type} == fields
+
+
+@pytest.mark.parametrize("query", ALL)
+def test_a_query_that_may_need_all_reads_all(query: str) -> None:
+    needed = read_query(query, ["orders", "payments"]).needed
+    assert needed is None or "value" not in needed.fields
+
+
+@pytest.mark.filterwarnings("ignore::workbench.CorruptDataWarning")
+def test_fields_alone_are_those_of_whole_values(tmp_path: Path) -> None:
+    randomly = random.Random(3)
+    alone = 0
+    for number in range(12):
+        folder = tmp_path / str(number) / "t-0"
+        folder.mkdir(parents=True)
+        values = [b'{"a":1,"b":"x"}', *some_values(randomly, 3)]
+        records = [Record(at, 5, None, value) for at, value in enumerate(values)]
+        (folder / f"{0:020}.log").write_bytes(batch(records))
+        opened = wb.open_log_directory(folder.parent)
+        narrow = opened.sql("select value.a, typeof(value.a) from t", decode={"value": "json"})
+        wide = opened.sql(
+            "with o as (from t) select value.a, typeof(value.a) from o", decode={"value": "json"}
+        )
+        assert str(narrow.fetchall()) == str(wide.fetchall())  # NaN is like NaN
+        assert [each.found for each in narrow.scans[0].findings] == [
+            each.found for each in wide.scans[0].findings
+        ]
+        alone += narrow.scans[0].columns == ["value"]
+    assert alone > 2

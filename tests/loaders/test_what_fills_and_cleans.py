@@ -17,6 +17,7 @@ from tests.field.cases import open_field_case
 from tests.golden.cases import Case
 from tests.trees import snapshot
 from workbench.loaders.answers.facts import Facts
+from workbench.loaders.answers.preflight import preflight_of
 from workbench.loaders.answers.stuck import stuck_rows
 from workbench.loaders.schemas import schema_of
 from workbench.tables.cleaning import CleaningRow, KeyRow
@@ -276,3 +277,24 @@ def test_the_judging_of_logs_ends_where_it_is_told_to() -> None:
     with pytest.raises(InterruptedError):
         _ = facts.logs
     assert len(told) == 3
+
+
+@pytest.mark.parametrize("name", ["shop-4.3.1", "era-0.10.2.2", "era-2.8.2"])
+def test_logs_loaded_for_the_first_minutes_are_judged_as_those_loaded_alone(name: str) -> None:
+    logs = workbench.open_log_directory(SAMPLES / name)
+    now = NOW + 400 * DAY  # retention deletes
+    listing = logs.listing
+    alone = Facts(
+        listing, now, None, lambda: preflight_of(listing, now=now), logs.verify, is_deep=False
+    )
+    shared = Facts(
+        listing, now, None, lambda: preflight_of(listing, now=now, judge=shared.judge),
+        logs.verify, is_deep=False,
+    )  # fmt: skip
+    minutes = alone.preflight.first_minutes
+    assert minutes is not None
+    assert minutes.passes
+    assert shared.preflight.first_minutes == minutes
+    assert "_judged" in shared.__dict__
+    assert shared.logs == alone.logs
+    assert shared.stuck == alone.stuck

@@ -22,6 +22,7 @@ from typing import Any, Final, TextIO
 
 import click
 
+import workbench
 from workbench.cli.output import note, say
 from workbench.cli.words import advice_for, meant
 from workbench.runtime.words import safe
@@ -314,18 +315,19 @@ def _show_warning(
     note(f"warning: {message}")
 
 
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("kafka-log-workbench")
-    except PackageNotFoundError:
-        return "0"
+def _tell_version(context: click.Context, _option: click.Parameter, is_asked: bool) -> None:
+    """Print the version and end; what reads it is imported for nothing else."""
+    if is_asked and not context.resilient_parsing:
+        say(f"{PROGRAM}, version {workbench.__version__}")
+        context.exit()
 
 
 @click.group(cls=Program, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
-@click.version_option(_version(), "--version", "-V", prog_name=PROGRAM)
+@click.option(
+    "--version", "-V", is_flag=True, is_eager=True, expose_value=False, callback=_tell_version,
+    help="Show the version and exit.",
+)  # fmt: skip
 def main() -> None:
     """Inspect Kafka's log directories without a broker.
 

@@ -169,6 +169,10 @@ class DryFile(File):
         """Fill ``buffer``, uint8[n], from ``position``; return how many bytes there were."""
         return self.overlay.read_into(buffer, position)
 
+    def past_hole(self, position: int, end: int) -> int:
+        """Return the first position in [position, end] that is not known to be a hole's zeros."""
+        return self.overlay.past_hole(position, end)
+
     def read_bytes(self, position: int, size: int) -> bytes:
         """Return the ``size`` bytes from ``position``, fewer at the end of the file."""
         buffer = np.empty(size, np.uint8)

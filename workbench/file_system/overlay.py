@@ -140,6 +140,19 @@ class Overlay:
                 part[start - position : end - position] = run
             return wanted
 
+    def past_hole(self, position: int, end: int) -> int:
+        """Return the first position in [position, end] that is not known to be a hole's zeros."""
+        with self._lock:
+            if self._copy is not None:
+                return self._copy.past_hole(position, end)
+            found, base, limit = end, self._base, min(end, self._limit)
+            if base is not None and position < limit:
+                data = base.past_hole(position, limit)
+                found = data if data < limit else end
+            if position < self._written_at + len(self._written):
+                found = min(found, max(position, self._written_at))
+            return max(position, found)
+
     def write(self, data: memoryview, position: int) -> None:
         """Put bytes at ``position``; the file grows as needed."""
         if not len(data):

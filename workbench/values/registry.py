@@ -21,6 +21,7 @@ from workbench.runtime.words import did_you_mean
 from workbench.values.avro.decoder import AvroDecoder
 from workbench.values.column import Column, ColumnDecoder, SpanDecoder, WholeValues
 from workbench.values.formats.json import JsonDecoder, inferred_kind, json_decoder
+from workbench.values.formats.json_fields import JsonFields
 from workbench.values.formats.json_schema import JsonSchemaDecoder
 from workbench.values.formats.msgpack import MessagePackDecoder, inferred_type
 from workbench.values.formats.protobuf import ProtobufDecoder, descriptors_of, first_message
@@ -168,6 +169,8 @@ def _refuse(name: str, argument: Any) -> None:
 def _json(argument: Any, column: Column) -> ColumnDecoder:
     if argument is None:
         return WholeValues(json_decoder(inferred_kind(column.values()), pa.string()))
+    if isinstance(argument, JsonFields):
+        return WholeValues(argument.decoder(column.values()))
     if isinstance(argument, JsonDecoder):
         return WholeValues(argument)
     if not isinstance(argument, pa.Schema | pa.StructType):

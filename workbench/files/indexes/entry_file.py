@@ -68,7 +68,8 @@ KEPT: Final = KeptIndexes(_MOST)
 _FIRST_ROOM: Final = 64  # entries
 _LARGEST_SIZE: Final = 2**31 - 1  # bytes that a broker can map into memory
 LARGEST_HELD: Final = 32 << 20  # bytes of entries held in memory only to search them
-_STEP: Final = 1 << 16  # entries read at a time
+_STEP: Final = 1 << 14  # entries read at a time
+_SMALL: Final = 1 << 16  # bytes: to ask for holes costs more than to read so many
 MOST_BEHIND: Final = 64  # entries in memory that are not written yet
 
 
@@ -442,23 +443,28 @@ class EntryFile(Generic[Entry]):
         return columns
 
     def _read_all(self) -> EntryColumns:
-        """Return the entries, read from the file."""
+        """Return the entries, read from the file but for its holes, which are zeros."""
         columns = self._columns_with_room(self._count)
         entries = np.empty(min(_STEP, self._count), self.entry)
-        for start in range(0, self._count, _STEP):
+        size, start = self._count * self.entry.itemsize, 0
+        while start < self._count:
+            if size > _SMALL:
+                at = self._file.past_hole(start * self.entry.itemsize, size)
+                start = at // self.entry.itemsize
             part = entries[: self._count - start]
             got = self._file.read_into(part.view(np.uint8), start * self.entry.itemsize)
             part.view(np.uint8)[got:] = 0  # truncated by another program
             for name, column in zip(self.entry.names or (), columns.both, strict=True):
                 column[start : start + len(part)] = part[name]
+            start += len(part)
         if self._count:
             self._file.close()
         return EntryColumns(*columns.both, self._count, self.entry.itemsize)
 
     def _columns_with_room(self, room: int) -> EntryColumns:
-        """Return columns without entries, with room for ``room`` of them."""
+        """Return columns without entries, with room for ``room`` of them: zeros."""
         key, value = [
-            np.empty(max(room, 1), self.entry[name].newbyteorder("="))
+            np.zeros(max(room, 1), self.entry[name].newbyteorder("="))
             for name in self.entry.names or ()
         ]
         return EntryColumns(key, value, 0, self.entry.itemsize)

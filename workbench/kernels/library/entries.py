@@ -158,6 +158,14 @@ ENTRIES: Final = {
             " out: set uint8[c], filled -> filled, at, row"
         ),
     ),
+    "pick_json_fields": (
+        "json",
+        (
+            "data: uint8[n], spans: int64[m, 2], names: uint8[k], name_ends: int64[f],"
+            " memory: set int64[w], out: set uint8[c], offsets: set int64[m + 1],"
+            " is_whole: set bool[m] -> used"
+        ),
+    ),
     "put_keys": (
         "compaction.key_table",
         (

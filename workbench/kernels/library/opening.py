@@ -5,9 +5,7 @@ the text says would run. Where there is no library for a system or a processor, 
 """
 
 import ctypes
-import hashlib
 import os
-import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -80,6 +78,8 @@ def _require_these_texts(library: ctypes.CDLL) -> None:
     Raises:
         StaleLibraryError: a text differs, or is not there.
     """
+    import hashlib  # for a checkout alone: it opens a library of its own
+
     texts = ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(library, "kernel_texts")))
     for line in texts.decode().splitlines():
         wanted, name = line.split(" ", 1)
@@ -99,6 +99,9 @@ def _out_of_archive(place: Path) -> ctypes.CDLL | None:
     The system opens files alone. So the library is written to a folder that is this process's own,
     and removed once it is open.
     """
+    import hashlib
+    import tempfile
+
     loader: Any = globals().get("__loader__")
     try:
         data = loader.get_data(str(place))

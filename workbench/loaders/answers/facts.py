@@ -220,21 +220,33 @@ class Facts:
     @cached_property
     def _judged(self) -> "_Judged":
         """What is said of the logs of a running broker; they are loaded once for it."""
-        moment = time_or_now(self.now)
+        with open_dry(
+            self.listing.log_directories, None, time_or_now(self.now), self.kafka, self.listing.fs,
+            self.listing,
+        ) as dry:  # fmt: skip
+            dry.load(lambda _folder: True, self.progress)
+            return self._judgment(dry)
+
+    def judge(self, dry: DryLogs) -> None:
+        """Keep what is said of logs that were loaded for something else, as they are configured.
+
+        Args:
+            dry: all logs of the directories; not one of them has changed.
+        """
+        self.__dict__.setdefault("_judged", self._judgment(dry))
+
+    def _judgment(self, dry: DryLogs) -> "_Judged":
         served = [
             each for each in self.listing.partitions.values()
             if each.kind == "log" and each.only is None
         ]  # fmt: skip
+        moment = dry.clock.now()
         rows: list[LogVerdict] = []
-        with open_dry(
-            self.listing.log_directories, None, moment, self.kafka, self.listing.fs, self.listing
-        ) as dry:
-            dry.load(lambda _folder: True, self.progress)
-            explainer = Explainer(dry, moment, tries=False)
-            for partition in served:
-                self.progress()
-                rows.append(_verdict(dry, explainer, partition))
-            stuck = [*stuck_logs(dry, moment, self.progress)]
+        explainer = Explainer(dry, moment, tries=False)
+        for partition in served:
+            self.progress()
+            rows.append(_verdict(dry, explainer, partition))
+        stuck = [*stuck_logs(dry, moment, self.progress)]
         return _Judged(sorted(rows, key=lambda row: (-row.size, row.partition)), stuck)
 
 

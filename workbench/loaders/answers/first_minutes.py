@@ -26,6 +26,8 @@ from workbench.coordinator.offsets.positions import (
 from workbench.coordinator.runtime.era import era_of
 from workbench.file_system.source import absolute
 from workbench.files.names import TopicPartition, directory_name, parse_directory_name
+from workbench.foresight.dry_listing import open_dry
+from workbench.foresight.dry_logs import DryLogs
 from workbench.foresight.preflight.first_minutes import FirstMinutes, GroupRestart, LogPass
 from workbench.foresight.startup.prediction import SERVED, StartupPrediction
 from workbench.inspection.listing import Listing
@@ -36,6 +38,9 @@ from workbench.loaders.explanations.offset_fates import fates_of_offsets
 from workbench.loaders.explanations.what_if import PartitionFate, logs_outcome
 from workbench.log.log import Log
 from workbench.log.retention import all_verdicts
+
+Judge = Callable[[DryLogs], None]
+"""What looks at loaded logs without changing them."""
 
 NOT_COMMITTED: Final = "not committed"
 COMMIT_LOST: Final = "commit lost"
@@ -79,6 +84,7 @@ def first_minutes(
     now: int,
     kafka: str | None,
     progress: Callable[[], None] = lambda: None,
+    judge: Judge | None = None,
 ) -> FirstMinutes:
     """Return what happens after a start; nothing if the broker does not start.
 
@@ -90,12 +96,17 @@ def first_minutes(
         now: ms; when the broker starts.
         kafka: the version that is assumed; None: the newest that the directories show.
         progress: a callback before each log; what it raises ends the work.
+        judge: a callback with all logs as the start leaves them, if they are loaded for this.
     """
     if not prediction.starts:
         return FirstMinutes()
     logs = _served(prediction)
     judged = {path: log for path, log in logs.items() if path in losing}
-    passes = _passes(listing, settings, judged, now, kafka, progress) if judged else ()
+    passes = (
+        _passes(listing, settings, judged, now, kafka, progress=progress, judge=judge)
+        if judged
+        else ()
+    )
     topics = {where.topic for where, _ in logs.values()}
     assumed = {each for each in topics if not settings.knows(each, "cleanup.policy")}
     expires_at = now + settings.broker.offsets_retention_check_interval_ms
@@ -134,12 +145,26 @@ def _passes(
     logs: Mapping[str, tuple[TopicPartition, int]],
     now: int,
     kafka: str | None,
+    *,
     progress: Callable[[], None],
+    judge: Judge | None,
 ) -> tuple[LogPass, ...]:
     """Return what retention and the cleaner take of logs."""
-    broker = settings.broker
-    at = now + broker.log_initial_task_delay_ms
-    outcome = logs_outcome(listing, settings, now=at, folders=logs, kafka=kafka, progress=progress)
+    at = now + settings.broker.log_initial_task_delay_ms
+    outcome_at = partial(
+        logs_outcome, listing, settings, now=at, folders=logs, kafka=kafka, progress=progress
+    )
+    outcome = None
+    if judge is not None:
+        with open_dry(listing.log_directories, settings, now, kafka, listing.fs, listing) as dry:
+            dry.load(lambda _folder: True, progress)
+            judge(dry)
+            # Of a partition that has two directories, the other one may have been loaded.
+            if logs.keys() <= {log.directory for log in dry.logs.values()}:
+                dry.clock.advance(at - now)
+                outcome = outcome_at(loaded=dry)
+    if outcome is None:
+        outcome = outcome_at()
     by_where = {where: path for path, (where, _) in logs.items()}
     partitions = {absolute(each.path): each for root in listing.roots for each in root.partitions}
     found: list[LogPass] = []

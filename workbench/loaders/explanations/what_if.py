@@ -5,7 +5,7 @@ offsets expire by `offsets.retention.minutes`.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -332,13 +332,25 @@ def logs_outcome(
     folders: Collection[str],
     kafka: str | None,
     progress: Callable[[], None],
+    loaded: DryLogs | None = None,
 ) -> LogsOutcome:
-    """Let retention and cleaning work on the logs in some folders."""
-    with open_dry(listing.log_directories, config, now, kafka, listing.fs, listing) as dry:
+    """Let retention and cleaning work on the logs in some folders.
+
+    Args:
+        loaded: the logs of the same directories as configured, with a clock at ``now``, if they are
+            loaded; None loads them.
+    """
+    with (
+        open_dry(listing.log_directories, config, now, kafka, listing.fs, listing)
+        if loaded is None
+        else nullcontext(loaded)
+    ) as dry:
         dry.load(lambda folder: folder.path in folders, progress)
         fates = [_failed(dry, name, error) for name, error in dry.problems.items()]
         verdicts = {}
         for name, log in dry.logs.items():
+            if log.directory not in folders:
+                continue
             progress()
             try:
                 fate, rows = _fate(dry, log, now)

@@ -1,7 +1,7 @@
 """How keys and values are read of which a query names fields: ``value.order_id``."""
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -11,10 +11,12 @@ from workbench.inspection.listing import Listing
 from workbench.loaders.scan.reading import ScanReading
 from workbench.loaders.scan.scan import Scan, stored_in
 from workbench.loaders.sql.query import SqlQuery
+from workbench.values.formats.json_fields import JsonFields, are_quick
 from workbench.values.readable import readable
+from workbench.values.registry import Decoding
 
 if TYPE_CHECKING:
-    from workbench.values.registry import AnyDecoding
+    from workbench.values.registry import AnyDecoding, ColumnDecoding
 
 _LOOKED_AT: Final = 100  # records of a topic
 _DECODED: Final = ("key", "value")
@@ -45,6 +47,20 @@ def formats_of_fields(
         elif any(each[:1] in {b"\0", b"\1"} for each in given) and stored_in(listing).by_id:
             found[column] = "registry"
     return found
+
+
+def needed_fields(
+    decode: "Mapping[str, ColumnDecoding]", query: SqlQuery
+) -> "Mapping[str, ColumnDecoding]":
+    """Return decodings that read no more of JSON than the fields that a query needs."""
+    if query.needed is None or not are_quick():
+        return decode
+    return {
+        column: Decoding("json", JsonFields.of(query.needed.fields[column]))
+        if how == "json" and column in query.needed.fields
+        else how
+        for column, how in decode.items()
+    }
 
 
 def has_fields(query: SqlQuery, table: str, column: str) -> bool:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from workbench.errors import QueryError
@@ -49,6 +49,18 @@ class ColumnPath(NamedTuple):
     is_of_bytes: bool = False
 
 
+class Needed(NamedTuple):
+    """What a query names, in the spelling that DuckDB compares, which knows no case.
+
+    Attributes:
+        names: of columns, and of anything else.
+        fields: the fields of columns no more of which is needed: column → names of fields.
+    """
+
+    names: frozenset[str]
+    fields: Mapping[str, frozenset[str]]
+
+
 class SqlQuery(NamedTuple):
     """The contents of one SELECT.
 
@@ -60,6 +72,7 @@ class SqlQuery(NamedTuple):
         named_columns: table, or "" if it is not said, and name of each column that the query names.
         paths: each column that the query names, with the fields of it.
         aliases: the other names of tables: name → schema and name of the table.
+        needed: what the query needs of its tables; None: perhaps everything.
         text: what DuckDB runs: the query, in which ``headers['name']`` is the value of the last
             header of that name, as `Headers.lastHeader` gives it.
     """
@@ -71,6 +84,7 @@ class SqlQuery(NamedTuple):
     named_columns: set[tuple[str, str]]
     paths: set[ColumnPath]
     aliases: dict[str, tuple[str, str]]
+    needed: Needed | None
     text: str
 
 
@@ -86,7 +100,7 @@ def read_query(query: str, topics: Collection[str]) -> SqlQuery:
         QueryError: it cannot be parsed, is not one SELECT, or asks for tables of DuckDB itself.
     """
     asks_for_names = _ASKS_FOR_NAMES.fullmatch(query) is not None
-    found = SqlQuery(asks_for_names, set(), [], set(), set(), set(), {}, query)
+    found = SqlQuery(asks_for_names, set(), [], set(), set(), set(), {}, None, query)
     if asks_for_names:
         return found
     nodes = list(_nodes(_tree(query, topics)))
@@ -111,6 +125,7 @@ def read_query(query: str, topics: Collection[str]) -> SqlQuery:
         found.taken_as_text.extend(_taken_as_text(node))
     if any(schema.lower() == "information_schema" for schema, _ in found.tables):
         raise QueryError(f"{query}: information_schema knows nothing of the log directory; {LIST}")
+    found = found._replace(needed=_needed(nodes, found.aliases))
     if "headers" in found.made_columns:
         return found
     return found._replace(text=_with_headers(query, nodes))
@@ -166,6 +181,37 @@ def _paths(node: dict[str, Any]) -> Iterator[ColumnPath]:
         for each in node["arguments"]:
             if each["expression"].get("class") == "COLUMN_REF":
                 yield ColumnPath(tuple(each["expression"]["column_names"]), is_of_bytes=True)
+
+
+def _needed(nodes: Collection[dict[str, Any]], tables: Collection[str]) -> Needed | None:
+    """Return what a query needs of its tables; None: perhaps everything."""
+    plain = {id(n["expression"]) for n in nodes if n.get("type") == "ORDER_DEFAULT"}  # by all
+    if any(_takes_all(node) for node in nodes if id(node) not in plain):
+        return None
+    whole = {name.lower() for name in tables}
+    names: set[str] = set()
+    fields: dict[str, set[str]] = {}
+    taken = {id(field[0]) for field in map(_field, nodes) if field is not None}
+    for node in nodes:
+        for path in (each.names for each in _paths(node) if id(node) not in taken):
+            lower = [name.lower() for name in path]
+            if lower[0] in whole and len(lower) == 1:  # all columns of a table, as a struct
+                return None
+            names.update(lower)
+            for at, name in enumerate(lower):  # any of them may be the column
+                fields.setdefault(name, set()).add("".join(path[at + 1 : at + 2]))
+    parts = {name: frozenset(some) for name, some in fields.items() if "" not in some}
+    return Needed(frozenset(names), parts)
+
+
+def _takes_all(node: dict[str, Any]) -> bool:
+    """Return whether a node of the tree may take columns that it does not name."""
+    if node.get("class") in {"STAR", "POSITIONAL_REFERENCE"}:
+        return True
+    if node.get("type") in {"PIVOT", "SHOW_REF", "TABLE_FUNCTION"}:
+        return True
+    is_natural = node.get("type") == "JOIN" and node["ref_type"] == "NATURAL"
+    return is_natural or bool(node.get("using_columns") or node.get("column_name_alias"))
 
 
 def _field(node: dict[str, Any]) -> tuple[dict[str, Any], str] | None:

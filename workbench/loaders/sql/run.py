@@ -7,13 +7,14 @@ import os
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 import pyarrow as pa
 
-from workbench.errors import QueryError
+from workbench.errors import QueryError, WorkbenchError
 from workbench.inspection.listing import Listing
 from workbench.loaders.scan.arrow import utf8
 from workbench.loaders.scan.column_engines import DuckdbStream, new_connection
@@ -21,7 +22,7 @@ from workbench.loaders.scan.reading import Watch
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.scan.scan_options import ScanOptions, by_column
 from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
-from workbench.loaders.sql.fields import formats_of_fields
+from workbench.loaders.sql.fields import formats_of_fields, needed_fields
 from workbench.loaders.sql.hints import meant
 from workbench.loaders.sql.masks import masked_table, require_covered
 from workbench.loaders.sql.query import LIST, SqlQuery, read_query
@@ -94,17 +95,48 @@ def run_sql(
             names two tables whose names differ in case alone.
         SchemaError: a mask or decoding cannot be used, or does not cover a table.
     """
-    topics = {utf8(p.topic).decode(): p.topic for p in listing.partitions.values()}
+    topics = _topics(listing)
     read = read_query(query, topics)
-    connection = new_connection()
     if read.asks_for_names:
+        connection = new_connection()
         connection.register("names", _names(listing))
         return SqlResult(connection.sql("from names"))
-    connection.execute(f"create schema {SCHEMA}").fetchall()
     masks = Masks.of(mask)
     masks.require_topics(each.topic for each in listing.partitions.values())
     _refuse_equal_names(query, read, topics)
     given = by_column(decode or {}, RECORD_FIELDS)
+    options: ScanOptions = {"mask": masks}
+    if isolation_level is not None:
+        options["isolation_level"] = isolation_level
+    if read.needed is not None and not masks.rules:  # a mask may look at anything
+        # What fails with the columns and fields that are needed fails with all, or succeeds: the
+        # query is read again, for its result or for an error that names what there is.
+        with suppress(LookupError, WorkbenchError):
+            return _result(listing, query, read, given, options, watch)
+    return _result(listing, query, read._replace(needed=None), given, options, watch)
+
+
+def _result(
+    listing: Listing,
+    query: str,
+    read: SqlQuery,
+    given: "Mapping[str, ColumnDecoding]",
+    options: ScanOptions,
+    watch: Watch | None,
+) -> SqlResult:
+    """Return a query's result, of what the query needs of its tables.
+
+    Args:
+        given: decodings by column.
+        options: of the scans: masks, isolation level.
+
+    Raises:
+        As `run_sql`.
+    """
+    topics = _topics(listing)
+    connection = new_connection()
+    connection.execute(f"create schema {SCHEMA}").fetchall()
+    masks = Masks.of(options["mask"])
     scans: dict[str, Scan] = {}
     columns: list[pa.Field] = []
     tables: dict[str, pa.Schema] = {}
@@ -113,16 +145,15 @@ def run_sql(
         every = topic is None and name.lower() == RECORDS
         if schema != SCHEMA and (topic is not None or every):
             latest = not every and name not in topics
-            options: ScanOptions = {
+            found = {**formats_of_fields(listing, topic, name, read), **given}
+            own: ScanOptions = {
+                **options,
                 "topics": topic,
-                "columns": _columns(read),
-                "decode": {**formats_of_fields(listing, topic, name, read), **given},
-                "mask": masks,
+                "columns": _columns(read, found),
+                "decode": needed_fields(found, read),
                 "latest": latest,
             }
-            if isolation_level is not None:
-                options["isolation_level"] = isolation_level
-            scans[name] = Scan(listing, **options)
+            scans[name] = Scan(listing, **own)
             scans[name].watch = watch
             columns += scans[name].schema  # DuckDB would hide which error this raises
             connection.register(name, DuckdbStream(scans[name]))
@@ -147,6 +178,11 @@ def run_sql(
         raise query_error(query, error, meant(error, read, scans, tables)) from error
 
 
+def _topics(listing: Listing) -> dict[str, str]:
+    """Return the topics, by their names in SQL."""
+    return {utf8(p.topic).decode(): p.topic for p in listing.partitions.values()}
+
+
 def _refuse_equal_names(query: str, read: SqlQuery, topics: Mapping[str, str]) -> None:
     """Refuse a query that names two tables by names that are one name to DuckDB.
 
@@ -167,15 +203,22 @@ def _refuse_equal_names(query: str, read: SqlQuery, topics: Mapping[str, str]) -
             )
 
 
-def _columns(query: SqlQuery) -> list[str]:
+def _columns(query: SqlQuery, decoded: Collection[str]) -> list[str]:
     """Return the columns of a topic: those of a record, and those of its batch that are named.
+
+    If it is known what the query needs, those that it does not need and that are not decoded are
+    left out.
 
     Beside tables of inspection, which have such columns, too, they must be named with their topic.
     """
     tables = {name.lower() for _, name in query.tables} & set(TABLES)
     elsewhere = {"", *tables} if tables else set()
     named = {name for table, name in query.named_columns if table not in elsewhere}
-    return [name for name in SCAN_FIELDS if name in RECORD_FIELDS or name in named]
+    found = [name for name in SCAN_FIELDS if name in RECORD_FIELDS or name in named]
+    if query.needed is None:
+        return found
+    needed = {*query.needed.names, *decoded}
+    return [name for name in found if name in needed] or ["offset"]
 
 
 def _limit_memory(connection: Any) -> None:
