@@ -83,18 +83,38 @@ class GroupRestart(NamedTuple):
         return f"earliest begins at {self.earliest}, latest at {self.latest}"
 
 
+class EndedTransaction(NamedTuple):
+    """A transaction that the coordinator ends after the start: each partition gets a marker.
+
+    Attributes:
+        transactional_id: its id.
+        partitions: names of those that wait for the marker.
+        is_committed: whether it is committed, otherwise aborted.
+        at: ms; when the coordinator ends it.
+        reason: why.
+    """
+
+    transactional_id: str
+    partitions: tuple[str, ...]
+    is_committed: bool
+    at: int
+    reason: str
+
+
 class FirstMinutes(NamedTuple):
     """What happens in the first minutes after a start.
 
     Attributes:
         passes: by topic, partition and pass.
         restarts: by group, topic and partition.
+        transactions: that the coordinator ends, by transactional id.
         expires_at: ms; when the clean-up of committed offsets runs first.
         assumed: topics whose configuration is in no file here: Kafka's defaults are assumed.
     """
 
     passes: tuple[LogPass, ...] = ()
     restarts: tuple[GroupRestart, ...] = ()
+    transactions: tuple[EndedTransaction, ...] = ()
     expires_at: int = 0
     assumed: frozenset[str] = frozenset()
 
@@ -123,6 +143,18 @@ def concerns_of_first_minutes(found: FirstMinutes, broker: MeantBroker) -> Itera
         )
         action = "To keep what the cleaner drops, start with log.cleaner.enable=false"
         yield Concern("first-compaction", "info", what, action)
+    if found.transactions:
+        texts = [
+            f"{each.transactional_id} is {'committed' if each.is_committed else 'aborted'} at "
+            f"{time_text(each.at)} in {named_or_more(each.partitions)}: {each.reason}"
+            for each in found.transactions
+        ]
+        what = (
+            f"the coordinator ends {plural(len(found.transactions), 'transaction')}: "
+            f"{named_or_more(texts, '; ')}. Each of these logs gets a marker, and the cleaner may "
+            "go on after it"
+        )
+        yield Concern("transactions", "info", what)
     yield from _groups(found)
 
 

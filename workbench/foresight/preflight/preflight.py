@@ -28,14 +28,13 @@ from workbench.foresight.preflight.results import (
     TopicVerdict,
 )
 from workbench.foresight.startup.losses import how_to_save
-from workbench.foresight.startup.node import is_kraft_node
 from workbench.foresight.startup.prediction import PartitionStart, StartupPrediction
 from workbench.inspection.broker_version import shown_version
 from workbench.inspection.cluster.image import StoredCluster
 from workbench.inspection.cluster.loading import stored_cluster
 from workbench.inspection.findings import SEVERITIES
 from workbench.inspection.listing import Listing, is_empty
-from workbench.inspection.node_start.identity import node_id_of
+from workbench.inspection.node_start.identity import is_kraft_node, node_id_of
 from workbench.inspection.node_start.known_topics import KnownTopics
 from workbench.inspection.unreadable import if_readable
 from workbench.runtime.words import named_or_more, plural
@@ -48,6 +47,7 @@ _WORST: Final[tuple[TopicVerdict, ...]] = (
 _IN_PART: Final[dict[TopicVerdict, TopicVerdict]] = {
     "not served": "served in part", "empty": "empty in part",
 }  # fmt: skip
+_READ: Final = "Run it as a user that can read the files, with real files instead of links"
 _UNNAMED: Final = "no topic of the cluster has this name: its topic id is another topic's"
 _UNKNOWN_ID: Final = "whether the cluster knows the topic's id is in no file here"
 
@@ -329,9 +329,9 @@ def _of_partition(row: PartitionStart) -> tuple[TopicVerdict, str]:
         return "deleted", row.reason
     if row.verdict not in {"loads", "recovers", "future"}:
         return "not served", f"{row.verdict}: {row.reason}"
-    if row.bytes_cut:
-        cut = f"{row.bytes_cut:,} bytes are truncated"
-        return "damaged", f"{cut}: {row.loss}" if row.loss else cut
+    if row.bytes_cut or row.records_lost:
+        cut = f"{row.bytes_cut:,} bytes are truncated" if row.bytes_cut else ""
+        return "damaged", ": ".join(filter(None, [cut, row.loss]))
     if row.unnoticed:
         return "damaged", row.unnoticed[0]
     return "served", ""
@@ -361,8 +361,7 @@ def _of_directories(
             )
             yield Concern("created", "warning", f"{row.path} {row.problem}", action)
         elif row.verdict == "unread":
-            action = "Run it as a user that can read the files, with real files instead of links"
-            yield Concern("unreadable", "warning", f"{row.path} {row.problem}", action)
+            yield Concern("unreadable", "warning", f"{row.path} {row.problem}", _READ)
 
 
 def _of_topics(prediction: StartupPrediction, *, topics_known: bool) -> Iterator[Concern]:
@@ -465,13 +464,21 @@ def _of_shutdown(prediction: StartupPrediction, recovery: RecoveryCost) -> Itera
 
 
 def _of_logs(prediction: StartupPrediction) -> Iterator[Concern]:
-    shortened = [row for row in prediction if row.bytes_cut]
+    shortened = [
+        row
+        for row in prediction
+        if row.bytes_cut or (row.removed_from is not None and row.records_lost)
+    ]
     if shortened:
         cut = sum(row.bytes_cut for row in shortened)
         each = [f"{row.name} ({row.loss or f'{row.bytes_cut:,} bytes'})" for row in shortened]
-        what = f"the start truncates {cut:,} bytes: {named_or_more(each)}"
+        verb = f"truncates {cut:,} bytes" if cut else "removes records"
+        what = f"the start {verb}: {named_or_more(each)}"
         readable = [row for row in shortened if row.records_lost != 0]
         yield Concern("truncated", "warning", what, how_to_save(readable) if readable else "")
+    unread = [f"{row.name}: {row.reason}" for row in prediction if row.verdict == "unread"]
+    if unread:
+        yield Concern("unreadable", "warning", named_or_more(unread, "; "), _READ)
     unnoticed = [row for row in prediction if row.unnoticed]
     if unnoticed:
         names = named_or_more([row.name for row in unnoticed])

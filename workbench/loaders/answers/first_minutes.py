@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final, NamedTuple
 
+from workbench.config.internal_topics import TRANSACTIONS_TOPIC
 from workbench.config.settings import Settings
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.groups.members import assigned_partitions
@@ -24,9 +25,16 @@ from workbench.coordinator.offsets.positions import (
     LogPositions,
 )
 from workbench.coordinator.runtime.era import era_of
+from workbench.coordinator.transactions.serving.states import TransactionState
+from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.file_system.source import absolute
 from workbench.files.names import TopicPartition, directory_name, parse_directory_name
-from workbench.foresight.preflight.first_minutes import FirstMinutes, GroupRestart, LogPass
+from workbench.foresight.preflight.first_minutes import (
+    EndedTransaction,
+    FirstMinutes,
+    GroupRestart,
+    LogPass,
+)
 from workbench.foresight.startup.prediction import StartupPrediction
 from workbench.inspection.listing import Listing
 from workbench.inspection.lookups.record_counts import records_below
@@ -36,10 +44,12 @@ from workbench.loaders.explanations.offset_fates import fates_of_offsets
 from workbench.loaders.explanations.what_if import PartitionFate, logs_outcome
 from workbench.log.log import Log
 from workbench.log.retention import all_verdicts
+from workbench.runtime.times import time_text
 
 NOT_COMMITTED: Final = "not committed"
 COMMIT_LOST: Final = "commit lost"
 EXPIRED: Final = "expired"
+_LOOKED_AHEAD_MS: Final = 120_000  # after a start: transactions that are over their time then
 _LOADED: Final = frozenset({"loads", "recovers", "future"})
 _LOST: Final = frozenset({"stray", "deleted", "offline"})
 
@@ -105,7 +115,8 @@ def first_minutes(
         _begun(each, ends)
         for each in _restarts(listing, settings, ends, _lost_logs(prediction), expires_at, kafka)
     )
-    return FirstMinutes(passes, tuple(restarts), expires_at, frozenset(assumed))
+    ended = _ended(listing, settings, ends, now)
+    return FirstMinutes(passes, tuple(restarts), tuple(ended), expires_at, frozenset(assumed))
 
 
 class _Ends(NamedTuple):
@@ -212,6 +223,37 @@ def _lost_logs(prediction: StartupPrediction) -> Mapping[TopicPartition, str]:
         if name is not None and name.kind == "log" and row.verdict in _LOST:
             found[TopicPartition(name.topic, name.partition)] = row.verdict
     return found
+
+
+def _ended(
+    listing: Listing, settings: Settings, ends: Mapping[TopicPartition, _Ends], now: int
+) -> Iterator[EndedTransaction]:
+    """Yield the transactions of which the coordinator sends the markers soon after the start.
+
+    Those that are prepared, when it loads them; those that are over their time, when it next looks.
+
+    Kafka: TransactionMarkerChannelManager.addTxnMarkersToSend,
+    TransactionCoordinator.abortTimedOutTransactions (4.2)
+    """
+    if not any(where.topic == TRANSACTIONS_TOPIC for where in ends):
+        return
+    stored = if_readable(partial(StoredTransactions, listing))
+    every = settings.broker.transaction_abort_timed_out_transaction_cleanup_interval_ms
+    for name, each in () if stored is None else stored.transactions.items():
+        partitions = sorted(where for where in each.partitions if where in ends)
+        if not partitions or TopicPartition(TRANSACTIONS_TOPIC, each.log_partition) not in ends:
+            continue
+        if each.phase == "prepared":
+            at, reason = now, f"it is {each.state}"
+        elif (over := each.times_out_at) is not None and over < now + _LOOKED_AHEAD_MS:
+            at = now + every * max(1, -((now - over - 1) // every))
+            reason = f"its transaction.timeout.ms = {each.timeout_ms} is over at {time_text(over)}"
+        else:
+            continue
+        is_committed = each.phase == "prepared" and each.state is TransactionState.PREPARE_COMMIT
+        yield EndedTransaction(
+            name, tuple(directory_name(*where) for where in partitions), is_committed, at, reason
+        )
 
 
 def _begun(each: GroupRestart, ends: Mapping[TopicPartition, _Ends]) -> GroupRestart:
