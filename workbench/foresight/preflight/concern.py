@@ -15,7 +15,7 @@ class Concern:
             "topics-unknown", "topics-in-zookeeper", "metadata-behind",
             "unserved", "stray", "vanished", "created", "deleted", "undetected",
             "first-retention", "local-retention", "first-compaction", "transactions", "groups",
-            "commits-lost", "truncated", "unreadable".
+            "commits-lost", "shorter", "truncated", "unreadable".
         severity: "error": the node does not start, or topics are not served; "warning": records
             may be lost, or the start is slow; "info".
         what: a sentence.

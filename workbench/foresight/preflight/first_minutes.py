@@ -29,7 +29,7 @@ class LogPass(NamedTuple):
         topic, partition: the log's.
         what: "retention"; "local retention": only local copies of segments that the remote tier
             has; "compaction".
-        records: that are gone then.
+        records: that are gone then; 0: only the log start offset moves.
         size: bytes that are gone then.
         log_start_offset: the log start offset then.
         at: ms; when the pass begins.
@@ -121,7 +121,7 @@ class FirstMinutes(NamedTuple):
 
 def concerns_of_first_minutes(found: FirstMinutes, broker: MeantBroker) -> Iterator[Concern]:
     """Yield what to know about the first minutes, with what prevents each loss."""
-    deleted = [each for each in found.passes if each.what == "retention"]
+    deleted = [each for each in found.passes if each.what == "retention" and each.records]
     if deleted:
         yield _retention(deleted, found, broker)
     local = [each for each in found.passes if each.what == "local retention"]

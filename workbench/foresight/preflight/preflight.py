@@ -10,7 +10,13 @@ from typing import Final, NamedTuple
 
 from workbench.config.broker_config import BrokerConfig
 from workbench.config.broker_rules import StrayRule
-from workbench.files.names import DirectoryName, directory_name, parse_directory_name
+from workbench.files.names import (
+    HIGH_WATERMARKS,
+    DirectoryName,
+    TopicPartition,
+    directory_name,
+    parse_directory_name,
+)
 from workbench.files.text import format_uuid
 from workbench.foresight.preflight.actions import step_for
 from workbench.foresight.preflight.concern import Concern
@@ -90,6 +96,7 @@ def judge_preflight(
         *_of_zookeeper(listing, prediction),
         *_of_shutdown(prediction, recovery),
         *_of_logs(prediction),
+        *_of_shorter_logs(listing, prediction),
         *concerns_of_commits(prediction),
         *concerns_of_first_minutes(minutes, prediction.broker),
         *concerns_of_version(listing, prediction.broker, shown, cluster),
@@ -234,7 +241,7 @@ def _replicas(
         size = sizes.get(os.path.join(row.directory, row.name), 0)
         retained = passes.get((name.topic, name.partition, "retention"))
         cleaned = passes.get((name.topic, name.partition, "compaction"))
-        if verdict == "served" and retained is not None:
+        if verdict == "served" and retained is not None and retained.records:
             verdict = "expiring"
             reason = f"{retained.rule} deletes {plural(retained.records, 'record')}"
         yield name, _Replica(
@@ -493,3 +500,26 @@ def _of_logs(prediction: StartupPrediction) -> Iterator[Concern]:
             "TOPIC --to OUT"
         )
         yield Concern("deleted", "warning", what, action)
+
+
+def _of_shorter_logs(listing: Listing, prediction: StartupPrediction) -> Iterator[Concern]:
+    """Yield the logs that end below their checkpointed high watermark, whatever the start does."""
+    found = []
+    for root in listing.roots:
+        checkpoint = if_readable(partial(root.checkpoint, HIGH_WATERMARKS))
+        known = {} if checkpoint is None else checkpoint.offsets
+        for row in prediction if known else ():
+            name = parse_directory_name(row.name)
+            if name is None or row.directory != os.path.abspath(root.path) or row.bytes_cut:
+                continue
+            high = known.get(TopicPartition(name.topic, name.partition))
+            end = row.log_end_offset
+            if name.kind == "log" and high is not None and end is not None and end < high:
+                found.append(f"{row.name} (ends at {end}, high watermark {high})")
+    if found:
+        what = (
+            "logs end below their checkpointed high watermark, so committed records are missing "
+            f"already, and the next ones get their offsets: {named_or_more(found)}"
+        )
+        action = "Replace these logs by those of another replica, or of a backup"
+        yield Concern("shorter", "warning", what, action)

@@ -35,7 +35,7 @@ from workbench.foresight.preflight.first_minutes import (
     GroupRestart,
     LogPass,
 )
-from workbench.foresight.startup.prediction import StartupPrediction
+from workbench.foresight.startup.prediction import PartitionStart, StartupPrediction
 from workbench.inspection.listing import Listing
 from workbench.inspection.lookups.record_counts import records_below
 from workbench.inspection.partition import DiskPartition
@@ -106,7 +106,12 @@ def first_minutes(
         return FirstMinutes()
     logs = _served(prediction)
     judged = {path: log for path, log in logs.items() if path in losing}
-    passes = _passes(listing, settings, judged, now, kafka, progress) if judged else ()
+    replaced = {
+        f"{row.directory}/{row.name}": row
+        for row in prediction
+        if row.records_lost and row.removed_from is not None and not row.offsets_lost
+    }
+    passes = _passes(listing, settings, judged, replaced, now, kafka, progress) if judged else ()
     topics = {where.topic for where, _ in logs.values()}
     assumed = {each for each in topics if not settings.knows(each, "cleanup.policy")}
     expires_at = now + settings.broker.offsets_retention_check_interval_ms
@@ -144,11 +149,18 @@ def _passes(
     listing: Listing,
     settings: Settings,
     logs: Mapping[str, tuple[TopicPartition, int]],
+    replaced: Mapping[str, PartitionStart],
     now: int,
     kafka: str | None,
     progress: Callable[[], None],
 ) -> tuple[LogPass, ...]:
-    """Return what retention and the cleaner take of logs."""
+    """Return what retention and the cleaner take of logs.
+
+    Args:
+        listing, settings, now, kafka, progress: see `first_minutes`.
+        logs: path → partition and log end offset.
+        replaced: path → row of the logs that lose records below their end at the start.
+    """
     broker = settings.broker
     at = now + broker.log_initial_task_delay_ms
     outcome = logs_outcome(listing, settings, now=at, folders=logs, kafka=kafka, progress=progress)
@@ -163,7 +175,9 @@ def _passes(
         rows = outcome.verdicts.get((fate.topic, fate.partition), ())
         deleted = next((row for row in rows if row.verdict == "deleted"), None)
         if deleted is not None:
-            found += _retained(fate, disk, settings, at, deleted.rule, deleted.reason)
+            found += _retained(
+                fate, disk, replaced.get(path or ""), settings, at, deleted.rule, deleted.reason
+            )
         if fate.dropped_records:
             source = settings.source(fate.topic, "cleanup.policy")
             is_own = "cleanup.policy" in settings.own(fate.topic)
@@ -176,15 +190,21 @@ def _passes(
 
 
 def _retained(
-    fate: PartitionFate, disk: DiskPartition, settings: Settings, at: int, rule: str, reason: str
+    fate: PartitionFate,
+    disk: DiskPartition,
+    replaced: PartitionStart | None,
+    settings: Settings,
+    at: int,
+    rule: str,
+    reason: str,
 ) -> Iterator[LogPass]:
     """Yield what retention takes of a log; nothing where only what is deleted already goes."""
     is_local = fate.log_start_offset <= disk.log_start_offset
     records = 0
     if not is_local:
         records = if_readable(partial(records_below, disk, fate.log_start_offset)) or 0
-        if not records:
-            return
+        if replaced is not None and (replaced.removed_from or 0) < fate.log_start_offset:
+            records = max(records - (replaced.records_lost or 0), 0)  # gone since the start
     elif not rule.startswith("local."):
         return  # below the log start offset: DeleteRecords was asked for it
     source, is_own = settings.source(fate.topic, rule), rule in settings.own(fate.topic)
