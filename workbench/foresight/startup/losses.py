@@ -11,7 +11,12 @@ from functools import partial
 from typing import NamedTuple
 
 from workbench.file_system.source import absolute
-from workbench.files.names import TopicPartition, directory_name, parse_directory_name
+from workbench.files.names import (
+    LOG_START_OFFSETS,
+    TopicPartition,
+    directory_name,
+    parse_directory_name,
+)
 from workbench.foresight.startup.consumer import consume
 from workbench.foresight.startup.describe_steps import first_removed
 from workbench.foresight.startup.node import NodeStart, becomes_log
@@ -118,6 +123,16 @@ def how_to_save(rows: Sequence[PartitionStart], where: str = "DIR") -> str:
         rows: of the logs that lose them, at least one.
         where: the log directories, as a shell takes them.
     """
+    beyond = [row for row in rows if (row.removed_from or 0) < (row.log_start_offset or 0)]
+    if beyond:
+        names = named_or_more([row.name for row in beyond])
+        step = (
+            f"Take the lines of {names} out of {LOG_START_OFFSETS} before the start, and correct "
+            "the count in its second line: the log start offset is beyond the log end offset, so "
+            "the start removes every record"
+        )
+        others = [row for row in rows if row not in beyond]
+        return f"{step}. {how_to_save(others, where)}" if others else step
     row = rows[0]
     name = parse_directory_name(row.name)
     topic = row.name if name is None else name.topic

@@ -10,7 +10,7 @@ from typing import Final
 
 from workbench.config.broker_rules import MODELED_RULES, BrokerRules, PropertiesRule, TopicsFrom
 from workbench.files import names
-from workbench.files.meta_properties import MetaProperties
+from workbench.files.meta_properties import LATEST_VERSION, MetaProperties
 from workbench.files.text import format_uuid
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding
@@ -38,7 +38,7 @@ def is_kraft_node(rules: BrokerRules, roots: Sequence[Root]) -> bool:
         return rules.topics_from is TopicsFrom.METADATA_LOG
     found = [_properties(root)[1] for root in roots]
     if any(each is not None for each in found):
-        return any(each is not None and each.version for each in found)
+        return any(each is not None and each.version == LATEST_VERSION for each in found)
     return any(root.metadata_log is not None for root in roots)
 
 

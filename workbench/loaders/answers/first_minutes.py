@@ -29,6 +29,7 @@ from workbench.coordinator.transactions.serving.states import TransactionState
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.file_system.source import absolute
 from workbench.files.names import TopicPartition, directory_name, parse_directory_name
+from workbench.foresight.explain.rule_verdict import RuleVerdict
 from workbench.foresight.preflight.first_minutes import (
     EndedTransaction,
     FirstMinutes,
@@ -111,7 +112,11 @@ def first_minutes(
         for row in prediction
         if row.records_lost and row.removed_from is not None and not row.offsets_lost
     }
-    passes = _passes(listing, settings, judged, replaced, now, kafka, progress) if judged else ()
+    passes: tuple[LogPass, ...] = ()
+    if judged:
+        passes = _passes(
+            listing, settings, judged, replaced, now=now, kafka=kafka, progress=progress
+        )
     topics = {where.topic for where, _ in logs.values()}
     assumed = {each for each in topics if not settings.knows(each, "cleanup.policy")}
     expires_at = now + settings.broker.offsets_retention_check_interval_ms
@@ -150,6 +155,7 @@ def _passes(
     settings: Settings,
     logs: Mapping[str, tuple[TopicPartition, int]],
     replaced: Mapping[str, PartitionStart],
+    *,
     now: int,
     kafka: str | None,
     progress: Callable[[], None],
@@ -175,9 +181,7 @@ def _passes(
         rows = outcome.verdicts.get((fate.topic, fate.partition), ())
         deleted = next((row for row in rows if row.verdict == "deleted"), None)
         if deleted is not None:
-            found += _retained(
-                fate, disk, replaced.get(path or ""), settings, at, deleted.rule, deleted.reason
-            )
+            found += _retained(fate, disk, replaced.get(path or ""), settings, at, deleted)
         if fate.dropped_records:
             source = settings.source(fate.topic, "cleanup.policy")
             is_own = "cleanup.policy" in settings.own(fate.topic)
@@ -195,10 +199,10 @@ def _retained(
     replaced: PartitionStart | None,
     settings: Settings,
     at: int,
-    rule: str,
-    reason: str,
+    deleted: RuleVerdict,
 ) -> Iterator[LogPass]:
     """Yield what retention takes of a log; nothing where only what is deleted already goes."""
+    rule, reason = deleted.rule, deleted.reason
     is_local = fate.log_start_offset <= disk.log_start_offset
     records = 0
     if not is_local:
