@@ -508,13 +508,16 @@ def _of_shorter_logs(listing: Listing, prediction: StartupPrediction) -> Iterato
     for root in listing.roots:
         checkpoint = if_readable(partial(root.checkpoint, HIGH_WATERMARKS))
         known = {} if checkpoint is None else checkpoint.offsets
+        path = os.path.abspath(root.path)
         for row in prediction if known else ():
+            if row.directory != path or row.bytes_cut:
+                continue
             name = parse_directory_name(row.name)
-            if name is None or row.directory != os.path.abspath(root.path) or row.bytes_cut:
+            if name is None or name.kind != "log":
                 continue
             high = known.get(TopicPartition(name.topic, name.partition))
             end = row.log_end_offset
-            if name.kind == "log" and high is not None and end is not None and end < high:
+            if high is not None and end is not None and end < high:
                 found.append(f"{row.name} (ends at {end}, high watermark {high})")
     if found:
         what = (

@@ -259,7 +259,8 @@ def _ended(
     Kafka: TransactionMarkerChannelManager.addTxnMarkersToSend,
     TransactionCoordinator.abortTimedOutTransactions (4.2)
     """
-    if not any(where.topic == TRANSACTIONS_TOPIC for where in ends):
+    logs = (log for where, log in ends.items() if where.topic == TRANSACTIONS_TOPIC)
+    if not any(log.end > log.start for log in logs):
         return
     stored = if_readable(partial(StoredTransactions, listing))
     every = settings.broker.transaction_abort_timed_out_transaction_cleanup_interval_ms
