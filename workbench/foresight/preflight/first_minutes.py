@@ -132,7 +132,8 @@ def concerns_of_first_minutes(found: FirstMinutes, broker: MeantBroker) -> Itera
         rows = [f"{topic} ({size_text(size)})" for topic, size in sorted(sizes.items())]
         what = (
             f"local retention deletes {size_text(sum(sizes.values()))} of what the remote tier has "
-            f"too: {named_or_more(rows)}; consumers read it from there"
+            f"too: {named_or_more(rows)}; consumers read it from there. Both need "
+            "remote.log.storage.system.enable=true and the tier's plugin in server.properties"
         )
         yield Concern("local-retention", "info", what)
     compacted = [each for each in found.passes if each.what == "compaction"]

@@ -101,7 +101,8 @@ def first_removed(steps: Sequence[Step], *, is_compacted: bool) -> int | None:
         is_compacted: whether the log is compacted: what replaces its segments has every record that
             a cleaning keeps.
     """
-    if is_compacted and any(step.kind == _SWAPPED for step in steps):
+    kinds = {step.kind for step in steps}
+    if kinds.isdisjoint(_REMOVED) or (is_compacted and _SWAPPED in kinds):
         return None
     names = (os.path.basename(step.where) for step in steps if step.kind in _REMOVED)
     return min((offset_of(name) for name in names if ".log" in name), default=None)

@@ -405,10 +405,11 @@ class _Prediction:
         """Yield a row for each log whose folder is a link that is not followed: a broker does."""
         context = self._context
         for each in () if is_alone else self._before:
+            if each.path in loaded or each.kind != "log" or each.name == METADATA_LOG:
+                continue
             path = absolute(each.path)
             directory, name = os.path.split(path)
-            is_lost = directory in self._failed or directory in self._unread
-            if each.kind != "log" or path in loaded or name == METADATA_LOG or is_lost:
+            if path in loaded or directory in self._failed or directory in self._unread:
                 continue
             try:
                 context.fs.list(path)

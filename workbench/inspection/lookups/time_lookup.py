@@ -164,30 +164,8 @@ def _look(segment: Segment, time: int, start: int, end: int | None = None) -> _L
                     stamp, offset = int(columns.timestamps[at]), int(columns.offsets[at])
                     return _Look(reaches=True, record=OffsetAtTime(stamp, offset))
     if position == 0 and largest < 0:
-        reaches = stamp_without_records(segment).timestamp >= time
+        reaches = segment.stamp_without_records.timestamp >= time
     return _Look(reaches)
-
-
-class Stamp(NamedTuple):
-    """The largest timestamp that a broker takes a segment to have, ms, and what gives it."""
-
-    timestamp: int
-    source: str
-
-
-def stamp_without_records(segment: Segment) -> Stamp:
-    """Return what counts as the largest timestamp of a segment whose records have none.
-
-    A broker reads the last entry of the time index, even if no batch is left, and takes the file's
-    time if the index has none.
-    """
-    times = segment.files.get("timeindex")
-    if times is not None:
-        with suppress(OSError):
-            last = time_index.read_last(times.path, segment.base_offset, times.fs)
-            if last is not None and last.timestamp >= 0:
-                return Stamp(last.timestamp, "its time index's last entry")
-    return Stamp(segment.modified_ms, "the file's time")
 
 
 def _headers(segment: Segment, position: int) -> Iterator[Rows]:

@@ -18,7 +18,7 @@ from workbench.files import names
 from workbench.files.names import FileKind, TopicPartition
 from workbench.files.reading import FileProblem
 from workbench.inspection.findings import Finding, Severity
-from workbench.inspection.lookups.time_lookup import first_in_segment, stamp_without_records
+from workbench.inspection.lookups.time_lookup import first_in_segment
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable, unread_kinds, unreadable
 from workbench.inspection.verify.epochs import verify_epochs
@@ -193,7 +193,7 @@ def _blind_lookups(logs: Sequence[SegmentSummary], *, is_compacted: bool) -> Ite
     reached = -1
     for log, latest_after in zip(logs, later, strict=True):
         has_times = log.latest_time >= 0 or log.is_transactional
-        stamp, source = (-1, "") if has_times else stamp_without_records(log.segment)
+        stamp, source = (-1, "") if has_times else log.segment.stamp_without_records
         hidden = min(stamp, latest_after)
         if not has_times and log.is_whole and hidden > reached:
             broker = (
