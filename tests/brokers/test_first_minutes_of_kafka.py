@@ -195,6 +195,7 @@ def _more_properties(home: Path) -> None:
 
 STARTS: Final = {
     "unchanged": Start("4.3.1"),
+    "unchanged-3.1": Start("3.1.2"),
     "segments-replaced": Start("3.9.1", _replaced_segments, kind="truncated"),
     "segments-replaced-2.8": Start("2.8.2", _replaced_segments, kind="truncated"),
     "emptied": Start("3.9.1", _emptied, kind="shorter"),
