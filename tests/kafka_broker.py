@@ -95,7 +95,7 @@ def _artifacts(version: str) -> list[Artifact]:
         wanted.append(Artifact("org.apache.kafka", "kafka-tools", version))
     if number >= (4, 0):
         wanted.append(Artifact("org.slf4j", "slf4j-simple", "1.7.36"))
-    elif number >= (3, 7):
+    elif number >= (3, 7) or (3, 1) <= number < (3, 2):  # 3.1.2 has reload4j itself
         wanted.append(Artifact("org.slf4j", "slf4j-reload4j", "1.7.36"))
     elif number >= (0, 9):
         wanted.append(Artifact("org.slf4j", "slf4j-log4j12", "1.7.25"))

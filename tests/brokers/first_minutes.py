@@ -222,6 +222,8 @@ def said(found: Preflight, before: Mapping[str, Log]) -> dict[str, Log]:
         records = None
         if known is not None and known[:2] == (row.log_start_offset, row.log_end_offset):
             records = known.records
+            if records is not None:  # those of segments that others replace
+                records -= row.records_lost or 0
         logs[name] = Log(row.log_start_offset, row.log_end_offset, records)
     for each in minutes.passes:
         name = f"{each.topic}-{each.partition}"
@@ -230,6 +232,9 @@ def said(found: Preflight, before: Mapping[str, Log]) -> dict[str, Log]:
             continue
         records = None if log.records is None else log.records - each.records
         logs[name] = Log(max(log.start, each.log_start_offset), log.end, records)
+    for ended in minutes.transactions:
+        for name in filter(logs.__contains__, ended.partitions):  # the cleaner may go on there
+            logs[name] = logs[name]._replace(end=logs[name].end + 1, records=None)
     return {name: log for name, log in logs.items() if not name.startswith("__")}
 
 

@@ -169,8 +169,40 @@ def _with_id(name: str, value: str) -> Callable[[Path], None]:
     return change
 
 
+def _replaced_segments(home: Path) -> None:
+    """Let a `.swap` of the first segment reach to the fourth, without what lies between."""
+    first, *others = sorted(_folder(home, "sized-0").glob("*.log"))
+    swap = first.with_name(f"{first.name}.swap")
+    swap.write_bytes(first.read_bytes() + others[2].read_bytes())
+
+
+def _emptied(home: Path) -> None:
+    """Empty the files of `old` and of `ahead`, but leave their time indexes."""
+    for name in ("old-0", "ahead-0"):
+        for file in _folder(home, name).glob("*.log"):
+            file.write_bytes(b"")
+
+
+def _start_beyond_end(home: Path) -> None:
+    folder = _folder(home, "keep-0")
+    (folder.parent / "log-start-offset-checkpoint").write_text("0\n1\nkeep 0 500\n")
+
+
+def _more_properties(home: Path) -> None:
+    with (home / "d2" / "meta.properties").open("a") as file:
+        file.write("owner=somebody\n")
+
+
 STARTS: Final = {
     "unchanged": Start("4.3.1"),
+    "unchanged-3.1": Start("3.1.2"),
+    "segments-replaced": Start("3.9.1", _replaced_segments, kind="truncated"),
+    "segments-replaced-2.8": Start("2.8.2", _replaced_segments, kind="truncated"),
+    "emptied": Start("3.9.1", _emptied, kind="shorter"),
+    "start-beyond-end": Start("3.9.1", _start_beyond_end, kind="truncated"),
+    "start-beyond-end-2.8": Start("2.8.2", _start_beyond_end, kind="truncated"),
+    "more-properties-2.8": Start("2.8.2", _more_properties, kind="meta-properties-mismatch"),
+    "more-properties-2.4": Start("2.4.1", _more_properties),
     "torn": Start("4.3.1", _cut, is_killed=True, kind="unclean-shutdown"),
     "flipped": Start("4.3.1", _flipped, is_killed=True),
     "log-removed": Start("4.3.1", _removed("keep-0"), kind="created"),

@@ -12,10 +12,12 @@ from tests.startup.damages import open_base
 from workbench.config.removed_configs import removed_in
 from workbench.files.names import CLEAN_SHUTDOWN
 from workbench.foresight.preflight.concerns import concerns_of_version
+from workbench.foresight.preflight.results import Preflight
 from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.cluster.image import StoredCluster, StoredConfigs
 from workbench.inspection.listing import Listing
 from workbench.log_directory import open_log_directory
+from workbench.runtime.times import milliseconds
 
 Golden = Callable[[str], Case]
 ERA = Path(__file__).parents[2] / "sample_data" / "era-0.8.2.2"
@@ -253,3 +255,87 @@ def test_a_broker_without_a_cleaner_compacts_nothing() -> None:
         assert sum(each.records_compacted for each in judged) == count
         fates = logs.what_if(config, now="2026-11-29")
         assert sum(each.dropped_records for each in fates) == count
+
+
+def test_a_log_start_beyond_the_end_removes_every_record(plain: Path) -> None:
+    readable = open_log_directory(plain)["orders-0"].scan().count()
+    (plain / "log-start-offset-checkpoint").write_text("0\n1\norders 0 500\n")
+    found = open_log_directory(plain).preflight(now=int(stop_of(plain)))
+    row = found.prediction["orders-0"]
+    assert (row.log_start_offset, row.log_end_offset, row.removed_from) == (500, 500, 0)
+    assert row.records_lost == found["orders"].records_lost == readable > 0
+    assert f"{readable} records that can be read now are removed" in found["orders"].reason
+    assert "Take the lines of orders-0 out of log-start-offset-checkpoint" in found.steps[0]
+
+
+@pytest.fixture(name="shop")
+def shop_(tmp_path: Path) -> Path:
+    """Return a copy of the sample, of 4.3.1."""
+    return Path(shutil.copytree("sample_data/shop-4.3.1", tmp_path / "shop"))
+
+
+_SHOP_STOPPED = "2026-11-21T15:00:00Z"
+
+
+def test_segments_that_a_swap_replaces_lose_what_it_has_not(shop: Path) -> None:
+    """Brokers 2.8.2 and 3.9.1 did so: `segments-replaced` in `test_first_minutes_of_kafka`."""
+    logs = open_log_directory(shop)
+    first, *others = logs["payments-0"].segments
+    between = sum(each.batches.column("record_count").sum() for each in others[:2])
+    swap = Path(f"{first.path}.swap")
+    swap.write_bytes(Path(first.path).read_bytes() + Path(others[2].path).read_bytes())
+    logs = open_log_directory(shop)
+    found = logs.preflight({"retention.ms": -1}, now=_SHOP_STOPPED)
+    row = found.prediction["payments-0"]
+    assert (row.bytes_cut, row.removed_from, row.offsets_lost) == (0, first.base_offset, 0)
+    assert 0 < (row.records_lost or 0) <= between  # markers are no records
+    assert (found["payments"].verdict, found["payments"].records_lost) == (
+        "damaged", row.records_lost,
+    )  # fmt: skip
+    assert "the start removes records: payments-0" in _what(found, "truncated")
+    compacted = logs["customers-0"].segments[0]
+    shutil.copy(compacted.path, f"{compacted.path}.swap")
+    again = open_log_directory(shop).predict_startup(consumers=False)
+    assert again["customers-0"].records_lost == 0  # a cleaning replaces them
+
+
+def _what(found: Preflight, kind: str) -> str:
+    (text,) = (each.what for each in found.concerns if each.kind == kind)
+    return text
+
+
+def test_a_transaction_that_is_over_its_time_is_aborted(shop: Path) -> None:
+    logs = open_log_directory(shop)
+    (ended,) = logs.preflight(now="2026-11-22T00:00:00Z").first_minutes.transactions  # type: ignore[union-attr]
+    assert ended[:3] == ("payments-eu", ("payments-0",), False)
+    assert ended.at == milliseconds("2026-11-22T00:00:10Z")
+    assert "transaction.timeout.ms = 900000 is over at 2026-11-21T15:09:05.069Z" in ended.reason
+    soon = logs.preflight(now="2026-11-21T15:08:50Z").first_minutes
+    assert soon is not None
+    assert [each.at for each in soon.transactions] == [milliseconds("2026-11-21T15:09:10Z")]
+    early = logs.preflight(now=_SHOP_STOPPED)
+    assert early.first_minutes is not None
+    assert early.first_minutes.transactions == ()
+    assert "transactions" not in {each.kind for each in early.concerns}
+
+
+def test_a_log_behind_a_link_is_not_made_empty(plain: Path) -> None:
+    """A broker follows the link, as 3.9.1 did: here, nothing is known of the log."""
+    shutil.move(plain / "stock-0", plain.parent / "stock-0")
+    (plain / "stock-0").symlink_to(plain.parent / "stock-0")
+    found = open_log_directory(plain).preflight(now=int(stop_of(plain)))
+    assert found["stock"].verdict == "unknown"
+    assert "a link to" in _what(found, "unreadable")
+    assert "created" not in {each.kind for each in found.concerns}
+
+
+def test_a_directory_that_is_named_twice_is_refused(plain: Path) -> None:
+    outcome = run("preflight", plain, plain / ".." / plain.name)
+    assert outcome.code == 3
+    assert "named more than once" in outcome.err
+
+
+def test_a_log_that_ends_below_its_high_watermark_is_named(plain: Path) -> None:
+    (plain / "orders-0" / f"{0:020d}.log").write_bytes(b"")
+    found = open_log_directory(plain).preflight(now=int(stop_of(plain)))
+    assert "orders-0 (ends at 0, high watermark " in _what(found, "shorter")

@@ -1,13 +1,19 @@
-"""Defaults that changed, against the `KafkaConfig` of brokers from before and after."""
+"""Defaults that changed, and names that were introduced, against the `KafkaConfig` of brokers.
 
+`first_versions.txt` has the first series whose `KafkaConfig` or `LogConfig` has a name, of all
+series from 0.8.2 to 4.4: kind, name, series.
+"""
+
+from pathlib import Path
 from typing import Final
 
 import pytest
 
 from tests.kafka_broker import compile_java, parse_version, run_java
 from workbench.config.broker_config import BROKER_DEFINITIONS
-from workbench.config.changed_defaults import CHANGED_DEFAULTS, with_default_note
-from workbench.config.definitions import TOPIC_DEFINITIONS
+from workbench.config.changed_defaults import CHANGED_DEFAULTS, has_config, with_default_note
+from workbench.config.definitions import OWN_NAMES, TOPIC_DEFINITIONS
+from workbench.config.kafka_versions import SERIES
 
 PROGRAM: Final = """
 import java.util.*;
@@ -31,6 +37,8 @@ KRAFT: Final = (
     "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
 )
 
+_BROKER_NAMES: Final = {one.name for one in BROKER_DEFINITIONS} | OWN_NAMES.keys()
+
 
 def defaults_of(version: str) -> dict[str, str]:
     classes = compile_java(version, PROGRAM, "Defaults")
@@ -53,6 +61,20 @@ def test_each_default_is_that_of_the_broker_s_version(version: str) -> None:
     topics_own = {one.name for one in TOPIC_DEFINITIONS}
     missing = CHANGED_DEFAULTS.keys() - topics_own - compared
     assert missing <= {"log.message.timestamp.after.max.ms"}  # since 3.6
+    for name in _BROKER_NAMES:
+        assert (name in found) == has_config(name, version), name
+
+
+@pytest.mark.parametrize("version", SERIES)
+def test_each_name_is_known_from_the_version_that_introduced_it(version: str) -> None:
+    at = SERIES.index(version)
+    compared = {"broker": set[str](), "topic": set[str]()}
+    for line in (Path(__file__).parent / "first_versions.txt").read_text().splitlines():
+        kind, name, first = line.split()
+        assert has_config(name, version) == (at >= SERIES.index(first)), (name, first)
+        compared[kind].add(name)
+    assert compared["broker"] == _BROKER_NAMES
+    assert compared["topic"] == {one.name for one in TOPIC_DEFINITIONS}
 
 
 def test_ours_are_those_of_the_newest_version() -> None:

@@ -76,6 +76,20 @@ class StrayRule(Enum):
     RENAMED_AT_LOAD = "the log is renamed as stray when it is loaded"
 
 
+class PropertiesRule(Enum):
+    """What has to be the same in the `meta.properties` of all log directories.
+
+    Kafka: KafkaServer.getBrokerMetadataAndOfflineDirs (2.4),
+    BrokerMetadataCheckpoint.getBrokerMetadataAndOfflineDirs (2.8 to 3.6), MetaPropertiesEnsemble
+    (3.7)
+    """
+
+    IDS_THAT_ARE_THERE = "ids, where a file has them"
+    BOTH_IDS = "broker.id and cluster.id, and whether a file has them"
+    EVERYTHING = "every property"
+    EVERYTHING_WITH_ZOOKEEPER = "every property with ZooKeeper; in KRaft mode, the ids"
+
+
 class FailedDirectoryRule(Enum):
     """What a start does after one of several log directories has failed.
 
@@ -340,6 +354,27 @@ class BrokerRules(NamedTuple):
         bool,
         _since(
             "2.4", "`meta.properties` has the `cluster.id`, and the node joins no other cluster"
+        ),
+    ]
+    properties_alike: Annotated[
+        PropertiesRule,
+        _by_version(
+            {
+                "0.8.2": PropertiesRule.IDS_THAT_ARE_THERE,
+                "2.4": PropertiesRule.BOTH_IDS,
+                "2.8": PropertiesRule.EVERYTHING,
+                "3.4": PropertiesRule.EVERYTHING_WITH_ZOOKEEPER,
+                "3.7": PropertiesRule.IDS_THAT_ARE_THERE,
+            },
+            "what has to be the same in the `meta.properties` of all log directories",
+        ),
+    ]
+    needs_properties_version: Annotated[
+        bool,
+        _until(
+            "2.8",
+            "a broker does not start if `meta.properties` has no `version` or no `broker.id`; a "
+            "log directory with an unknown version goes offline",
         ),
     ]
     skips_unreadable_properties: Annotated[

@@ -1,11 +1,12 @@
 """Configurations whose default changed between versions: older brokers follow the older default.
 
 Read from the `KafkaConfig` of 16 versions from 0.8.2.2 to 4.3.1, the last before and the first
-after each change among them.
+after each change among them; the names in `INTRODUCED` from all series, 0.8.2 to 4.4.
 """
 
 from typing import Final, NamedTuple
 
+from workbench.config.definitions import OWN_NAMES
 from workbench.config.kafka_versions import first_of, number_of
 
 
@@ -37,6 +38,9 @@ CHANGED_DEFAULTS: Final = {
     "num.recovery.threads.per.data.dir": ChangedDefault("4.0", "1", "2"),
     "offsets.retention.minutes": ChangedDefault("2.0", "1440", "10080"),
     "replica.lag.time.max.ms": ChangedDefault("2.5", "10000", "30000"),
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": ChangedDefault(
+        "2.5", "60000", "10000"
+    ),
     "unclean.leader.election.enable": ChangedDefault("0.11", "true", "false"),
 }
 """Name → the change; the configurations of logs, and those that decide what a log loses."""
@@ -47,25 +51,59 @@ INTRODUCED: Final = {
     "compression.lz4.level": "3.8",
     "compression.type": "0.9",
     "compression.zstd.level": "3.8",
+    "follower.replication.throttled.replicas": "0.10.1",
+    "group.consumer.heartbeat.interval.ms": "3.5",
+    "group.consumer.max.size": "3.5",
+    "group.consumer.session.timeout.ms": "3.5",
+    "group.initial.rebalance.delay.ms": "0.11",
+    "group.max.session.timeout.ms": "0.9",
+    "group.max.size": "2.2",
+    "group.min.session.timeout.ms": "0.9",
+    "internal.segment.bytes": "4.1",
+    "leader.replication.throttled.replicas": "0.10.1",
     "local.retention.bytes": "3.0",
     "local.retention.ms": "3.0",
+    "log.dir.failure.timeout.ms": "3.8",
+    "log.flush.start.offset.checkpoint.interval.ms": "0.11",
     "log.initial.task.delay.ms": "3.8",
+    "log.local.retention.bytes": "3.6",
+    "log.local.retention.ms": "3.6",
     "max.compaction.lag.ms": "2.3",
     "message.timestamp.after.max.ms": "3.6",
     "message.timestamp.before.max.ms": "3.6",
     "message.timestamp.type": "0.10",
+    "metadata.log.dir": "2.8",
     "min.compaction.lag.ms": "0.10.1",
     "preallocate": "0.9",
+    "producer.id.expiration.check.interval.ms": "3.4",
+    "producer.id.expiration.ms": "3.4",
     "remote.log.copy.disable": "3.9",
     "remote.log.delete.on.disable": "3.9",
     "remote.storage.enable": "3.0",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "0.11",
+    "transaction.max.timeout.ms": "0.11",
+    "transaction.partition.verification.enable": "3.6",
+    "transaction.remove.expired.transaction.cleanup.interval.ms": "0.11",
+    "transaction.state.log.load.buffer.size": "0.11",
+    "transaction.state.log.num.partitions": "0.11",
+    "transaction.state.log.segment.bytes": "0.11",
+    "transaction.two.phase.commit.enable": "4.1",
+    "transactional.id.expiration.ms": "0.11",
 }
-"""Name of a configuration, a topic's own where it has one → the version that introduced it."""
+"""Name → the version that introduced it, of what the workbench uses and 0.8.2 does not have.
+
+A broker's name for a topic's configuration is here if it came later than the topic's own.
+"""
+
+
+def introduced_in(name: str) -> str | None:
+    """Return the version that introduced a configuration; None of those that are in no table."""
+    return INTRODUCED.get(name) or INTRODUCED.get(OWN_NAMES.get(name, name))
 
 
 def has_config(name: str, version: str) -> bool:
     """Return whether a version has a configuration; True of those that are in no table."""
-    since = INTRODUCED.get(name)
+    since = introduced_in(name)
     return since is None or number_of(version) >= first_of(since)
 
 

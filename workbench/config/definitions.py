@@ -257,3 +257,5 @@ TOPIC_DEFINITIONS: Final[tuple[Definition, ...]] = (
 )  # fmt: skip
 
 TOPIC_NAMES: Final[dict[str, Definition]] = {one.name: one for one in TOPIC_DEFINITIONS}
+OWN_NAMES: Final = {synonym.name: one.name for one in TOPIC_DEFINITIONS for synonym in one.synonyms}
+"""A broker's name for a topic's configuration → the topic's."""

@@ -12,8 +12,8 @@ from typing import Any, Final
 from workbench.config.broker_config import BROKER_NAMES, BrokerConfig
 from workbench.config.broker_names import PLUGIN_PREFIXES
 from workbench.config.broker_rules import MODELED_RULES, BrokerRules
-from workbench.config.changed_defaults import INTRODUCED, defaults_before, has_config
-from workbench.config.definitions import TOPIC_DEFINITIONS, TOPIC_NAMES
+from workbench.config.changed_defaults import defaults_before, has_config, introduced_in
+from workbench.config.definitions import OWN_NAMES, TOPIC_NAMES
 from workbench.config.internal_topics import INTERNAL_TOPICS, METADATA_TOPIC
 from workbench.config.log_config import LogConfig, check, too_small
 from workbench.config.values import refuse_unknown
@@ -25,6 +25,7 @@ GIVEN: Final = "given"
 STORED: Final = METADATA_TOPIC
 INTERNAL: Final = "a broker's configuration of this internal topic"
 DEFAULT: Final = "Kafka's default"
+INTERNAL_SIZE: Final = "internal.segment.bytes"
 
 Configs = Mapping[str, Mapping[str, Any]]
 
@@ -199,22 +200,22 @@ def refuse_later(rules: BrokerRules, given: Iterable[Mapping[str, Any]]) -> None
     Raises:
         ConfigError: a name or value is not one of the version.
     """
-    version = rules.version
     for name, value in (item for values in given for item in values.items()):
-        own = _OWN_NAMES.get(name, name)
-        if not has_config(own, version):
-            problem = f"Kafka {version} does not have it; {INTRODUCED[own]} introduced it"
-            raise ConfigError(name, problem)
-        problem = too_small(own, value, rules)
+        problem = not_in_version(name, value, rules)
         if problem:
-            hint = "; set internal.segment.bytes" if name == own else ""
-            raise ConfigError(name, problem + hint)
+            raise ConfigError(name, problem)
 
 
-_OWN_NAMES: Final = {
-    synonym.name: one.name for one in TOPIC_DEFINITIONS for synonym in one.synonyms
-}
-"""A broker's name for a topic's configuration → the topic's."""
+def not_in_version(name: str, value: Any, rules: BrokerRules) -> str:
+    """Return why a version does not have a configuration, or does not allow its value; or ""."""
+    version = rules.version
+    if not has_config(name, version):
+        return f"Kafka {version} does not have it; {introduced_in(name)} introduced it"
+    own = OWN_NAMES.get(name, name)
+    problem = too_small(own, value, rules)
+    if problem and name == own and has_config(INTERNAL_SIZE, version):
+        problem += f"; set {INTERNAL_SIZE}"
+    return problem
 
 
 def _is_known(name: str, value: Any) -> bool:

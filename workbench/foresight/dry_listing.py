@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from workbench.config.broker_config import BROKER_NAMES
-from workbench.config.settings import Settings
+from workbench.config.settings import Settings, not_in_version
 from workbench.file_system.source import THIS_MACHINE, Files, absolute
 from workbench.files.meta_properties import MetaProperties
 from workbench.files.names import META_PROPERTIES
@@ -92,7 +92,11 @@ def meant_settings(
         settings = replace(config, rules=meant.rules)
     else:
         of_broker = cluster.configs.of_broker(_node_id(listing))
-        known = {name: value for name, value in of_broker.items() if name in BROKER_NAMES}
+        known = {
+            name: value
+            for name, value in of_broker.items()
+            if name in BROKER_NAMES and not not_in_version(name, value, meant.rules)
+        }
         settings = Settings.of({**known, **(config or {})}, meant.rules)
     require_topics(settings.topics, {*topics, *(p.topic for p in listing.partitions.values())})
     return meant, settings.with_stored(topics)

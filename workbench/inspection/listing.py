@@ -216,9 +216,10 @@ class Listing:
         """Absolute paths of the log directories that were opened, or that hold what was opened.
 
         Raises:
-            LogDirectoryError: a single file was opened, or a remote tier alone.
+            LogDirectoryError: a single file was opened, a remote tier alone, or a directory twice.
         """
-        paths = []
+        paths: list[str] = []
+        whole = set()
         for root in self.roots:
             path = absolute(root.path)
             if root.is_tier:
@@ -229,6 +230,10 @@ class Listing:
                 )
             if not root.is_log_directory and root.partitions[0].only is not None:
                 raise LogDirectoryError(path, "not a directory (found a file)")
+            if path in whole:  # a broker does not start with one twice in log.dirs
+                raise LogDirectoryError(path, "named more than once")
+            if root.is_log_directory:
+                whole.add(path)
             paths.append(path if root.is_log_directory else os.path.dirname(path))
         return tuple(dict.fromkeys(paths))
 

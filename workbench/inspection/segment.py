@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from workbench.file_system.source import FileSource
 from workbench.files import names
-from workbench.files.indexes import offset_index
+from workbench.files.indexes import offset_index, time_index
 from workbench.files.indexes.entry_run import IndexFile
 from workbench.files.indexes.offset_index import OffsetIndex
 from workbench.files.indexes.time_index import TimeIndex
@@ -34,6 +34,13 @@ from workbench.record.reading.resync import batch_at, last_sound_offset
 from workbench.runtime.words import safe
 
 Index = TypeVar("Index", bound=IndexFile)
+
+
+class Stamp(NamedTuple):
+    """The largest timestamp that a broker takes a segment to have, ms, and what gives it."""
+
+    timestamp: int
+    source: str
 
 
 class SegmentEnds(NamedTuple):
@@ -294,6 +301,23 @@ class Segment:
         stamps = self.batches.column("max_timestamp")
         largest = int(stamps.max()) if len(stamps) else -1
         return None if largest < 0 else largest
+
+    @property
+    def stamp_without_records(self) -> Stamp:
+        """What counts as the largest timestamp of a segment whose records have none.
+
+        A broker reads the last entry of the time index, even if no batch is left, and takes the
+        file's time if the index has none.
+
+        Kafka: LogSegment.largestTimestamp (4.2)
+        """
+        times = self.files.get("timeindex")
+        if times is not None:
+            with suppress(OSError):
+                last = time_index.read_last(times.path, self.base_offset, times.fs)
+                if last is not None and last.timestamp >= 0:
+                    return Stamp(last.timestamp, "its time index's last entry")
+        return Stamp(self.modified_ms, "the file's time")
 
     def _repr_html_(self) -> str:
         rows = self.batches.rows[:_SHOWN]

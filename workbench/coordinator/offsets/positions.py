@@ -14,6 +14,7 @@ from workbench.files import names
 from workbench.files.names import TopicPartition
 from workbench.inspection.cluster.image import StoredCluster
 from workbench.inspection.cluster.loading import read_stored_cluster
+from workbench.inspection.entries import Unread
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import DiskPartition
 from workbench.runtime.words import plural
@@ -116,10 +117,11 @@ class LogPositions:
         return sorted(found, key=lambda partition: partition.partition)
 
     def log(self, where: TopicPartition) -> LogBounds | None:
-        """Return the ends of a log; None if it is not in the directories."""
+        """Return the ends of a log; None if it is not in the directories, or cannot be read."""
         if where not in self._facts:
             partition = self._logs.get(where)
-            self._facts[where] = None if partition is None else self._read(where, partition)
+            is_unread = partition is None or unread_folder(partition) is not None
+            self._facts[where] = None if is_unread else self._read(where, self._logs[where])
         return self._facts[where]
 
     def _read(self, where: TopicPartition, partition: DiskPartition) -> LogBounds:
@@ -156,7 +158,13 @@ class LogPositions:
         return self.log(where) is None and self.absence(where)[0] == TOPIC_GONE
 
     def absence(self, where: TopicPartition) -> tuple[str | None, str]:
-        """Return the state of a partition that is not in the directories, and the reason."""
+        """Return the state of a partition that is not in the directories, and the reason.
+
+        Of one that is, but whose folder cannot be read, nothing is known.
+        """
+        partition = self._logs.get(where)
+        if partition is not None and (unread := unread_folder(partition)) is not None:
+            return None, f"{unread.path} could not be read here: {unread.found}"
         if self.cluster is not None:
             count = self.cluster.partition_counts.get(where.topic)
             if count is None:
@@ -169,6 +177,11 @@ class LogPositions:
         elif where in self._going:
             return TOPIC_GONE, "the partition directory is marked for deletion"
         return None, "the partition is not in these directories"
+
+
+def unread_folder(partition: DiskPartition) -> Unread | None:
+    """Return why the folder of a partition cannot be read; None if it can."""
+    return next((each for each in partition.unread if not each.name), None)
 
 
 def _state(log: LogBounds, committed: OffsetAndMetadata) -> tuple[str, str]:

@@ -125,7 +125,10 @@ def _with_loss(row: PartitionStart, losses: Mapping[str, PartitionStart]) -> Par
     known = losses.get(row.name)
     if known is None:
         return row
-    return replace(row, log_end_before=known.log_end_before, records_lost=known.records_lost)
+    return replace(
+        row, log_end_before=known.log_end_before, records_lost=known.records_lost,
+        removed_from=known.removed_from,
+    )  # fmt: skip
 
 
 def _both(first: Observer, second: Observer | None) -> Observer:

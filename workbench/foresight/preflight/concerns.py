@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Final
 
 from workbench.config.changed_defaults import CHANGED_DEFAULTS, defaults_before
-from workbench.config.definitions import TOPIC_DEFINITIONS
+from workbench.config.definitions import OWN_NAMES
 from workbench.config.kafka_versions import SERIES, first_of, number_of
 from workbench.config.removed_configs import removed_in, why_removed
 from workbench.foresight.preflight.concern import Concern
@@ -21,9 +21,6 @@ from workbench.runtime.words import plural
 
 _NAMED: Final = 5  # topics that a sentence names
 _CURRENT_MAGIC: Final = 2
-_TOPIC_NAMES: Final = {
-    synonym.name: one.name for one in TOPIC_DEFINITIONS for synonym in one.synonyms
-}
 
 
 def concerns_of_version(
@@ -110,9 +107,9 @@ def _defaults(meant: MeantBroker, shown: MeantBroker, configs: StoredConfigs) ->
     is_set = {name for own in configs.brokers.values() for name in own}
     for name in sorted(before.keys() ^ after.keys()):
         changed = CHANGED_DEFAULTS[name]
-        if name in is_set or name in _TOPIC_NAMES:  # one row for the topic's name is enough
+        if name in is_set or name in OWN_NAMES:  # one row for the topic's name is enough
             continue
-        if is_set.intersection(each for each, own in _TOPIC_NAMES.items() if own == name):
+        if is_set.intersection(each for each, own in OWN_NAMES.items() if own == name):
             continue
         what = (
             f"the default of {name} is {changed.since} since {changed.version}, and was "

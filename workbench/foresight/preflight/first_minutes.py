@@ -29,7 +29,7 @@ class LogPass(NamedTuple):
         topic, partition: the log's.
         what: "retention"; "local retention": only local copies of segments that the remote tier
             has; "compaction".
-        records: that are gone then.
+        records: that are gone then; 0: only the log start offset moves.
         size: bytes that are gone then.
         log_start_offset: the log start offset then.
         at: ms; when the pass begins.
@@ -83,25 +83,45 @@ class GroupRestart(NamedTuple):
         return f"earliest begins at {self.earliest}, latest at {self.latest}"
 
 
+class EndedTransaction(NamedTuple):
+    """A transaction that the coordinator ends after the start: each partition gets a marker.
+
+    Attributes:
+        transactional_id: its id.
+        partitions: names of those that wait for the marker.
+        is_committed: whether it is committed, otherwise aborted.
+        at: ms; when the coordinator ends it.
+        reason: why.
+    """
+
+    transactional_id: str
+    partitions: tuple[str, ...]
+    is_committed: bool
+    at: int
+    reason: str
+
+
 class FirstMinutes(NamedTuple):
     """What happens in the first minutes after a start.
 
     Attributes:
         passes: by topic, partition and pass.
         restarts: by group, topic and partition.
+        transactions: that the coordinator ends, by transactional id.
         expires_at: ms; when the clean-up of committed offsets runs first.
         assumed: topics whose configuration is in no file here: Kafka's defaults are assumed.
     """
 
     passes: tuple[LogPass, ...] = ()
     restarts: tuple[GroupRestart, ...] = ()
+    transactions: tuple[EndedTransaction, ...] = ()
     expires_at: int = 0
     assumed: frozenset[str] = frozenset()
 
 
 def concerns_of_first_minutes(found: FirstMinutes, broker: MeantBroker) -> Iterator[Concern]:
     """Yield what to know about the first minutes, with what prevents each loss."""
-    deleted = [each for each in found.passes if each.what == "retention"]
+    deleted = [each for each in found.passes if each.what == "retention" and each.records]
     if deleted:
         yield _retention(deleted, found, broker)
     local = [each for each in found.passes if each.what == "local retention"]
@@ -112,7 +132,8 @@ def concerns_of_first_minutes(found: FirstMinutes, broker: MeantBroker) -> Itera
         rows = [f"{topic} ({size_text(size)})" for topic, size in sorted(sizes.items())]
         what = (
             f"local retention deletes {size_text(sum(sizes.values()))} of what the remote tier has "
-            f"too: {named_or_more(rows)}; consumers read it from there"
+            f"too: {named_or_more(rows)}; consumers read it from there. Both need "
+            "remote.log.storage.system.enable=true and the tier's plugin in server.properties"
         )
         yield Concern("local-retention", "info", what)
     compacted = [each for each in found.passes if each.what == "compaction"]
@@ -123,6 +144,18 @@ def concerns_of_first_minutes(found: FirstMinutes, broker: MeantBroker) -> Itera
         )
         action = "To keep what the cleaner drops, start with log.cleaner.enable=false"
         yield Concern("first-compaction", "info", what, action)
+    if found.transactions:
+        texts = [
+            f"{each.transactional_id} is {'committed' if each.is_committed else 'aborted'} at "
+            f"{time_text(each.at)} in {named_or_more(each.partitions)}: {each.reason}"
+            for each in found.transactions
+        ]
+        what = (
+            f"the coordinator ends {plural(len(found.transactions), 'transaction')}: "
+            f"{named_or_more(texts, '; ')}. Each of these logs gets a marker, and the cleaner may "
+            "go on after it"
+        )
+        yield Concern("transactions", "info", what)
     yield from _groups(found)
 
 

@@ -10,7 +10,13 @@ from typing import Final, NamedTuple
 
 from workbench.config.broker_config import BrokerConfig
 from workbench.config.broker_rules import StrayRule
-from workbench.files.names import DirectoryName, directory_name, parse_directory_name
+from workbench.files.names import (
+    HIGH_WATERMARKS,
+    DirectoryName,
+    TopicPartition,
+    directory_name,
+    parse_directory_name,
+)
 from workbench.files.text import format_uuid
 from workbench.foresight.preflight.actions import step_for
 from workbench.foresight.preflight.concern import Concern
@@ -28,14 +34,13 @@ from workbench.foresight.preflight.results import (
     TopicVerdict,
 )
 from workbench.foresight.startup.losses import how_to_save
-from workbench.foresight.startup.node import is_kraft_node
 from workbench.foresight.startup.prediction import SERVED, PartitionStart, StartupPrediction
 from workbench.inspection.broker_version import shown_version
 from workbench.inspection.cluster.image import StoredCluster
 from workbench.inspection.cluster.loading import stored_cluster
 from workbench.inspection.findings import SEVERITIES
 from workbench.inspection.listing import Listing, is_empty
-from workbench.inspection.node_start.identity import node_id_of
+from workbench.inspection.node_start.identity import is_kraft_node, node_id_of
 from workbench.inspection.node_start.known_topics import KnownTopics
 from workbench.inspection.unreadable import if_readable
 from workbench.runtime.words import named_or_more, plural
@@ -48,6 +53,7 @@ _WORST: Final[tuple[TopicVerdict, ...]] = (
 _IN_PART: Final[dict[TopicVerdict, TopicVerdict]] = {
     "not served": "served in part", "empty": "empty in part",
 }  # fmt: skip
+_READ: Final = "Run it as a user that can read the files, with real files instead of links"
 _UNNAMED: Final = "no topic of the cluster has this name: its topic id is another topic's"
 _UNKNOWN_ID: Final = "whether the cluster knows the topic's id is in no file here"
 
@@ -90,6 +96,7 @@ def judge_preflight(
         *_of_zookeeper(listing, prediction),
         *_of_shutdown(prediction, recovery),
         *_of_logs(prediction),
+        *_of_shorter_logs(listing, prediction),
         *concerns_of_commits(prediction),
         *concerns_of_first_minutes(minutes, prediction.broker),
         *concerns_of_version(listing, prediction.broker, shown, cluster),
@@ -234,7 +241,7 @@ def _replicas(
         size = sizes.get(os.path.join(row.directory, row.name), 0)
         retained = passes.get((name.topic, name.partition, "retention"))
         cleaned = passes.get((name.topic, name.partition, "compaction"))
-        if verdict == "served" and retained is not None:
+        if verdict == "served" and retained is not None and retained.records:
             verdict = "expiring"
             reason = f"{retained.rule} deletes {plural(retained.records, 'record')}"
         yield name, _Replica(
@@ -329,9 +336,9 @@ def _of_partition(row: PartitionStart) -> tuple[TopicVerdict, str]:
         return "deleted", row.reason
     if row.verdict not in SERVED:
         return "not served", f"{row.verdict}: {row.reason}"
-    if row.bytes_cut:
-        cut = f"{row.bytes_cut:,} bytes are truncated"
-        return "damaged", f"{cut}: {row.loss}" if row.loss else cut
+    if row.bytes_cut or row.records_lost:
+        cut = f"{row.bytes_cut:,} bytes are truncated" if row.bytes_cut else ""
+        return "damaged", ": ".join(filter(None, [cut, row.loss]))
     if row.unnoticed:
         return "damaged", row.unnoticed[0]
     return "served", ""
@@ -361,8 +368,7 @@ def _of_directories(
             )
             yield Concern("created", "warning", f"{row.path} {row.problem}", action)
         elif row.verdict == "unread":
-            action = "Run it as a user that can read the files, with real files instead of links"
-            yield Concern("unreadable", "warning", f"{row.path} {row.problem}", action)
+            yield Concern("unreadable", "warning", f"{row.path} {row.problem}", _READ)
 
 
 def _of_topics(prediction: StartupPrediction, *, topics_known: bool) -> Iterator[Concern]:
@@ -465,13 +471,21 @@ def _of_shutdown(prediction: StartupPrediction, recovery: RecoveryCost) -> Itera
 
 
 def _of_logs(prediction: StartupPrediction) -> Iterator[Concern]:
-    shortened = [row for row in prediction if row.bytes_cut]
+    shortened = [
+        row
+        for row in prediction
+        if row.bytes_cut or (row.removed_from is not None and row.records_lost)
+    ]
     if shortened:
         cut = sum(row.bytes_cut for row in shortened)
         each = [f"{row.name} ({row.loss or f'{row.bytes_cut:,} bytes'})" for row in shortened]
-        what = f"the start truncates {cut:,} bytes: {named_or_more(each)}"
+        verb = f"truncates {cut:,} bytes" if cut else "removes records"
+        what = f"the start {verb}: {named_or_more(each)}"
         readable = [row for row in shortened if row.records_lost != 0]
         yield Concern("truncated", "warning", what, how_to_save(readable) if readable else "")
+    unread = [f"{row.name}: {row.reason}" for row in prediction if row.verdict == "unread"]
+    if unread:
+        yield Concern("unreadable", "warning", named_or_more(unread, "; "), _READ)
     unnoticed = [row for row in prediction if row.unnoticed]
     if unnoticed:
         names = named_or_more([row.name for row in unnoticed])
@@ -486,3 +500,29 @@ def _of_logs(prediction: StartupPrediction) -> Iterator[Concern]:
             "TOPIC --to OUT"
         )
         yield Concern("deleted", "warning", what, action)
+
+
+def _of_shorter_logs(listing: Listing, prediction: StartupPrediction) -> Iterator[Concern]:
+    """Yield the logs that end below their checkpointed high watermark, whatever the start does."""
+    found = []
+    for root in listing.roots:
+        checkpoint = if_readable(partial(root.checkpoint, HIGH_WATERMARKS))
+        known = {} if checkpoint is None else checkpoint.offsets
+        path = os.path.abspath(root.path)
+        for row in prediction if known else ():
+            if row.directory != path or row.bytes_cut:
+                continue
+            name = parse_directory_name(row.name)
+            if name is None or name.kind != "log":
+                continue
+            high = known.get(TopicPartition(name.topic, name.partition))
+            end = row.log_end_offset
+            if high is not None and end is not None and end < high:
+                found.append(f"{row.name} (ends at {end}, high watermark {high})")
+    if found:
+        what = (
+            "logs end below their checkpointed high watermark, so committed records are missing "
+            f"already, and the next ones get their offsets: {named_or_more(found)}"
+        )
+        action = "Replace these logs by those of another replica, or of a backup"
+        yield Concern("shorter", "warning", what, action)

@@ -182,6 +182,7 @@ class Preflight:
             "recovery": asdict(self.recovery),
             "passes": [each._asdict() for each in minutes.passes],
             "groups": [each._asdict() for each in minutes.restarts],
+            "transactions": [each._asdict() for each in minutes.transactions],
             "steps": list(self.steps),
         }
 

@@ -4,9 +4,12 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from workbench.log.loading.load_segments import offset_of
 from workbench.runtime.steps import Step
 
 RECOVERED: Final = "segment recovered"
+_SWAPPED: Final = "swap completed"
+_REMOVED: Final = frozenset({"segment marked deleted", "replaced file removed", _SWAPPED})
 EMPTIED: Final = "segment emptied"
 SPLIT: Final = "segment split"
 
@@ -88,3 +91,18 @@ def bytes_cut(steps: Sequence[Step]) -> int:
         and step.where not in split
     )
     return int(cut)
+
+
+def first_removed(steps: Sequence[Step], *, is_compacted: bool) -> int | None:
+    """Return the lowest base offset of the segments that were removed or replaced; None: none.
+
+    Args:
+        steps: the steps of loading a log.
+        is_compacted: whether the log is compacted: what replaces its segments has every record that
+            a cleaning keeps.
+    """
+    kinds = {step.kind for step in steps}
+    if kinds.isdisjoint(_REMOVED) or (is_compacted and _SWAPPED in kinds):
+        return None
+    names = (os.path.basename(step.where) for step in steps if step.kind in _REMOVED)
+    return min((offset_of(name) for name in names if ".log" in name), default=None)

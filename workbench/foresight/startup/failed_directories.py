@@ -119,8 +119,10 @@ def created_partitions(
         for partition, log in context.registry.current.items()
         if log.parent_directory not in failed_before_loading
     }
-    copies = (parse_directory_name(row.name) for row in rows if row.becomes_log)
-    there |= {TopicPartition(each.topic, each.partition) for each in copies if each is not None}
+    others = (  # copies that become logs, and logs that were not read here
+        parse_directory_name(row.name) for row in rows if row.becomes_log or row.verdict == "unread"
+    )
+    there |= {TopicPartition(each.topic, each.partition) for each in others if each is not None}
     found = (TopicPartition(topic, number) for topic, number in known.replicas_here())
     return tuple(directory_name(*each) for each in sorted(found) if each not in there)
 

@@ -5,12 +5,20 @@ Kafka: LogLoader.load, ReplicaAlterLogDirsThread.truncate, ReplicaManager.maybeA
 """
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 from workbench.file_system.source import absolute
-from workbench.files.names import TopicPartition, directory_name, parse_directory_name
+from workbench.files.names import (
+    LOG_START_OFFSETS,
+    TopicPartition,
+    directory_name,
+    parse_directory_name,
+)
+from workbench.foresight.startup.consumer import consume
+from workbench.foresight.startup.describe_steps import first_removed
 from workbench.foresight.startup.node import NodeStart, becomes_log
 from workbench.foresight.startup.prediction import PartitionStart, StartupPrediction
 from workbench.inspection.lookups.record_counts import readable_records
@@ -18,25 +26,61 @@ from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable
 from workbench.log.log import Log
 from workbench.log_manager.context import ManagerContext
+from workbench.runtime.steps import Step
 from workbench.runtime.words import named_or_more, plural
 
 
+class Replaced(NamedTuple):
+    """What is left of a log of which the start removes or replaces segments.
+
+    Attributes:
+        first: the lowest base offset of those segments.
+        records: that a consumer gets then; None: not known.
+    """
+
+    first: int
+    records: int | None
+
+
+def what_is_left(log: Log, steps: Sequence[Step], *, is_compacted: bool) -> Replaced | None:
+    """Return what is left of a loaded log; None if only its end may have been truncated.
+
+    Args:
+        log: the log, whose files are open.
+        steps: the steps of loading it.
+        is_compacted: whether the log is compacted.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    first = first_removed(steps, is_compacted=is_compacted)
+    if first is None or first >= log.log_end_offset:
+        return None
+    view = consume(log)
+    is_whole = view.position == view.end and not view.error
+    return Replaced(first, view.records if is_whole else None)
+
+
 def with_losses(
-    rows: Iterable[PartitionStart], before: Iterable[DiskPartition]
+    rows: Iterable[PartitionStart],
+    before: Iterable[DiskPartition],
+    replaced: Mapping[str, Replaced],
 ) -> Iterator[PartitionStart]:
     """Yield the rows with what the start removes of each log.
 
     Args:
         rows: what becomes of the logs.
         before: the partition directories as they were before the start.
+        replaced: partition directory → what is left, where more than the end is removed.
     """
     by_path = {absolute(each.path): each for each in before}
     for row in rows:
-        partition = by_path.get(os.path.join(row.directory, row.name))
+        path = os.path.join(row.directory, row.name)
+        partition = by_path.get(path)
         if partition is None:
             yield row
-        elif row.bytes_cut and row.log_end_offset is not None:
-            yield with_loss(row, partition)
+        elif row.log_end_offset is not None and (row.bytes_cut or path in replaced):
+            yield _with_loss(row, partition, replaced.get(path))
         elif row.verdict == "deleted" or (row.verdict == "future" and not row.becomes_log):
             lost = None
             if row.verdict == "deleted" or row.log_end_offset == 0:
@@ -47,14 +91,28 @@ def with_losses(
             yield replace(row, log_end_before=row.log_end_offset, records_lost=lost)
 
 
-def with_loss(row: PartitionStart, before: DiskPartition) -> PartitionStart:
-    """Return the row of a log that the start truncates with what that removes."""
+def _with_loss(
+    row: PartitionStart, before: DiskPartition, replaced: Replaced | None
+) -> PartitionStart:
+    """Return the row of a log that the start shortens with what that removes."""
     end = row.log_end_offset
     assert end is not None
+
+    def lost() -> int | None:
+        if replaced is None:
+            return readable_records(before, end)
+        start = before.log_start_offset
+        if start > before.log_end_offset:  # the checkpoint says so, not the files
+            start = 0
+        if replaced.records is None:
+            return None
+        return max(readable_records(before, start) - replaced.records, 0)
+
     return replace(
         row,
         log_end_before=if_readable(lambda: max(before.log_end_offset, end)),
-        records_lost=if_readable(partial(readable_records, before, end)),
+        records_lost=if_readable(lost),
+        removed_from=end if replaced is None else replaced.first,
     )
 
 
@@ -65,11 +123,21 @@ def how_to_save(rows: Sequence[PartitionStart], where: str = "DIR") -> str:
         rows: of the logs that lose them, at least one.
         where: the log directories, as a shell takes them.
     """
+    beyond = [row for row in rows if (row.removed_from or 0) < (row.log_start_offset or 0)]
+    if beyond:
+        names = named_or_more([row.name for row in beyond])
+        step = (
+            f"Take the lines of {names} out of {LOG_START_OFFSETS} before the start, and correct "
+            "the count in its second line: the log start offset is beyond the log end offset, so "
+            "the start removes every record"
+        )
+        others = [row for row in rows if row not in beyond]
+        return f"{step}. {how_to_save(others, where)}" if others else step
     row = rows[0]
     name = parse_directory_name(row.name)
     topic = row.name if name is None else name.topic
     number = "" if name is None else f" -p {name.partition}"
-    offsets = "" if row.log_end_offset is None else f" --offsets {row.log_end_offset}:"
+    offsets = "" if row.removed_from is None else f" --offsets {row.removed_from}:"
     return (
         "Save the records that the start removes, if no other replica has them: kafka-workbench "
         f"export {where} {row.name}.parquet -t {topic}{number}{offsets}"

@@ -32,12 +32,16 @@ from workbench.inspection.node_start.bootstrap import (
     judge_bootstrap,
 )
 from workbench.inspection.node_start.identity import (
+    is_kraft_node,
+    judge_alike,
     judge_cluster_id,
     judge_ids,
     judge_missing,
+    judge_old_properties,
     judge_properties,
     judge_together,
     node_id_of,
+    skips_properties,
 )
 from workbench.inspection.node_start.judge import judge_metadata_log
 from workbench.inspection.node_start.known_topics import (
@@ -90,20 +94,6 @@ class StartProblem(NamedTuple):
     kind: str
     exception: str
     problem: str
-
-
-def is_kraft_node(rules: BrokerRules, roots: Sequence[Root]) -> bool:
-    """Return whether a broker of these rules runs without ZooKeeper.
-
-    From 3.0 to 3.9 both exist; `meta.properties` of version 1 shows KRaft, or without that file a
-    metadata log.
-    """
-    if rules.topics_from is not TopicsFrom.EITHER:
-        return rules.topics_from is TopicsFrom.METADATA_LOG
-    found = [if_readable(partial(getattr, root, "meta_properties")) for root in roots]
-    if any(each is not None for each in found):
-        return any(each is not None and each.version for each in found)
-    return any(_log(root) for root in roots)
 
 
 class NodeStart:
@@ -191,7 +181,16 @@ class NodeStart:
         if self.is_kraft:
             yield from self._metadata_log()
 
+    def _read_as_they_are(self) -> Iterator[StartProblem]:
+        """Yield what keeps a node before 3.7 from starting before it takes any id."""
+        roots = list(self._roots.values())
+        every = (judge_old_properties(root, self.rules) for root in roots)
+        alike = judge_alike(roots, self.rules, is_kraft=self.is_kraft)
+        for found in (*filter(None, every), *alike):
+            yield _reason(os.path.dirname(os.path.abspath(found.finding.path)), found)
+
     def _identity(self) -> Iterator[StartProblem]:
+        yield from self._read_as_they_are()
         damaged = {
             path: refusal
             for path, root in self._roots.items()
@@ -202,8 +201,9 @@ class NodeStart:
             for path, root in self._roots.items()
         )
         for path, refusal in damaged.items():
-            is_skipped = self.rules.skips_unreadable_properties and self.is_kraft
-            if has_sound and path != self._metadata_dir and is_skipped:
+            is_skipped = skips_properties(self.rules, is_kraft=self.is_kraft)
+            is_needed = self.is_kraft and path == self._metadata_dir
+            if has_sound and not is_needed and is_skipped:
                 self._context.failures.add(path, OSError(refusal.problem))
             else:
                 yield _reason(path, refusal)

@@ -9,7 +9,7 @@ Kafka: LogManager.startup, KafkaRaftServer.initializeLogDirs, ReplicaManager (4.
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from random import Random
@@ -22,7 +22,7 @@ from workbench.config.internal_topics import METADATA_LOG, with_internal_topics
 from workbench.errors import LogDirectoryError, StorageError
 from workbench.file_system.dry import DryFileSystem
 from workbench.file_system.local import LOCAL
-from workbench.file_system.source import Files
+from workbench.file_system.source import Files, absolute
 from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.names import (
     CLEANER_OFFSETS,
@@ -39,8 +39,10 @@ from workbench.foresight.startup.failed_directories import (
 )
 from workbench.foresight.startup.kafka_errors import kafka_exception
 from workbench.foresight.startup.losses import (
+    Replaced,
     abandoned_copies,
     copies_beside_logs,
+    what_is_left,
     with_losses,
 )
 from workbench.foresight.startup.node import (
@@ -223,6 +225,7 @@ class _Prediction:
         self._refusals: dict[str, StartProblem] = {}  # by directory
         self._views: dict[str, tuple[ConsumerView, ...]] = {}
         self._unnoticed: dict[str, tuple[str, ...]] = {}
+        self._replaced: dict[str, Replaced] = {}
 
     def check_node(self, node: NodeStart, *, is_alone: bool) -> None:
         """Note why the node would not start, before it loads a log."""
@@ -282,6 +285,9 @@ class _Prediction:
             views = self._consume(log) if self._consumers else ()
             self._views[folder.path] = views
             is_compacted = log.config.compact or folder.topic_partition in self._cleaned(folder)
+            steps = self._told.by_folder.get(folder.path, ())
+            if (left := what_is_left(log, steps, is_compacted=is_compacted)) is not None:
+                self._replaced[folder.path] = left
             self._unnoticed[folder.path] = unnoticed_damage(log, views, is_compacted=is_compacted)
             if self._look is not None:
                 self._look(log, is_compacted)
@@ -355,11 +361,13 @@ class _Prediction:
             is_thrown = problem and len(self._failed) < len(context.directories)
             if is_thrown and node.rules.failed_directory is FailedDirectoryRule.ENDS_IN_A_LOG:
                 exception = _STORAGE  # other versions halt
+        rows += self._unlisted({outcome.path for outcome in outcomes}, is_alone=is_alone)
         partitions: Iterable[PartitionStart] = unserved_logs(
             promote_copies(rows, context, node), context, node
         )
         assigned = assigned_partitions(node.topics)
-        partitions = with_losses(abandoned_copies(partitions, context, assigned), self._before)
+        partitions = abandoned_copies(partitions, context, assigned)
+        partitions = with_losses(partitions, self._before, self._replaced)
         if not is_alone:
             failed = {path: str(error) for path, error in self._failed.items()}
             verdicts: tuple[tuple[Verdict, Mapping[str, str]], ...] = (
@@ -392,6 +400,22 @@ class _Prediction:
     def _before(self) -> Iterable[DiskPartition]:
         """The partition directories as they are now."""
         return (each for root in self._listing.roots for each in root.partitions)
+
+    def _unlisted(self, loaded: Collection[str], *, is_alone: bool) -> Iterator[PartitionStart]:
+        """Yield a row for each log whose folder is a link that is not followed: a broker does."""
+        context = self._context
+        for each in () if is_alone else self._before:
+            if each.path in loaded or each.kind != "log" or each.name == METADATA_LOG:
+                continue
+            path = absolute(each.path)
+            directory, name = os.path.split(path)
+            if path in loaded or directory in self._failed or directory in self._unread:
+                continue
+            try:
+                context.fs.list(path)
+            except OSError as error:
+                if (problem := reading_problem(error)) is not None:
+                    yield PartitionStart(directory, name, "unread", problem)
 
     def _directory(self, directory: ManagedDirectory, node: NodeStart) -> DirectoryStart:
         path, clean = directory.path, directory.had_clean_shutdown

@@ -73,6 +73,8 @@ class PartitionStart:
         log_end_before: log end offset as the files have it now, after the last whole batch; None
             if it was not looked at.
         records_lost: records that can be read now, and that the start removes; None: not known.
+            Those that an interrupted cleaning has replaced do not count.
+        removed_from: the first offset of which the start may remove records; None: none.
         changes: the changes to its files in order, a sentence each.
         unserved: why no client reaches the log, although the broker loads it; empty if one does.
         unnoticed: damage that the broker does not detect, and its consequences.
@@ -92,6 +94,7 @@ class PartitionStart:
     log_end_offset: int | None = None
     log_end_before: int | None = None
     records_lost: int | None = None
+    removed_from: int | None = None
     changes: tuple[str, ...] = ()
     unserved: str = ""
     unnoticed: tuple[str, ...] = ()
@@ -116,7 +119,11 @@ class PartitionStart:
         if self.verdict == "deleted" and self.records_lost:
             return f"the log is removed, with {plural(self.records_lost, 'record')}"
         if not self.offsets_lost:
-            return ""
+            is_less = self.bytes_cut or self.removed_from is not None
+            if not is_less or not self.records_lost:
+                return ""
+            verb = "is" if self.records_lost == 1 else "are"
+            return f"{plural(self.records_lost, 'record')} that can be read now {verb} removed"
         assert self.log_end_offset is not None
         assert self.log_end_before is not None
         last = self.log_end_before - 1

@@ -2,7 +2,8 @@
 
 A broker takes the first segment whose largest timestamp reaches the time, and answers from that
 segment alone: if no record there does (deleted, or compacted away), it finds nothing. A segment
-without timestamps, such as an empty one, has the time of its file as its largest timestamp.
+without timestamps, such as an empty one, has the last entry of its time index as its largest
+timestamp, or if that has none the time of its file.
 
 Batches after damage count, as for every reader here; a broker stops before them. Timestamps are
 taken from the batches; a time index saves reading where it is sound, and a wrong one
@@ -162,8 +163,8 @@ def _look(segment: Segment, time: int, start: int, end: int | None = None) -> _L
                 if at >= 0:
                     stamp, offset = int(columns.timestamps[at]), int(columns.offsets[at])
                     return _Look(reaches=True, record=OffsetAtTime(stamp, offset))
-    if position == 0 and largest < 0:  # without timestamps, the file's time counts
-        reaches = segment.modified_ms >= time
+    if position == 0 and largest < 0:
+        reaches = segment.stamp_without_records.timestamp >= time
     return _Look(reaches)
 
 

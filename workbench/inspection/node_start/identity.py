@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
-from workbench.config.broker_rules import MODELED_RULES, BrokerRules, TopicsFrom
+from workbench.config.broker_rules import MODELED_RULES, BrokerRules, PropertiesRule, TopicsFrom
 from workbench.config.internal_topics import RESERVED_IDS
 from workbench.files import names
-from workbench.files.meta_properties import MetaProperties
+from workbench.files.meta_properties import LATEST_VERSION, MetaProperties
 from workbench.files.text import format_uuid
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding
@@ -19,9 +19,45 @@ from workbench.inspection.listing import Root
 from workbench.inspection.node_start.refusal import KAFKA, RUNTIME, Refusal
 from workbench.inspection.unreadable import if_readable
 
+_IDS: Final = frozenset({"broker.id", "node.id", "cluster.id"})
+INCONSISTENT: Final = "kafka.common.InconsistentBrokerMetadataException"
 _DAMAGED: Final = "meta-properties-damaged"
 _MISMATCH: Final = "meta-properties-mismatch"
 _TOGETHER: Final = "A broker that has both in log.dirs does not start."
+
+
+def is_kraft_node(rules: BrokerRules, roots: Sequence[Root]) -> bool:
+    """Return whether a broker of these rules runs without ZooKeeper.
+
+    From 3.0 to 3.9 both exist; `meta.properties` of version 1 shows KRaft, or without that file a
+    metadata log.
+    """
+    if rules.topics_from is not TopicsFrom.EITHER:
+        return rules.topics_from is TopicsFrom.METADATA_LOG
+    found = [_properties(root)[1] for root in roots]
+    if any(each is not None for each in found):
+        return any(each is not None and each.version == LATEST_VERSION for each in found)
+    return any(root.metadata_log is not None for root in roots)
+
+
+def skips_properties(rules: BrokerRules, *, is_kraft: bool) -> bool:
+    """Return whether a node goes on without a directory whose `meta.properties` it cannot read."""
+    return (rules.skips_unreadable_properties and is_kraft) or rules.needs_properties_version
+
+
+def judge_old_properties(root: Root, rules: BrokerRules) -> Refusal | None:
+    """Return why a broker before 2.8 does not start with what a `meta.properties` lacks.
+
+    Kafka: BrokerMetadataCheckpoint.read (2.7)
+    """
+    entry, meta = _properties(root)
+    if entry is None or meta is None or meta.problems or not rules.needs_properties_version:
+        return None
+    for name in ("version", "broker.id"):
+        if name not in meta.properties:
+            finding = _finding(_DAMAGED, entry, f"no {name}", "one", "The broker does not start.")
+            return Refusal(finding, "java.lang.IllegalArgumentException")
+    return None
 
 
 def judge_properties(root: Root, rules: BrokerRules = MODELED_RULES) -> Refusal | None:
@@ -41,7 +77,12 @@ def judge_properties(root: Root, rules: BrokerRules = MODELED_RULES) -> Refusal 
             "A broker with only this directory does not start. One with others continues without "
             "it, unless its metadata log is here."
         )
-        if not rules.skips_unreadable_properties:
+        if rules.needs_properties_version:
+            broker = (
+                "A broker with only this directory does not start. One with others continues "
+                "without it."
+            )
+        elif not rules.skips_unreadable_properties:
             broker = (
                 "A broker in KRaft mode does not start. With ZooKeeper, it starts with what it can "
                 "parse, unless the version is unknown."
@@ -137,6 +178,43 @@ def judge_together(
                 yield Refusal(_finding(_MISMATCH, entry, found, wanted, broker), exception)
 
 
+def judge_alike(roots: Sequence[Root], rules: BrokerRules, *, is_kraft: bool) -> Iterator[Refusal]:
+    """Yield the directories whose `meta.properties` has not what that of the first has.
+
+    From 2.4 to 3.6 a broker compares the files before it looks at what they say. Ids that are
+    there are judged by `judge_together`.
+
+    Kafka: BrokerMetadataCheckpoint.getBrokerMetadataAndOfflineDirs (2.8 to 3.6)
+    """
+    rule = rules.properties_alike
+    if rule is PropertiesRule.IDS_THAT_ARE_THERE or (
+        rule is PropertiesRule.EVERYTHING_WITH_ZOOKEEPER and is_kraft
+    ):
+        return
+    first: tuple[str, dict[str, str]] | None = None
+    for root in roots:
+        entry, meta = _properties(root)
+        if entry is None or meta is None:
+            continue
+        own = meta.properties
+        if rule is PropertiesRule.BOTH_IDS and meta.problems:
+            continue
+        if rule is PropertiesRule.BOTH_IDS:
+            own = {name: own[name] for name in ("broker.id", "cluster.id") if name in own}
+        if first is None:
+            first = entry.path, own
+        names_there = sorted(own.keys() | first[1].keys())
+        pairs = [(name, own.get(name), first[1].get(name)) for name in names_there]
+        is_judged = any(a and b and a != b for name, a, b in pairs if name in _IDS)
+        for name, found, wanted in () if is_judged else pairs:
+            if found != wanted:
+                text = f"no {name}" if found is None else f"{name} {found}"
+                expected = f"{wanted or 'none'}, as in {first[0]}"
+                finding = _finding(_MISMATCH, entry, text, expected, _TOGETHER)
+                yield Refusal(finding, INCONSISTENT)
+                break
+
+
 def _of_mismatch(roots: Sequence[Root], rules: BrokerRules, name: str, *, is_kraft: bool) -> str:
     """Return the exception for ids that differ: before 3.7 each case has its own.
 
@@ -152,7 +230,7 @@ def _of_mismatch(roots: Sequence[Root], rules: BrokerRules, name: str, *, is_kra
     if not rules.stores_cluster_id:
         return "kafka.common.InconsistentBrokerIdException"
     if len({(meta.node_id, meta.cluster_id) for meta in metas}) > 1:
-        return "kafka.common.InconsistentBrokerMetadataException"
+        return INCONSISTENT
     if name == "cluster.id":
         return "kafka.common.InconsistentClusterIdException"
     return f"kafka.common.Inconsistent{'NodeId' if is_kraft else 'BrokerId'}Exception"

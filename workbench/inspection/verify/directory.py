@@ -14,8 +14,11 @@ from workbench.files.clean_shutdown import CleanShutdown
 from workbench.inspection.findings import Finding, Severity
 from workbench.inspection.listing import Root
 from workbench.inspection.node_start.identity import (
+    is_kraft_node,
+    judge_alike,
     judge_ids,
     judge_missing,
+    judge_old_properties,
     judge_properties,
     judge_together,
     node_id_of,
@@ -86,7 +89,7 @@ def _meta_properties(root: Root, era: Era, rules: BrokerRules) -> Iterator[Findi
         if refusal is not None:
             yield refusal.finding
         return
-    refusal = judge_properties(root, rules) or judge_ids(root)
+    refusal = judge_properties(root, rules) or judge_old_properties(root, rules) or judge_ids(root)
     if refusal is not None:
         yield refusal.finding
 
@@ -154,7 +157,10 @@ def verify_roots(roots: Sequence[Root], rules: BrokerRules = MODELED_RULES) -> I
                 )
             first.setdefault(partition.name, partition.path)
     yield from _unformatted(directories)
-    for refusal in judge_together(directories):
+    is_kraft = is_kraft_node(rules, directories)
+    for refusal in (
+        *judge_alike(directories, rules, is_kraft=is_kraft), *judge_together(directories)
+    ):  # fmt: skip
         yield refusal.finding
     yield from _topic_ids(directories)
     yield from _of_metadata(directories, rules)

@@ -192,21 +192,22 @@ def _blind_lookups(logs: Sequence[SegmentSummary], *, is_compacted: bool) -> Ite
     reached = -1
     for log, latest_after in zip(logs, later, strict=True):
         has_times = log.latest_time >= 0 or log.is_transactional
-        file_time = log.segment.modified_ms
-        hidden = min(file_time, latest_after)
+        stamp, source = (-1, "") if has_times else log.segment.stamp_without_records
+        hidden = min(stamp, latest_after)
         if not has_times and log.is_whole and hidden > reached:
             broker = (
-                "The file's time counts as the segment's largest timestamp: a lookup of a time "
-                f"from {time_text(reached + 1)} to {time_text(hidden)} finds nothing, though later "
+                f"{source[0].upper()}{source[1:]} counts as the segment's largest timestamp: a "
+                f"lookup of a time from {time_text(reached + 1)} to {time_text(hidden)} finds "
+                "nothing, though later "
                 "segments have such records. (Before 0.10.1, lookups use file times alone.)"
             )
             is_usual = is_compacted or log.size > 0  # messages of magic 0 have no timestamps
             yield Finding(
                 "time-lookup-blind", "info" if is_usual else "warning", log.place.path, None,
-                log.place.base_offset, f"no timestamps, and the file's time {time_text(file_time)}",
-                "records, or a file time before theirs in later segments", broker,
+                log.place.base_offset, f"no timestamps, and {source} {time_text(stamp)}",
+                "records, or a time before theirs in later segments", broker,
             )  # fmt: skip
-        reached = max(reached, log.latest_time if has_times else file_time)
+        reached = max(reached, log.latest_time if has_times else stamp)
 
 
 def _odd_timestamps(logs: Sequence[SegmentSummary]) -> Iterator[Finding]:

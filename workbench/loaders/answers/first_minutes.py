@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final, NamedTuple
 
+from workbench.config.internal_topics import TRANSACTIONS_TOPIC
 from workbench.config.settings import Settings
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.groups.members import assigned_partitions
@@ -24,12 +25,20 @@ from workbench.coordinator.offsets.positions import (
     LogPositions,
 )
 from workbench.coordinator.runtime.era import era_of
+from workbench.coordinator.transactions.states import TransactionState
+from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.file_system.source import absolute
 from workbench.files.names import TopicPartition, directory_name, parse_directory_name
 from workbench.foresight.dry_listing import open_dry
 from workbench.foresight.dry_logs import DryLogs
-from workbench.foresight.preflight.first_minutes import FirstMinutes, GroupRestart, LogPass
-from workbench.foresight.startup.prediction import SERVED, StartupPrediction
+from workbench.foresight.explain.rule_verdict import RuleVerdict
+from workbench.foresight.preflight.first_minutes import (
+    EndedTransaction,
+    FirstMinutes,
+    GroupRestart,
+    LogPass,
+)
+from workbench.foresight.startup.prediction import SERVED, PartitionStart, StartupPrediction
 from workbench.inspection.listing import Listing
 from workbench.inspection.lookups.record_counts import records_below
 from workbench.inspection.partition import DiskPartition
@@ -38,6 +47,7 @@ from workbench.loaders.explanations.offset_fates import fates_of_offsets
 from workbench.loaders.explanations.what_if import PartitionFate, logs_outcome
 from workbench.log.log import Log
 from workbench.log.retention import all_verdicts
+from workbench.runtime.times import time_text
 
 Judge = Callable[[DryLogs], None]
 """What looks at loaded logs without changing them."""
@@ -45,6 +55,7 @@ Judge = Callable[[DryLogs], None]
 NOT_COMMITTED: Final = "not committed"
 COMMIT_LOST: Final = "commit lost"
 EXPIRED: Final = "expired"
+_LOOKED_AHEAD_MS: Final = 120_000  # after a start: transactions that are over their time then
 _LOST: Final = frozenset({"stray", "deleted", "offline"})
 
 
@@ -102,11 +113,17 @@ def first_minutes(
         return FirstMinutes()
     logs = _served(prediction)
     judged = {path: log for path, log in logs.items() if path in losing}
-    passes = (
-        _passes(listing, settings, judged, now, kafka, progress=progress, judge=judge)
-        if judged
-        else ()
-    )
+    replaced = {
+        f"{row.directory}/{row.name}": row
+        for row in prediction
+        if row.records_lost and row.removed_from is not None and not row.offsets_lost
+    }
+    passes: tuple[LogPass, ...] = ()
+    if judged:
+        passes = _passes(
+            listing, settings, judged, replaced,
+            now=now, kafka=kafka, progress=progress, judge=judge,
+        )  # fmt: skip
     topics = {where.topic for where, _ in logs.values()}
     assumed = {each for each in topics if not settings.knows(each, "cleanup.policy")}
     expires_at = now + settings.broker.offsets_retention_check_interval_ms
@@ -115,7 +132,8 @@ def first_minutes(
         _begun(each, ends)
         for each in _restarts(listing, settings, ends, _lost_logs(prediction), expires_at, kafka)
     )
-    return FirstMinutes(passes, tuple(restarts), expires_at, frozenset(assumed))
+    ended = _ended(listing, settings, ends, now)
+    return FirstMinutes(passes, tuple(restarts), tuple(ended), expires_at, frozenset(assumed))
 
 
 class _Ends(NamedTuple):
@@ -143,13 +161,20 @@ def _passes(
     listing: Listing,
     settings: Settings,
     logs: Mapping[str, tuple[TopicPartition, int]],
+    replaced: Mapping[str, PartitionStart],
+    *,
     now: int,
     kafka: str | None,
-    *,
     progress: Callable[[], None],
     judge: Judge | None,
 ) -> tuple[LogPass, ...]:
-    """Return what retention and the cleaner take of logs."""
+    """Return what retention and the cleaner take of logs.
+
+    Args:
+        listing, settings, now, kafka, progress, judge: see `first_minutes`.
+        logs: path → partition and log end offset.
+        replaced: path → row of the logs that lose records below their end at the start.
+    """
     at = now + settings.broker.log_initial_task_delay_ms
     outcome_at = partial(
         logs_outcome, listing, settings, now=at, folders=logs, kafka=kafka, progress=progress
@@ -176,7 +201,7 @@ def _passes(
         rows = outcome.verdicts.get((fate.topic, fate.partition), ())
         deleted = next((row for row in rows if row.verdict == "deleted"), None)
         if deleted is not None:
-            found += _retained(fate, disk, settings, at, deleted.rule, deleted.reason)
+            found += _retained(fate, disk, replaced.get(path or ""), settings, at, deleted)
         if fate.dropped_records:
             source = settings.source(fate.topic, "cleanup.policy")
             is_own = "cleanup.policy" in settings.own(fate.topic)
@@ -189,15 +214,21 @@ def _passes(
 
 
 def _retained(
-    fate: PartitionFate, disk: DiskPartition, settings: Settings, at: int, rule: str, reason: str
+    fate: PartitionFate,
+    disk: DiskPartition,
+    replaced: PartitionStart | None,
+    settings: Settings,
+    at: int,
+    deleted: RuleVerdict,
 ) -> Iterator[LogPass]:
     """Yield what retention takes of a log; nothing where only what is deleted already goes."""
+    rule, reason = deleted.rule, deleted.reason
     is_local = fate.log_start_offset <= disk.log_start_offset
     records = 0
     if not is_local:
         records = if_readable(partial(records_below, disk, fate.log_start_offset)) or 0
-        if not records:
-            return
+        if replaced is not None and (replaced.removed_from or 0) < fate.log_start_offset:
+            records = max(records - (replaced.records_lost or 0), 0)  # gone since the start
     elif not rule.startswith("local."):
         return  # below the log start offset: DeleteRecords was asked for it
     source, is_own = settings.source(fate.topic, rule), rule in settings.own(fate.topic)
@@ -236,6 +267,38 @@ def _lost_logs(prediction: StartupPrediction) -> Mapping[TopicPartition, str]:
         if name is not None and name.kind == "log" and row.verdict in _LOST:
             found[TopicPartition(name.topic, name.partition)] = row.verdict
     return found
+
+
+def _ended(
+    listing: Listing, settings: Settings, ends: Mapping[TopicPartition, _Ends], now: int
+) -> Iterator[EndedTransaction]:
+    """Yield the transactions of which the coordinator sends the markers soon after the start.
+
+    Those that are prepared, when it loads them; those that are over their time, when it next looks.
+
+    Kafka: TransactionMarkerChannelManager.addTxnMarkersToSend,
+    TransactionCoordinator.abortTimedOutTransactions (4.2)
+    """
+    logs = (log for where, log in ends.items() if where.topic == TRANSACTIONS_TOPIC)
+    if not any(log.end > log.start for log in logs):
+        return
+    stored = if_readable(partial(StoredTransactions, listing))
+    every = settings.broker.transaction_abort_timed_out_transaction_cleanup_interval_ms
+    for name, each in () if stored is None else stored.transactions.items():
+        partitions = sorted(where for where in each.partitions if where in ends)
+        if not partitions or TopicPartition(TRANSACTIONS_TOPIC, each.log_partition) not in ends:
+            continue
+        if each.phase == "prepared":
+            at, reason = now, f"it is {each.state}"
+        elif (over := each.times_out_at) is not None and over < now + _LOOKED_AHEAD_MS:
+            at = now + every * max(1, -((now - over - 1) // every))
+            reason = f"its transaction.timeout.ms = {each.timeout_ms} is over at {time_text(over)}"
+        else:
+            continue
+        is_committed = each.phase == "prepared" and each.state is TransactionState.PREPARE_COMMIT
+        yield EndedTransaction(
+            name, tuple(directory_name(*where) for where in partitions), is_committed, at, reason
+        )
 
 
 def _begun(each: GroupRestart, ends: Mapping[TopicPartition, _Ends]) -> GroupRestart:

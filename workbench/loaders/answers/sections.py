@@ -47,7 +47,9 @@ def _taken(preflight: Preflight) -> Iterator[str]:
     size = deleted_bytes(minutes)
     if size:
         whole = size_text(sum(row.size for row in preflight))
-        topics = sorted({each.topic for each in minutes.passes if each.what == "retention"})
+        topics = sorted(
+            {each.topic for each in minutes.passes if each.what == "retention" and each.records}
+        )
         yield f"retention deletes {size_text(size)} of {whole} ({named_or_more(topics)})"
     dropped = sum(each.records for each in minutes.passes if each.what == "compaction")
     if dropped:

@@ -50,18 +50,18 @@ def command(
     After a restore, an upgrade, a migration from ZooKeeper or a move of disks. Give the entries of
     log.dirs in their order, with the version, node and cluster that are to take them. The verdict
     per topic follows from what predict says of each log, and from the first minutes after the
-    start: what the first check of retention deletes and the first round of the cleaner drops, and
-    which groups do not go on where they stopped. It also names formats and configurations that the
-    version no longer has, defaults that it changed, and how long recovery takes. Nothing is
-    written. With --topic, what concerns the whole start is shown as always, and the verdicts, the
-    first minutes and the exit code are those of these topics.
+    start: what the first check of retention deletes and the first round of the cleaner drops, which
+    transactions are ended, and which groups do not go on where they stopped. It also names formats
+    and configurations that the version no longer has, defaults that it changed, and how long
+    recovery takes. Nothing is written. With --topic, what concerns the whole start is shown as
+    always, and the verdicts, the first minutes and the exit code are those of these topics.
 
     Exit codes: 0 every topic is served with its data, 1 with a warning, 2 the broker does not
     start, or a topic is not served.
 
     With --json: an object with broker, shown, starts, summary, directories, topics, concerns,
     recovery, passes (what retention and the cleaner take of each log), groups (where they start
-    over) and steps.
+    over), transactions (that the coordinator ends) and steps.
     """
     logs = open_logs(paths, of_a_start=True)
     with loading("loading", len(logs)) as advance:
@@ -103,6 +103,11 @@ def _chosen(found: Preflight, listing: Listing, topics: tuple[str, ...]) -> Pref
         minutes = minutes._replace(
             passes=tuple(each for each in minutes.passes if each.topic in topics),
             restarts=tuple(each for each in minutes.restarts if each.topic in topics),
+            transactions=tuple(
+                each
+                for each in minutes.transactions
+                if any(name.rpartition("-")[0] in topics for name in each.partitions)
+            ),
         )
     rows = chosen_rows(found.topics, listing, topics, of=place)
     return replace(found, topics=tuple(rows), first_minutes=minutes)
