@@ -266,10 +266,11 @@ class DryFileSystem(FileSystem):
         with self._lock:
             folder = self._folder(path)
             on_disk = folder.on_disk(self._disk)
-            found = {
-                name: FolderEntry(name, each.is_folder) if isinstance(each, RemoteEntry) else each
-                for name, each in on_disk.items()
-            }
+            found: dict[str, FolderEntry] = {}
+            for name, each in on_disk.items():
+                if isinstance(each, RemoteEntry):
+                    each = FolderEntry(name, each.is_folder)  # noqa: PLW2901 - the same, as a disk's
+                found[name] = each
             for name, node in folder.items():
                 if node is None:
                     found.pop(name, None)

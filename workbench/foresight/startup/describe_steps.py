@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import Final
 
 from workbench.log.loading.load_segments import offset_of
@@ -101,7 +102,7 @@ def first_removed(steps: Sequence[Step], *, is_compacted: bool) -> int | None:
         is_compacted: whether the log is compacted: what replaces its segments has every record that
             a cleaning keeps.
     """
-    kinds = {step.kind for step in steps}
+    kinds = {*map(attrgetter("kind"), steps)}
     if kinds.isdisjoint(_REMOVED) or (is_compacted and _SWAPPED in kinds):
         return None
     names = (os.path.basename(step.where) for step in steps if step.kind in _REMOVED)
