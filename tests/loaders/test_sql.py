@@ -638,7 +638,7 @@ NEEDS = {
     "select x.c.city from (select value.ship_to c from orders) x": (["value"], {"ship_to"}),
     "select committed, headers['a'] from orders": (["headers", "committed"], None),
 }  # fmt: skip
-ALL = {
+ALL = [
     "select value.total_cents, value from orders",
     "with o as (from orders) select value.total_cents from o",
     "select o from orders o where value.total_cents > 1",
@@ -648,7 +648,7 @@ ALL = {
     "select value.total_cents, columns('key') from orders",
     "select topic, value.total_cents from orders o(topic, partition)",
     "unpivot orders on partition, key into name n value v",
-}
+]
 
 
 @pytest.mark.parametrize("query", NEEDS)
