@@ -306,7 +306,9 @@ def test_a_group_is_judged_by_a_time_that_is_typed(page: Page, show: Show) -> No
     view = GroupView(SHOP, "suggestions")
     show(view)
     conclusion = page.locator(".klw-conclusion")
-    expect(conclusion).to_contain_text("resumes in its one partition; after 2026-11-28T14:54:05Z")
+    expect(conclusion).to_contain_text(
+        "resumes in its one partition; a broker started after 2026-11-28T14:54:05Z"
+    )
     moment = page.get_by_label("Time that ages are measured by")
     moment.fill("2026-11-28T16:29:00Z")
     moment.press("Enter")
