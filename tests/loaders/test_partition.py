@@ -65,7 +65,9 @@ def test_a_plan_drops_the_records_that_a_broker_dropped(name: str, golden: Golde
         for folder, rounds in compaction.rounds.items():
             topic = before[folder].topic
             plan = before[folder].plan_cleaning(
-                _settings(pair.broker, topic, pair.config_of(topic)), now=_times(rounds)
+                _settings(pair.broker, topic, pair.config_of(topic)),
+                now=_times(rounds),
+                kafka=pair.version,
             )
             assert _left(before[folder], plan) == _offsets(after[folder]), (pair.name, folder)
             assert plan.size == before[folder].size

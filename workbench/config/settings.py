@@ -210,7 +210,8 @@ def not_in_version(name: str, value: Any, rules: BrokerRules) -> str:
     """Return why a version does not have a configuration, or does not allow its value; or ""."""
     version = rules.version
     if not has_config(name, version):
-        return f"Kafka {version} does not have it; {introduced_in(name)} introduced it"
+        first = introduced_in(name)
+        return f"Kafka {version} does not have it; {first} introduced it (--kafka, kafka= name it)"
     own = OWN_NAMES.get(name, name)
     problem = too_small(own, value, rules)
     if problem and name == own and has_config(INTERNAL_SIZE, version):
