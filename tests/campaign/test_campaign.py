@@ -7,12 +7,13 @@ from random import Random
 import pytest
 
 from tests import naive
-from tests.campaign.bases import choose_base
+from tests.campaign.bases import Base, choose_base
 from tests.campaign.campaign import Campaign, Case, attack, campaign, fingerprint, kept_cases
 from tests.campaign.engine_rounds import ENGINE_ROUNDS
-from tests.campaign.mutations import KINDS, choose
+from tests.campaign.mutations import KINDS, Mutation, choose
 from tests.campaign.oracle import find_batches, must_be_given
 from tests.campaign.worker_process import WorkerProcess
+from tests.memory import MOST, Meter
 from tests.naive import Record
 
 SEED = 1
@@ -102,3 +103,18 @@ def test_the_oracle_asks_for_nothing_where_batches_are_out_of_order() -> None:
     found = find_batches(b"".join(batches))
     assert len(found.possible) == 2
     assert list(must_be_given([(0, found)])) == []
+
+
+def test_many_batches_that_expand_without_end_take_what_one_takes(tmp_path: Path) -> None:
+    """The allocator of C kept what was given back while each of them grew: 342 MiB in all."""
+    small, directory, cases = tmp_path / "small", tmp_path / "data", tmp_path / "cases"
+    folder = "crash-plain-0"
+    Base("golden:2.8.2-crash-produce-1/after", ()).copy(cases, small)
+    Base("golden:2.8.2-crash-produce-1/after", (folder,)).copy(cases, directory)
+    log = f"{folder}/{0:020d}.log"
+    Mutation("bomb", log, 1810984653).apply(directory)
+    Mutation("order of batches", log, 2638466699).apply(directory)
+    with Meter(small) as meter:
+        cost = meter.cost("scan", directory)
+    assert cost.result.count("batch-too-large") > 40
+    assert cost.grown < MOST

@@ -63,7 +63,8 @@ class Arena:
         needed = self.used + size
         if needed > len(self.data):
             capacity = max(needed, 2 * len(self.data))
-            is_large = capacity > LARGEST_SLAB
+            # C's allocator would keep each size on the way to a huge batch, again for the next one.
+            is_large = capacity > START_CAPACITY
             grown = own_pages(capacity) if is_large else np.empty(capacity, np.uint8)
             grown[: self.used] = self.data[: self.used]
             self.data = grown
