@@ -13,7 +13,6 @@ from tests.naive import Record, batch, marker
 from tests.pipelines.planted import (
     AGAIN,
     COLUMNS,
-    DiedError,
     Disk,
     KillingFiles,
     Place,
@@ -141,6 +140,10 @@ def test_a_driver_that_dies_at_any_file_of_iceberg_leaves_an_exact_table(
     dies_at_each_change(load, tmp_path)
 
 
+class KilledError(Exception):
+    """The driver is dead; an error of the disk would be told as one."""
+
+
 def test_a_driver_that_dies_before_a_commit_to_delta_leaves_an_exact_table(
     spark: Any, disk: Disk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,11 +151,11 @@ def test_a_driver_that_dies_before_a_commit_to_delta_leaves_an_exact_table(
 
     def die_at(module: Any, name: str) -> None:
         def die(*_: Any, **__: Any) -> None:
-            raise DiedError
+            raise KilledError
 
         with monkeypatch.context() as context:
             context.setattr(module, name, die)
-            with pytest.raises(DiedError):
+            with pytest.raises(KilledError):
                 to_table(disk.path, spark=spark, **place.arguments, **OPTIONS)
 
     die_at(deltalake.transaction, "create_table_with_add_actions")
