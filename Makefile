@@ -32,7 +32,7 @@ QUICK := $(addprefix tests/,coordinator decoders file_system files house layout 
 LATER ?= +10y
 # librdkafka, which these tests have as a client, waits for ever where the date is another.
 WITH_LIBRDKAFKA = tests/test_docs.py::test_the_code_of_a_document_runs_and_prints_what_is_shown[how-to.md] \
-  tests/cli/test_undelete.py::test_a_deleted_topic_is_read_by_a_client_of_serve
+  tests/cli/test_undelete.py::test_a_deleted_topic_is_read_by_a_client_of_serve tests/loaders/test_replay_sources.py
 # The file system stamps files with the machine's date, and these ask which were written lately.
 BY_STAMPS = tests/inspection/test_live_directory.py::test_a_reader_of_a_growing_log_never_sees_damage \
   tests/widgets/test_following_tabs.py::test_records_begin_with_the_newest_and_one_switch_follows_for_all
