@@ -74,7 +74,8 @@ def write_parquet(
     def encode(group: list[pa.RecordBatch]) -> Iterator[_RowGroup]:
         yield _encoded(group, schema, compression)
 
-    schema = pa.schema([each.with_type(mapped(each.type, _written)) for each in schema])
+    fields = [each.with_type(mapped(each.type, _written)) for each in schema]
+    schema = pa.schema(fields, schema.metadata)
     footer = _encoded([], schema, compression).footer
     groups: list[Any] = []
     count, position = 0, len(_MAGIC)

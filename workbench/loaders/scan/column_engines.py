@@ -63,7 +63,7 @@ def _held(table: Any) -> Any:
         column if column.type == field.type else converted(_whole(column), field.type)
         for column, field in zip(table.columns, fields, strict=True)
     ]
-    return type(table).from_arrays(arrays, schema=pa.schema(fields))
+    return type(table).from_arrays(arrays, schema=pa.schema(fields, table.schema.metadata))
 
 
 def _whole(column: Any) -> pa.Array:
