@@ -141,7 +141,7 @@ def test_a_driver_that_dies_at_any_file_of_iceberg_leaves_an_exact_table(
 
 
 class KilledError(Exception):
-    """The driver is dead; an error of the disk would be told as one."""
+    """The driver is dead. It is no `OSError`, which would be reported as one of the disk."""
 
 
 def test_a_driver_that_dies_before_a_commit_to_delta_leaves_an_exact_table(
