@@ -3,7 +3,11 @@
 import os
 import signal
 from types import FrameType
-from typing import NoReturn
+from typing import Final, NoReturn
+
+INTERRUPTED: Final = 130
+"""Exit code of a command that Ctrl-C ended."""
+INTERRUPTED_TEXT: Final = "interrupted"
 
 
 def main() -> None:
@@ -19,5 +23,5 @@ def main() -> None:
 
 
 def _interrupted(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - of a handler
-    os.write(2, b"interrupted\n")
-    os._exit(130)  # nothing is open yet, and an exception can be lost in an import
+    os.write(2, f"{INTERRUPTED_TEXT}\n".encode())
+    os._exit(INTERRUPTED)  # nothing is open yet, and an exception can be lost in an import

@@ -23,6 +23,7 @@ from typing import Any, Final, TextIO
 import click
 
 import workbench
+from workbench.cli.entry import INTERRUPTED, INTERRUPTED_TEXT
 from workbench.cli.output import note, say
 from workbench.cli.words import advice_for, meant
 from workbench.runtime.words import safe
@@ -31,7 +32,6 @@ PROGRAM: Final = "kafka-workbench"
 
 FAILED: Final = 3
 """Exit code of a command that could not do what it was asked to."""
-INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
 
 SECTIONS: Final = {
@@ -254,7 +254,7 @@ def _interrupts(noted: list[int]) -> Iterator[None]:
 
 
 def _tell_interrupted() -> int:
-    click.echo("interrupted", err=True)
+    click.echo(INTERRUPTED_TEXT, err=True)
     return INTERRUPTED
 
 
