@@ -9,6 +9,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
@@ -95,7 +96,7 @@ def run_sql(
             names two tables whose names differ in case alone.
         SchemaError: a mask or decoding cannot be used, or does not cover a table.
     """
-    topics = _topics(listing)
+    topics = {utf8(p.topic).decode(): p.topic for p in listing.partitions.values()}
     read = read_query(query, topics)
     if read.asks_for_names:
         connection = new_connection()
@@ -108,35 +109,40 @@ def run_sql(
     options: ScanOptions = {"mask": masks}
     if isolation_level is not None:
         options["isolation_level"] = isolation_level
+    result = partial(
+        _result, listing, topics, query, given=given, masks=masks, options=options, watch=watch
+    )
     if read.needed is not None and not masks.rules:  # a mask may look at anything
         # What fails with the columns and fields that are needed fails with all, or succeeds: the
         # query is read again, for its result or for an error that names what there is.
         with suppress(LookupError, WorkbenchError):
-            return _result(listing, query, read, given, options, watch)
-    return _result(listing, query, read._replace(needed=None), given, options, watch)
+            return result(read)
+    return result(read._replace(needed=None))
 
 
 def _result(
     listing: Listing,
+    topics: Mapping[str, str],
     query: str,
     read: SqlQuery,
+    *,
     given: "Mapping[str, ColumnDecoding]",
+    masks: Masks,
     options: ScanOptions,
     watch: Watch | None,
 ) -> SqlResult:
     """Return a query's result, of what the query needs of its tables.
 
     Args:
+        topics: by their names in SQL.
         given: decodings by column.
-        options: of the scans: masks, isolation level.
+        options: of the scans, with the masks.
 
     Raises:
         As `run_sql`.
     """
-    topics = _topics(listing)
     connection = new_connection()
     connection.execute(f"create schema {SCHEMA}").fetchall()
-    masks = Masks.of(options["mask"])
     scans: dict[str, Scan] = {}
     columns: list[pa.Field] = []
     tables: dict[str, pa.Schema] = {}
@@ -176,11 +182,6 @@ def _result(
                 hint = did_you_mean(name, [*topics, *TABLES, RECORDS]) or f"; {LIST}"
                 raise LookupError(f"unknown topic or table {name}{hint}") from error
         raise query_error(query, error, meant(error, read, scans, tables)) from error
-
-
-def _topics(listing: Listing) -> dict[str, str]:
-    """Return the topics, by their names in SQL."""
-    return {utf8(p.topic).decode(): p.topic for p in listing.partitions.values()}
 
 
 def _refuse_equal_names(query: str, read: SqlQuery, topics: Mapping[str, str]) -> None:
