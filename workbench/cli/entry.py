@@ -3,11 +3,9 @@
 import os
 import signal
 from types import FrameType
-from typing import Final, NoReturn
+from typing import NoReturn
 
-INTERRUPTED: Final = 130
-"""Exit code of a command that Ctrl-C ended."""
-INTERRUPTED_TEXT: Final = "interrupted"
+from workbench.cli.exit_codes import INTERRUPTED, INTERRUPTED_TEXT
 
 
 def main() -> None:

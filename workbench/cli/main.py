@@ -23,16 +23,12 @@ from typing import Any, Final, TextIO
 import click
 
 import workbench
-from workbench.cli.entry import INTERRUPTED, INTERRUPTED_TEXT
+from workbench.cli.exit_codes import FAILED, INTERRUPTED, INTERRUPTED_TEXT, PIPE_CLOSED
 from workbench.cli.output import note, say
 from workbench.cli.words import advice_for, meant
 from workbench.runtime.words import safe
 
 PROGRAM: Final = "kafka-workbench"
-
-FAILED: Final = 3
-"""Exit code of a command that could not do what it was asked to."""
-PIPE_CLOSED: Final = 141
 
 SECTIONS: Final = {
     "What is there": {
