@@ -30,9 +30,8 @@ QUICK := $(addprefix tests/,coordinator decoders file_system files house layout 
 
 # How much later `make test-later` runs.
 LATER ?= +10y
-# librdkafka, which these tests have as a client, waits for ever where the date is another.
-WITH_LIBRDKAFKA = tests/test_docs.py::test_the_code_of_a_document_runs_and_prints_what_is_shown[how-to.md] \
-  tests/cli/test_undelete.py::test_a_deleted_topic_is_read_by_a_client_of_serve tests/loaders/test_replay_sources.py
+# librdkafka waits for ever where the date is another; this document has it as a client.
+WITH_LIBRDKAFKA = tests/test_docs.py::test_the_code_of_a_document_runs_and_prints_what_is_shown[how-to.md]
 # The file system stamps files with the machine's date, and these ask which were written lately.
 BY_STAMPS = tests/inspection/test_live_directory.py::test_a_reader_of_a_growing_log_never_sees_damage \
   tests/widgets/test_following_tabs.py::test_records_begin_with_the_newest_and_one_switch_follows_for_all
@@ -69,7 +68,7 @@ test-quick: env ## run what a contributor runs at every change, below two minute
 test-later: env system ## run the tests that need no other program as if it were ten years later: [LATER=+1y]
 	@PYTHONPATH=$(CURDIR)/.ci/later faketime --exclude-monotonic -f $(LATER) \
 	  $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder -q \
-	  -m "not (alone or broker or browser or long or notebook or spark)" $(foreach each,$(WITH_LIBRDKAFKA) $(BY_STAMPS),--deselect "$(each)") $(TESTS)
+	  -m "not (alone or broker or browser or librdkafka or long or notebook or spark)" $(foreach each,$(WITH_LIBRDKAFKA) $(BY_STAMPS),--deselect "$(each)") $(TESTS)
 
 coverage: env system ## run the tests and print how much of each file it ran; twice as slow
 	@mkdir -p build/coverage && rm -f build/coverage/data*

@@ -14,6 +14,9 @@ from typing import Any, Final
 import pytest
 
 STARTERS: Final = {
+    ("cimpl", "Consumer"): "librdkafka",
+    ("cimpl", "Producer"): "librdkafka",
+    ("confluent_kafka.admin", "AdminClient"): "librdkafka",
     ("tests.kafka_broker", "Broker"): "broker",
     ("tests.kafka_broker", "compile_java"): "broker",
     ("tests.kafka_broker", "java_command"): "broker",

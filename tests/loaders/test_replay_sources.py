@@ -10,6 +10,8 @@ import workbench as wb
 from tests.naive import Record, batch
 from workbench.errors import ReplayError
 
+pytestmark = pytest.mark.librdkafka  # replay writes by it
+
 CLUSTERS = "KOs8FIclSEWfhgk3Xg48hg", "MkU3OEVBNTcwNTJENDM2Qg"
 TOPICS = "AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"
 
