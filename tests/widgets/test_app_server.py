@@ -3,6 +3,8 @@
 import asyncio
 import http.client
 import json
+import resource
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -245,6 +247,20 @@ def test_a_screen_that_cannot_be_made_says_why() -> None:
 def test_a_port_that_is_taken_is_named(server: AppServer) -> None:
     with pytest.raises(ServerError, match=rf"localhost:{server.port}: cannot listen"):
         AppServer(made, title="", shown="", port=server.port)
+
+
+def test_a_page_opens_after_too_many_files_were_open() -> None:
+    with AppServer(made, title="t", shown="s") as server, socket.socket() as client:
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, limits[1]))
+        try:
+            client.connect(("127.0.0.1", server.port))  # a name would open files
+            client.settimeout(0.3)
+            with pytest.raises(TimeoutError):
+                client.recv(1)  # nobody accepts it
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        assert ask(server, f"/?token={token_of(server)}")[0] == 200
 
 
 def test_every_page_ends_with_the_server() -> None:

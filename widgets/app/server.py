@@ -5,6 +5,7 @@ somebody else's bytes ran a script could ask what widgets answer, and no more: i
 """
 
 import contextlib
+import errno
 import hmac
 import http
 import logging
@@ -13,6 +14,7 @@ import secrets
 import socket
 import sys
 import threading
+import time
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
@@ -33,6 +35,10 @@ LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _ANY: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - it is compared
 _ENDS_WITHIN_S: Final = 3
 _MOST_BYTES: Final = 16 << 20  # of a message from a page
+_PASSING: Final = {  # why a connection is not accepted now, and is later
+    errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ECONNABORTED,
+}  # fmt: skip
+_ACCEPTS_AGAIN_S: Final = 0.1
 
 _REFUSED: Final = (
     "The token is missing",
@@ -71,15 +77,17 @@ class AppServer:
         self._token, self._pass = secrets.token_hex(24), secrets.token_hex(24)
         self._pages: set[ServerConnection] = set()
         try:
-            self._server = serve(
-                self._converse, host, port, process_request=self._answer, compression=None,
-                max_size=_MOST_BYTES, server_header=None, logger=_silent(),
-                family=socket.AF_INET6 if ":" in host else socket.AF_INET,
-            )  # fmt: skip
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            listening = socket.create_server((host, port), family=family)
         except OSError as error:
             raise ServerError(
                 f"{host}:{port}", f"cannot listen: {error.strerror or error}"
             ) from None
+        self._server = serve(
+            self._converse, sock=_Listening(fileno=listening.detach()),
+            process_request=self._answer, compression=None, max_size=_MOST_BYTES,
+            server_header=None, logger=_silent(),
+        )  # fmt: skip
         self.port = self._server.socket.getsockname()[1]
         name = "localhost" if host in _ANY else host
         self.address = (
@@ -178,6 +186,23 @@ class AppServer:
         """Refuse the pages of others: a browser names the page that opens a socket."""
         origins = [urlsplit(each).netloc for each in headers.get_all("Origin")]
         return origins == headers.get_all("Host")
+
+
+class _Listening(socket.socket):
+    """Accepts connections also after it could not, as when too many files were open.
+
+    websockets takes every error of `accept` for the end of the server.
+    """
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Wait for a connection."""
+        while True:
+            try:
+                return super().accept()
+            except OSError as error:
+                if error.errno not in _PASSING:
+                    raise
+                time.sleep(_ACCEPTS_AGAIN_S)
 
 
 def _is_equal(given: str, secret: str) -> bool:
