@@ -14,6 +14,7 @@ from workbench.files.names import TopicPartition
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding, Severity
 from workbench.inspection.listing import Root
+from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import unreadable
 from workbench.inspection.verify.partition import PartitionResult
 from workbench.inspection.verify.shutdown_state import ShutdownState
@@ -126,6 +127,11 @@ def verify_checkpoints(
         results: the results of its partitions in use.
         situation: how its broker stopped.
     """
+    folders = {
+        TopicPartition(each.topic, each.partition): each
+        for each in root.partitions
+        if each.kind == "log"
+    }
     for name, checkpoint in checkpoints.items():
         entry = root.file(name)
         assert entry is not None
@@ -136,7 +142,7 @@ def verify_checkpoints(
             if result is None or result.log_end is None:
                 continue
             if offset > result.log_end:
-                if situation.stop == "running" and _is_younger(root, partition, entry):
+                if situation.stop == "running" and _is_younger(folders.get(partition), entry):
                     continue  # the offset is of a deleted topic's; a broker soon writes another
                 yield _beyond_end(name, entry.path, partition, offset, result.log_end)
             elif (
@@ -170,13 +176,10 @@ def contradicted(checkpoints: Checkpoints, results: Results) -> set[TopicPartiti
     }
 
 
-def _is_younger(root: Root, name: TopicPartition, checkpoint: FileEntry) -> bool:
+def _is_younger(log: DiskPartition | None, checkpoint: FileEntry) -> bool:
     """Whether a log was created after a checkpoint was written, by its `partition.metadata`."""
-    for each in root.partitions:
-        if (each.topic, each.partition, each.kind) == (*name, "log"):
-            created = each.file(names.PARTITION_METADATA)
-            return created is not None and created.modified_ms >= checkpoint.modified_ms
-    return False
+    created = None if log is None else log.file(names.PARTITION_METADATA)
+    return created is not None and created.modified_ms >= checkpoint.modified_ms
 
 
 def _beyond_end(
