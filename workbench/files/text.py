@@ -12,7 +12,7 @@ import binascii
 import json
 import re
 from collections.abc import Iterator
-from io import StringIO
+from io import BytesIO
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -48,8 +48,8 @@ def split_lines(data: bytes) -> Iterator[Line]:
     """
     position = 0
     if data.isascii() and b"\r" not in data:  # what brokers write, many times as fast
-        for line in StringIO(data.decode(), newline="\n"):
-            yield Line(position, line.removesuffix("\n"))
+        for line in BytesIO(data):
+            yield Line(position, line.decode().removesuffix("\n"))
             position += len(line)
         return
     while position < len(data):
