@@ -13,7 +13,7 @@ from workbench.layout.structure import place, width
 from workbench.record.crc import crc32c
 
 LIES: Final[dict[str, tuple[int, ...]]] = {
-    "base_offset": (0, 2, 9, -1, 2**62, 2**63 - 1),
+    "base_offset": (0, 2, 9, -1, 2**62, 2**63 - 1, -7, 2**63 - 2, -(2**63)),
     "batch_length": (0, -1, 48, 60, 2**31 - 1),
     "partition_leader_epoch": (-1, -2, 2**31 - 1),
     "magic": (-1, 0, 1, 3),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import run
-from tests.naive import Record
+from tests.naive import Record, batch
 from tests.pipelines.planted import Disk, orders, rows_of
 
 
@@ -36,6 +36,14 @@ def test_an_upsert(disk: Disk, tmp_path: Path) -> None:
     (row,) = run("to-table", disk.path, "--to", tmp_path / "t", "--upsert", "--json").json
     assert (row["records"], row["superseded"], row["tombstones"]) == (6, 14, 1)
     assert len(rows_of(tmp_path / "t")) == 6
+
+
+def test_topics_that_are_left_out_are_told_where_there_are_no_others(tmp_path: Path) -> None:
+    log = tmp_path / "broker" / "__consumer_offsets-0"
+    log.mkdir(parents=True)
+    (log / f"{0:020d}.log").write_bytes(batch([Record(0)]))
+    outcome = run("to-table", tmp_path / "broker", "--to", tmp_path / "t")
+    assert "--topic NAME loads one" in outcome.err
 
 
 def test_a_mistake_is_told(disk: Disk, tmp_path: Path) -> None:

@@ -316,6 +316,32 @@ def test_no_offset_comes_twice(tmp_path: Path) -> None:
     assert {finding.kind for finding in scan.findings} == {"offset-range"}
 
 
+@pytest.mark.parametrize(
+    ("base", "there"),
+    [(-5, []), (-2, [0, 1]), (2**63 - 3, [2**63 - 3, 2**63 - 2]), (2**63 - 1, []), (-(2**63), [])],
+)
+def test_offsets_beyond_64_bits_are_told(base: int, there: list[int], tmp_path: Path) -> None:
+    scan = damaged(tmp_path, moved(four_records(), base)).scan(columns=["offset"])
+    with pytest.warns(CorruptDataWarning, match="offset-range"):
+        assert scan.to_arrow()["offset"].to_pylist() == there
+
+
+def test_batches_with_the_largest_offset_do_not_end_a_scan(tmp_path: Path) -> None:
+    beyond = moved(four_records(), 2**63 - 1)
+    scan = damaged(tmp_path, beyond, beyond, four_records()).scan(columns=["offset"])
+    with pytest.warns(CorruptDataWarning, match="offset-range"):
+        assert scan.to_arrow()["offset"].to_pylist() == [0, 1, 2, 3]
+
+
+def four_records() -> bytes:
+    return batch([Record(at) for at in range(4)])
+
+
+def moved(data: bytes, base: int) -> bytes:
+    """Return a batch with another base offset, which the CRC does not cover."""
+    return (base % 2**64).to_bytes(8) + data[8:]
+
+
 @pytest.mark.parametrize("size", [10, 1_500_000])  # many to a window that is read, and two
 @pytest.mark.parametrize("shift", [2**54, 5, 1, -4])
 def test_a_batch_under_a_wrong_offset_takes_no_other_away(

@@ -159,6 +159,8 @@ def load(
         is_dry = more.get("dry_run", False)
         what = "would be loaded" if is_dry else "loaded"
         note(f"{plural(sums['records'], 'record')} {what} into {to}")
+    if not done and not failed:
+        note("there is no topic but those that brokers make for themselves: --topic NAME loads one")
     for name, error in failed.items():
         note(f"{name} is not loaded: {error}")
     if failed:

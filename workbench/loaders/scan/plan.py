@@ -400,8 +400,12 @@ def batch_selector(
     """Return the filter by headers of the batches that can hold wanted records."""
 
     def select(rows: Rows) -> Mask:
-        # The base offset of a wrapper of magic 0 or 1 is not known (-1): it is never too high.
-        wanted = (rows["last_offset"] >= read.low) & (rows["base_offset"] < read.high)
+        # The base offset of a wrapper of magic 0 or 1 is not known (-1): it is never too high. A
+        # last offset below 0 is damaged, or too high for 64 bits: its records are reported.
+        last = rows["last_offset"]
+        wanted = (last >= read.low) | (last < 0)
+        if read.high < HIGHEST:
+            wanted &= rows["base_offset"] < read.high
         if not include_control:
             wanted &= ~rows["is_control"]
         if times[0] > LOWEST:

@@ -256,7 +256,8 @@ class _SegmentReading(Generic[T]):
         # The value was made before the chunks before this one were known. Nearly always it stands.
         if np.count_nonzero(ascending) < len(ascending):
             value = self._prepare(read, chunk, in_range & ascending)
-        tail = [base >= read.high for base in chunk.rows["base_offset"][-2:].tolist()]
+        bases = chunk.rows["base_offset"][-2:].tolist()
+        tail = [base >= read.high and read.high < HIGHEST for base in bases]
         self._past_end = self._past_end + len(tail) if all(tail) else int(tail[-1])
         self._is_over = self._past_end > 1  # not for one alone, whose base offset may be damaged
         yield Prepared(read, chunk, value, findings + self._order.take_findings())

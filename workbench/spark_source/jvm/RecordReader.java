@@ -189,6 +189,8 @@ final class RecordReader {
         long fitting = header.codec() == 0 ? (size - BatchHeader.SIZE) / SMALLEST_RECORD : Integer.MAX_VALUE;
         boolean isCount = header.count() >= 0 && header.count() <= fitting && header.lastOffsetDelta() >= 0;
         require(isCount, "the record count cannot be right", header.count());
+        long last = header.lastOffset();
+        require(last >= 0 && last < Long.MAX_VALUE, "an offset that is not in order", last);
         return true;
     }
 
