@@ -19,7 +19,17 @@ Declare it in a module of this room, by subject, and use it everywhere::
 from collections.abc import Mapping, Sequence
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    NamedTuple,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 
 class Kind(NamedTuple):
@@ -119,8 +129,8 @@ def _column(name: str, hint: Any, *, is_nullable: bool = False) -> TableColumn:
         notes = tuple(given)
     meaning = next((note for note in reversed(notes) if isinstance(note, str)), "")
     kind = next((note.name for note in notes if isinstance(note, Kind)), None)
-    if kind is None and isinstance(hint, type):
-        kind = _PLAIN.get(hint)
+    if kind is None:
+        kind = "string" if get_origin(hint) is Literal else _PLAIN.get(hint)
     if kind is not None:
         return TableColumn(name, kind, is_nullable, meaning)
     if get_origin(hint) in {UnionType, Union}:
