@@ -11,7 +11,7 @@ from widgets._conditions import AS_IT_IS
 from widgets._widget import error_text
 from widgets.cleaning.compaction import CompactionPlayer
 from widgets.coordinators.offsets_player import OffsetsPlayer
-from widgets.frame.tab_state import TabState
+from widgets.frame.tab_state import NO_PARTITION, TabState
 from widgets.live.directory_changes import DirectoryChanges
 from widgets.players._player import Player, directories_of
 from widgets.players.player import LookupPlayer, RecoveryPlayer, StepPlayer
@@ -115,7 +115,7 @@ class Stories(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
             each.close()
         self.player = None
         self.children = (self.bar, TabState("loading", "Reading…"))
-        shown: Any = TabState("empty", "Select a partition above, or in Explore.")
+        shown: Any = TabState("empty", NO_PARTITION)
         partition = self._logs.get(self.selected["partition"] or "")
         try:
             if self.story == OFFSETS:

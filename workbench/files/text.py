@@ -17,9 +17,8 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from workbench.files.reading import MIB, ProblemList
+from workbench.layout.integers import INT32_MAX
 
-INT32_MAX: Final = 2**31 - 1
-INT64_MAX: Final = 2**63 - 1
 NO_UUID: Final = UUID(int=0)
 
 CHECKPOINT_LIMIT: Final = 16 * MIB  # 400,000 partitions with names of 30 characters

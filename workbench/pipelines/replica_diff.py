@@ -19,7 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
 
 from workbench.comparison.records import Effort, differences
 from workbench.inspection.partition import DiskPartition
-from workbench.loaders.scan.plan import HIGHEST
+from workbench.loaders.queries.ranges import HIGHEST
 from workbench.loaders.schemas import schema_of
 from workbench.pipelines.source_options import LOG, source_options
 from workbench.spark_source.option_values import Paths

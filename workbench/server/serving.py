@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from workbench.coordinator.group_coordinator.group_coordinator_service import (
     GroupCoordinatorService,
@@ -23,6 +23,7 @@ from workbench.server.request_trace import RequestTrace
 from workbench.server.served_transactions import ServedTransactions
 from workbench.server.session_groups import SessionGroups
 
+NOT_HERE: Final = "This server does not host this topic-partition."
 _Result = TypeVar("_Result")
 
 

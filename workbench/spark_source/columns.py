@@ -28,11 +28,12 @@ from pyspark.sql.types import (
 )
 
 from workbench.inspection.findings import Finding
+from workbench.layout.integers import INT64_MAX
 from workbench.loaders.scan import arrow
 from workbench.values.types import converted
 
 _TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
-_MOST_MS: Final = (2**63 - 1) // 1000
+_MOST_MS: Final = INT64_MAX // 1000
 _HEADERS: Final = pa.list_(
     pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())]))
 )

@@ -54,6 +54,18 @@ Headers = Annotated[list[tuple[str, bytes | None]], Kind("headers")]
 Topic = Annotated[str, "the topic"]
 PartitionNumber = Annotated[Int32, "number of the partition in its topic"]
 SegmentOffset = Annotated[int, "base offset of the segment"]
+RecordOffset = Annotated[int, "the record's offset"]
+BatchPosition = Annotated[int, "byte in the segment's .log file"]
+TopicId = Annotated[str, "the topic's id"]
+ProducerId = Annotated[int, "the producer's id"]
+ProducerEpoch = Annotated[Int16, "the producer's epoch"]
+LeaderEpoch = Annotated[Int32, "the leader epoch"]
+EpochStart = Annotated[int, "the first offset of the epoch"]
+Reason = Annotated[str, "why, with the figures"]
+HighWatermark = Annotated[int | None, "as checkpointed"]
+AdminState = Annotated[str, "as an admin client names it"]
+LastOffset = Annotated[int, "offset of its last record"]
+TransactionStart = Annotated[int, "offset of the transaction's first record"]
 
 _PLAIN: Final = {str: "string", int: "int64", bool: "bool", float: "float64", bytes: "binary"}
 
@@ -72,6 +84,7 @@ TEXTS: Final = {
     "large_binary": "bytes",
     "headers": "list of objects",
     "list": "list",
+    "objects": "list of objects",
     "struct": "object",
 }
 """The types of columns, as help and documents name them."""

@@ -2,7 +2,15 @@
 
 from typing import Annotated, Literal, NamedTuple
 
-from workbench.tables.columns import Int32, Kind, PartitionNumber, Time, Topic
+from workbench.tables.columns import (
+    HighWatermark,
+    Int32,
+    Kind,
+    PartitionNumber,
+    Reason,
+    Time,
+    Topic,
+)
 
 Word = Literal[
     "allows",     # the rule allows cleaning, or deletion
@@ -36,7 +44,7 @@ class RuleRow(NamedTuple):
     ]
     value: Annotated[Value | None, "what the rule looks at"]
     threshold: Annotated[Value | None, "what it is compared with"]
-    reason: Annotated[str, "why, with the figures"]
+    reason: Reason
     due: Annotated[Time | None, "when the verdict changes at the earliest without an append"]
     kafka: Annotated[str, "class and method of Kafka 4.2"]
 
@@ -52,7 +60,7 @@ class WhatIfRow(NamedTuple):
     topic: Topic
     partition: PartitionNumber
     policy: Annotated[str, "cleanup.policy with the change"]
-    size: Annotated[int, "bytes before"]
+    size: Annotated[int, "bytes of the log before"]
     deleted_bytes: Annotated[int, "bytes that retention deletes"]
     compacted_bytes: Annotated[int, "bytes that compaction drops"]
     size_after: Annotated[int, "bytes afterwards"]
@@ -80,7 +88,7 @@ class ReplicaRow(NamedTuple):
     log_start_offset: Annotated[int, "the replica's log start offset"]
     log_end_offset: Annotated[int, "the replica's log end offset"]
     last_epoch: Annotated[Int32 | None, "its last leader epoch"]
-    high_watermark: Annotated[int | None, "as checkpointed"]
+    high_watermark: HighWatermark
     restart_high_watermark: Annotated[int, "the high watermark after a restart"]
     common_end: Annotated[int, "up to where it equals the replica ahead, exclusive"]
     truncates_to: Annotated[int | None, "as a follower of the one ahead; null: it is ahead"]

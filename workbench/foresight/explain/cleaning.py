@@ -18,8 +18,8 @@ from workbench.cleaner.schedule.log_to_clean import (
 )
 from workbench.config.broker_config import BrokerConfig
 from workbench.files.names import CLEANER_OFFSETS
-from workbench.files.text import INT64_MAX
 from workbench.foresight.explain.rule_verdict import odd_timestamp, rule_row, time_or_never
+from workbench.layout.integers import INT64_MAX
 from workbench.log.log import Log
 from workbench.log.segments.segment import LogSegment
 from workbench.runtime.times import age_text, ms_text

@@ -4,7 +4,7 @@ from contextlib import suppress
 
 from workbench.errors import WorkbenchError
 from workbench.files.names import TopicPartition
-from workbench.files.text import INT64_MAX
+from workbench.layout.integers import INT64_MAX
 from workbench.log.segments.segment import LogSegment
 from workbench.runtime.times import LONGEST_TIME, likely_unit
 from workbench.tables.foresight import RuleRow, Value, Word

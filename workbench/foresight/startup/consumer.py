@@ -18,6 +18,7 @@ from workbench.files.indexes.transaction_index import AbortedTxn
 from workbench.layout import problems
 from workbench.layout.attributes import NONE
 from workbench.layout.control_records import ABORT
+from workbench.layout.integers import INT32_MAX
 from workbench.log.log import Log
 from workbench.record.codecs.registry import CODECS
 from workbench.record.columns import RecordColumns
@@ -34,7 +35,7 @@ FETCH_SIZE: Final = 1 << 20  # max.partition.fetch.bytes
 
 _MOST_READ: Final = 4  # times the log is read before the consumer is taken to loop
 
-_LARGEST_SIZE: Final = 2**31 - 1 - 12  # bytes of a batch; above, adding the 12 bytes overflows
+_LARGEST_SIZE: Final = INT32_MAX - 12  # bytes of a batch; above, adding the 12 bytes overflows
 _SIZE_AT: Final = 8
 _SIZE_END: Final = 12
 _NO_PRODUCER: Final = -1

@@ -15,10 +15,11 @@ from workbench.config.broker_rules import BrokerRules
 from workbench.config.log_config import refused_value
 from workbench.files import names
 from workbench.files.text import format_uuid
+from workbench.inspection.cluster.loading import FITTING
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Root
 from workbench.inspection.node_start.known_topics import KnownTopics
-from workbench.inspection.node_start.refusal import ILLEGAL_STATE, RUNTIME, Refusal
+from workbench.inspection.node_start.refusal import ILLEGAL_STATE, NO_CONTROLLER, RUNTIME, Refusal
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable
 
@@ -39,7 +40,7 @@ def judge_records(partition: DiskPartition, known: KnownTopics) -> Refusal | Non
         return None
     finding = Finding(
         "metadata-record", "error", partition.path, None, None, found,
-        "a record that fits those before it", "The controller does not start.",
+        FITTING, NO_CONTROLLER,
     )  # fmt: skip
     return Refusal(finding, RUNTIME if "topic id" in found else ILLEGAL_STATE)
 

@@ -6,10 +6,10 @@ from typing import Any, Final, Literal
 
 import pyarrow as pa
 
-from workbench.files.text import INT64_MAX
 from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.facts.text_table import text_table
+from workbench.layout.integers import INT64_MAX
 from workbench.loaders.tables.rows import ArrowTable, table_of
 from workbench.runtime.times import due_text, ms_text, time_text
 from workbench.runtime.words import safe, safe_lines

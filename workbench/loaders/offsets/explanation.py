@@ -18,8 +18,8 @@ from workbench.inspection.transactions import Transactions, read_transactions
 from workbench.inspection.unreadable import if_readable
 from workbench.loaders.offsets.rescued import rescued_batches, rescued_offsets
 from workbench.loaders.offsets.runs import FATES, IN_BATCHES, OffsetRun, offset_runs
+from workbench.loaders.queries.ranges import HIGHEST
 from workbench.loaders.scan.plan import (
-    HIGHEST,
     IsolationLevel,
     offset_range,
     offsets_of,

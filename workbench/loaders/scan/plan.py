@@ -22,6 +22,7 @@ from workbench.inspection.listing import Listing
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import ABORTED, Transactions, read_transactions
+from workbench.loaders.queries.ranges import HIGHEST, LOWEST
 from workbench.runtime.several import several
 from workbench.runtime.times import Time
 from workbench.runtime.words import did_you_mean
@@ -59,8 +60,6 @@ def offsets_of(given: str | int | OffsetRange) -> OffsetRange:
     return int(first) if first else None, int(end) if end else None
 
 
-LOWEST: Final = -(2**63)
-HIGHEST: Final = 2**63 - 1
 _LISTINGS: Final = 10  # until all files that were listed are there
 
 

@@ -23,7 +23,7 @@ from workbench.inspection.listing import Listing
 from workbench.inspection.partition import DiskPartition
 from workbench.loaders.exports.parquet_file import ROW_GROUP, write_parquet
 from workbench.loaders.queries.query import Query, all_of, parse
-from workbench.loaders.queries.ranges import common
+from workbench.loaders.queries.ranges import HIGHEST, LOWEST, common
 from workbench.loaders.read_warnings import warn_caller
 from workbench.loaders.scan.arrow_stream import ArrowStream
 from workbench.loaders.scan.column_engines import lazy_frame, polars_frame
@@ -35,8 +35,6 @@ from workbench.loaders.scan.not_searched import (
     unread_by,
 )
 from workbench.loaders.scan.plan import (
-    HIGHEST,
-    LOWEST,
     IsolationLevel,
     SegmentRead,
     are_named,

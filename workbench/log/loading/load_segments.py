@@ -19,6 +19,7 @@ from workbench.files.names import CLEANED, DELETED, MAX_OFFSET, SWAP, file_name
 from workbench.log.context import LogContext
 from workbench.log.segments.log_segments import LogSegments
 from workbench.log.segments.segment import LogSegment
+from workbench.runtime.steps import KINDS
 
 Recover = Callable[[LogSegment, str], int]
 
@@ -131,7 +132,7 @@ def _remove_replaced(context: LogContext, swaps: list[str]) -> None:
         if context.observer is not None:
             numbers = {"base_offset": segment.base_offset, "next_offset": next_offset}
             path = context.path(name)
-            context.tell("swap found", path, "a replacement of segments was interrupted", **numbers)
+            context.tell("swap found", path, KINDS["swap found"], **numbers)
     if first is None:
         return
     removed = False

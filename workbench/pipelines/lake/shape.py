@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from workbench.errors import SchemaError
+from workbench.layout.integers import INT64_MAX
 from workbench.loaders.scan.decoding import Applied
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.schemas import SCAN_FIELDS
@@ -50,7 +51,7 @@ _OWN: Final = frozenset(
 
 _FIRST_DAY: Final = -719_162  # 0001-01-01, in days since 1970
 _LAST_DAY: Final = 2_932_896  # 9999-12-31
-_LAST_TIME: Final = (2**63 - 1) // 1000  # ms, in the year 294247
+_LAST_TIME: Final = INT64_MAX // 1000  # ms, in the year 294247
 
 
 def table_kind(kind: Any) -> Any:

@@ -36,7 +36,7 @@ from workbench.server.handlers.stored_access import (
 )
 from workbench.server.protocol import api_keys as apis
 from workbench.server.protocol import requests, responses
-from workbench.server.serving import BlockingHandler, Call, Values
+from workbench.server.serving import NOT_HERE, BlockingHandler, Call, Values
 
 _METRICS_ALONE: Final = 0  # version of ListConfigResources that knows client metrics alone
 _NO_NAMES: Final[Mapping[str, object]] = {}
@@ -80,7 +80,7 @@ def describe_quorum(
     }
     unknown: responses.DescribeQuorumResponsePartitionData = {
         "errorCode": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        "errorMessage": "This server does not host this topic-partition.",
+        "errorMessage": NOT_HERE,
     }
     host, port = call.address
     listener: responses.DescribeQuorumResponseListener = {

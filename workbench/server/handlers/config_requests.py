@@ -20,9 +20,9 @@ from workbench.config.server_configs import (
 )
 from workbench.config.values import text_of
 from workbench.errors import CoordinatorError
-from workbench.files.names import topic_name_problem
 from workbench.inspection.cluster.image import EVERY_BROKER
 from workbench.runtime.error_codes import ErrorCode
+from workbench.server.logs.catalog import require_topic_name
 from workbench.server.protocol import requests, responses
 from workbench.server.protocol.api_keys import DESCRIBE_CONFIGS
 from workbench.server.serving import BlockingHandler, Call
@@ -128,9 +128,7 @@ def _entry(name: str, config: ServerConfig, value: str | None, synonyms: list[_S
 
 def _of_topic(call: Call, name: str) -> list[_Entry]:
     catalog = call.serving.catalog
-    problem = topic_name_problem(name)
-    if problem is not None:
-        raise ErrorCode.INVALID_TOPIC_EXCEPTION.error(f"Topic name is invalid: {problem}")
+    require_topic_name(name)
     if catalog.logs_of(name) is None:
         raise ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.error("")
     own = catalog.settings.own(name)

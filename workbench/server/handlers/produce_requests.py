@@ -22,6 +22,7 @@ from workbench.layout.batch_header import (
     LAST_OFFSET_DELTA_AT,
     LENGTH_END,
 )
+from workbench.layout.integers import INT64_MAX
 from workbench.log.log import Log
 from workbench.record.memory_records import MemoryRecords
 from workbench.runtime.error_codes import ErrorCode, code_of, short
@@ -35,7 +36,7 @@ from workbench.server.serving import BlockingHandler, Call
 _MOST_RECORD_ERRORS: Final = 1000  # that are reported of one batch
 _QUICK_BATCHES: Final = 10
 _QUICK_BYTES: Final = 1 << 16
-_NEVER: Final = 2**63 - 1
+_NEVER: Final = INT64_MAX
 _HEADER: Final = struct.Struct(">8xi4xb4xh")  # length, magic and attributes of a batch
 _ACKS: Final = {-1, 0, 1}
 _ZSTD_SINCE: Final = 7  # version of Produce

@@ -19,6 +19,8 @@ from workbench.cli.command import (
     chooses_records,
     chosen_tier,
     includes_internal,
+    is_strict_with_values,
+    overwrites,
     select_records,
     takes_workers,
 )
@@ -90,13 +92,9 @@ _DAMAGED: Final = 2
     "not change.",
 )
 @click.option("--compression", default="zstd", help="parquet: zstd, snappy, gzip, lz4, none.")
-@click.option("--overwrite", is_flag=True, help="Replace a file that already exists.")
+@overwrites
 @takes_workers
-@click.option(
-    "--strict",
-    is_flag=True,
-    help="Exit with 2 if damaged data was left out, or values are null or incomplete.",
-)
+@is_strict_with_values
 @click.option("--json", "as_json", is_flag=True, help="Print a summary as JSON.")
 def command(
     *,

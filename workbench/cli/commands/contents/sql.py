@@ -14,11 +14,19 @@ from typing import IO, Any, Final, NamedTuple, get_args
 import click
 
 from workbench.cli.colors import has_color, painted
-from workbench.cli.command import Command, chosen_tier, open_logs, reads_remote_tier
+from workbench.cli.command import (
+    Command,
+    chosen_tier,
+    is_strict_with_values,
+    open_logs,
+    overwrites,
+    reads_remote_tier,
+    takes_mask,
+)
 from workbench.cli.output import is_terminal, note, print_table
 from workbench.cli.progress import ProgressMeter, progress
 from workbench.cli.reading import tell_uncommitted
-from workbench.cli.show.decoded_text import asked_formats, key_format, value_format
+from workbench.cli.show.decoded_text import DECODED_KEYS, asked_formats, key_format, value_format
 from workbench.cli.show.value_text import Formats
 from workbench.cli.words import path_first
 from workbench.errors import CorruptDataWarning, UncommittedRecordsWarning
@@ -43,11 +51,9 @@ _DAMAGED: Final = 2  # exit code with --strict
     type=click.Choice(FORMATS),
     help="Default: the ending of FILE, a table on a terminal, jsonl in a pipe.",
 )
-@key_format("Decode keys, as utf8, json, avro or avro:FILE. Default: bytes.")
+@key_format(DECODED_KEYS)
 @value_format("Decode values.")
-@click.option(
-    "--mask", type=click.Path(), metavar="FILE", help="Keep private values out, as in export."
-)
+@takes_mask
 @click.option(
     "--escape-formulas/--no-escape-formulas",
     default=True,
@@ -59,12 +65,8 @@ _DAMAGED: Final = 2  # exit code with --strict
     help="read_committed omits aborted records and stops at the last stable offset. Default: all "
     "records; stderr says how many are not committed.",
 )
-@click.option(
-    "--strict",
-    is_flag=True,
-    help="Exit with 2 if damaged data was left out, or values are null or incomplete.",
-)
-@click.option("--overwrite", is_flag=True, help="Replace a file that already exists.")
+@is_strict_with_values
+@overwrites
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @reads_remote_tier
 def command(
