@@ -14,10 +14,10 @@ from workbench.cli.words import path_last
 from workbench.errors import WorkbenchError
 from workbench.inspection.listing import Listing, require_logs
 from workbench.inspection.partition import DiskPartition
+from workbench.inspection.transactions import IsolationLevel
 from workbench.loaders.queries.ranges import HIGHEST, LOWEST
 from workbench.loaders.scan.not_searched import NotSearched, left_out
 from workbench.loaders.scan.plan import (
-    IsolationLevel,
     SegmentRead,
     are_named,
     choose_partitions,

@@ -4,9 +4,8 @@
 """
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from workbench.errors import OutputError
 from workbench.file_system.archives.opening import is_here
@@ -26,16 +25,13 @@ from workbench.foresight.copies.retaining import retain as retain_directory
 from workbench.foresight.dry_listing import meant_settings, round_times
 from workbench.inspection.listing import Listing, StrPath, list_log_directories, require_logs
 from workbench.loaders.in_hand import InHand, one_path
+from workbench.loaders.partition import Config
 from workbench.loaders.read_warnings import warn_caller
 from workbench.loaders.remote import opened
 from workbench.loaders.scan.plan import are_named, chosen_names
-from workbench.runtime.several import several
+from workbench.runtime.several import Names, Partitions, several
 from workbench.runtime.signatures import explained
 from workbench.runtime.times import Time, time_or_now
-
-Config = Mapping[str, Any] | None
-Names = Iterable[str] | str | None
-Partitions = Iterable[int | str] | int | str | None
 
 
 class NotCopiedWarning(UserWarning):

@@ -8,13 +8,14 @@ Kafka: Fetcher, CompletedFetch (4.2 clients)
 
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import CorruptFileError, CorruptRecordError, WorkbenchError
 from workbench.files.indexes.transaction_index import AbortedTxn
+from workbench.inspection.transactions import IsolationLevel
 from workbench.layout import problems
 from workbench.layout.attributes import NONE
 from workbench.layout.control_records import ABORT
@@ -28,8 +29,6 @@ from workbench.record.memory_records import MemoryRecords
 from workbench.record.reading.batch_records import columns_of, plain_columns
 from workbench.record.reading.reader import KEYS
 from workbench.record.reading.windows import count_valid
-
-Isolation = Literal["read_uncommitted", "read_committed"]
 
 FETCH_SIZE: Final = 1 << 20  # max.partition.fetch.bytes
 
@@ -67,7 +66,7 @@ class ConsumerView:
             read_committed).
     """
 
-    isolation: Isolation
+    isolation: IsolationLevel
     beginning: int
     end: int
     position: int
@@ -81,7 +80,7 @@ class ConsumerView:
     aborted_served: int = 0
 
 
-def consume(log: Log, isolation: Isolation = "read_uncommitted") -> ConsumerView:
+def consume(log: Log, isolation: IsolationLevel = "read_uncommitted") -> ConsumerView:
     """Read a log as a consumer reads it from its leader, if all replicas hold all records.
 
     Raises:

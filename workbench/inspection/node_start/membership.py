@@ -19,12 +19,17 @@ from workbench.inspection.cluster.loading import FITTING
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Root
 from workbench.inspection.node_start.known_topics import KnownTopics
-from workbench.inspection.node_start.refusal import ILLEGAL_STATE, NO_CONTROLLER, RUNTIME, Refusal
+from workbench.inspection.node_start.refusal import (
+    ILLEGAL_STATE,
+    MISMATCH,
+    NO_CONTROLLER,
+    RUNTIME,
+    Refusal,
+)
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable
 
 _CONFIG: Final = "org.apache.kafka.common.config.ConfigException"
-_KIND: Final = "meta-properties-mismatch"
 _STOPS: Final = "The node waits for a controller that lets it in, and stops after a minute."
 
 
@@ -91,7 +96,7 @@ def judge_membership(roots: Sequence[Root], metadata: Root, known: KnownTopics) 
     if list(voters) == [node_id] and voters[node_id] != own:
         found = f"directory.id {own}" if own else "no directory.id"
         wanted = f"{voters[node_id]}, that of the only voter"
-        return Refusal(Finding(_KIND, "error", path, None, None, found, wanted, _STOPS), RUNTIME)
+        return Refusal(Finding(MISMATCH, "error", path, None, None, found, wanted, _STOPS), RUNTIME)
     for root in roots:
         own = _directory_id(root)
         for other, directories in cluster.log_directories.items():
@@ -99,7 +104,7 @@ def judge_membership(roots: Sequence[Root], metadata: Root, known: KnownTopics) 
                 path = f"{root.path}/{names.META_PROPERTIES}"
                 found = f"directory.id {own}, which node {other} is registered with"
                 wanted = f"one of node {node_id}"
-                finding = Finding(_KIND, "error", path, None, None, found, wanted, _STOPS)
+                finding = Finding(MISMATCH, "error", path, None, None, found, wanted, _STOPS)
                 return Refusal(finding, RUNTIME)
     return None
 

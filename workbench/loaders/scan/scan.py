@@ -21,6 +21,7 @@ from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import DiskPartition
+from workbench.inspection.transactions import IsolationLevel
 from workbench.loaders.exports.parquet_file import ROW_GROUP, write_parquet
 from workbench.loaders.queries.query import Query, all_of, parse
 from workbench.loaders.queries.ranges import HIGHEST, LOWEST, common
@@ -35,7 +36,6 @@ from workbench.loaders.scan.not_searched import (
     unread_by,
 )
 from workbench.loaders.scan.plan import (
-    IsolationLevel,
     SegmentRead,
     are_named,
     choose_partitions,

@@ -23,7 +23,7 @@ from workbench.cli.command import (
     reads_remote_tier,
     takes_mask,
 )
-from workbench.cli.output import is_terminal, note, print_table
+from workbench.cli.output import STDOUT, is_terminal, note, print_table
 from workbench.cli.progress import ProgressMeter, progress
 from workbench.cli.reading import tell_uncommitted
 from workbench.cli.show.decoded_text import DECODED_KEYS, asked_formats, key_format, value_format
@@ -31,20 +31,19 @@ from workbench.cli.show.value_text import Formats
 from workbench.cli.words import path_first
 from workbench.errors import CorruptDataWarning, UncommittedRecordsWarning
 from workbench.file_system.outputs import new_file
+from workbench.inspection.transactions import IsolationLevel
 from workbench.loaders.scan.not_searched import internal_topics
-from workbench.loaders.scan.plan import IsolationLevel
 from workbench.runtime.words import json_text, plural, safe, size_text
 
 FORMATS: Final = ("table", "csv", "json", "jsonl", "parquet")
 _ENDINGS: Final = {"ndjson": "jsonl", **{form: form for form in FORMATS[1:]}}
 _MOST_SHOWN: Final = 1000  # rows of a table in a terminal
-_STDOUT: Final = "-"
 _DAMAGED: Final = 2  # exit code with --strict
 
 
 @click.command("sql", cls=Command)
 @click.argument("paths", metavar="PATH... QUERY", nargs=-1, required=True, type=click.Path())
-@click.option("--output", "--to", "-o", metavar="FILE", default=_STDOUT, help="Write to FILE.")
+@click.option("--output", "--to", "-o", metavar="FILE", default=STDOUT, help="Write to FILE.")
 @click.option(
     "--format",
     "form",
@@ -105,9 +104,9 @@ def command(
     if not given and chosen_tier()["remote"] is None:
         raise click.UsageError('QUERY is missing, as in sql PATH "select count(*) from orders"')
     form = form or ("json" if as_json else _form_of(output))
-    if form == "parquet" and output == _STDOUT:
+    if form == "parquet" and output == STDOUT:
         raise click.UsageError("parquet needs --output FILE")
-    if form == "table" and output != _STDOUT:
+    if form == "table" and output != STDOUT:
         raise click.UsageError("a table is for people; --output takes csv, json, jsonl or parquet")
     from workbench.loaders.sql.run import run_sql  # with DuckDB, which starts slowly
 
@@ -116,7 +115,7 @@ def command(
     given_mask = Path(mask) if mask else None
     inputs = [root.path for root in logs.listing.roots]
     target: Any = nullcontext(None)
-    if output != _STDOUT:
+    if output != STDOUT:
         target = new_file(output, inputs, overwrite=overwrite)
     with (
         target as file,
@@ -144,7 +143,7 @@ def command(
         note(text)
     if not count:
         note("0 rows")
-    if output != _STDOUT:
+    if output != STDOUT:
         note(f"{plural(count, 'row')} in {output}, {size_text(os.path.getsize(output))}")
     is_whole = not any(issubclass(each.category, CorruptDataWarning) for each in told)
     return 0 if is_whole or not strict else _DAMAGED
@@ -195,7 +194,7 @@ def _write_rows(query: str, relation: Any, form: str, out: _Output, *, escapes: 
 def _form_of(output: str) -> str:
     """Return the format that a file's name asks for."""
     ending = os.path.splitext(output)[1].removeprefix(".")
-    if output == _STDOUT:
+    if output == STDOUT:
         return "table" if is_terminal() else "jsonl"
     return _ENDINGS.get(ending, "csv")
 
