@@ -10,8 +10,7 @@ import traitlets
 import widgets  # its views, each imported when its tab is first opened
 import workbench
 from widgets._conditions import AS_IT_IS
-from widgets._leads import Leads
-from widgets._visits import Visits
+from widgets._visits import Leads, Visits
 from widgets._widget import error_text
 from widgets.explorer.explorer import LogExplorer
 from widgets.frame.palette import Palette, query_of

@@ -571,7 +571,7 @@ class LogDirectory(ListedDirectory):
         """
         from workbench.loaders.answers.facts import Facts
         from workbench.loaders.answers.preflight import preflight_of
-        from workbench.loaders.answers.report import report_html
+        from workbench.loaders.answers.sections import report_html
 
         def verified(*some: LogDirectory) -> list[Any]:
             return [each for logs in some for each in logs.verify(deep=deep, kafka=kafka)]

@@ -9,9 +9,8 @@ import traitlets
 
 import workbench
 from widgets._assets import script, style
-from widgets._background import are_quickly_read
+from widgets._background import Lead, Making, Sectioned, are_quickly_read
 from widgets._conditions import Conditioned, arguments, call_on, conditions
-from widgets._sections import Lead, Making, Sectioned
 from widgets.live.directory_changes import DirectoryChanges
 from widgets.view.text import title_of
 from workbench.foresight.dry_listing import meant_settings

@@ -1,4 +1,4 @@
-"""What `describe` shows: facts about a directory, a partition, a segment, a batch, ready for JSON.
+"""What `describe` shows of a directory, partition, segment or batch: facts for JSON, and lines.
 
 Times are in ms since the epoch, sizes in bytes, and offsets as in the library: `*_end_offset` is
 exclusive. None means unknown or absent.
@@ -9,11 +9,12 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from workbench.cli.colors import has_color, painted_part, styled
 from workbench.cli.show.described import (
     BatchTotals,
     DescribedDirectories,
@@ -24,6 +25,7 @@ from workbench.cli.show.described import (
     DescribedSegment,
     DescribedTopic,
 )
+from workbench.cli.show.value_text import plain_text
 from workbench.files import names
 from workbench.files.clean_shutdown import CleanShutdown
 from workbench.files.names import TopicPartition
@@ -55,6 +57,7 @@ from workbench.loaders.scan.plan import (
     segments_within,
 )
 from workbench.log_directory import LogDirectory
+from workbench.runtime.words import safe
 from workbench.tables.columns import json_of
 from workbench.tables.segments import RemoteSegmentRow
 from workbench.values.readable import as_json, readable
@@ -399,3 +402,33 @@ def field_facts(field: ByteField, *, show_values: bool = True) -> Facts:
         is_wrong=field.is_wrong,
     )
     return json_of(row)
+
+
+_LONGEST: Final = 120  # characters of a value
+
+
+def field_line(field: ByteField, *, show_values: bool) -> str:
+    """Return ``position  size  name  value  note``; values may be hidden."""
+    name = "  " * field.level + field.name
+    start = f"{field.position:>10}  {field.size:>7}  {name:<26}"
+    value = _value(field, show_values)
+    note = (f"  ({field.note})" if value else field.note) if field.note else ""
+    line = safe(f"{start}{value}{note}".rstrip())
+    if not has_color():
+        return f"{line}  <- wrong" if field.is_wrong else line
+    if field.is_wrong:
+        return styled(line, fg="red")
+    if field.level == 0:
+        return styled(line, bold=True)
+    return painted_part(line, len(start), len(start) + len(value))
+
+
+def _value(field: ByteField, show_values: bool) -> str:
+    if field.value is None:
+        return ""
+    if isinstance(field.value, bytes):
+        if field.name in PRIVATE and not show_values:
+            return f"{len(field.value)} bytes, hidden"
+        text = plain_text(field.value)
+        return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return str(field.value)

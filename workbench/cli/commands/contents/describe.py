@@ -246,8 +246,7 @@ def _show_batch(
     segment: Segment, position: int, *, rows: int | None, as_json: bool, show_values: bool
 ) -> int:
     """Print every byte of a batch with its name."""
-    from workbench.cli.show.facts import field_facts
-    from workbench.cli.show.field_lines import field_line
+    from workbench.cli.show.facts import field_facts, field_line
     from workbench.inspection.bytes.fields import MOST_RECORDS, explain_batch
 
     most = MOST_RECORDS if rows is None or rows == _SHOWN else rows
