@@ -158,11 +158,3 @@ class WhatIfView(Conditioned, Sectioned):
     def describe(self) -> str:
         """Describe the widget in one line, where no picture can be shown."""
         return f"WhatIfView: {self._directory['title']}: {self.told_numbers()}"
-
-    def to_png(self) -> bytes:
-        """Draw the numbers. Imports matplotlib."""
-        if self._picture is None:
-            from widgets.pictures import text_picture
-
-            self._picture = text_picture(self.describe())
-        return self._picture

@@ -74,12 +74,6 @@ class StoryBar(KafkaWidget):
         """Return the name of the story."""
         return f"StoryBar: {self.story}"
 
-    def to_png(self) -> bytes:
-        """Draw the name. Imports matplotlib."""
-        from widgets.pictures import text_picture
-
-        return text_picture(self.describe())
-
 
 LOOKUP: Final = "Lookup"
 RECOVERY: Final = "Recovery"

@@ -27,7 +27,7 @@ from workbench.coordinator.groups.stored_groups import (
     StoredGroups,
 )
 from workbench.coordinator.offsets import positions
-from workbench.coordinator.runtime.partitioning import partition_for
+from workbench.coordinator.runtime.partitioning import partition_for, place_row
 from workbench.files.names import TopicPartition
 from workbench.foresight.explain.rule_verdict import rule_row
 from workbench.runtime.times import MINUTE, ms_text, time_text
@@ -114,26 +114,13 @@ class GroupExplainer:
         return every if count is None else {partition_for(self._group, count)}
 
     def _place(self) -> RuleRow:
-        count = self._coordinator.partition_count
-        if count is None:
-            reason = f"the number of partitions of {GROUPS_TOPIC} is unknown"
-            return rule_row("partition", "unknown", None, None, reason, _PLACE)
-        right = partition_for(self._group, count)
         logs = {commit.log for commit in self._history.commits}
         logs |= {event.log for event in self._history.events}
         if self._loaded is not None:
             logs.add(self._loaded.load.partition.name)
-        here = {load.partition.partition for load in self._coordinator.loads}
-        wanted = f"{GROUPS_TOPIC}-{right}"
-        if right not in here:
-            reason = f"{wanted} is not in these directories"
-            return rule_row("partition", "unknown", None, wanted, reason, _PLACE)
-        wrong = sorted(logs - {wanted})
-        if wrong:
-            reason = f"records are in {', '.join(wrong)}, but a broker reads only {wanted}"
-            return rule_row("partition", "blocks", wrong[0], wanted, reason, _PLACE)
-        reason = f"{wanted} of {plural(count, 'partition')}"
-        return rule_row("partition", "allows", wanted, wanted, reason, _PLACE)
+        here = {load.partition.name for load in self._coordinator.loads}
+        count = self._coordinator.partition_count
+        return place_row(GROUPS_TOPIC, self._group, count, here, logs, _PLACE)
 
     def _existence(self) -> RuleRow:
         if self._loaded is not None:

@@ -14,7 +14,7 @@ from workbench.config.broker_config import BrokerConfig
 from workbench.config.internal_topics import TRANSACTIONS_TOPIC
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC, load_group_partition
 from workbench.coordinator.runtime.era import era_of_cluster
-from workbench.coordinator.runtime.partitioning import partition_for
+from workbench.coordinator.runtime.partitioning import place_row
 from workbench.coordinator.transactions.states import MARKERS
 from workbench.coordinator.transactions.stored_transactions import (
     HANGS,
@@ -156,22 +156,10 @@ class TransactionExplainer:
         return sorted({*listed, *(each.where for each in self._open)})
 
     def _place(self, name: str) -> RuleRow:
+        state, here = self._state, {load.partition.name for load in self._coordinator.loads}
+        found = [] if state is None else [f"{TRANSACTIONS_TOPIC}-{state.log_partition}"]
         count = self._coordinator.partition_count
-        if count is None:
-            reason = f"the number of partitions of {TRANSACTIONS_TOPIC} is unknown"
-            return rule_row("partition", "unknown", None, None, reason, _PLACE)
-        wanted = f"{TRANSACTIONS_TOPIC}-{partition_for(name, count)}"
-        if wanted not in {load.partition.name for load in self._coordinator.loads}:
-            reason = f"{wanted} is not in these directories"
-            return rule_row("partition", "unknown", None, wanted, reason, _PLACE)
-        found = wanted
-        if self._state is not None:
-            found = f"{TRANSACTIONS_TOPIC}-{self._state.log_partition}"
-        if found != wanted:
-            reason = f"the records are in {found}; a broker looks in {wanted} alone"
-            return rule_row("partition", "blocks", found, wanted, reason, _PLACE)
-        reason = f"{wanted} of {plural(count, 'partition')}"
-        return rule_row("partition", "allows", found, wanted, reason, _PLACE)
+        return place_row(TRANSACTIONS_TOPIC, name, count, here, found, _PLACE)
 
     def _loads(self) -> Iterator[RuleRow]:
         for load in self._coordinator.loads:

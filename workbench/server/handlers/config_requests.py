@@ -25,7 +25,7 @@ from workbench.runtime.error_codes import ErrorCode
 from workbench.server.logs.catalog import require_topic_name
 from workbench.server.protocol import requests, responses
 from workbench.server.protocol.api_keys import DESCRIBE_CONFIGS
-from workbench.server.serving import BlockingHandler, Call
+from workbench.server.serving import Call, Served
 
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32  # resource types
 OF_TOPIC, _OF_BROKER, _OF_EVERY_BROKER, _OF_FILE, DEFAULT = 1, 2, 3, 4, 5  # sources
@@ -273,4 +273,8 @@ _DESCRIBE: Final[Mapping[int, Callable[[Call, str], list[_Entry]]]] = {
     CLIENT_METRICS: _of_metrics,
     GROUP: _of_group,
 }
-HANDLERS: Final[Mapping[int, BlockingHandler]] = {DESCRIBE_CONFIGS.key: describe_configs}
+
+
+HANDLERS: Final[Mapping[int, Served]] = {
+    DESCRIBE_CONFIGS.key: Served(describe_configs),
+}

@@ -5,8 +5,8 @@ Kafka: KafkaApis.handleProduceRequest, ProduceRequest.validateRecords, ReplicaMa
 """
 
 import struct
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,7 @@ from workbench.server.broker.live_log import LiveLog
 from workbench.server.handlers.topics_by_id import key_of, name_of
 from workbench.server.protocol import api_keys as apis
 from workbench.server.protocol import requests, responses
-from workbench.server.serving import BlockingHandler, Call
+from workbench.server.serving import Call, Served
 
 _MOST_RECORD_ERRORS: Final = 1000  # that are reported of one batch
 _QUICK_BATCHES: Final = 10
@@ -227,5 +227,8 @@ def _is_free(log: Log) -> bool:
     return is_free
 
 
-HANDLERS: Final[Mapping[int, BlockingHandler]] = {apis.PRODUCE.key: produce}
-QUICK: Final[Mapping[int, Callable[[Call, Any], bool]]] = {apis.PRODUCE.key: is_quick}
+HANDLERS: Final[Mapping[int, Served]] = {
+    apis.PRODUCE.key: Served(
+        produce, refusal=ErrorCode.TOPIC_AUTHORIZATION_FAILED, is_quick=is_quick
+    ),
+}

@@ -13,7 +13,7 @@ from workbench.files.producer_snapshot import ProducerEntry
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.protocol import api_keys as apis
 from workbench.server.protocol import requests, responses
-from workbench.server.serving import NOT_HERE, BlockingHandler, Call
+from workbench.server.serving import NOT_HERE, Call, Served
 
 _NONE: Final = -1
 
@@ -130,8 +130,8 @@ def list_transactions(
     }
 
 
-HANDLERS: Final[Mapping[int, BlockingHandler]] = {
-    apis.DESCRIBE_PRODUCERS.key: describe_producers,
-    apis.DESCRIBE_TRANSACTIONS.key: describe_transactions,
-    apis.LIST_TRANSACTIONS.key: list_transactions,
+HANDLERS: Final[Mapping[int, Served]] = {
+    apis.DESCRIBE_PRODUCERS.key: Served(describe_producers),
+    apis.DESCRIBE_TRANSACTIONS.key: Served(describe_transactions),
+    apis.LIST_TRANSACTIONS.key: Served(list_transactions),
 }
