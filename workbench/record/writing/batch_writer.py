@@ -191,9 +191,8 @@ class BatchWriter:
         self.append_with_offset(offset, timestamp, key, value, headers)
         return offset
 
-    def _require_open(self) -> None:
-        if not self._takes_records:
-            raise RuntimeError("the batch is closed: it takes no more records")
+    def _closed(self) -> RuntimeError:
+        return RuntimeError("the batch is closed: it takes no more records")
 
     def append_with_offset(
         self,
@@ -243,7 +242,8 @@ class BatchWriter:
             raise ValueError(f"{timestamp} is not a timestamp")
         if headers and self.magic < 2:
             raise ValueError(f"magic {self.magic} does not have headers")
-        self._require_open()
+        if not self._takes_records:
+            raise self._closed()
         if self._base_timestamp is None:
             self._base_timestamp = timestamp
         delta = offset - self.base_offset
