@@ -219,7 +219,7 @@ class Change(NamedTuple):
     def copied(
         self, tell: Callable[[SkippedFile], None], only: Collection[TopicPartition] | None = None
     ) -> Iterator[list[SkippedFile]]:
-        """Do what the function `copied` does, and tell what was left out."""
+        """Do what the function `copied` does, and report what was left out."""
         with copied(self.path, self.fs, self.where, only) as left_out:
             for each in left_out:
                 tell(each)
