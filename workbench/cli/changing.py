@@ -15,7 +15,7 @@ from workbench.file_system.source import Files
 from workbench.files.names import TopicPartition
 from workbench.foresight.copies.copying import SkippedFile
 from workbench.foresight.startup.prediction import PartitionStart
-from workbench.loaders.changes import Change, chosen_target
+from workbench.loaders.changes import DirectoryChange, chosen_target
 from workbench.loaders.remote import opened
 from workbench.log_manager.loading import LoadProgress, Progress
 from workbench.runtime.words import plural
@@ -50,7 +50,7 @@ def chosen_change(
     settings: tuple[str, ...],
     kafka: str | None,
     is_dry: bool = False,
-) -> Change:
+) -> DirectoryChange:
     """Return what a command changes: of DIR, `takes_target`, `chooses_rows` and `takes_settings`.
 
     Args:
@@ -61,12 +61,12 @@ def chosen_change(
     Raises:
         UsageError: neither --to nor --in-place is given, or both are.
         OutputError: the copy would be inside the directory, or ``path`` is not on this machine.
-        ConfigError, LogDirectoryError, LookupError, OSError: see `Change.of`.
+        ConfigError, LogDirectoryError, LookupError, OSError: see `DirectoryChange.of`.
     """
     path, fs = opened(path)
     if not is_dry and (target is None) != in_place:
         raise click.UsageError("give either --to OUT or --in-place, to say what to change")
-    return Change.of(
+    return DirectoryChange.of(
         path,
         fs,
         path if is_dry else chosen_target(path, target),
@@ -79,7 +79,7 @@ def chosen_change(
 
 @contextmanager
 def changing(
-    change: Change, title: str, only: Collection[TopicPartition] | None = None
+    change: DirectoryChange, title: str, only: Collection[TopicPartition] | None = None
 ) -> Iterator[tuple[list[SkippedFile], Progress]]:
     """Copy, and show the progress of loading; yield what was left out, and the callback.
 

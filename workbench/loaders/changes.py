@@ -165,7 +165,7 @@ def retain(
         return change.retain(time_or_now(now))
 
 
-class Change(NamedTuple):
+class DirectoryChange(NamedTuple):
     """What a change reads and what it changes: one road, for Python and for the commands.
 
     Attributes:
@@ -279,12 +279,12 @@ def _chosen(
     kafka: str | None,
     *,
     in_place: bool,
-) -> Change:
+) -> DirectoryChange:
     found, fs = opened(*one_path(path, "a change"))
     if (to is None) != in_place:
         raise OutputError(found, "give either to=OUT or in_place=True, to say what to change")
     where = chosen_target(found, None if to is None else os.fspath(to))
-    return Change.of(
+    return DirectoryChange.of(
         found, fs, where, topics=topics, partitions=partitions, config=config, kafka=kafka
     )
 
