@@ -60,8 +60,10 @@ class KafkaWidget(anywidget.AnyWidget):
         self.on_msg(self.receive)
 
     def to_png(self) -> bytes:
-        """Return the static picture as a PNG file. Imports matplotlib."""
-        raise NotImplementedError
+        """Return the static picture as a PNG file: by default the line. Imports matplotlib."""
+        from widgets.pictures import text_picture
+
+        return text_picture(self.describe())
 
     def to_html(
         self,

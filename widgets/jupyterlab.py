@@ -19,7 +19,7 @@ from widgets.queries import HEAD, opening
 from widgets.records.record_browser import RecordBrowser
 from widgets.view.file_descriptions import UNKNOWN, file_description
 from widgets.workbench import Workbench
-from workbench.errors import LogDirectoryError
+from workbench.errors import NOT_THERE, LogDirectoryError
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.listing import Listing, require_logs
 from workbench.inspection.segment import Segment
@@ -97,7 +97,7 @@ def _around(path: str, top: str) -> Iterator[str]:
     elif os.path.lexists(path):
         folders = [os.path.dirname(above), above]
     else:
-        raise LogDirectoryError(path, "there is no such file or directory")
+        raise LogDirectoryError(path, NOT_THERE)
     top = os.path.normpath(top)
     yield from (each for each in folders if os.path.commonpath([top, each]) == top)
 

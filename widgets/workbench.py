@@ -10,8 +10,7 @@ import traitlets
 import widgets  # its views, each imported when its tab is first opened
 import workbench
 from widgets._conditions import AS_IT_IS
-from widgets._leads import Leads
-from widgets._visits import Visits
+from widgets._visits import Leads, Visits
 from widgets._widget import error_text
 from widgets.explorer.explorer import LogExplorer
 from widgets.frame.palette import Palette, query_of
@@ -32,7 +31,7 @@ from widgets.frame.tab_names import (
     TRANSACTIONS,
     WHAT_IF,
 )  # fmt: skip
-from widgets.frame.tab_state import TabState
+from widgets.frame.tab_state import NO_PARTITION, TabState
 from widgets.frame.ticket import Ticket
 from widgets.live.arrivals import DAMAGE, Arrivals
 from widgets.live.arrivals import RECORDS as RECORDS_CAME
@@ -463,7 +462,7 @@ class Workbench(Visits, Leads, ipywidgets.VBox):  # type: ignore[misc]  # ipywid
     def _rules_of(self, view: "type[LogRules]") -> "LogRules":
         name = self.explorer.selected["partition"]
         if name is None:
-            raise NothingSelectedError("Select a partition above, or in Explore.")
+            raise NothingSelectedError(NO_PARTITION)
         selected = self.explorer.selected
         return view(self.explorer.logs[name], **self._conditions, selected=selected)
 

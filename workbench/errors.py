@@ -52,7 +52,9 @@ Messages read *where: what is wrong (found, expected)* and are made here, from t
 error can be pickled, so it arrives complete from a worker process.
 """
 
-from typing import Any
+from typing import Any, Final
+
+NOT_THERE: Final = "there is no such file or directory"
 
 
 class WorkbenchError(Exception):

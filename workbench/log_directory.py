@@ -24,7 +24,7 @@ from workbench.loaders.partition import Partition
 from workbench.loaders.remote import attach_tier, listed_with_tier
 from workbench.loaders.scan.plan import choose_partitions
 from workbench.loaders.topic import Topic
-from workbench.runtime.several import several
+from workbench.runtime.several import Names, Partitions, several
 from workbench.runtime.signatures import explained
 from workbench.runtime.times import HOUR, Time, ms_of
 
@@ -154,8 +154,8 @@ def what_if(
     config: Mapping[str, Any],
     *,
     now: Time | None = None,
-    topics: Iterable[str] | str | None = None,
-    partitions: Iterable[int | str] | int | str | None = None,
+    topics: Names = None,
+    partitions: Partitions = None,
     kafka: str | None = None,
 ) -> "WhatIf":
     """Return what a broker would delete and compact with this configuration; nothing is written.
@@ -192,8 +192,8 @@ def what_if(
 def compare_replicas(
     brokers: Mapping[Any, InHand | Iterable[InHand]],
     *,
-    topics: Iterable[str] | str | None = None,
-    partitions: Iterable[int | str] | int | str | None = None,
+    topics: Names = None,
+    partitions: Partitions = None,
     deep: bool = True,
     version: str | None = None,
     progress: "Callable[[PartitionComparison], None] | None" = None,
@@ -265,7 +265,7 @@ def serve(
     *,
     host: str = "127.0.0.1",
     port: int = 0,
-    topics: Iterable[str] | str | None = None,
+    topics: Names = None,
     insecure: bool = False,
     security: "ServerSecurity | None" = None,
     advertised: str | None = None,
@@ -387,8 +387,8 @@ class LogDirectory(ListedDirectory):
     def compare(
         self,
         *others: InHand | Iterable[InHand],
-        topics: Iterable[str] | str | None = None,
-        partitions: Iterable[int | str] | int | str | None = None,
+        topics: Names = None,
+        partitions: Partitions = None,
         deep: bool = True,
         version: str | None = None,
     ) -> "ReplicaComparison":
@@ -571,7 +571,7 @@ class LogDirectory(ListedDirectory):
         """
         from workbench.loaders.answers.facts import Facts
         from workbench.loaders.answers.preflight import preflight_of
-        from workbench.loaders.answers.report import report_html
+        from workbench.loaders.answers.sections import report_html
 
         def verified(*some: LogDirectory) -> list[Any]:
             return [each for logs in some for each in logs.verify(deep=deep, kafka=kafka)]

@@ -36,7 +36,7 @@ from widgets import (
     WhatIfView,
     Workbench,
 )
-from widgets._sections import Sectioned
+from widgets._background import Sectioned
 from widgets._widget import KafkaWidget
 from widgets.frame.place_bar import PlaceBar
 from widgets.frame.tab_state import TabState

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from workbench.files import text
 from workbench.files.reading import ProblemList
+from workbench.layout.integers import INT64_MAX
 
 
 def test_lines_end_as_in_java() -> None:
@@ -48,14 +49,14 @@ def test_fields_split_as_in_java(line: str, fields: list[str]) -> None:
 @given(st.integers(-(2**70), 2**70))
 def test_a_number_is_taken_when_it_fits(number: int) -> None:
     fits = -(2**63) <= number < 2**63
-    assert text.parse_integer(str(number), text.INT64_MAX) == (number if fits else None)
+    assert text.parse_integer(str(number), INT64_MAX) == (number if fits else None)
 
 
 @pytest.mark.parametrize(
     "written", ["", " 1", "1 ", "1_0", "0x1", "--1", "1.0", "9" * 5000, "\u0661", "one"]
 )
 def test_other_text_is_no_number(written: str) -> None:
-    assert text.parse_integer(written, text.INT64_MAX) is None
+    assert text.parse_integer(written, INT64_MAX) is None
 
 
 def test_numbers_may_have_a_sign_and_leading_zeros() -> None:

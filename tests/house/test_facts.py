@@ -18,6 +18,9 @@ FILES: Final = {
     *names.ROOT_FILES, names.PARTITION_METADATA, names.LEADER_EPOCHS, names.REMOTE_INDEX_CACHE
 }  # fmt: skip
 LITERAL: Final = re.compile(r"= Literal\[((?:\s*\"[^\"]+\",?)+)\s*\]")
+COLUMN: Final = re.compile(r"Annotated\[\s*([^\"]+\"[^\"]+ [^\"]+\"),?\s*\]")
+BOUND_OF_JAVA: Final = re.compile(r"[=:,(] *\(?(2\*\*|1 << )(31|63)\)? - 1\b|= -\(2\*\*63\)")
+SENTENCE: Final = re.compile(r"(?<!\")\"([A-Za-z][^\"\n{}\[\]|]{28,})\"(?!\")")
 SHOWN_BY_HELP: Final = '"parquet", "delta", "iceberg"'
 """The formats of tables: help shows them without importing what writes them."""
 
@@ -56,3 +59,29 @@ def test_help_shows_the_formats_of_tables() -> None:
     (option,) = (each for each in to_table.params if each.name == "table_format")
     assert isinstance(option.type, click.Choice)
     assert tuple(option.type.choices) == FORMATS
+
+
+def test_what_several_columns_mean_is_said_once() -> None:
+    columns = [
+        found
+        for path, text in texts().items()
+        if path.startswith("workbench/tables/") and not path.endswith("/columns.py")
+        for found in COLUMN.findall(text)
+    ]
+    assert len(columns) > 200
+    assert {each for each in columns if columns.count(each) > 1} == set()
+
+
+def test_the_bounds_of_numbers_stand_in_one_module() -> None:
+    found = {path for path, text in texts().items() if BOUND_OF_JAVA.search(text)}
+    assert found == {"workbench/layout/integers.py"}
+
+
+def test_a_sentence_stands_in_one_module() -> None:
+    found: dict[str, set[str]] = {}
+    for path, text in texts().items():
+        for sentence in SENTENCE.findall(text):
+            if sentence.count(" ") > 2:
+                found.setdefault(sentence, set()).add(path)
+    assert len(found) > 1000
+    assert {sentence for sentence, paths in found.items() if len(paths) > 1} == set()

@@ -20,7 +20,7 @@ CAPS = {
     "fetch of a client": Route(138, 18, 48, 15),
     "verify": Route(57_500, 108, 24_000, 27),
     "predict": Route(36_500, 119, 16_600, 31),
-    "what_if": Route(55_000, 130, 26_450, 28),
+    "what_if": Route(55_000, 130, 26_550, 28),
 }
 
 

@@ -381,7 +381,7 @@ REQUEST: Final = Recipe(
 from typing import Any
 
 from workbench.server.protocol.api_keys import GREET
-from workbench.server.serving import Call
+from workbench.server.serving import Call, Served
 
 
 def greet(_call: Call, request: Any) -> Any:
@@ -389,7 +389,7 @@ def greet(_call: Call, request: Any) -> Any:
     return {"word": request["word"][::-1]}
 
 
-HANDLERS = {GREET.key: greet}
+HANDLERS = {GREET.key: Served(greet)}
 ''',
     },
     {

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.kernels.twins import as_array, spans_of
 from tests.naive import Record, batch, message, record_bytes, varint
 from tests.strategies import batches, logs
-from workbench.cleaner.rebuilding import rebuilt_batch
+from workbench.cleaner.filtering import rebuilt_batch
 from workbench.kernels import dispatch
 from workbench.kernels.plain.checksum import crc32c
 from workbench.kernels.plain.compaction import key_table as plain_key_table

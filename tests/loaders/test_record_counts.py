@@ -8,8 +8,8 @@ import workbench as wb
 from tests.cli.program import run
 from tests.field.cases import FieldCase, open_field_case
 from tests.golden.cases import Case, open_case
+from workbench.inspection.transactions import IsolationLevel
 from workbench.loaders.offsets.record_counts import count_records
-from workbench.loaders.scan.plan import IsolationLevel
 
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 NAMES = (

@@ -24,8 +24,8 @@ from workbench.errors import CorruptDataWarning, LogDirectoryError
 from workbench.file_system.read_cache import LARGE, CachedFiles
 from workbench.file_system.source import FileSource
 from workbench.inspection.listing import Listing, list_log_directories
+from workbench.inspection.transactions import IsolationLevel
 from workbench.loaders.remote import opened
-from workbench.loaders.scan.plan import IsolationLevel
 
 _NOW = "--now=1800000000000"
 _GROUP = ["-t", "__consumer_offsets"]

@@ -14,9 +14,7 @@ from workbench.server.protocol.api_keys import API_KEYS
 
 PROJECT = Path(__file__).parents[2]
 HANDLERS = [
-    (API_KEYS[key], handler)
-    for table in (kafka_apis.READS, kafka_apis.WRITES, kafka_apis.WAITING)
-    for key, handler in table.items()
+    (API_KEYS[key], served.handler or served.waits) for key, served in kafka_apis.SERVED.items()
 ]
 REFUSE_ALL = {"change_acls", "refuse_tokens", "sasl"}
 """Handlers that give every request the same error."""

@@ -11,8 +11,8 @@ import traitlets
 
 import workbench as wb
 from widgets import DiskUsage, LogExplorer
-from widgets.disk.treemap import Rect, squarify
 from widgets.disk.usage_nodes import KEY, KIND, NAME, OCCUPIED, PARENT, SIZE
+from widgets.disk.usage_picture import Rect, squarify
 from widgets.view.text import short_names
 from workbench.loaders.tables.disk_usage import parts_of_file
 

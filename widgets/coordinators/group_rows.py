@@ -74,10 +74,7 @@ def _expiry(row: dict[str, Any]) -> str:
 
 def why_rows(explanation: Explanation) -> list[list[str]]:
     """Return partition, rule, verdict, reason and Kafka's method of each rule."""
-    return [
-        ["" if row.where is None else str(row.where), row.rule, row.verdict, row.reason, row.kafka]
-        for row in explanation
-    ]
+    return [[row.where or "", row.rule, row.verdict, row.reason, row.kafka] for row in explanation]
 
 
 def rebalance_rows(rebalances: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

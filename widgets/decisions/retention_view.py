@@ -5,12 +5,12 @@ from typing import Any
 from widgets.decisions.cleaner_rows import rule_rows
 from widgets.decisions.log_rules import Judged, LogRules
 from workbench.foresight.dry_logs import DryLogs
-from workbench.foresight.explain.rule_verdict import RuleVerdict
 from workbench.loaders.explanations.explain_partition import Explainer, load_one
 from workbench.loaders.explanations.explanation import Explanation
 from workbench.log.retention import LogState, by_time
 from workbench.runtime.times import duration_text, time_text
 from workbench.runtime.words import size_text
+from workbench.tables.foresight import RuleRow
 
 
 class RetentionView(LogRules):
@@ -60,7 +60,7 @@ class RetentionView(LogRules):
 
 def _segment_rows(state: LogState, explanation: Explanation, now: int) -> list[dict[str, Any]]:
     """Return the segments as they are sent: "deleted", "held" or "kept", with facts."""
-    by_segment: dict[int | None, list[RuleVerdict]] = {}
+    by_segment: dict[int | None, list[RuleRow]] = {}
     for row in explanation:
         by_segment.setdefault(row.segment, []).append(row)
     ages = state.config.delete and state.limits_age

@@ -9,9 +9,8 @@ import traitlets
 
 import workbench
 from widgets._assets import script, style
-from widgets._background import are_quickly_read
+from widgets._background import Lead, Making, Sectioned, are_quickly_read
 from widgets._conditions import Conditioned, arguments, call_on, conditions
-from widgets._sections import Lead, Making, Sectioned
 from widgets.live.directory_changes import DirectoryChanges
 from widgets.view.text import title_of
 from workbench.foresight.dry_listing import meant_settings
@@ -159,11 +158,3 @@ class WhatIfView(Conditioned, Sectioned):
     def describe(self) -> str:
         """Describe the widget in one line, where no picture can be shown."""
         return f"WhatIfView: {self._directory['title']}: {self.told_numbers()}"
-
-    def to_png(self) -> bytes:
-        """Draw the numbers. Imports matplotlib."""
-        if self._picture is None:
-            from widgets.pictures import text_picture
-
-            self._picture = text_picture(self.describe())
-        return self._picture

@@ -109,7 +109,6 @@ class PlaceBar(KafkaWidget):
     @traitlets.observe("selected")
     def _list(self, _change: Any = None) -> None:
         """Send what can be picked beside the selection."""
-        self._picture = None
         partition = self.logs.listing.partitions.get(self.selected["partition"] or "")
         if partition is None:
             self._topic, self._partitions, self._segments = "", [], []
@@ -118,10 +117,6 @@ class PlaceBar(KafkaWidget):
         names = (n for n, each in self.logs.items() if each.topic == partition.topic)
         self._partitions = [*names][:MOST_PICKED]
         self._segments = [str(each.base_offset) for each in partition.segments_of_log][:MOST_PICKED]
-
-    @traitlets.observe("times")
-    def _forget_picture(self, _change: Any) -> None:
-        self._picture = None
 
     def show_moves(self, *, back: bool, forward: bool) -> None:
         """Show whether there is something to go back to, and forward."""
@@ -305,14 +300,6 @@ class PlaceBar(KafkaWidget):
             return text
         first, last = (time_text(int(each)) for each in self.times)
         return f"{text}, from {first} to {last}"
-
-    def to_png(self) -> bytes:
-        """Draw the line. Imports matplotlib."""
-        if self._picture is None:
-            from widgets.pictures import text_picture
-
-            self._picture = text_picture(self.describe())
-        return self._picture
 
 
 def _named(node_id: str) -> str:

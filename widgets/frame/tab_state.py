@@ -1,6 +1,6 @@
 """TabState: what a tab shows while its view is being made, has failed, or waits for a choice."""
 
-from typing import Literal
+from typing import Final, Literal
 
 import traitlets
 
@@ -8,6 +8,8 @@ from widgets._assets import script, style
 from widgets._widget import KafkaWidget
 
 Kind = Literal["empty", "loading", "failed"]
+
+NO_PARTITION: Final = "Select a partition above, or in Explore."
 
 
 class TabState(KafkaWidget):

@@ -10,9 +10,8 @@ import traitlets
 
 import workbench
 from widgets._assets import script, style
-from widgets._background import are_quickly_read
+from widgets._background import Lead, Making, Sectioned, are_quickly_read
 from widgets._file import Answer
-from widgets._sections import Lead, Making, Sectioned
 from widgets.disk.usage_nodes import directory_nodes
 from widgets.live.directory_changes import DirectoryChanges
 from widgets.queries import HEAD, opening

@@ -10,7 +10,6 @@ from widgets.records.field_columns import (
     PLAIN_COLUMNS,
     document_of,
     field_of,
-    field_text,
     field_value,
     plain_value,
     values_of,
@@ -20,6 +19,7 @@ from widgets.view.record_cells import ROW_COLUMNS, ReadRecord, read_records
 from widgets.view.records import Lens
 from workbench.loaders.search.matches import PLACE_ORDERS
 from workbench.loaders.search.sort_keys import KEY, MOST_KEPT, SIZE, SortKey
+from workbench.values.formats.text import field_text
 
 _KEYS: Final = {KEY.name: KEY, SIZE.name: SIZE}
 _SHOWN: Final = pa.schema(

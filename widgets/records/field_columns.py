@@ -4,13 +4,11 @@ A field is looked for in what the lens shows: in a decoded key or value, or in t
 that a mask lets through. So a column has nothing that a cell of the whole value would not show.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from widgets.view.record_cells import ReadRecord, shown_bytes
 from widgets.view.records import Cell, Lens
-from workbench.decoders.decoder import printable
 from workbench.errors import QueryError
 from workbench.loaders.queries.json_path import (
     NOT_JSON,
@@ -20,6 +18,7 @@ from workbench.loaders.queries.json_path import (
     take_path,
     values_at,
 )
+from workbench.values.formats.text import field_text
 
 PLAIN_COLUMNS: Final = ("partition", "offset", "time", "key", "value", "headers", "size")
 """The columns of the list that are not fields, in their first order."""
@@ -111,10 +110,3 @@ def plain_value(name: str, record: ReadRecord, lens: Lens) -> Any:
 def field_value(values: list[Any]) -> Any:
     """Return what a record has in a field, for a profile; None for nothing."""
     return values[0] if len(values) == 1 else values or None
-
-
-def field_text(value: Any) -> str:
-    """Return a field's value as a cell shows it: a text as it is, other values as JSON."""
-    if isinstance(value, str):
-        return value
-    return json.dumps(printable(value), ensure_ascii=False, default=str)

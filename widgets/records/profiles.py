@@ -17,7 +17,6 @@ from widgets.records.field_columns import (
     PLAIN_COLUMNS,
     document_of,
     field_of,
-    field_text,
     field_value,
     plain_value,
     values_of,
@@ -25,6 +24,7 @@ from widgets.records.field_columns import (
 from widgets.view.record_cells import ReadRecord
 from widgets.view.records import Lens
 from widgets.view.text import quoted
+from workbench.values.formats.text import field_text
 
 MOST_TOP: Final = 5
 """Values that a profile names."""

@@ -28,10 +28,10 @@ from widgets.view.record_cells import MOST_IN_CELL
 from widgets.view.records import AnyMask, Lens
 from workbench.errors import QueryError
 from workbench.inspection.brokers import brokers_by_name
+from workbench.inspection.transactions import IsolationLevel
 from workbench.loaders.exports.export import Export
 from workbench.loaders.queries.language import FORMS
 from workbench.loaders.queries.query import Query, parse
-from workbench.loaders.scan.plan import IsolationLevel
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.search.search import Search
 from workbench.loaders.search.time_histogram import Bins

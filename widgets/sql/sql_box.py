@@ -92,7 +92,7 @@ class SqlBox(ShowsValues):
         if not self._is_ready:
             return
         self.cancel()
-        self._picture, self.run, self._problem = None, None, ""
+        self.run, self._problem = None, ""
         self._tell_code()
         try:
             if self.mask is not None and not isinstance(self.mask, Masks):
@@ -215,14 +215,6 @@ class SqlBox(ShowsValues):
         """Describe the widget in one line, where no picture can be shown."""
         count = 0 if self.run is None else len(self.run.rows)
         return f"SqlBox({plural(count, 'row')})"
-
-    def to_png(self) -> bytes:
-        """The query as a PNG file, without its rows. Imports matplotlib."""
-        if self._picture is None:
-            from widgets.pictures import text_picture
-
-            self._picture = text_picture(self.describe())
-        return self._picture
 
 
 def _shell(text: str) -> str:

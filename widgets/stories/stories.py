@@ -7,16 +7,16 @@ import ipywidgets
 import traitlets
 
 import workbench
+from widgets._assets import script, style
 from widgets._conditions import AS_IT_IS
-from widgets._widget import error_text
+from widgets._widget import KafkaWidget, error_text
 from widgets.cleaning.compaction import CompactionPlayer
 from widgets.coordinators.offsets_player import OffsetsPlayer
-from widgets.frame.tab_state import TabState
+from widgets.frame.tab_state import NO_PARTITION, TabState
 from widgets.live.directory_changes import DirectoryChanges
 from widgets.players._player import Player, directories_of
 from widgets.players.player import LookupPlayer, RecoveryPlayer, StepPlayer
 from widgets.selection import NOTHING
-from widgets.stories.story_bar import StoryBar
 from widgets.view.records import Mask
 from widgets.view.text import offset_or_time
 from workbench.coordinator.groups.stored_groups import StoredGroups
@@ -27,6 +27,53 @@ from workbench.loaders.partition import Partition
 from workbench.runtime.steps import Step
 from workbench.runtime.times import time_or_now
 from workbench.runtime.words import plural
+
+
+class StoryBar(KafkaWidget):
+    """Choose the story that is played, and the group whose offsets are loaded.
+
+    Attributes:
+        story: the name of the story.
+        group: the group of the story about offsets; empty: all.
+
+    Args:
+        stories: name of a story → what it shows, in a sentence.
+    """
+
+    _esm = script("players/story_bar.js")
+    _css = style("players/player.css")
+
+    story = traitlets.Unicode().tag(sync=True)
+    group = traitlets.Unicode().tag(sync=True)
+    _stories: Any = traitlets.List().tag(sync=True)
+    _groups: Any = traitlets.List().tag(sync=True)
+
+    def __init__(self, stories: Mapping[str, str], **options: Any) -> None:
+        """Offer stories; see the class."""
+        offered = [[name, text] for name, text in stories.items()]
+        super().__init__(_stories=offered, static=False, **options)
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether groups are offered."""
+        return bool(self._groups)
+
+    def offer_groups(self, groups: list[str]) -> None:
+        """Offer groups to choose from."""
+        self._groups = groups
+
+    @traitlets.validate("story")
+    def _known(self, proposal: Any) -> str:
+        name: str = proposal["value"]
+        known = [each for each, _text in self._stories]
+        if name not in known:
+            raise traitlets.TraitError(f"no story {name!r} (expected one of {', '.join(known)})")
+        return name
+
+    def describe(self) -> str:
+        """Return the name of the story."""
+        return f"StoryBar: {self.story}"
+
 
 LOOKUP: Final = "Lookup"
 RECOVERY: Final = "Recovery"
@@ -115,7 +162,7 @@ class Stories(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
             each.close()
         self.player = None
         self.children = (self.bar, TabState("loading", "Reading…"))
-        shown: Any = TabState("empty", "Select a partition above, or in Explore.")
+        shown: Any = TabState("empty", NO_PARTITION)
         partition = self._logs.get(self.selected["partition"] or "")
         try:
             if self.story == OFFSETS:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 from workbench.config.broker_config import BrokerConfig
+from workbench.layout.integers import INT32_MAX
 
-MOST_MEMORY: Final = 2**31 - 1  # bytes of one offset map
+MOST_MEMORY: Final = INT32_MAX  # bytes of one offset map
 _MIB: Final = 1 << 20
 
 

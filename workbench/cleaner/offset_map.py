@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import ConfigError
+from workbench.layout.integers import INT64_MAX
 from workbench.record.compaction.key_table import (
     ENTRY_SIZE,
     NO_MARKS,
@@ -25,7 +26,7 @@ from workbench.record.compaction.locating import Located
 __all__ = ["ENTRY_SIZE", "MOST_OFFSET", "NOT_FOUND", "OffsetMap"]
 
 NOT_FOUND: Final = -1
-MOST_OFFSET: Final = 2**63 - 1
+MOST_OFFSET: Final = INT64_MAX
 _SLOTS_PER_KEY: Final = 2  # half of them are free: a key is found at its first or second slot
 
 Longs = npt.NDArray[np.int64]

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 import workbench
-from workbench.cli.lab import DISTRIBUTION, check_there, find_tour
+from workbench.cli.lab import REINSTALL, check_there, find_tour
 from workbench.cli.output import note
 from workbench.errors import MissingDependencyError
 from workbench.file_system.source import absolute
@@ -97,5 +97,5 @@ def shown_paths(paths: Sequence[str]) -> list[str]:
         return [absolute(path) for path in paths]
     samples = find_tour().samples
     if samples is None:
-        raise MissingDependencyError("the samples", f"pip install --force-reinstall {DISTRIBUTION}")
+        raise MissingDependencyError("the samples", REINSTALL)
     return [str(samples / SAMPLE)]

@@ -10,13 +10,13 @@ import click
 from workbench.cli.command import numbers_of
 from workbench.cli.output import note, print_table, say
 from workbench.cli.progress import progress
+from workbench.cli.settings import named_values
 from workbench.file_system.source import Files
 from workbench.files.names import TopicPartition
 from workbench.foresight.copies.copying import SkippedFile
 from workbench.foresight.startup.prediction import PartitionStart
-from workbench.inspection.listing import Listing
-from workbench.loaders import changes
-from workbench.loaders.scan.plan import chosen_names
+from workbench.loaders.changes import DirectoryChange, chosen_target
+from workbench.loaders.remote import opened
 from workbench.log_manager.loading import LoadProgress, Progress
 from workbench.runtime.words import plural
 
@@ -40,41 +40,63 @@ def takes_target(function: Function) -> Function:
     )(function)
 
 
-def chosen_target(path: str, target: str | None, *, in_place: bool) -> str:
-    """Return the path of the directory to be changed.
+def chosen_change(
+    *,
+    path: str,
+    target: str | None,
+    in_place: bool,
+    topics: tuple[str, ...],
+    partitions: tuple[str, ...],
+    settings: tuple[str, ...],
+    kafka: str | None,
+    is_dry: bool = False,
+) -> DirectoryChange:
+    """Return what a command changes: of DIR, `takes_target`, `chooses_rows` and `takes_settings`.
+
+    Args:
+        path, target, in_place: DIR, --to and --in-place.
+        topics, partitions, settings, kafka: what these options give.
+        is_dry: whether nothing is changed, so that neither --to nor --in-place is needed.
 
     Raises:
         UsageError: neither --to nor --in-place is given, or both are.
         OutputError: the copy would be inside the directory, or ``path`` is not on this machine.
+        ConfigError, LogDirectoryError, LookupError, OSError: see `DirectoryChange.of`.
     """
-    if (target is None) != in_place:
+    path, fs = opened(path)
+    if not is_dry and (target is None) != in_place:
         raise click.UsageError("give either --to OUT or --in-place, to say what to change")
-    return changes.chosen_target(path, target)
-
-
-def named_logs(
-    listing: Listing, topics: tuple[str, ...], partitions: tuple[str, ...]
-) -> frozenset[TopicPartition] | None:
-    """Return the logs that --topic and --partition name; None: all.
-
-    Raises:
-        LookupError: a topic or partition is not there.
-    """
-    return chosen_names(listing, topics or None, numbers_of(partitions) or None)
+    return DirectoryChange.of(
+        path,
+        fs,
+        path if is_dry else chosen_target(path, target),
+        topics=topics or None,
+        partitions=numbers_of(partitions) or None,
+        config=named_values(settings),
+        kafka=kafka,
+    )
 
 
 @contextmanager
-def copied(
-    path: str, fs: Files, where: str, only: Collection[TopicPartition] | None = None
-) -> Iterator[list[SkippedFile]]:
-    """Do what `changes.copied` does, and name on stderr what was left out."""
-    with changes.copied(path, fs, where, only) as left_out:
-        for each in left_out:
-            note(str(each))
-        yield left_out
+def changing(
+    change: DirectoryChange, title: str, only: Collection[TopicPartition] | None = None
+) -> Iterator[tuple[list[SkippedFile], Progress]]:
+    """Copy, and show the progress of loading; yield what was left out, and the callback.
+
+    Args:
+        change: what is changed.
+        title: of the progress.
+        only: the logs that are copied; None: all.
+    """
+    count = _folder_count(change.path, change.fs) if only is None else len(only)
+    with (
+        change.copied(lambda each: note(str(each)), only) as left_out,
+        loading(title, count) as advance,
+    ):
+        yield left_out, advance
 
 
-def folder_count(path: str, fs: Files) -> int:
+def _folder_count(path: str, fs: Files) -> int:
     """Return how many folders a directory has, to show the progress of loading.
 
     Raises:

@@ -9,16 +9,15 @@ from typing import Any, Final, Protocol, TypeVar, get_args
 import click
 from click.shell_completion import CompletionItem
 
-from workbench.cli.output import note
+from workbench.cli.output import DEBUG_HELP, note
 from workbench.cli.words import path_last
 from workbench.errors import WorkbenchError
 from workbench.inspection.listing import Listing, require_logs
 from workbench.inspection.partition import DiskPartition
+from workbench.inspection.transactions import IsolationLevel
+from workbench.loaders.queries.ranges import HIGHEST, LOWEST
 from workbench.loaders.scan.not_searched import NotSearched, left_out
 from workbench.loaders.scan.plan import (
-    HIGHEST,
-    LOWEST,
-    IsolationLevel,
     SegmentRead,
     are_named,
     choose_partitions,
@@ -64,7 +63,7 @@ class Command(click.Command):
         super().__init__(*args, **{"epilog": _EPILOG, **kwargs})
         self._fields = fields or {}
         self._serves = serves
-        help_text = "Show the traceback of an error."
+        help_text = DEBUG_HELP
         self.params.append(
             click.Option(["--debug"], is_flag=True, expose_value=False, help=help_text)
         )
@@ -92,6 +91,40 @@ class Command(click.Command):
             columns = columns_of(row_class)
             with formatter.section(f"Fields with {options}"):
                 formatter.write_dl([(c.name, f"{c.type_text}: {c.meaning}") for c in columns])
+
+
+overwrites = click.option("--overwrite", is_flag=True, help="Replace a file that already exists.")
+"""The option ``--overwrite``."""
+
+is_strict = click.option("--strict", is_flag=True, help="Exit with 2 if damaged data was left out.")
+"""The option ``--strict`` of commands that write records as they are."""
+
+is_strict_with_values = click.option(
+    "--strict",
+    is_flag=True,
+    help="Exit with 2 if damaged data was left out, or values are null or incomplete.",
+)
+"""The option ``--strict`` of commands that decode values."""
+
+is_quick = click.option(
+    "--quick", is_flag=True, help="Look at headers, indexes and checkpoints; decode no records."
+)
+"""The option ``--quick`` of commands that verify."""
+
+takes_mask = click.option(
+    "--mask", type=click.Path(), metavar="FILE", help="Keep private data out; see export --help."
+)
+"""The option ``--mask``."""
+
+opens_no_browser = click.option(
+    "--no-browser", is_flag=True, help="Print the address; do not open a browser."
+)
+"""The option ``--no-browser``."""
+
+opens_nothing = click.option(
+    "--json", "as_json", is_flag=True, help="Open nothing; print as JSON what would be opened."
+)
+"""The option ``--json`` of commands that open something."""
 
 
 def _offsets(

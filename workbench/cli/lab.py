@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
-from workbench.errors import LogDirectoryError, MissingDependencyError
+from workbench.errors import NOT_THERE, LogDirectoryError, MissingDependencyError
 from workbench.file_system.outputs import new_file
 from workbench.file_system.source import absolute, is_uri
 from workbench.runtime import children
@@ -29,6 +29,7 @@ DATA_VARIABLE: Final = "KAFKA_WORKBENCH_DATA"
 """Environment variable that names the log directory for the notebooks to open."""
 
 DISTRIBUTION: Final = "kafka-log-workbench"
+REINSTALL: Final = f"pip install --force-reinstall {DISTRIBUTION}"
 _COPIED: Final = ".copied.json"
 _LINKED: Final = ".linked.json"  # the names of links to logs that were made
 _MOST_NAMES: Final = 100
@@ -99,7 +100,7 @@ def check_there(path: str) -> None:
         LogDirectoryError: nothing is there.
     """
     if not is_uri(path) and not os.path.exists(path):
-        raise LogDirectoryError(path, "there is no such file or directory")
+        raise LogDirectoryError(path, NOT_THERE)
 
 
 def find_tour() -> Tour:
@@ -121,7 +122,7 @@ def find_tour() -> Tour:
             notebooks = Path(str(file.locate())).resolve().parent
             samples = notebooks.parent / "sample_data"
             return Tour(notebooks, samples if samples.is_dir() else None, is_checkout=False)
-    raise MissingDependencyError("the notebooks", f"pip install --force-reinstall {DISTRIBUTION}")
+    raise MissingDependencyError("the notebooks", REINSTALL)
 
 
 def work_folder(folder: str | None) -> Path:

@@ -24,7 +24,7 @@ import click
 
 import workbench
 from workbench.cli.exit_codes import FAILED, INTERRUPTED, INTERRUPTED_TEXT, PIPE_CLOSED
-from workbench.cli.output import note, say
+from workbench.cli.output import DEBUG_HELP, note, say
 from workbench.cli.words import advice_for, meant
 from workbench.runtime.words import safe
 
@@ -319,7 +319,7 @@ def _tell_version(context: click.Context, _option: click.Parameter, is_asked: bo
 
 
 @click.group(cls=Program, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
+@click.option("--debug", is_flag=True, expose_value=False, help=DEBUG_HELP)
 @click.option(
     "--version", "-V", is_flag=True, is_eager=True, expose_value=False, callback=_tell_version,
     help="Show the version and exit.",

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+STDOUT: Final = "-"  # in place of the path of a file
+DEBUG_HELP: Final = "Show the traceback of an error."
 WIDE: Final = 500  # columns of output that is not a terminal
 _MOST_RICH_ROWS: Final = 500
 SEVERITY_COLORS: Final = {"info": "blue", "warning": "yellow", "error": "red"}

@@ -18,6 +18,7 @@ from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.layout import problems
 from workbench.layout.batch_row import BATCH_ROW
+from workbench.layout.integers import INT64_MAX
 from workbench.record.buffers import thread_pool
 from workbench.record.reading.batch_table import walk_batches
 from workbench.record.reading.reader import Problem
@@ -26,7 +27,6 @@ from workbench.record.reading.windows import BatchWindows
 Rows = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
-HIGHEST: Final = (1 << 63) - 1
 _SPAN: Final = 1 << 31  # offsets that a segment can hold
 
 _IDENTITY: Final = ("last_offset", "size", "crc", "partition_leader_epoch", "magic")
@@ -52,7 +52,7 @@ class ComparedBatches(NamedTuple):
 
 
 def parts_of(
-    partition: DiskPartition, low: int = 0, high: int = HIGHEST, *, check_crc: bool = False
+    partition: DiskPartition, low: int = 0, high: int = INT64_MAX, *, check_crc: bool = False
 ) -> Iterator[ComparedBatches]:
     """Yield the batches that hold any offset of [low, high), ascending by offset.
 
@@ -71,7 +71,7 @@ def parts_of(
             return
         if at + 1 < len(segments) and segments[at + 1].base_offset <= low:
             continue
-        end = segments[at + 1].base_offset if at + 1 < len(segments) else HIGHEST
+        end = segments[at + 1].base_offset if at + 1 < len(segments) else INT64_MAX
         end = min(end, segment.base_offset + _SPAN)
         for part in _checked(segment) if check_crc else _walk(segment):
             kept = _ascending(part.rows, max(last, segment.base_offset - 1), end)

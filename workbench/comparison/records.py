@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.comparison.batches import (
-    HIGHEST,
     ComparedBatches,
     Rows,
     equal_batches,
@@ -22,6 +21,7 @@ from workbench.comparison.batches import (
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.layout.batch_row import BATCH_ROW
+from workbench.layout.integers import INT64_MAX
 from workbench.record.buffers import BufferPool
 from workbench.record.reading.reader import Chunk
 
@@ -67,7 +67,7 @@ def differences(
     left: DiskPartition | None,
     right: DiskPartition | None,
     low: int = 0,
-    high: int = HIGHEST,
+    high: int = INT64_MAX,
     *,
     lineage: bool = True,
     check_crc: bool = False,

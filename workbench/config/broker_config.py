@@ -26,7 +26,7 @@ from workbench.config.values import (
     words,
 )
 from workbench.errors import ConfigError
-from workbench.files.text import INT64_MAX
+from workbench.layout.integers import INT32_MAX, INT64_MAX
 from workbench.runtime.times import DAY, MINUTE
 
 _DIRECTORIES: Final = ("/tmp/kafka-logs",)  # noqa: S108 - Kafka's own default
@@ -178,11 +178,11 @@ BROKER_DEFINITIONS: Final[tuple[Definition, ...]] = (
         "Time between two heartbeats of a member of a consumer group.",
     ),
     Definition(
-        "group.consumer.max.size", "int", (1 << 31) - 1, at_least(1),
+        "group.consumer.max.size", "int", INT32_MAX, at_least(1),
         "Largest number of members of a consumer group.",
     ),
     Definition(
-        "group.max.size", "int", (1 << 31) - 1, at_least(1),
+        "group.max.size", "int", INT32_MAX, at_least(1),
         "Largest number of members of a classic group.",
     ),
     Definition(

@@ -20,8 +20,8 @@ from workbench.config.values import (
     one_of,
     some_of,
 )
-from workbench.files.text import INT64_MAX
 from workbench.layout.attributes import CODEC_NAMES
+from workbench.layout.integers import INT64_MAX
 from workbench.record.codecs.registry import CODECS, Levels
 from workbench.runtime.times import DAY, HOUR, MINUTE
 

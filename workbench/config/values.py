@@ -12,7 +12,8 @@ from typing import Any, Final, Literal
 
 from workbench.config.removed_configs import why_removed
 from workbench.errors import ConfigError
-from workbench.files.text import INT32_MAX, INT64_MAX, parse_integer
+from workbench.files.text import parse_integer
+from workbench.layout.integers import INT32_MAX, INT64_MAX
 from workbench.runtime.words import did_you_mean
 
 Kind = Literal["boolean", "int", "long", "double", "string", "list"]

@@ -284,6 +284,11 @@ def open_regular(path: str, flags: int = READ_ONLY) -> int:
     return descriptor
 
 
+def link_text(path: str) -> str:
+    """Say where a symbolic link leads: ``a link to /etc``."""
+    return f"a link to {os.readlink(path)}"
+
+
 def follow_link(path: str, within: str) -> os.stat_result:
     """Return the status of a symbolic link's target, if that is inside a folder.
 
@@ -295,7 +300,7 @@ def follow_link(path: str, within: str) -> os.stat_result:
         LinkError: it leads out of the folder, nowhere, or in a circle.
         OSError: the operating system cannot resolve it.
     """
-    link = f"a link to {os.readlink(path)}"
+    link = link_text(path)
     try:
         found = os.stat(path)
     except FileNotFoundError:

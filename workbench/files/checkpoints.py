@@ -16,6 +16,7 @@ from workbench.errors import CorruptCheckpointError
 from workbench.files import text
 from workbench.files.names import MAX_PARTITION, TopicPartition
 from workbench.files.reading import FileProblem, ProblemList, SmallFile
+from workbench.layout.integers import INT64_MAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class OffsetCheckpoint(SmallFile):
             data, 3, problems
         ):
             partition = text.parse_integer(partition_text, MAX_PARTITION)
-            offset = text.parse_integer(offset_text, text.INT64_MAX)
+            offset = text.parse_integer(offset_text, INT64_MAX)
             if partition is None or offset is None:
                 found = f"line {text.quote(f'{topic} {partition_text} {offset_text}')}"
                 problems.add("malformed", position, found, "a topic, a partition and an offset")

@@ -14,6 +14,7 @@ from typing import Final, Self
 from workbench.errors import CorruptCheckpointError
 from workbench.files import text
 from workbench.files.reading import KIB, FileProblem, ProblemList, SmallFile
+from workbench.layout.integers import INT32_MAX, INT64_MAX
 
 NO_BROKER_EPOCH: Final = -1
 
@@ -42,8 +43,8 @@ class CleanShutdown(SmallFile):
         fields = text.parse_json_object(data, problems)
         if fields is None:
             return cls(problems=problems.found())
-        version = text.json_integer(fields, "version", text.INT32_MAX, problems)
-        epoch = text.json_integer(fields, "brokerEpoch", text.INT64_MAX, problems)
+        version = text.json_integer(fields, "version", INT32_MAX, problems)
+        epoch = text.json_integer(fields, "brokerEpoch", INT64_MAX, problems)
         return cls(None if epoch == NO_BROKER_EPOCH else epoch, version, problems.found())
 
     def encode(self) -> bytes:

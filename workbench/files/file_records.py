@@ -13,12 +13,12 @@ from workbench.errors import CorruptFileError, CorruptRecordError
 from workbench.file_system.local import Data, File, FileSystem
 from workbench.layout import problems
 from workbench.layout.attributes import UNKNOWN
+from workbench.layout.integers import INT32_MAX, INT64_MIN
 from workbench.record.limits import LARGEST_CONTENT, MOST_CONTENT
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.reading.batch_search import (
     FIRST_WINDOW,
     LARGEST_WINDOW,
-    LOWEST,
     SearchedHeader,
     check_size,
     search_batch,
@@ -27,7 +27,7 @@ from workbench.record.reading.batch_search import (
 from workbench.record.reading.batch_table import BatchTable, scan_batches
 from workbench.record.reading.batch_times import BatchTimes, batch_times
 
-MAX_SIZE: Final = 2**31 - 1  # bytes per segment
+MAX_SIZE: Final = INT32_MAX  # bytes per segment
 _MORE: Final = 1024  # bytes: batches differ in size, and the header after them is read, too
 
 
@@ -289,7 +289,7 @@ class FileRecords:
 
         Kafka: FileRecords.firstBatch (4.2)
         """
-        _, batch = search_batch(self.file, position, self.size, LOWEST)
+        _, batch = search_batch(self.file, position, self.size, INT64_MIN)
         return None if batch is None else self.batches(position, position + batch.size).rows[0]
 
     def last_batch(self, start: int = 0) -> Any | None:

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, Self
 from workbench.errors import CorruptCheckpointError
 from workbench.files import text
 from workbench.files.reading import FileProblem, ProblemList, SmallFile
+from workbench.layout.integers import INT32_MAX, INT64_MAX
 
 UNKNOWN_EPOCH: Final = -1  # in batches that no leader has appended
 
@@ -45,8 +46,8 @@ class LeaderEpochs(SmallFile):
     def _parse(cls, data: bytes, problems: ProblemList) -> Self:
         entries: list[EpochEntry] = []
         for position, (epoch_text, start_text) in text.parse_checkpoint(data, 2, problems):
-            epoch = text.parse_integer(epoch_text, text.INT32_MAX)
-            start_offset = text.parse_integer(start_text, text.INT64_MAX)
+            epoch = text.parse_integer(epoch_text, INT32_MAX)
+            start_offset = text.parse_integer(start_text, INT64_MAX)
             if epoch is None or start_offset is None:
                 found = f"line {text.quote(f'{epoch_text} {start_text}')}"
                 problems.add("malformed", position, found, "an epoch and an offset")

@@ -16,6 +16,7 @@ from uuid import UUID
 from workbench.errors import CorruptCheckpointError
 from workbench.files import text
 from workbench.files.reading import KIB, FileProblem, ProblemList, SmallFile
+from workbench.layout.integers import INT32_MAX
 
 LATEST_VERSION: Final = 1
 
@@ -156,7 +157,7 @@ def _version(found: dict[str, Property], problems: ProblemList) -> int | None:
     if "version" not in found:
         return 0
     position, written = found["version"]
-    version = text.parse_integer(written, text.INT32_MAX)
+    version = text.parse_integer(written, INT32_MAX)
     if version is None:
         problems.add("malformed", position, f"version {text.quote(written)}", "a number")
     elif not 0 <= version <= LATEST_VERSION:
@@ -168,7 +169,7 @@ def _node_id(found: dict[str, Property], key: str, problems: ProblemList) -> int
     if key not in found:
         return None
     position, written = found[key]
-    node_id = text.parse_integer(written, text.INT32_MAX)
+    node_id = text.parse_integer(written, INT32_MAX)
     if node_id is None:
         problems.add("malformed", position, f"{key} {text.quote(written)}", "a number")
     return node_id

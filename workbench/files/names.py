@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from workbench.file_system import local
+from workbench.layout.integers import INT32_MAX, INT64_MAX
 
 FileKind = Literal["log", "index", "timeindex", "txnindex", "snapshot", "checkpoint"]
 DirectoryKind = Literal["log", "delete", "stray", "future"]
@@ -57,9 +58,9 @@ ROOT_FILES: Final = frozenset(
 TEMPORARY: Final = local.TEMPORARY
 """Suffix of a checkpoint's name while it is written; a crash may leave it."""
 
-MAX_OFFSET: Final = 2**63 - 1
-MAX_PARTITION: Final = 2**31 - 1
-MAX_EPOCH: Final = 2**31 - 1
+MAX_OFFSET: Final = INT64_MAX
+MAX_PARTITION: Final = INT32_MAX
+MAX_EPOCH: Final = INT32_MAX
 MAX_TOPIC_LENGTH: Final = 249
 MAX_DIRECTORY_LENGTH: Final = 255  # in -delete and -stray names, which shorten the topic to fit
 

@@ -14,6 +14,7 @@ from uuid import UUID
 from workbench.errors import CorruptCheckpointError
 from workbench.files import text
 from workbench.files.reading import KIB, FileProblem, ProblemList, SmallFile
+from workbench.layout.integers import INT32_MAX
 
 _SEPARATOR: Final = re.compile(r":\s+", re.ASCII)
 
@@ -40,7 +41,7 @@ class PartitionMetadata(SmallFile):
     def _parse(cls, data: bytes, problems: ProblemList) -> Self:
         lines = list(text.split_lines(data))
         version_text = _value(lines, 0, "version: 0", len(data), problems)
-        version = None if version_text is None else text.parse_integer(version_text, text.INT32_MAX)
+        version = None if version_text is None else text.parse_integer(version_text, INT32_MAX)
         if version_text is not None and version is None:
             problems.add("malformed", 0, f"version {text.quote(version_text)}", "a number")
         elif version is not None and version < 0:

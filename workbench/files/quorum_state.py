@@ -14,6 +14,7 @@ from uuid import UUID
 from workbench.errors import CorruptCheckpointError
 from workbench.files import text
 from workbench.files.reading import KIB, FileProblem, ProblemList, SmallFile
+from workbench.layout.integers import INT32_MAX, INT64_MAX
 
 NOBODY: Final = -1
 LATEST_VERSION: Final = 1
@@ -54,14 +55,14 @@ class QuorumState(SmallFile):
         fields = text.parse_json_object(line, problems, whole=False)
         if fields is None:
             return cls(None, None, None, version=None, problems=problems.found())
-        version = text.json_integer(fields, "data_version", text.INT32_MAX, problems)
+        version = text.json_integer(fields, "data_version", INT32_MAX, problems)
         if version is not None and not 0 <= version <= LATEST_VERSION:
             problems.add("unknown version", None, f"data_version {version}", "0 or 1")
-        leader_id = text.json_integer(fields, "leaderId", text.INT32_MAX, problems)
-        voted_id = text.json_integer(fields, "votedId", text.INT32_MAX, problems)
+        leader_id = text.json_integer(fields, "leaderId", INT32_MAX, problems)
+        voted_id = text.json_integer(fields, "votedId", INT32_MAX, problems)
         state = cls(
             leader_id=None if leader_id == NOBODY else leader_id,
-            leader_epoch=text.json_integer(fields, "leaderEpoch", text.INT32_MAX, problems),
+            leader_epoch=text.json_integer(fields, "leaderEpoch", INT32_MAX, problems),
             voted_id=None if voted_id == NOBODY else voted_id,
             version=version,
         )
@@ -69,7 +70,7 @@ class QuorumState(SmallFile):
             state = replace(
                 state,
                 cluster_id=_cluster_id(fields, problems),
-                applied_offset=text.json_integer(fields, "appliedOffset", text.INT64_MAX, problems),
+                applied_offset=text.json_integer(fields, "appliedOffset", INT64_MAX, problems),
                 current_voters=_voters(fields, problems),
             )
         else:
@@ -117,7 +118,7 @@ def _voters(fields: dict[str, Any], problems: ProblemList) -> tuple[int, ...] | 
         found = f"currentVoters {text.quote(str(voters))}"
         problems.add("bad value", None, found, "a list of objects")
         return None
-    ids = [text.json_integer(voter, "voterId", text.INT32_MAX, problems) for voter in voters]
+    ids = [text.json_integer(voter, "voterId", INT32_MAX, problems) for voter in voters]
     return tuple(voter for voter in ids if voter is not None)
 
 

@@ -17,15 +17,14 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from workbench.files.reading import MIB, ProblemList
+from workbench.layout.integers import INT32_MAX
 
-INT32_MAX: Final = 2**31 - 1
-INT64_MAX: Final = 2**63 - 1
 NO_UUID: Final = UUID(int=0)
 
 CHECKPOINT_LIMIT: Final = 16 * MIB  # 400,000 partitions with names of 30 characters
 
 _LINE: Final = re.compile(rb"([^\r\n]*)(\r\n|\r|\n|\Z)")
-_INTEGER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
+JAVA_NUMBER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _SPACES: Final = re.compile(r"\s+", re.ASCII)
 _UUID_TEXT: Final = re.compile(r"[A-Za-z0-9_-]{22}(==)?", re.ASCII)
 _SHOWN: Final = 60  # characters of a line that a problem quotes
@@ -78,7 +77,7 @@ def parse_integer(text: str, largest: int) -> int | None:
     if text.isdecimal() and text.isascii() and len(text) < _SHORT_NUMBER:
         number = int(text)
         return number if number <= largest else None
-    if len(text) > _LONGEST_NUMBER or _INTEGER.fullmatch(text) is None:
+    if len(text) > _LONGEST_NUMBER or JAVA_NUMBER.fullmatch(text) is None:
         return None
     number = int(text)
     return number if -largest - 1 <= number <= largest else None

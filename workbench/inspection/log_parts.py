@@ -4,12 +4,11 @@ Kafka: RemoteLogManager.read, UnifiedLog.read (4.2)
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
+from workbench.files.names import MAX_OFFSET
 from workbench.inspection.remote_tier.remote_log import Gap, RemoteRead
 from workbench.inspection.segment import Segment
-
-HIGHEST: Final = (1 << 63) - 1
 
 
 class LogPart(NamedTuple):
@@ -26,7 +25,7 @@ class LogPart(NamedTuple):
     segment: Segment | None
     low: int
     high: int
-    following: int = HIGHEST
+    following: int = MAX_OFFSET
     is_remote: bool = False
     max_timestamp: int | None = None
 
@@ -45,6 +44,6 @@ def log_parts(remote: Iterable[RemoteRead | Gap], local: Sequence[Segment]) -> t
             segment, stamp = part.segment, part.metadata.max_timestamp
         found.append(LogPart(segment, part.low, part.high, is_remote=True, max_timestamp=stamp))
     for at, segment in enumerate(local, 1):
-        following = local[at].base_offset if at < len(local) else HIGHEST
+        following = local[at].base_offset if at < len(local) else MAX_OFFSET
         found.append(LogPart(segment, segment.base_offset, following, following))
     return tuple(found)

@@ -11,7 +11,7 @@ Kafka: ProducerStateManager, Fetcher.consumedAbortedTransactions, ControlRecordT
 """
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,8 @@ from workbench.inspection.transaction_markers import (
     is_transaction_data,
     walk_markers,
 )
+
+IsolationLevel = Literal["read_uncommitted", "read_committed"]
 
 Offsets = npt.NDArray[np.int64]
 

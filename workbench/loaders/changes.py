@@ -4,12 +4,15 @@
 """
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import NamedTuple, Self
 
+from workbench.config.settings import Settings
 from workbench.errors import OutputError
 from workbench.file_system.archives.opening import is_here
+from workbench.file_system.dry import DryFileSystem
+from workbench.file_system.local import LOCAL
 from workbench.file_system.outputs import (
     is_unchanged,
     refuse_inputs,
@@ -24,18 +27,17 @@ from workbench.foresight.copies.repair import Recovery, recover_directory
 from workbench.foresight.copies.retaining import Retention
 from workbench.foresight.copies.retaining import retain as retain_directory
 from workbench.foresight.dry_listing import meant_settings, round_times
-from workbench.inspection.listing import Listing, StrPath, list_log_directories, require_logs
+from workbench.inspection.broker_version import MeantBroker
+from workbench.inspection.listing import StrPath, list_log_directories, require_logs
 from workbench.loaders.in_hand import InHand, one_path
+from workbench.loaders.partition import Config
 from workbench.loaders.read_warnings import warn_caller
 from workbench.loaders.remote import opened
 from workbench.loaders.scan.plan import are_named, chosen_names
-from workbench.runtime.several import several
+from workbench.log_manager.loading import Progress
+from workbench.runtime.several import Names, Partitions, several
 from workbench.runtime.signatures import explained
 from workbench.runtime.times import Time, time_or_now
-
-Config = Mapping[str, Any] | None
-Names = Iterable[str] | str | None
-Partitions = Iterable[int | str] | int | str | None
 
 
 class NotCopiedWarning(UserWarning):
@@ -81,19 +83,9 @@ def recover(
 
     Kafka: LogManager.startup, shutdown (4.2)
     """
-    path, fs, where = _chosen(path, to, in_place=in_place)
-    listing = listed(path, fs)
-    only = chosen_names(listing, topics, partitions)
-    meant, settings = meant_settings(listing, config, kafka)
-    with _copied(path, fs, where, only):
-        return recover_directory(
-            where,
-            settings.broker,
-            topic_configs=settings.topic_configs,
-            everything=everything,
-            now=time_or_now(now),
-            kafka=meant.version,
-        )
+    change = _chosen(path, to, topics, partitions, config, kafka, in_place=in_place)
+    with change.copied(_warn, change.only):
+        return change.recover(everything=everything, now=time_or_now(now))
 
 
 @explained
@@ -132,20 +124,10 @@ def compact(
 
     Kafka: LogCleaner.CleanerThread.cleanLog (4.2)
     """
-    path, fs, where = _chosen(path, to, in_place=in_place)
     times = round_times(now, passes)
-    listing, names, numbers = listed(path, fs), several(topics), several(partitions)
-    only = chosen_names(listing, names, numbers)
-    _, settings = meant_settings(listing, config, kafka)
-    with _copied(path, fs, where):
-        return compact_directory(
-            where,
-            times,
-            settings,
-            topics=cleaned_whatever(only, names, numbers),
-            only=only,
-            everything=everything,
-        )
+    change = _chosen(path, to, topics, partitions, config, kafka, in_place=in_place)
+    with change.copied(_warn):
+        return change.compact(times, everything=everything)
 
 
 @explained
@@ -178,38 +160,137 @@ def retain(
 
     Kafka: LogManager.cleanupLogs (4.2)
     """
-    path, fs, where = _chosen(path, to, in_place=in_place)
-    listing = listed(path, fs)
-    only = chosen_names(listing, topics, partitions)
-    meant, settings = meant_settings(listing, config, kafka)
-    with _copied(path, fs, where):
+    change = _chosen(path, to, topics, partitions, config, kafka, in_place=in_place)
+    with change.copied(_warn):
+        return change.retain(time_or_now(now))
+
+
+class DirectoryChange(NamedTuple):
+    """What a change reads and what it changes: one road, for Python and for the commands.
+
+    Attributes:
+        path: the log directory that is read.
+        fs: what reads it.
+        where: the directory that is changed: a copy, or ``path`` itself.
+        only: the logs that are chosen; None: all.
+        cleaned: topics whose logs are cleaned whatever their policy: those with a name.
+        meant: the broker that is assumed.
+        settings: its configuration, and that of the topics.
+    """
+
+    path: str
+    fs: Files
+    where: str
+    only: frozenset[TopicPartition] | None
+    cleaned: frozenset[str]
+    meant: MeantBroker
+    settings: Settings
+
+    @classmethod
+    def of(
+        cls,
+        path: str,
+        fs: Files,
+        where: str,
+        *,
+        topics: Names,
+        partitions: Partitions,
+        config: Config,
+        kafka: str | None,
+    ) -> Self:
+        """List a directory, and choose logs and a broker.
+
+        Raises:
+            ConfigError: a configuration's name or value is wrong, or the version is unknown.
+            LogDirectoryError: it does not exist, or nothing there looks like Kafka's.
+            LookupError: a topic or partition is not there.
+            OSError: it cannot be listed.
+        """
+        listing = list_log_directories(path, fs=fs)
+        require_logs(listing)
+        topics, partitions = several(topics), several(partitions)
+        only = chosen_names(listing, topics, partitions)
+        named: frozenset[str] = frozenset()
+        if only is not None and are_named(topics, partitions):
+            named = frozenset(each.topic for each in only)
+        return cls(path, fs, where, only, named, *meant_settings(listing, config, kafka))
+
+    @contextmanager
+    def copied(
+        self, tell: Callable[[SkippedFile], None], only: Collection[TopicPartition] | None = None
+    ) -> Iterator[list[SkippedFile]]:
+        """Do what the function `copied` does, and report what was left out."""
+        with copied(self.path, self.fs, self.where, only) as left_out:
+            for each in left_out:
+                tell(each)
+            yield left_out
+
+    def recover(
+        self, *, everything: bool, now: int | None, progress: Progress | None = None
+    ) -> Recovery:
+        """Recover what is changed; see `recover_directory`."""
+        return recover_directory(
+            self.where,
+            self.settings.broker,
+            topic_configs=self.settings.topic_configs,
+            everything=everything,
+            now=now,
+            progress=progress,
+            kafka=self.meant.version,
+        )
+
+    def compact(
+        self, times: Sequence[int], *, everything: bool, progress: Progress | None = None
+    ) -> list[Compaction]:
+        """Clean logs of what is changed; see `compact_directory`."""
+        return compact_directory(
+            self.where,
+            times,
+            self.settings,
+            topics=self.cleaned,
+            only=self.only,
+            everything=everything,
+            progress=progress,
+        )
+
+    def retain(
+        self, now: int, *, is_dry: bool = False, progress: Progress | None = None
+    ) -> Retention:
+        """Apply retention to what is changed, or predict it; see `retaining.retain`."""
+        dry = DryFileSystem(self.fs, within=[self.where], now=lambda: now) if is_dry else None
         return retain_directory(
-            where,
-            time_or_now(now),
-            settings.broker,
-            topic_configs=settings.topic_configs,
-            only=only,
-            kafka=meant.version,
+            self.where,
+            now,
+            self.settings.broker,
+            topic_configs=self.settings.topic_configs,
+            only=self.only,
+            fs=dry or LOCAL,
+            progress=progress,
+            kafka=self.meant.version,
         )
 
 
-def cleaned_whatever(
-    only: Collection[TopicPartition] | None,
-    topics: Collection[str] | None,
-    partitions: Collection[int | str] | None,
-) -> frozenset[str]:
-    """Return the topics whose chosen logs are cleaned whatever their policy: those with a name."""
-    if only is None or not are_named(topics, partitions):
-        return frozenset()
-    return frozenset(each.topic for each in only)
-
-
-def _chosen(path: InHand, to: StrPath | None, *, in_place: bool) -> tuple[str, Files, str]:
-    """Return what is read, what reads it, and what is changed."""
+def _chosen(
+    path: InHand,
+    to: StrPath | None,
+    topics: Names,
+    partitions: Partitions,
+    config: Config,
+    kafka: str | None,
+    *,
+    in_place: bool,
+) -> DirectoryChange:
     found, fs = opened(*one_path(path, "a change"))
     if (to is None) != in_place:
         raise OutputError(found, "give either to=OUT or in_place=True, to say what to change")
-    return found, fs, chosen_target(found, None if to is None else os.fspath(to))
+    where = chosen_target(found, None if to is None else os.fspath(to))
+    return DirectoryChange.of(
+        found, fs, where, topics=topics, partitions=partitions, config=config, kafka=kafka
+    )
+
+
+def _warn(left_out: SkippedFile) -> None:
+    warn_caller(str(left_out), NotCopiedWarning)
 
 
 def chosen_target(path: str, target: str | None) -> str:
@@ -260,25 +341,3 @@ def copied(
         if is_unchanged(where, made):  # otherwise it is another's
             remove_folder(where, keep=was_there)
         raise
-
-
-@contextmanager
-def _copied(
-    path: str, fs: Files, where: str, only: Collection[TopicPartition] | None = None
-) -> Iterator[None]:
-    with copied(path, fs, where, only) as left_out:
-        for each in left_out:
-            warn_caller(str(each), NotCopiedWarning)
-        yield
-
-
-def listed(path: str, fs: Files) -> Listing:
-    """List the directory that is to be changed or copied.
-
-    Raises:
-        LogDirectoryError: it does not exist, or nothing there looks like Kafka's.
-        OSError: it cannot be listed.
-    """
-    listing = list_log_directories(path, fs=fs)
-    require_logs(listing)
-    return listing

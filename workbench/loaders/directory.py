@@ -23,7 +23,7 @@ from workbench.loaders.log_scope import LeadsToScans
 from workbench.loaders.partition import Partition
 from workbench.loaders.scan.scan_options import takes_scan_options
 from workbench.loaders.topic import Topic
-from workbench.runtime.several import several
+from workbench.runtime.several import Names, Partitions, several
 from workbench.runtime.times import Time, ms_of
 from workbench.runtime.words import did_you_mean, safe
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:  # Arrow and the engine that writes are imported when they are
     import pyarrow as pa
 
     from workbench.foresight.copies.undeleting import BroughtBack
+    from workbench.inspection.transactions import IsolationLevel
     from workbench.loaders.explanations.cleaning_plan import CleaningPlan
     from workbench.loaders.explanations.explain_partition import Explainer
     from workbench.loaders.explanations.explanation import Explanation
     from workbench.loaders.exports.replay import OtherSource
-    from workbench.loaders.scan.plan import IsolationLevel
     from workbench.loaders.scan.scan import Scan
     from workbench.loaders.scan.scan_options import RecordOptions, ScanOptions
     from workbench.loaders.sql.result import SqlResult
@@ -133,9 +133,7 @@ class ListedDirectory(LeadsToScans, Mapping[str, Partition]):
         return Inspect(self.listing)
 
     @takes_scan_options()
-    def scan(
-        self, topics: Iterable[str] | str | None = None, **options: "Unpack[RecordOptions]"
-    ) -> "Scan":
+    def scan(self, topics: Names = None, **options: "Unpack[RecordOptions]") -> "Scan":
         """Return a scan: the records that its options choose, read when a verb asks for them.
 
         Verbs are `head`, `to_pandas`, `to_polars`, `to_arrow`, `to_duckdb`, `to_parquet` and more.
@@ -219,8 +217,8 @@ class ListedDirectory(LeadsToScans, Mapping[str, Partition]):
     def verify(
         self,
         *,
-        topics: Iterable[str] | str | None = None,
-        partitions: Iterable[int | str] | int | str | None = None,
+        topics: Names = None,
+        partitions: Partitions = None,
         deep: bool = True,
         info: bool = False,
         workers: int | None = None,
@@ -267,7 +265,7 @@ class ListedDirectory(LeadsToScans, Mapping[str, Partition]):
         config: Mapping[str, Any] | None = None,
         *,
         now: Time | None = None,
-        partitions: Iterable[str] | str | None = None,
+        partitions: Names = None,
         kafka: str | None = None,
     ) -> "dict[str, Explanation]":
         """Return what `Partition.explain_cleaning` says of many partitions; each log loads once.
@@ -293,7 +291,7 @@ class ListedDirectory(LeadsToScans, Mapping[str, Partition]):
         config: Mapping[str, Any] | None = None,
         *,
         now: Time | None = None,
-        partitions: Iterable[str] | str | None = None,
+        partitions: Names = None,
         kafka: str | None = None,
     ) -> "dict[str, Explanation]":
         """Return what `Partition.explain_retention` says of many partitions.
@@ -310,7 +308,7 @@ class ListedDirectory(LeadsToScans, Mapping[str, Partition]):
         *,
         now: Time | Sequence[Time] | None = None,
         passes: int = 1,
-        partitions: Iterable[str] | str | None = None,
+        partitions: Names = None,
         kafka: str | None = None,
     ) -> "dict[str, CleaningPlan]":
         """Return what `Partition.plan_cleaning` says of many partitions.
@@ -351,7 +349,7 @@ class ListedDirectory(LeadsToScans, Mapping[str, Partition]):
         explain: "Callable[[Explainer, Partition], Explanation]",
         config: Mapping[str, Any] | None,
         now: Time | None,
-        partitions: Iterable[str] | str | None,
+        partitions: Names,
         kafka: str | None,
     ) -> "dict[str, Explanation]":
         """Return the explanation of each partition; logs that cannot be loaded are left out."""
@@ -469,7 +467,7 @@ class ListedDirectory(LeadsToScans, Mapping[str, Partition]):
     def replay(
         self,
         to: str | Mapping[str, Any],
-        topics: Iterable[str] | str | None = None,
+        topics: Names = None,
         *,
         name: str = "replay",
         create_topics: bool = False,

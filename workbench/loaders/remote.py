@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-from workbench.errors import LogDirectoryError
+from workbench.errors import NOT_THERE, LogDirectoryError
 from workbench.file_system.archives.opening import opened_archive
 from workbench.file_system.read_cache import CachedFiles
 from workbench.file_system.source import (
@@ -432,7 +432,7 @@ def _answering(uri: str) -> ArrowFiles:
         if not is_there:
             files.entries(place.path)  # raises: no such bucket, or nothing at the path
     except FileNotFoundError:
-        raise LogDirectoryError(place.path, "there is no such file or directory") from None
+        raise LogDirectoryError(place.path, NOT_THERE) from None
     except (OSError, ValueError, ImportError, ArrowException) as error:
         raise LogDirectoryError(place.path, _reason(error, uri)) from None
     return files

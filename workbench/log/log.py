@@ -25,6 +25,7 @@ from workbench.file_system.local import LOCAL, FileSystem
 from workbench.files.file_records import TimestampAndOffset
 from workbench.files.indexes.transaction_index import AbortedTxn
 from workbench.files.names import TopicPartition, parse_directory_name
+from workbench.layout.integers import INT32_MAX
 from workbench.log.append.append_info import LogAppendInfo
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.append.appending import append
@@ -55,7 +56,7 @@ from workbench.runtime.scheduler import Scheduler, ThreadScheduler
 from workbench.runtime.steps import Observer
 
 NO_CHECKPOINT = 0
-LATEST_EPOCH = 2**31 - 1
+LATEST_EPOCH = INT32_MAX
 PRODUCER_EXPIRY_INTERVAL_MS: Final = 600_000
 
 Isolation = Literal["log_end", "high_watermark", "read_committed"]

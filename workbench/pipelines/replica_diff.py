@@ -19,8 +19,9 @@ from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
 
 from workbench.comparison.records import Effort, differences
 from workbench.inspection.partition import DiskPartition
-from workbench.loaders.scan.plan import HIGHEST
+from workbench.loaders.queries.ranges import HIGHEST
 from workbench.loaders.schemas import schema_of
+from workbench.pipelines.sizes import MOST_TASKS
 from workbench.pipelines.source_options import LOG, source_options
 from workbench.spark_source.option_values import Paths
 from workbench.spark_source.options import parse_options
@@ -33,7 +34,6 @@ EXTRA: Final = "extra"
 DIFFERENT: Final = "different"
 
 _KINDS: Final = (DIFFERENT, MISSING, EXTRA)  # in the order of `comparison.records.Differences`
-_MOST_TASKS: Final = 10_000  # each of them gets the list of all, half a kilobyte for each
 _COLUMNS: Final = "topic string, partition int, offset bigint, difference string"
 
 
@@ -122,7 +122,7 @@ def diff_tasks(
     options = [parse_options(source_options(paths, topics)) for paths in (left, right)]
     logs = [{(p.topic, p.partition): p for p in Plan(each).partitions} for each in options]
     total = max(sum(copy.size for copy in side.values()) for side in logs)
-    size = max(options[0].max_partition_bytes, total // _MOST_TASKS)
+    size = max(options[0].max_partition_bytes, total // MOST_TASKS)
     tasks = []
     for topic, partition in sorted({*logs[0], *logs[1]}):
         one, other = (side.get((topic, partition)) for side in logs)

@@ -26,6 +26,7 @@ from workbench.file_system.outputs import new_file, refuse_inputs, require_local
 from workbench.inspection.partition import DiskPartition
 from workbench.loaders.exports.parquet_file import write_parquet
 from workbench.loaders.scan.plan import input_paths
+from workbench.pipelines.lake.parquet_table import UNFINISHED
 from workbench.pipelines.source_options import LOG, load, source_options
 from workbench.spark_source.columns import ALL_COLUMNS, DAMAGE_COLUMN, arrow_schema
 from workbench.spark_source.mapping import Batches, mapped
@@ -36,7 +37,6 @@ from workbench.spark_source.plan.planning import Plan
 RECEIPT: Final = "_rescued.json"
 """In the directory of each partition; Spark skips names that begin so."""
 
-_UNFINISHED: Final = "_unfinished"
 """Where partitions are written, in the result; Spark skips it too."""
 
 _JOB_BYTES: Final = 1 << 30
@@ -104,7 +104,7 @@ def rescue_to_parquet(
     plan = Plan(parse_options(source_options(paths, topics)))
     partitions = plan.partitions
     refuse_inputs(base, input_paths(plan.replicas))
-    staging = os.path.join(base, _UNFINISHED)
+    staging = os.path.join(base, UNFINISHED)
     _refuse_links(base, staging)
     shutil.rmtree(staging, ignore_errors=True)
     for job in _jobs(partitions):

@@ -1,6 +1,6 @@
-"""Sizes of keys, values and headers in the batches of a task."""
+"""Sizes: of keys, values and headers in the batches of a task, and of jobs."""
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -8,6 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Longs = npt.NDArray[np.int64]
+
+MOST_TASKS: Final = 10_000  # of a job: each gets the list of all, half a kilobyte for each
 
 
 def sizes_of(column: pa.Array) -> Longs:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
 
+from workbench.layout.integers import INT64_MIN
 from workbench.pipelines.key_buckets import (
     ROOM,
     bucket_bits,
@@ -32,7 +33,7 @@ from workbench.spark_source.options import DEFAULT_PARTITION_BYTES, parse_option
 from workbench.spark_source.plan.planning import Plan
 
 _NARROW: Final = "topic,partition,offset,timestamp,segment,isControl"
-_NO_TIME: Final = -(2**63)
+_NO_TIME: Final = INT64_MIN
 _NO_HOUR: Final = -(2**62)  # of records without a timestamp
 
 _SUMS: Final = (

@@ -15,6 +15,8 @@ limit.
 import os
 from typing import Final
 
+from workbench.layout.integers import INT32_MAX
+
 VARIABLE: Final = "KAFKA_WORKBENCH_MAX_BATCH_BYTES"
 DEFAULT: Final = 32 << 20
 SMALLEST: Final = 1 << 20
@@ -33,7 +35,7 @@ def _from_environment() -> int:
 LARGEST_CONTENT: Final = _from_environment()
 """The largest size in bytes to which the records of one batch can decompress."""
 
-MOST_CONTENT: Final = 2**31 - 1
+MOST_CONTENT: Final = INT32_MAX
 """The largest size in bytes to which the engine decompresses one batch: Java's largest array."""
 
 LARGEST_BATCH: Final = 2 * LARGEST_CONTENT

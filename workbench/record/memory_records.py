@@ -133,7 +133,7 @@ class MemoryRecords:
         position, code, rows = int(position), int(code), rows[:count]
         if rows["problem"].any():
             for row in rows[(rows["magic"] < 0) | (rows["magic"] > 2)]:
-                raise _unknown_magic(int(row["position"]), int(row["magic"]))
+                raise unknown_magic(int(row["position"]), int(row["magic"]))
         _check_rest(self.buffer, position, code)
         return BatchTable(rows, ScanStop(code, position))
 
@@ -158,8 +158,15 @@ class MemoryRecords:
         return f"MemoryRecords({self.size} bytes)"
 
 
-def _unknown_magic(position: int, magic: int) -> CorruptRecordError:
+def unknown_magic(position: int, magic: int) -> CorruptRecordError:
+    """Return the error about a batch of another format."""
     return CorruptRecordError(None, position, f"magic {magic} is not known: 0, 1 and 2 are")
+
+
+def too_small(position: int, size: int) -> CorruptRecordError:
+    """Return the error about a batch whose length field no batch has."""
+    problem = f"the size of a batch is {size} bytes (expected at least {SMALLEST_MESSAGE})"
+    return CorruptRecordError(None, position + 8, problem)
 
 
 def _check_rest(buffer: npt.NDArray[np.uint8], position: int, code: int) -> None:
@@ -173,15 +180,11 @@ def _check_rest(buffer: npt.NDArray[np.uint8], position: int, code: int) -> None
         return
     size = int.from_bytes(rest[8:LENGTH_END], signed=True)
     if size < SMALLEST_MESSAGE:
-        raise CorruptRecordError(
-            None,
-            position + 8,
-            f"the size of a batch is {size} bytes (expected at least {SMALLEST_MESSAGE})",
-        )
+        raise too_small(position, size)
     if len(rest) == ENTRY_HEADER_SIZE:
         magic = int.from_bytes(rest[MAGIC_AT:], signed=True)
         if not 0 <= magic <= 2:
-            raise _unknown_magic(position, magic)
+            raise unknown_magic(position, magic)
 
 
 def _checked(record: Any) -> tuple[Any, ...]:

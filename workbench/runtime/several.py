@@ -1,8 +1,15 @@
 """One thing, or several: what every public call that takes names understands by a single name."""
 
 import os
+from collections.abc import Iterable
 from typing import Any, overload
 from uuid import UUID
+
+Names = Iterable[str] | str | None
+"""Names; None: all."""
+
+Partitions = Iterable[int | str] | int | str | None
+"""Numbers of partitions, or names such as ``"orders-0"``; None: all."""
 
 
 @overload

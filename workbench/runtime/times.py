@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from workbench.errors import ConfigError
+from workbench.layout.integers import INT64_MAX
 from workbench.runtime.clock import Clock, SystemClock
 from workbench.runtime.words import in_units
 
@@ -14,6 +15,7 @@ Time = int | str | dt.datetime
 """A time as a person gives it, see `milliseconds`."""
 
 FIRST_TIME: Final = -62_135_596_800_000  # ms; the year 1, the first that Python can write
+LAST_IN_MICROS: Final = INT64_MAX // 1000  # ms, in the year 294247
 LONGEST_TIME: Final = 253_402_300_799_999  # ms; the year 9999, the last that Python can write
 EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 MINUTE: Final = 60_000  # ms

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import socket
 import ssl
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -35,6 +35,7 @@ from workbench.server.request_trace import RequestTrace
 from workbench.server.sasl import LARGEST_FRAME, SaslAuthenticator
 from workbench.server.sasl import SaslAnswer as LoginAnswer
 from workbench.server.security import Passwords
+from workbench.server.serving import InThread
 
 _SENT_AT_ONCE: Final = 1 << 16  # bytes of a response
 _TINY: Final = 1 << 10  # bytes of a request that is received even when there is no room
@@ -47,8 +48,6 @@ _NEVER: Final = float("inf")
 _CLOSED: Final = -1  # number of a file that is
 
 _LOG: Final = logging.getLogger("workbench.server")
-
-InThread = Callable[..., Coroutine[Any, Any, Any]]
 
 
 class Observer(NamedTuple):

@@ -19,6 +19,7 @@ from itertools import groupby
 from typing import Final, NamedTuple
 
 from workbench.files.names import TopicPartition
+from workbench.layout.integers import INT32_MAX
 from workbench.runtime.clock import Clock, SystemClock
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.protocol.requests import (
@@ -39,7 +40,6 @@ FINAL_EPOCH: Final = -1  # of a request that wants none
 EVICTION_MS: Final = 120_000
 """A session that was not used for so long makes room, and so does an old one that is small."""
 
-_HIGHEST: Final = (1 << 31) - 1
 _IDS_SINCE: Final = 13  # version of Fetch
 _PARTITION_BYTES: Final = 1024  # of a partition that is kept
 
@@ -51,7 +51,7 @@ def next_epoch(epoch: int) -> int:
     """
     if epoch < 0:
         return FINAL_EPOCH
-    return 1 if epoch == _HIGHEST else epoch + 1
+    return 1 if epoch == INT32_MAX else epoch + 1
 
 
 class Where(NamedTuple):
@@ -320,7 +320,7 @@ class FetchSessions:
             return NO_SESSION
         number = NO_SESSION
         while number == NO_SESSION or number in self.sessions:
-            number = random.randint(1, _HIGHEST)  # noqa: S311 - no secret
+            number = random.randint(1, INT32_MAX)  # noqa: S311 - no secret
         self.sessions[number] = FetchSession(
             number, is_privileged, uses_ids, now, now, partitions=partitions, size=size
         )

@@ -20,41 +20,41 @@ from workbench.server.handlers import (
     offset_requests,
     produce_requests,
     producer_requests,
-    refusals,
     topic_requests,
     transaction_requests,
 )
 from workbench.server.handlers.error_responses import error_response
+from workbench.server.protocol.api_keys import (
+    ALTER_CONFIGS,
+    INCREMENTAL_ALTER_CONFIGS,
+    INIT_PRODUCER_ID,
+)
 from workbench.server.protocol.frames import Request, response_frame
 from workbench.server.request_trace import RequestTrace
 from workbench.server.serving import (
-    BlockingHandler,
     Call,
     InThread,
+    Served,
     Serving,
     Values,
-    WaitingHandler,
 )
 
-READS: Final[Mapping[int, BlockingHandler]] = {
+SERVED: Final[Mapping[int, Served]] = {
     **admin_requests.HANDLERS,
     **metadata_requests.HANDLERS,
     **config_requests.HANDLERS,
     **fetch_requests.HANDLERS,
     **group_requests.HANDLERS,
     **offset_requests.HANDLERS,
-    **producer_requests.HANDLERS,
-}
-WRITES: Final[Mapping[int, BlockingHandler]] = {
     **produce_requests.HANDLERS,
+    **producer_requests.HANDLERS,
     **topic_requests.HANDLERS,
     **transaction_requests.HANDLERS,
-    **group_requests.WRITES,
-    **offset_requests.WRITES,
 }
-QUICK: Final[Mapping[int, Callable[[Call, Any], bool]]] = {**produce_requests.QUICK}
-"""Returns whether the handler of a request neither waits nor works for long: it needs no thread."""
-WAITING: Final[Mapping[int, WaitingHandler]] = {**fetch_requests.WAITING, **group_requests.WAITING}
+_READ_ONLY: Final = (
+    "This server is read-only; kafka-workbench serve --writable takes writes, on a copy."
+)
+_OF_RESOURCES: Final = frozenset({ALTER_CONFIGS.key, INCREMENTAL_ALTER_CONFIGS.key})
 _OF_TOPIC: Final = 48 << 10  # bytes that the configuration of a topic takes at most, as an answer
 _LOG: Final = logging.getLogger("workbench.server")
 
@@ -85,9 +85,7 @@ class KafkaApis:
         self._serving = serving
         self._in_thread = in_thread
         self._in_controller = in_controller
-        writes = refusals.HANDLERS if serving.broker is None else WRITES
-        self._blocking = {**READS, **writes}
-        self._quick = {} if serving.broker is None else QUICK
+        self._is_writable = serving.broker is not None
 
     async def handle(
         self,
@@ -113,37 +111,37 @@ class KafkaApis:
         most = serving.limits.max_answer_bytes + _OF_TOPIC * serving.catalog.topic_count
         call = Call(serving, request, client, address, trace, Budget(most), taken)
 
-        is_change = request.api.key in topic_requests.CHANGES
-        run = self._in_controller if is_change else self._in_thread
+        served = SERVED[request.api.key]
+        run = self._in_controller if served.is_change else self._in_thread
 
         async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
             return await run(trace.queued(function), *arguments)
 
-        waiting = WAITING.get(request.api.key)
         answer: EncodedResponse
         try:
-            if waiting is not None:
-                answer = _encoded(request, await waiting(call, request.values, in_thread))
+            if served.waits is not None:
+                answer = _encoded(request, await served.waits(call, request.values, in_thread))
                 taken.set(answer.size)
                 return answer
-            is_quick = self._quick.get(request.api.key)
+            is_quick = served.is_quick if self._is_writable else None
             if is_quick is not None and is_quick(call, request.values):
-                answer = self._answer(call)
+                answer = self._answer(call, served)
                 taken.set(answer.size)
                 return answer
             room, items = serving.room, request.items
-            async with room.changing() if is_change else room.working(items):
-                answer = await in_thread(self._answer, call)
+            async with room.changing() if served.is_change else room.working(items):
+                answer = await in_thread(self._answer, call, served)
                 taken.set(answer.size)
         except Exception as error:  # noqa: BLE001 - a client gets an answer, whatever failed
             answer = await in_thread(self._failed, request, error, trace)
             taken.set(answer.size)
         return answer
 
-    def _answer(self, call: Call) -> EncodedResponse:
-        return _encoded(
-            call.request, self._blocking[call.request.api.key](call, call.request.values)
-        )
+    def _answer(self, call: Call, served: Served) -> EncodedResponse:
+        if served.refusal is not None and not self._is_writable:
+            return _encoded(call.request, _refused(call.request, served.refusal))
+        assert served.handler is not None
+        return _encoded(call.request, served.handler(call, call.request.values))
 
     def _failed(self, request: Request, error: Exception, trace: RequestTrace) -> EncodedResponse:
         """Kafka: RequestHandlerHelper.handleError (4.0)."""
@@ -163,3 +161,19 @@ class KafkaApis:
 def _encoded(request: Request, values: Values) -> EncodedResponse:
     frame = response_frame(request.api, request.version, request.correlation_id, values)
     return EncodedResponse(values, frame)
+
+
+def _refused(request: Request, code: ErrorCode) -> Values:
+    """Return the response of a broker that gives no right to write.
+
+    Kafka: KafkaApis, where an authorizer denies the operation (4.0)
+    """
+    key = request.api.key
+    if key == INIT_PRODUCER_ID.key and request.values["transactionalId"] is not None:
+        code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    response = error_response(request, code, _READ_ONLY)
+    if key in _OF_RESOURCES:
+        for each in response["responses"]:
+            if each["resourceType"] != config_requests.TOPIC:
+                each["errorCode"] = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    return response

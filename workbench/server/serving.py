@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from workbench.coordinator.group_coordinator.group_coordinator_service import (
     GroupCoordinatorService,
@@ -13,6 +13,7 @@ from workbench.coordinator.groups.classic.messages import RequestContext
 from workbench.coordinator.transaction_coordinator.transaction_coordinator import (
     TransactionCoordinator,
 )
+from workbench.runtime.error_codes import ErrorCode
 from workbench.server.broker.broker import WritableBroker
 from workbench.server.budget import ITEM, Budget, Room, Taken
 from workbench.server.fetch_sessions import FetchSessions, FetchWaiters
@@ -23,6 +24,7 @@ from workbench.server.request_trace import RequestTrace
 from workbench.server.served_transactions import ServedTransactions
 from workbench.server.session_groups import SessionGroups
 
+NOT_HERE: Final = "This server does not host this topic-partition."
 _Result = TypeVar("_Result")
 
 
@@ -105,3 +107,22 @@ WaitingHandler = Callable[[Call, Any, "InThread"], Coroutine[Any, Any, Values]]
 """Answers when something else has happened; what blocks it does in a thread."""
 InThread = Callable[..., Coroutine[Any, Any, Any]]
 """Runs a function in a thread that may block."""
+
+
+class Served(NamedTuple):
+    """How a request is served.
+
+    Attributes:
+        handler: makes the response; None if `waits` does.
+        waits: makes it where that waits for records, or for members of a group.
+        refusal: the error of a read-only server; None: that answers, too.
+        is_quick: returns whether the handler neither waits nor works for long, and needs no thread;
+            None: it does.
+        is_change: whether it makes, changes or deletes topics.
+    """
+
+    handler: BlockingHandler | None = None
+    waits: WaitingHandler | None = None
+    refusal: ErrorCode | None = None
+    is_quick: Callable[[Call, Any], bool] | None = None
+    is_change: bool = False

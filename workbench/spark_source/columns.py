@@ -29,10 +29,10 @@ from pyspark.sql.types import (
 
 from workbench.inspection.findings import Finding
 from workbench.loaders.scan import arrow
+from workbench.runtime.times import LAST_IN_MICROS
 from workbench.values.types import converted
 
 _TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
-_MOST_MS: Final = (2**63 - 1) // 1000
 _HEADERS: Final = pa.list_(
     pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())]))
 )
@@ -63,7 +63,8 @@ def _timestamp(column: pa.Array) -> pa.Array:
     except pa.ArrowInvalid:
         milliseconds = column.cast(pa.int64())
         fits = pc.and_(
-            pc.less_equal(milliseconds, _MOST_MS), pc.greater_equal(milliseconds, -_MOST_MS)
+            pc.less_equal(milliseconds, LAST_IN_MICROS),
+            pc.greater_equal(milliseconds, -LAST_IN_MICROS),
         )
         return pc.if_else(fits, column, None).cast(_TIMESTAMP)
 

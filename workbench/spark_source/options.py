@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, cast, get_args
 
-from workbench.loaders.scan.plan import IsolationLevel
+from workbench.inspection.transactions import IsolationLevel
 from workbench.runtime.times import span_ms
 from workbench.runtime.words import did_you_mean, unknown_column
 from workbench.spark_source.columns import (

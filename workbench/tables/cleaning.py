@@ -3,10 +3,12 @@
 from typing import Annotated, NamedTuple
 
 from workbench.tables.columns import (
+    BatchPosition,
     Bytes,
     Category,
     Int32,
     PartitionNumber,
+    RecordOffset,
     SegmentOffset,
     Time,
     Topic,
@@ -15,6 +17,8 @@ from workbench.tables.columns import (
 _Round = Annotated[Int32, "number of the cleaning, from 1"]
 _Key = Annotated[Bytes | None, "the key; null: records without one"]
 _Uncompressed = Annotated[int, "bytes of keys, values and headers, uncompressed"]
+_KeyRecords = Annotated[int, "how many records have the key"]
+_ThoseUncompressed = Annotated[int, "bytes of those, uncompressed"]
 
 
 class RecordDecisionRow(NamedTuple):
@@ -23,7 +27,7 @@ class RecordDecisionRow(NamedTuple):
     round: _Round
     segment: SegmentOffset
     batch_position: Annotated[int, "byte of its batch in the segment's .log file"]
-    offset: Annotated[int, "the record's offset"]
+    offset: RecordOffset
     is_kept: Annotated[bool, "whether the record is kept"]
     reason: Annotated[Category, "why it is kept or dropped"]
     newer_offset: Annotated[int | None, "of the record that supersedes it; null: none does"]
@@ -34,10 +38,10 @@ class BatchDecisionRow(NamedTuple):
 
     round: _Round
     segment: SegmentOffset
-    position: Annotated[int, "byte in the segment's .log file"]
+    position: BatchPosition
     size: Annotated[int, "bytes before"]
     new_size: Annotated[int, "bytes afterwards; 0: removed"]
-    base_offset: Annotated[int, "its first offset"]
+    base_offset: Annotated[int, "the batch's first offset"]
     last_offset: Annotated[int, "its last offset"]
     record_count: Annotated[Int32, "records before"]
     verdict: Annotated[str, "copied, rebuilt, emptied or removed"]
@@ -59,10 +63,10 @@ class PlannedKeyRow(NamedTuple):
     """A key that a planned cleaning shrinks: one row per key, the largest loss first."""
 
     key: _Key
-    records: Annotated[int, "how many records have the key"]
+    records: _KeyRecords
     bytes: _Uncompressed
     dropped_records: Annotated[int, "how many of them are dropped"]
-    dropped_bytes: Annotated[int, "bytes of those, uncompressed"]
+    dropped_bytes: _ThoseUncompressed
 
 
 class CleaningRow(NamedTuple):
@@ -99,10 +103,10 @@ class KeyRow(NamedTuple):
     topic: Topic
     partition: PartitionNumber
     key: _Key
-    records: Annotated[int, "how many records have the key"]
+    records: _KeyRecords
     bytes: _Uncompressed
     first_offset: Annotated[int, "offset of its oldest record"]
     last_offset: Annotated[int, "offset of its newest record"]
     is_tombstone: Annotated[bool, "whether its newest record is a tombstone"]
     superseded_records: Annotated[int, "records with a newer one; without a key: all"]
-    superseded_bytes: Annotated[int, "bytes of those, uncompressed"]
+    superseded_bytes: _ThoseUncompressed

@@ -2,9 +2,15 @@
 
 from typing import Annotated, NamedTuple
 
-from workbench.tables.columns import Int16, Int32, PartitionNumber, Time, Topic
+from workbench.tables.columns import (
+    Int16,
+    Int32,
+    PartitionNumber,
+    Time,
+    Topic,
+    TopicId,
+)
 
-TopicId = Annotated[str, "the topic's id"]
 LeaderEpoch = Annotated[Int32, "the leader's epoch"]
 Incarnation = Annotated[str, "id of the process that registered"]
 Endpoints = Annotated[list[str], "where it listens, as PLAINTEXT://host:9092"]

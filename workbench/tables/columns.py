@@ -19,7 +19,17 @@ Declare it in a module of this room, by subject, and use it everywhere::
 from collections.abc import Mapping, Sequence
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    NamedTuple,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 
 class Kind(NamedTuple):
@@ -44,6 +54,18 @@ Headers = Annotated[list[tuple[str, bytes | None]], Kind("headers")]
 Topic = Annotated[str, "the topic"]
 PartitionNumber = Annotated[Int32, "number of the partition in its topic"]
 SegmentOffset = Annotated[int, "base offset of the segment"]
+RecordOffset = Annotated[int, "the record's offset"]
+BatchPosition = Annotated[int, "byte in the segment's .log file"]
+TopicId = Annotated[str, "the topic's id"]
+ProducerId = Annotated[int, "the producer's id"]
+ProducerEpoch = Annotated[Int16, "the producer's epoch"]
+LeaderEpoch = Annotated[Int32, "the leader epoch"]
+EpochStart = Annotated[int, "the first offset of the epoch"]
+Reason = Annotated[str, "why, with the figures"]
+HighWatermark = Annotated[int | None, "as checkpointed"]
+AdminState = Annotated[str, "as an admin client names it"]
+LastOffset = Annotated[int, "offset of its last record"]
+TransactionStart = Annotated[int, "offset of the transaction's first record"]
 
 _PLAIN: Final = {str: "string", int: "int64", bool: "bool", float: "float64", bytes: "binary"}
 
@@ -62,6 +84,7 @@ TEXTS: Final = {
     "large_binary": "bytes",
     "headers": "list of objects",
     "list": "list",
+    "objects": "list of objects",
     "struct": "object",
 }
 """The types of columns, as help and documents name them."""
@@ -119,8 +142,8 @@ def _column(name: str, hint: Any, *, is_nullable: bool = False) -> TableColumn:
         notes = tuple(given)
     meaning = next((note for note in reversed(notes) if isinstance(note, str)), "")
     kind = next((note.name for note in notes if isinstance(note, Kind)), None)
-    if kind is None and isinstance(hint, type):
-        kind = _PLAIN.get(hint)
+    if kind is None:
+        kind = "string" if get_origin(hint) is Literal else _PLAIN.get(hint)
     if kind is not None:
         return TableColumn(name, kind, is_nullable, meaning)
     if get_origin(hint) in {UnionType, Union}:

@@ -2,10 +2,21 @@
 
 from typing import Annotated, NamedTuple
 
-from workbench.tables.columns import Int16, Int32, PartitionNumber, Time, Topic
+from workbench.tables.columns import (
+    EpochStart,
+    Int32,
+    LeaderEpoch,
+    PartitionNumber,
+    ProducerEpoch,
+    ProducerId,
+    Time,
+    Topic,
+)
 
 _Root = Annotated[str, "path of the log directory"]
 _Occupied = Annotated[int, "bytes on the disk, without the holes of sparse files"]
+NotRead = Annotated[tuple[str, ...], "what could not be read, and why"]
+_FileName = Annotated[str, "name of the file"]
 
 
 class ListingRow(NamedTuple):
@@ -26,7 +37,7 @@ class ListingRow(NamedTuple):
     unknown: Annotated[int, "files with names that no broker uses"]
     modified: Annotated[Time | None, "newest file time of a segment; a copy may have its own"]
     path: Annotated[str | None, "path of the partition directory; null: a topic"]
-    not_read: Annotated[tuple[str, ...], "what could not be read, and why"]
+    not_read: NotRead
     remote_segments: Annotated[int, "complete segments in the remote tier; 0: no tier"]
     remote_size: Annotated[int, "bytes of their .log files as they were in the log"]
     records: Annotated[int | None, "that a read_uncommitted consumer gets; null: without --records"]
@@ -41,8 +52,8 @@ class ProducerRow(NamedTuple):
     topic: Topic
     partition: PartitionNumber
     snapshot_offset: Annotated[int, "the state covers the log up to this offset, exclusive"]
-    producer_id: Annotated[int, "the producer's id"]
-    producer_epoch: Annotated[Int16, "the producer's epoch"]
+    producer_id: ProducerId
+    producer_epoch: ProducerEpoch
     last_sequence: Annotated[Int32 | None, "sequence number of its last record; null: none"]
     last_offset: Annotated[int | None, "offset of its last record; null: none"]
     offset_delta: Annotated[Int32, "last offset less first offset of its last batch"]
@@ -55,7 +66,7 @@ class CheckpointRow(NamedTuple):
     """An entry of an offset checkpoint: one row per entry of the four files of each directory."""
 
     root: _Root
-    checkpoint: Annotated[str, "name of the file"]
+    checkpoint: _FileName
     topic: Topic
     partition: PartitionNumber
     offset: Annotated[int, "the checkpointed offset"]
@@ -66,8 +77,8 @@ class LeaderEpochRow(NamedTuple):
 
     topic: Topic
     partition: PartitionNumber
-    epoch: Annotated[Int32, "the leader epoch"]
-    start_offset: Annotated[int, "the first offset of the epoch"]
+    epoch: LeaderEpoch
+    start_offset: EpochStart
 
 
 class FileRow(NamedTuple):
@@ -75,7 +86,7 @@ class FileRow(NamedTuple):
 
     root: _Root
     folder: Annotated[str | None, "null: the file is in the log directory itself"]
-    name: Annotated[str, "name of the file"]
+    name: _FileName
     kind: Annotated[str, "what a broker uses it for, or unknown"]
     size: Annotated[int, "bytes of the file"]
     occupied_bytes: _Occupied

@@ -1,8 +1,33 @@
 """What a broker would do, and what a comparison of brokers says."""
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
-from workbench.tables.columns import Int32, PartitionNumber, Time, Topic
+from workbench.tables.columns import (
+    HighWatermark,
+    Int32,
+    Kind,
+    PartitionNumber,
+    Reason,
+    Time,
+    Topic,
+)
+
+Word = Literal[
+    "allows",     # the rule allows cleaning, or deletion
+    "demands",    # the rule requires cleaning, whatever the dirty ratio
+    "limits",     # the rule limits it to a part of the log
+    "blocks",     # the rule prevents it
+    "unknown",    # the files do not say
+    "deleted",    # retention deletes the segment
+    "kept",       # retention keeps the segment, and the rule stops there
+    "not asked",  # the rule stopped at an earlier segment
+]  # fmt: skip
+"""Of a group, "allows" is that it resumes, "limits" that it resumes elsewhere than one might think,
+and "blocks" that it starts over. Of a transaction, "blocks" is that it holds back the last stable
+offset, and "limits" that something is open."""
+
+Value = Annotated[str | int | float, Kind("string")]
+"""An offset, bytes, ms or a word: a text in a table, what it is in JSON."""
 
 
 class RuleRow(NamedTuple):
@@ -13,15 +38,20 @@ class RuleRow(NamedTuple):
     partition: Annotated[Int32 | None, "number of the partition; null: the whole"]
     segment: Annotated[int | None, "base offset; null: the rule is not about one segment"]
     verdict: Annotated[
-        str,
+        Word,
         "of cleaning allows, demands, limits, blocks, unknown; of retention deleted, kept, not "
         "asked; of groups and transactions allows, limits, blocks, unknown",
     ]
-    value: Annotated[str | None, "what the rule looks at"]
-    threshold: Annotated[str | None, "what it is compared with"]
-    reason: Annotated[str, "why, with the figures"]
+    value: Annotated[Value | None, "what the rule looks at"]
+    threshold: Annotated[Value | None, "what it is compared with"]
+    reason: Reason
     due: Annotated[Time | None, "when the verdict changes at the earliest without an append"]
     kafka: Annotated[str, "class and method of Kafka 4.2"]
+
+    @property
+    def where(self) -> str | None:
+        """The partition, as ``orders-0``; None: the whole group or transaction."""
+        return None if self.topic is None else f"{self.topic}-{self.partition}"
 
 
 class WhatIfRow(NamedTuple):
@@ -30,7 +60,7 @@ class WhatIfRow(NamedTuple):
     topic: Topic
     partition: PartitionNumber
     policy: Annotated[str, "cleanup.policy with the change"]
-    size: Annotated[int, "bytes before"]
+    size: Annotated[int, "bytes of the log before"]
     deleted_bytes: Annotated[int, "bytes that retention deletes"]
     compacted_bytes: Annotated[int, "bytes that compaction drops"]
     size_after: Annotated[int, "bytes afterwards"]
@@ -58,7 +88,7 @@ class ReplicaRow(NamedTuple):
     log_start_offset: Annotated[int, "the replica's log start offset"]
     log_end_offset: Annotated[int, "the replica's log end offset"]
     last_epoch: Annotated[Int32 | None, "its last leader epoch"]
-    high_watermark: Annotated[int | None, "as checkpointed"]
+    high_watermark: HighWatermark
     restart_high_watermark: Annotated[int, "the high watermark after a restart"]
     common_end: Annotated[int, "up to where it equals the replica ahead, exclusive"]
     truncates_to: Annotated[int | None, "as a follower of the one ahead; null: it is ahead"]

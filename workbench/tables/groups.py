@@ -2,12 +2,39 @@
 
 from typing import Annotated, NamedTuple
 
-from workbench.tables.columns import Int32, PartitionNumber, Time, Topic
+from workbench.tables.columns import (
+    AdminState,
+    HighWatermark,
+    Int32,
+    PartitionNumber,
+    Reason,
+    Time,
+    Topic,
+    TopicId,
+)
 
 Group = Annotated[str, "the group's id"]
 GroupKind = Annotated[str, "classic, simple, consumer, share or streams"]
 Log = Annotated[str, "the partition of the coordinator's topic, as __consumer_offsets-12"]
 LogPartition = Annotated[Int32, "the partition of the coordinator's topic that holds the record"]
+LogOffset = Annotated[int | None, "null: the directories do not have the log"]
+_Assignor = Annotated[str | None, "the assignor"]
+_AssignmentEpoch = Annotated[Int32 | None, "of the target assignment; null: a classic group"]
+_Leader = Annotated[str | None, "member id of the leader of a classic group"]
+_MemberId = Annotated[str, "the member's id"]
+_OfOwnRecord = Annotated[str | None, "null: the log does not have the member's own record"]
+_MemberEpoch = Annotated[Int32 | None, "the epoch it has reached; null: a classic group"]
+_MemberState = Annotated[str | None, "the progress of its assignment; null: a classic group"]
+_MemberTimeout = Annotated[Int32 | None, "null: the record has none"]
+_Target = Annotated[list[str] | None, "its target assignment; null: a classic group"]
+Committed = Annotated[int | None, "the committed offset; null: assigned, and nothing is committed"]
+_ConsumedEpoch = Annotated[Int32 | None, "the leader epoch of the last consumed record"]
+_Metadata = Annotated[str | None, "what the client stored with the offset"]
+_CommitTime = Annotated[Time | None, "when it was committed, as the commit says"]
+CommitTime = Annotated[Time, "when it was committed"]
+_ExpiresAt = Annotated[Time | None, "when it expires; null: never while the group is unchanged"]
+Lag = Annotated[int | None, "log end offset, minus the committed offset"]
+_Event = Annotated[str, "what happened"]
 
 
 class GroupRow(NamedTuple):
@@ -15,12 +42,12 @@ class GroupRow(NamedTuple):
 
     group: Group
     kind: GroupKind
-    state: Annotated[str, "as an admin client names it"]
+    state: AdminState
     protocol_type: Annotated[str, "consumer, or another protocol of the members"]
-    protocol: Annotated[str | None, "the assignor"]
+    protocol: _Assignor
     generation: Annotated[Int32, "the epoch if the group is not classic"]
-    assignment_epoch: Annotated[Int32 | None, "of the target assignment; null: a classic group"]
-    leader: Annotated[str | None, "member id of the leader of a classic group"]
+    assignment_epoch: _AssignmentEpoch
+    leader: _Leader
     members: Annotated[Int32, "how many members the newest record names"]
     offsets: Annotated[Int32, "how many offsets are committed, without pending ones"]
     pending_offsets: Annotated[Int32, "how many commits wait for the end of their transaction"]
@@ -36,23 +63,23 @@ class MemberRow(NamedTuple):
 
     group: Group
     kind: GroupKind
-    member_id: Annotated[str, "the member's id"]
+    member_id: _MemberId
     group_instance_id: Annotated[str | None, "the id of a static member"]
     rack_id: Annotated[str | None, "the rack that the client names"]
-    client_id: Annotated[str | None, "null: the log does not have the member's own record"]
-    client_host: Annotated[str | None, "null: the log does not have the member's own record"]
-    epoch: Annotated[Int32 | None, "the epoch it has reached; null: a classic group"]
-    state: Annotated[str | None, "the progress of its assignment; null: a classic group"]
+    client_id: _OfOwnRecord
+    client_host: _OfOwnRecord
+    epoch: _MemberEpoch
+    state: _MemberState
     is_leader: Annotated[bool, "whether it leads a classic group"]
-    session_timeout_ms: Annotated[Int32 | None, "null: the record has none"]
-    rebalance_timeout_ms: Annotated[Int32 | None, "null: the record has none"]
+    session_timeout_ms: _MemberTimeout
+    rebalance_timeout_ms: _MemberTimeout
     subscription: Annotated[
         list[str] | None, "topics, or the regular expression; null: its bytes cannot be read"
     ]
     assignment: Annotated[
         list[str] | None, "partitions as orders-0, or tasks as 0_1; null: cannot be read"
     ]
-    target: Annotated[list[str] | None, "its target assignment; null: a classic group"]
+    target: _Target
     revoking: Annotated[
         list[str] | None, "what it must give up before the next epoch; null: a classic group"
     ]
@@ -64,16 +91,16 @@ class CommittedOffsetRow(NamedTuple):
     group: Group
     topic: Topic
     partition: PartitionNumber
-    offset: Annotated[int | None, "the committed offset; null: assigned, and nothing is committed"]
-    leader_epoch: Annotated[Int32 | None, "the leader epoch of the last consumed record"]
-    metadata: Annotated[str | None, "what the client stored with the offset"]
-    commit_time: Annotated[Time | None, "when it was committed, as the commit says"]
-    expires_at: Annotated[Time | None, "when it expires; null: never while the group is unchanged"]
+    offset: Committed
+    leader_epoch: _ConsumedEpoch
+    metadata: _Metadata
+    commit_time: _CommitTime
+    expires_at: _ExpiresAt
     expiry_rule: Annotated[str | None, "the rule that decides when it expires"]
-    log_start_offset: Annotated[int | None, "null: the directories do not have the log"]
-    log_end_offset: Annotated[int | None, "null: the directories do not have the log"]
-    high_watermark: Annotated[int | None, "as checkpointed"]
-    lag: Annotated[int | None, "log end offset, minus the committed offset"]
+    log_start_offset: LogOffset
+    log_end_offset: LogOffset
+    high_watermark: HighWatermark
+    lag: Lag
     state: Annotated[
         str | None,
         "in the log, beyond the end, below the start, topic gone or recreated; null: unknown",
@@ -93,12 +120,12 @@ class OffsetFateRow(NamedTuple):
     topic: Topic
     partition: PartitionNumber
     offset: Annotated[int, "the committed offset"]
-    commit_time: Annotated[Time, "when it was committed"]
-    expires_at: Annotated[Time | None, "when it expires; null: never while the group is unchanged"]
+    commit_time: CommitTime
+    expires_at: _ExpiresAt
     rule: Annotated[str, "the rule that decides"]
     is_gone: Annotated[bool, "whether it is removed at the given time"]
     removes_group: Annotated[bool, "whether nothing is left of the group, so that it is removed"]
-    reason: Annotated[str, "why, with the figures"]
+    reason: Reason
 
     @property
     def name(self) -> str:
@@ -116,9 +143,9 @@ class CommitRow(NamedTuple):
     topic: Topic
     partition: PartitionNumber
     offset: Annotated[int | None, "the committed offset; null: a tombstone"]
-    leader_epoch: Annotated[Int32 | None, "the leader epoch of the last consumed record"]
-    metadata: Annotated[str | None, "what the client stored with the offset"]
-    commit_time: Annotated[Time | None, "when it was committed, as the commit says"]
+    leader_epoch: _ConsumedEpoch
+    metadata: _Metadata
+    commit_time: _CommitTime
     expire_time: Annotated[Time | None, "when it expires, if the commit itself says so"]
     producer_id: Annotated[int | None, "of a transactional commit"]
     fate: Annotated[str, "what happened to the commit"]
@@ -131,11 +158,11 @@ class CommitRow(NamedTuple):
 class MemberChange(NamedTuple):
     """A member whose assignment or progress a rebalance changed, as it is afterwards."""
 
-    member_id: Annotated[str, "the member's id"]
-    epoch: Annotated[Int32 | None, "the epoch it has reached; null: a classic group"]
-    state: Annotated[str | None, "the progress of its assignment; null: a classic group"]
+    member_id: _MemberId
+    epoch: _MemberEpoch
+    state: _MemberState
     assignment: Annotated[list[str] | None, "partitions or tasks; null: cannot be read"]
-    target: Annotated[list[str] | None, "its target assignment; null: a classic group"]
+    target: _Target
     revoking: Annotated[list[str] | None, "what it must give up; null: a classic group"]
 
 
@@ -148,15 +175,15 @@ class RebalanceRow(NamedTuple):
     time: Annotated[Time | None, "timestamp of these records"]
     group: Group
     kind: GroupKind
-    event: Annotated[str, "what happened"]
+    event: _Event
     state: Annotated[
         str | None, "of the group afterwards; null: compaction removed earlier records of it"
     ]
     generation: Annotated[Int32 | None, "afterwards; the epoch if the group is not classic"]
     previous_generation: Annotated[Int32 | None, "before; null: unknown, or the group is new"]
-    assignment_epoch: Annotated[Int32 | None, "of the target assignment; null: a classic group"]
-    protocol: Annotated[str | None, "the assignor"]
-    leader: Annotated[str | None, "member id of the leader of a classic group"]
+    assignment_epoch: _AssignmentEpoch
+    protocol: _Assignor
+    leader: _Leader
     members: Annotated[Int32 | None, "how many it has afterwards; null: unknown"]
     joined: Annotated[list[str] | None, "ids of new members; null: unknown"]
     left: Annotated[list[str] | None, "ids of members that left; null: unknown"]
@@ -179,7 +206,7 @@ class ShareRow(NamedTuple):
     group: Group
     topic: Topic
     partition: PartitionNumber
-    topic_id: Annotated[str, "the topic's id"]
+    topic_id: TopicId
     start_offset: Annotated[int | None, "all below it are delivered; null: not read yet"]
     end_offset: Annotated[int | None, "where the next records are fetched"]
     leader_epoch: Annotated[Int32, "of the partition when the state was written"]
@@ -190,8 +217,8 @@ class ShareRow(NamedTuple):
     states: Annotated[tuple[DeliveryRange, ...], "delivery states from the start offset on"]
     log: Annotated[str, "the partition of __share_group_state with the newest record"]
     record_offset: Annotated[int, "of that record"]
-    log_start_offset: Annotated[int | None, "null: the directories do not have the log"]
-    log_end_offset: Annotated[int | None, "null: the directories do not have the log"]
+    log_start_offset: LogOffset
+    log_end_offset: LogOffset
     lag: Annotated[int | None, "records that are left to deliver; null: unknown"]
     in_flight: Annotated[int, "end offset less start offset"]
     available: Annotated[int, "how many of these are to be delivered again"]
@@ -207,7 +234,7 @@ class DeliveryRow(NamedTuple):
     topic: Topic
     partition: PartitionNumber
     time: Annotated[Time | None, "timestamp of the record that says so"]
-    event: Annotated[str, "what happened"]
+    event: _Event
     first_offset: Annotated[int | None, "the first of the offsets; null: all, or not known"]
     last_offset: Annotated[int | None, "the last of the offsets, inclusive; null: no range"]
     delivery_count: Annotated[Int32 | None, "how often the records were delivered by then"]
@@ -226,7 +253,7 @@ class MirrorCheckpointRow(NamedTuple):
     upstream_offset: Annotated[int, "the offset that the group has committed there"]
     offset: Annotated[int, "the offset of the same record here"]
     metadata: Annotated[str, "what the client stored with the offset there"]
-    log_end_offset: Annotated[int | None, "null: the directories do not have the log"]
+    log_end_offset: LogOffset
     lag: Annotated[int | None, "log end offset here, minus the offset"]
     time: Annotated[Time | None, "timestamp of the checkpoint"]
     log: Annotated[str, "the partition of the checkpoints"]

@@ -3,6 +3,10 @@
 from typing import Annotated, NamedTuple
 
 from workbench.tables.columns import PartitionNumber, Topic
+from workbench.tables.offsets import (
+    AbortedRecords,
+    ControlRecords,
+)
 
 
 class LoadedRow(NamedTuple):
@@ -20,8 +24,8 @@ class LoadedRow(NamedTuple):
     undecoded: Annotated[
         int, "upsert: newest records of their key whose value cannot be decoded: they are refused"
     ]
-    aborted: Annotated[int, "records of aborted transactions"]
-    control: Annotated[int, "control records, which no consumer gets"]
+    aborted: AbortedRecords
+    control: ControlRecords
     compacted: Annotated[int, "offsets that compaction removed"]
     deleted: Annotated[int, "offsets below the log start offset: deleted before they were loaded"]
     damaged: Annotated[int, "offsets in bytes that cannot be read"]

@@ -4,6 +4,10 @@ from typing import Annotated, NamedTuple
 
 from workbench.tables.columns import PartitionNumber, Topic
 
+AbortedRecords = Annotated[int, "records of aborted transactions"]
+ControlRecords = Annotated[int, "control records, which no consumer gets"]
+_Byte = Annotated[int | None, "position in the file"]
+
 
 class OffsetRunRow(NamedTuple):
     """Offsets that follow each other and have one fate: one row per run of a partition."""
@@ -16,7 +20,7 @@ class OffsetRunRow(NamedTuple):
     fate: Annotated[str, "record, open, aborted, control, compacted, deleted, damaged, …"]
     reason: Annotated[str, "what shows it"]
     path: Annotated[str | None, "the file that has it, or is damaged; null: none"]
-    byte: Annotated[int | None, "position in the file"]
+    byte: _Byte
 
 
 class RecordCountRow(NamedTuple):
@@ -29,9 +33,9 @@ class RecordCountRow(NamedTuple):
     offsets: Annotated[int, "log end minus log start offset: what interfaces show as messages"]
     records: Annotated[int, "records that a read_uncommitted consumer gets"]
     records_read_committed: Annotated[int, "records that a read_committed consumer gets"]
-    aborted_records: Annotated[int, "records of aborted transactions"]
+    aborted_records: AbortedRecords
     open_records: Annotated[int, "records of transactions that have not ended"]
-    control_records: Annotated[int, "control records, which no consumer gets"]
+    control_records: ControlRecords
 
 
 class DamagedRangeRow(NamedTuple):
@@ -48,4 +52,4 @@ class DamagedRangeRow(NamedTuple):
     rescuable: Annotated[int, "records there that --rescue, or rescue=True, still reads"]
     reason: Annotated[str, "what is damaged"]
     path: Annotated[str | None, "the damaged file"]
-    byte: Annotated[int | None, "position in the file"]
+    byte: _Byte

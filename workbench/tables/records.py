@@ -3,15 +3,25 @@
 from typing import Annotated, NamedTuple
 
 from workbench.tables.columns import (
+    BatchPosition,
     Bytes,
     Headers,
     Int8,
-    Int16,
     Int32,
     PartitionNumber,
+    RecordOffset,
     SegmentOffset,
     Time,
     Topic,
+)
+from workbench.tables.segments import (
+    BatchLeaderEpoch,
+    BatchProducerEpoch,
+    BatchProducerId,
+    Codec,
+    DeleteHorizon,
+    IsTransactional,
+    TimestampType,
 )
 
 
@@ -20,9 +30,9 @@ class RecordRow(NamedTuple):
 
     topic: Topic
     partition: PartitionNumber
-    offset: Annotated[int, "the record's offset"]
+    offset: RecordOffset
     timestamp: Annotated[Time | None, "null: the record has none"]
-    timestamp_type: Annotated[str | None, "CreateTime or LogAppendTime; null: magic 0"]
+    timestamp_type: TimestampType
     key: Annotated[Bytes | None, "null: the record has no key"]
     value: Annotated[Bytes | None, "null: a tombstone"]
     headers: Annotated[Headers, "keys and values, in order; empty: the record has none"]
@@ -32,22 +42,22 @@ class RecordBatchRow(NamedTuple):
     """The size and the batch of a record of a scan: columns that it has on request."""
 
     bytes: Annotated[int, "of the key, the value and the headers, before compression"]
-    producer_id: Annotated[int | None, "null: the producer was not idempotent"]
-    producer_epoch: Annotated[Int16 | None, "epoch of the producer"]
+    producer_id: BatchProducerId
+    producer_epoch: BatchProducerEpoch
     sequence: Annotated[Int32 | None, "the record's sequence number"]
-    partition_leader_epoch: Annotated[Int32 | None, "epoch of the leader that appended it"]
-    codec: Annotated[str, "none, gzip, snappy, lz4 or zstd"]
+    partition_leader_epoch: BatchLeaderEpoch
+    codec: Codec
     magic: Annotated[Int8, "the version of the batch's format: 0, 1 or 2"]
-    is_transactional: Annotated[bool, "whether it belongs to a transaction"]
+    is_transactional: IsTransactional
     committed: Annotated[
         bool | None,
         "whether a consumer with read_committed gets it; false: aborted, or not below the last "
         "stable offset; null: from a file out of use",
     ]
     is_control: Annotated[bool, "whether it is a transaction marker or another control record"]
-    delete_horizon: Annotated[Time | None, "when the cleaner may drop its tombstones and markers"]
+    delete_horizon: DeleteHorizon
     batch_base_offset: Annotated[int | None, "first offset of the batch; null: magic 0 or 1"]
-    batch_position: Annotated[int, "byte in the segment's .log file"]
+    batch_position: BatchPosition
     segment: SegmentOffset
     file: Annotated[str, "path of the segment's .log file"]
 
@@ -57,7 +67,7 @@ class RecordDifferenceRow(NamedTuple):
 
     topic: Topic
     partition: PartitionNumber
-    offset: Annotated[int, "the record's offset"]
+    offset: RecordOffset
     difference: Annotated[
         str, "different; missing: only in the left copy; extra: only in the right"
     ]

@@ -4,17 +4,34 @@ from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 from workbench.tables.columns import (
+    BatchPosition,
+    EpochStart,
     Int8,
     Int16,
     Int32,
+    LastOffset,
+    LeaderEpoch,
     PartitionNumber,
     SegmentOffset,
     Time,
     Topic,
+    TransactionStart,
     UInt32,
 )
 
+DirectoryName = Annotated[str, "name of the partition directory"]
+BaseOffset = Annotated[int, "the offset in the names of its files"]
+Modified = Annotated[Time, "when the .log file was modified"]
+IsActive = Annotated[bool, "whether it is the segment that a broker appends to"]
 _Entry = Annotated[Int32, "number of the entry in the file, from 0"]
+TimestampType = Annotated[str | None, "CreateTime or LogAppendTime; null: magic 0"]
+BatchProducerId = Annotated[int | None, "null: the producer was not idempotent"]
+BatchProducerEpoch = Annotated[Int16 | None, "epoch of the producer"]
+BatchLeaderEpoch = Annotated[Int32 | None, "epoch of the leader that appended it"]
+Codec = Annotated[str, "none, gzip, snappy, lz4 or zstd"]
+IsTransactional = Annotated[bool, "whether it belongs to a transaction"]
+DeleteHorizon = Annotated[Time | None, "when the cleaner may drop its tombstones and markers"]
+_MaxTimestamp = Annotated[Time | None, "the largest timestamp of its records"]
 _RelativeOffset = Annotated[int, "offset less the segment's base offset, as stored"]
 _BatchAt = Annotated[
     int | None, "base offset of that batch; null: no batch begins there, or its header lacks it"
@@ -26,22 +43,22 @@ class SegmentRow(NamedTuple):
 
     topic: Topic
     partition: PartitionNumber
-    name: Annotated[str, "name of the partition directory"]
-    base_offset: Annotated[int, "the offset in the names of its files"]
+    name: DirectoryName
+    base_offset: BaseOffset
     size: Annotated[int, "bytes of the .log file"]
     index_size: Annotated[int | None, "bytes of the .index file; null: no such file"]
     time_index_size: Annotated[int | None, "bytes of the .timeindex file; null: no such file"]
     transaction_index_size: Annotated[int | None, "bytes of the .txnindex file; null: no such file"]
-    modified: Annotated[Time, "when the .log file was modified"]
-    is_active: Annotated[bool, "whether it is the segment that a broker appends to"]
+    modified: Modified
+    is_active: IsActive
     path: Annotated[str, "path of the .log file"]
 
 
 class LeaderEpochStart(NamedTuple):
     """A leader epoch and where it begins: in the leader epochs of a remote segment."""
 
-    epoch: Annotated[Int32, "the leader epoch"]
-    start_offset: Annotated[int, "the first offset of the epoch"]
+    epoch: LeaderEpoch
+    start_offset: EpochStart
 
 
 class RemoteSegmentRow(NamedTuple):
@@ -56,7 +73,7 @@ class RemoteSegmentRow(NamedTuple):
     size: Annotated[int | None, "bytes of the .log file as it was in the log"]
     leader_epochs: Annotated[list[LeaderEpochStart], "of its records"]
     broker_id: Annotated[Int32 | None, "the broker that changed its state last"]
-    max_timestamp: Annotated[Time | None, "the largest timestamp of its records"]
+    max_timestamp: _MaxTimestamp
     event_time: Annotated[Time | None, "when it got its state"]
     source: Annotated[str, "where the metadata comes from: topic, or files of the tier"]
     files: Annotated[Int32, "how many files it has in the tier"]
@@ -70,24 +87,24 @@ class BatchRow(NamedTuple):
     topic: Topic
     partition: PartitionNumber
     segment: SegmentOffset
-    position: Annotated[int, "byte in the segment's .log file"]
+    position: BatchPosition
     size: Annotated[int, "bytes, with the header"]
     base_offset: Annotated[int | None, "null: a compressed message of magic 0 or 1 has none"]
-    last_offset: Annotated[int, "offset of its last record"]
+    last_offset: LastOffset
     record_count: Annotated[Int32 | None, "records by the header; null: magic 0 or 1"]
     base_timestamp: Annotated[Time | None, "null: the field holds the delete horizon"]
-    max_timestamp: Annotated[Time | None, "the largest timestamp of its records"]
-    timestamp_type: Annotated[str | None, "CreateTime or LogAppendTime; null: magic 0"]
+    max_timestamp: _MaxTimestamp
+    timestamp_type: TimestampType
     magic: Annotated[Int8, "the version of the format: 0, 1 or 2"]
-    codec: Annotated[str, "none, gzip, snappy, lz4 or zstd"]
-    is_transactional: Annotated[bool, "whether it belongs to a transaction"]
+    codec: Codec
+    is_transactional: IsTransactional
     is_control: Annotated[bool, "whether it holds control records, such as transaction markers"]
-    delete_horizon: Annotated[Time | None, "when the cleaner may drop its tombstones and markers"]
-    producer_id: Annotated[int | None, "null: the producer was not idempotent"]
-    producer_epoch: Annotated[Int16 | None, "epoch of the producer"]
+    delete_horizon: DeleteHorizon
+    producer_id: BatchProducerId
+    producer_epoch: BatchProducerEpoch
     base_sequence: Annotated[Int32 | None, "sequence number of its first record"]
     last_sequence: Annotated[Int32 | None, "sequence number of its last record"]
-    partition_leader_epoch: Annotated[Int32 | None, "epoch of the leader that appended it"]
+    partition_leader_epoch: BatchLeaderEpoch
     attributes: Annotated[Int16, "the attributes, as stored"]
     crc: Annotated[UInt32, "the CRC, as stored"]
     problem: Annotated[str | None, "what is wrong with the header; null: nothing"]
@@ -148,6 +165,6 @@ class AbortedTransactionRow(NamedTuple):
     partition: PartitionNumber
     segment: SegmentOffset
     producer_id: Annotated[int, "the producer that aborted"]
-    first_offset: Annotated[int, "offset of the transaction's first record"]
+    first_offset: TransactionStart
     last_offset: Annotated[int, "offset of the transaction marker"]
     last_stable_offset: Annotated[int, "the last stable offset when the marker was written"]

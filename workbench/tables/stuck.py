@@ -3,7 +3,13 @@
 from typing import Annotated, NamedTuple
 
 from workbench.tables.columns import PartitionNumber, Time, Topic
-from workbench.tables.groups import Group
+from workbench.tables.groups import (
+    Committed,
+    CommitTime,
+    Group,
+    Lag,
+    LogOffset,
+)
 
 
 class StuckRow(NamedTuple):
@@ -29,10 +35,10 @@ class GroupLagRow(NamedTuple):
     topic: Topic
     partition: PartitionNumber
     verdict: Annotated[str, "fine, advancing, falling behind, stalled, starts over or unknown"]
-    offset: Annotated[int | None, "the committed offset; null: assigned, and nothing is committed"]
-    commit_time: Annotated[Time | None, "when it was committed"]
-    log_end_offset: Annotated[int | None, "null: the directories do not have the log"]
-    lag: Annotated[int | None, "log end offset, minus the committed offset"]
+    offset: Committed
+    commit_time: CommitTime | None
+    log_end_offset: LogOffset
+    lag: Lag
     lag_ms: Annotated[int | None, "age of the oldest record not consumed, ms; 0: all are"]
     lag_bytes: Annotated[int | None, "bytes of the batches that are not consumed"]
     commits: Annotated[int, "commits in the window that the log still has"]

@@ -2,19 +2,30 @@
 
 from typing import Annotated, NamedTuple
 
-from workbench.tables.columns import Bytes, Int16, Int32, PartitionNumber, Time, Topic
+from workbench.tables.columns import (
+    AdminState,
+    Bytes,
+    Int16,
+    Int32,
+    LastOffset,
+    PartitionNumber,
+    ProducerEpoch,
+    ProducerId,
+    Time,
+    Topic,
+    TransactionStart,
+)
 
-_ProducerId = Annotated[int, "the producer's id"]
-_ProducerEpoch = Annotated[Int16, "the producer's epoch"]
+_StoredId = Annotated[int | None, "null: none is stored"]
 
 
 class TransactionRow(NamedTuple):
     """A transactional id as a restarted broker has it, or an open transaction without one."""
 
     transactional_id: Annotated[str | None, "null: an open transaction that no id waits for"]
-    producer_id: _ProducerId
-    producer_epoch: _ProducerEpoch
-    state: Annotated[str | None, "as an admin client names it"]
+    producer_id: ProducerId
+    producer_epoch: ProducerEpoch
+    state: AdminState | None
     phase: Annotated[str, "empty, open, prepared, complete or hanging"]
     partitions: Annotated[list[str], "partitions of the transaction, as orders-0"]
     timeout_ms: Annotated[Int32 | None, "transaction.timeout.ms of the producer"]
@@ -22,8 +33,8 @@ class TransactionRow(NamedTuple):
     last_update_time: Annotated[Time | None, "when the state changed last"]
     times_out_at: Annotated[Time | None, "null: no transaction is ongoing"]
     expires_at: Annotated[Time | None, "of the id; null: never while a transaction is open"]
-    previous_producer_id: Annotated[int | None, "null: none is stored"]
-    next_producer_id: Annotated[int | None, "null: none is stored"]
+    previous_producer_id: _StoredId
+    next_producer_id: _StoredId
     client_transaction_version: Annotated[Int16 | None, "null: none is stored"]
     blocks: Annotated[list[str], "partitions whose last stable offset it holds back"]
     blocked_offsets: Annotated[int, "offsets above the last stable ones of these partitions"]
@@ -37,10 +48,10 @@ class OpenProducerRow(NamedTuple):
 
     topic: Topic
     partition: PartitionNumber
-    producer_id: _ProducerId
-    producer_epoch: _ProducerEpoch
-    first_offset: Annotated[int, "offset of the transaction's first record"]
-    last_offset: Annotated[int, "offset of its last record"]
+    producer_id: ProducerId
+    producer_epoch: ProducerEpoch
+    first_offset: TransactionStart
+    last_offset: LastOffset
     first_time: Annotated[Time | None, "timestamp of its first batch"]
     last_time: Annotated[Time | None, "timestamp of its last batch"]
     transactional_id: Annotated[str | None, "the id of the producer; null: unknown"]
@@ -59,8 +70,8 @@ class MarkerRow(NamedTuple):
     offset: Annotated[int, "the marker's offset"]
     time: Annotated[Time | None, "the marker's timestamp"]
     type: Annotated[str, "COMMIT or ABORT"]
-    producer_id: _ProducerId
-    producer_epoch: _ProducerEpoch
+    producer_id: ProducerId
+    producer_epoch: ProducerEpoch
     coordinator_epoch: Annotated[Int32 | None, "of the coordinator; null: not readable"]
     transactional_id: Annotated[str | None, "the id that has the producer now"]
     first_offset: Annotated[int | None, "of its data since the previous marker; null: none"]

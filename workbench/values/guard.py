@@ -16,6 +16,9 @@ import pyarrow as pa
 from workbench.errors import SchemaError, WorkbenchError
 from workbench.values.column import ColumnDecoder, ColumnProblem, Decoded, Others
 
+LARGEST_SCHEMA: Final = 4 << 20
+"""Bytes or characters of a schema, with what it imports."""
+
 MOST_BUILT: Final = 256 << 20
 """Bytes of a column that is decoded at once: more only where its values have nearly as many."""
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from workbench.errors import SchemaError
+from workbench.layout.integers import INT64_MAX
 
 Choose = Callable[[Any, Any, str], Any]
 """Returns the type of what has two types, neither with fields, at a path; or raises."""
@@ -187,7 +188,7 @@ def _microseconds(array: Any, kind: Any) -> pa.Array:
         return array.cast(kind, safe=array.type.unit != "ns")
     except pa.ArrowInvalid:
         per_unit = {"s": 1_000_000, "ms": 1000}[array.type.unit]
-        most = (2**63 - 1) // per_unit
+        most = INT64_MAX // per_unit
         times = [
             None if each is None or abs(each) > most else each * per_unit
             for each in array.cast(pa.int64()).to_pylist()

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from widgets.view.key_names import KeyNames
 from widgets.view.packing import pack
 from widgets.view.players.steps import MOST_STEPS, kind_rows, kinds_of, numbers_of
+from widgets.view.segments import first_rows
 from workbench.cleaner.decisions import Reason
 from workbench.foresight.rehearse.cleaning import CleaningRehearsal, Round
 from workbench.runtime.steps import Step
@@ -86,17 +87,13 @@ def layout_of(found: Round) -> Layout:
     """Number the batches and records of a round."""
     rows = [segment.rows for segment in found.segments]
     columns = np.concatenate(rows)
-    first_batches = _starts(np.array([len(each) for each in rows]))
+    first_batches = first_rows(np.array([len(each) for each in rows]))
     counts = np.zeros(len(columns), np.int64)
     if found.records is not None:
         at = first_batches[found.records.segments] + found.records.batches
         counts = np.bincount(at, minlength=len(columns)).astype(np.int64)
     bases = [segment.base_offset for segment in found.segments]
-    return Layout(found, bases, first_batches, _starts(counts), columns, _regions(found))
-
-
-def _starts(counts: Longs) -> Longs:
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)))
+    return Layout(found, bases, first_batches, first_rows(counts), columns, _regions(found))
 
 
 def _regions(found: Round) -> list[str]:

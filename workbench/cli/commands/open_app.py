@@ -2,7 +2,13 @@
 
 import click
 
-from workbench.cli.command import Command, chosen_tier, reads_remote_tier
+from workbench.cli.command import (
+    Command,
+    chosen_tier,
+    opens_no_browser,
+    opens_nothing,
+    reads_remote_tier,
+)
 from workbench.cli.output import print_json
 from workbench.cli.show.hiding import takes_values
 
@@ -11,14 +17,12 @@ from workbench.cli.show.hiding import takes_values
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
 @takes_values
 @reads_remote_tier
-@click.option("--no-browser", is_flag=True, help="Print the address; do not open a browser.")
+@opens_no_browser
 @click.option("--host", default="localhost", show_default=True, help="Address to listen on.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, help="Port; by default any that is free."
 )
-@click.option(
-    "--json", "as_json", is_flag=True, help="Open nothing; print as JSON what would be opened."
-)
+@opens_nothing
 def command(
     *,
     paths: tuple[str, ...],

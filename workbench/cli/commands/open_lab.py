@@ -2,7 +2,7 @@
 
 import click
 
-from workbench.cli.command import Command
+from workbench.cli.command import Command, opens_no_browser, opens_nothing
 from workbench.cli.output import print_json
 
 
@@ -14,10 +14,8 @@ from workbench.cli.output import print_json
     metavar="FOLDER",
     help="Copy the notebooks to this folder; default: ~/kafka-workbench.",
 )
-@click.option("--no-browser", is_flag=True, help="Print the address; do not open a browser.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Open nothing; print as JSON what would be opened."
-)
+@opens_no_browser
+@opens_nothing
 def command(
     *,
     path: str | None,

@@ -9,9 +9,11 @@ from workbench.cli.command import (
     Command,
     as_json,
     chooses_partitions,
+    is_strict,
     name_and_value,
     numbers_of,
     open_logs,
+    takes_mask,
 )
 from workbench.cli.output import note, print_json, print_table
 from workbench.cli.progress import progress
@@ -58,12 +60,10 @@ _DAMAGED: Final = 2
     metavar="N",
     help="Records per second at the most.",
 )
-@click.option(
-    "--mask", type=click.Path(), metavar="FILE", help="Keep private data out; see export --help."
-)
+@takes_mask
 @value_format("What masked values are, such as json; they are written as JSON.")
 @click.option("--read-uncommitted", is_flag=True, help="Also write aborted records.")
-@click.option("--strict", is_flag=True, help="Exit with 2 if damaged data was left out.")
+@is_strict
 @as_json  # fmt: skip
 def command(
     *,

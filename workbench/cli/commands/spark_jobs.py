@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import click
 
-from workbench.cli.command import Command, as_json, chooses_topics, read_time, spark_conf
+from workbench.cli.command import Command, as_json, chooses_topics, is_quick, read_time, spark_conf
 from workbench.cli.commands import to_table
 from workbench.cli.commands.verify import CODES
 from workbench.cli.output import note, print_json, print_table, say, time_of
@@ -139,9 +139,7 @@ def compaction_savings(
 
 @command.command("cluster-verify", cls=Command, short_help="Check the disks of a whole cluster.")
 @_takes_logs
-@click.option(
-    "--quick", is_flag=True, help="Look at headers, indexes and checkpoints; decode no records."
-)
+@is_quick
 def cluster_verify(
     *,
     paths: tuple[str, ...],
@@ -261,7 +259,7 @@ def pack(*, file: str, packages: tuple[str, ...]) -> int:
     return 0
 
 
-@command.command("to-table", cls=Command, short_help="Load what is new into a table, once.",
+@command.command("to-table", cls=Command, short_help=to_table.command.short_help,
     fields={"--json": LoadedRow},
 )  # fmt: skip
 @to_table.chooses_table

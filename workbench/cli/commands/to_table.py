@@ -14,10 +14,11 @@ from workbench.cli.command import (
     name_and_value,
     numbers_of,
     reads_remote_tier,
+    takes_mask,
     takes_workers,
 )
 from workbench.cli.output import note, print_json, print_table
-from workbench.cli.show.decoded_text import asked_formats, key_format, value_format
+from workbench.cli.show.decoded_text import DECODED_KEYS, asked_formats, key_format, value_format
 from workbench.cli.show.value_text import Formats
 from workbench.runtime.words import plural
 from workbench.tables.lake import LoadedRow
@@ -45,15 +46,13 @@ _TABLE: Final = (
     click.option("--columns", metavar="A,B,…",
         help="Columns of a scan; default: those of a record.",
     ),
-    key_format("Decode keys, as utf8, json, avro or avro:FILE. Default: bytes."),
+    key_format(DECODED_KEYS),
     value_format("Decode values; fields of JSON, Avro and Protobuf become columns."),
     click.option("--types", "types", multiple=True, metavar="TOPIC=FILE",
         help="Declare the types of fields of a topic's values by an Avro or JSON Schema; the table "
         "keeps them. Default: the first records decide. Repeatable.",
     ),
-    click.option("--mask", type=click.Path(), metavar="FILE",
-        help="Keep private data out; see export --help.",
-    ),
+    takes_mask,
     click.option("--read-uncommitted", is_flag=True,
         help="Also load aborted records, and those of transactions that have not ended.",
     ),

@@ -10,6 +10,7 @@ from workbench.cli.command import (
     Command,
     as_json,
     chooses_partitions,
+    is_quick,
     numbers_of,
     open_logs,
     pick_partitions,
@@ -54,9 +55,7 @@ _Lost = Mapping[Place, DamagedRangeRow]
 @click.command("verify", cls=Command, fields={"--json": FindingRow})
 @chooses_partitions
 @reads_remote_tier
-@click.option(
-    "--quick", is_flag=True, help="Look at headers, indexes and checkpoints; decode no records."
-)
+@is_quick
 @click.option("--info", is_flag=True, help="Also show findings that are only information.")
 @takes_workers
 @takes_kafka

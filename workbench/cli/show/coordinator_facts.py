@@ -14,7 +14,9 @@ from workbench.config.changed_defaults import CHANGED_DEFAULTS
 from workbench.coordinator.groups.members import members_of
 from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.runtime.era import CoordinatorEra, era_of
+from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.inspection.findings import Finding
+from workbench.inspection.listing import Listing
 from workbench.runtime.times import MINUTE
 from workbench.runtime.words import plural
 from workbench.tables.columns import json_of
@@ -80,6 +82,18 @@ def load_groups(
     )
     if not coordinator.loads:
         note("the directories have no partition of __consumer_offsets")
+    return coordinator
+
+
+def load_transactions(listing: Listing) -> StoredTransactions:
+    """Load the transactional ids of listed directories.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    coordinator = StoredTransactions(listing)
+    if not coordinator.loads:
+        note("the directories have no partition of __transaction_state")
     return coordinator
 
 

@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from typing import Any
+from typing import Any, Final
 
 import click
 import pyarrow as pa
@@ -55,6 +55,12 @@ def _formats(_ctx: click.Context, _param: click.Parameter, given: tuple[str, ...
 
 def _format(name: str, help_text: str) -> Callable[[Any], Any]:
     return click.option(name, type=FormatType(), multiple=True, callback=_formats, help=help_text)
+
+
+SHOWN_KEYS: Final = (
+    "The format of keys: hex, base64, utf8, json, avro, avro:FILE, …; the default is auto."
+)
+DECODED_KEYS: Final = "Decode keys, as utf8, json, avro or avro:FILE. Default: bytes."
 
 
 def key_format(help_text: str) -> Callable[[Any], Any]:

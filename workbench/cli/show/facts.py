@@ -1,4 +1,4 @@
-"""What `describe` shows: facts about a directory, a partition, a segment, a batch, ready for JSON.
+"""What `describe` shows of a directory, partition, segment or batch: facts for JSON, and lines.
 
 Times are in ms since the epoch, sizes in bytes, and offsets as in the library: `*_end_offset` is
 exclusive. None means unknown or absent.
@@ -9,11 +9,23 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from workbench.cli.colors import has_color, painted_part, styled
+from workbench.cli.show.described import (
+    BatchTotals,
+    DescribedDirectories,
+    DescribedField,
+    DescribedOneSegment,
+    DescribedPartition,
+    DescribedRoot,
+    DescribedSegment,
+    DescribedTopic,
+)
+from workbench.cli.show.value_text import plain_text
 from workbench.files import names
 from workbench.files.clean_shutdown import CleanShutdown
 from workbench.files.names import TopicPartition
@@ -39,9 +51,15 @@ from workbench.loaders.offsets.record_counts import (
     count_in_segment,
     count_records,
 )
-from workbench.loaders.scan.plan import HIGHEST, SegmentRead, segments_within
+from workbench.loaders.queries.ranges import HIGHEST
+from workbench.loaders.scan.plan import (
+    SegmentRead,
+    segments_within,
+)
 from workbench.log_directory import LogDirectory
+from workbench.runtime.words import safe
 from workbench.tables.columns import json_of
+from workbench.tables.segments import RemoteSegmentRow
 from workbench.values.readable import as_json, readable
 
 T = TypeVar("T")
@@ -111,27 +129,27 @@ def _together(each: Sequence[_Counted]) -> _Counted:
     return _Counted(rows, counts, sum(one.below for one in each))
 
 
-def _batches_facts(counted: _Counted) -> Facts:
+def _totals(counted: _Counted) -> BatchTotals:
     """Return totals over the headers of some batches."""
     rows = counted.rows
     stamps = _known(rows["max_timestamp"])
     bases = _known(rows["base_timestamp"][rows["delete_horizon"] == -1])
-    return {
-        "batches": len(rows),
-        "records": counted.counts.records,
-        "control_records": counted.counts.control,
-        "records_below_log_start": counted.below,
-        "first_timestamp": int(bases.min()) if len(bases) else None,
-        "largest_timestamp": int(stamps.max()) if len(stamps) else None,
-        "codecs": _counts(rows["codec"], codec_name),
-        "magics": _counts(rows["magic"], str),
-        "timestamp_types": _counts(
+    return BatchTotals(
+        batches=len(rows),
+        records=counted.counts.records,
+        control_records=counted.counts.control,
+        records_below_log_start=counted.below,
+        first_timestamp=int(bases.min()) if len(bases) else None,
+        largest_timestamp=int(stamps.max()) if len(stamps) else None,
+        codecs=_counts(rows["codec"], codec_name),
+        magics=_counts(rows["magic"], str),
+        timestamp_types=_counts(
             rows["timestamp_type"], lambda code: TIMESTAMP_TYPE_NAMES.get(code, "none")
         ),
-        "transactional_batches": int((rows["is_transactional"] & ~rows["is_control"]).sum()),
-        "producers": len(np.unique(_known(rows["producer_id"]))),
-        "damaged_headers": int((rows["problem"] != 0).sum()),
-    }
+        transactional_batches=int((rows["is_transactional"] & ~rows["is_control"]).sum()),
+        producers=len(np.unique(_known(rows["producer_id"]))),
+        damaged_headers=int((rows["problem"] != 0).sum()),
+    )
 
 
 def directory_facts(logs: LogDirectory) -> Facts:
@@ -148,13 +166,11 @@ def directory_facts(logs: LogDirectory) -> Facts:
         topic["partitions"] += 1
         topic["segments"] += len(partition.segments)
         topic["size"] += partition.size
-    return {
-        "directories": [_root_facts(root) for root in logs.roots],
-        "topics": list(topics.values()),
-    }
+    rows = [DescribedTopic(**each) for each in topics.values()]
+    return json_of(DescribedDirectories([_described_root(root) for root in logs.roots], rows))
 
 
-def _root_facts(root: Root) -> Facts:
+def _described_root(root: Root) -> DescribedRoot:
     not_read = _texts(findings_of_unread(root.unread))
     meta = _readable(root, names.META_PROPERTIES, lambda: root.meta_properties, not_read)
     file = root.file(names.CLEAN_SHUTDOWN)
@@ -169,27 +185,27 @@ def _root_facts(root: Root) -> Facts:
         name: _readable(root, name, partial(root.checkpoint, name), not_read)
         for name in names.OFFSET_CHECKPOINTS
     }
-    return {
-        "path": root.path,
-        "cluster_id": meta.cluster_id if meta else None,
-        "node_id": meta.node_id if meta else None,
-        "directory_id": str(meta.directory_id) if meta and meta.directory_id else None,
-        "stopped_cleanly": root.has_name(names.CLEAN_SHUTDOWN),
-        "broker_epoch": stop.broker_epoch if stop else None,
-        "partitions": kinds.count("log"),
-        "other_folders": len(kinds) - kinds.count("log"),
-        "size": sum(partition.size for partition in root.partitions),
-        "checkpoints": {name: len(c.offsets) for name, c in checkpoints.items() if c is not None},
-        "unknown_files": [file.name for file in root.unknown],
-        "unknown_folders": list(root.unknown_folders),
-        "not_read": not_read,
-        "problems": _texts(
+    return DescribedRoot(
+        path=root.path,
+        cluster_id=meta.cluster_id if meta else None,
+        node_id=meta.node_id if meta else None,
+        directory_id=str(meta.directory_id) if meta and meta.directory_id else None,
+        stopped_cleanly=root.has_name(names.CLEAN_SHUTDOWN),
+        broker_epoch=stop.broker_epoch if stop else None,
+        partitions=kinds.count("log"),
+        other_folders=len(kinds) - kinds.count("log"),
+        size=sum(partition.size for partition in root.partitions),
+        checkpoints={name: len(c.offsets) for name, c in checkpoints.items() if c is not None},
+        unknown_files=[file.name for file in root.unknown],
+        unknown_folders=list(root.unknown_folders),
+        not_read=tuple(not_read),
+        problems=_texts(
             [
                 *(meta.problems if meta else ()),
                 *(problem for c in checkpoints.values() if c is not None for problem in c.problems),
             ]
         ),
-    }
+    )
 
 
 def _readable(
@@ -225,33 +241,34 @@ def partition_facts(logs: LogDirectory, partition: DiskPartition) -> Facts:
     broker_end = if_readable(partial(getattr, partition, "broker_log_end_offset"))
     aborted = aborted_transactions(segments, transactions)
     epochs = _readable(partition, names.LEADER_EPOCHS, lambda: partition.leader_epochs, not_read)
-    return {
-        "partition": partition.name,
-        "topic": partition.topic,
-        "topic_id": partition.topic_id,
-        "path": partition.path,
-        "kind": partition.kind,
-        "size": partition.size,
-        "log_start_offset": start,
-        "log_end_offset": end,
-        "broker_log_end_offset": broker_end,
-        "last_stable_offset": transactions.last_stable_offset,
+    row = DescribedPartition(
+        partition=partition.name,
+        topic=partition.topic,
+        topic_id=partition.topic_id,
+        path=partition.path,
+        kind=partition.kind,
+        size=partition.size,
+        log_start_offset=start,
+        log_end_offset=end,
+        broker_log_end_offset=broker_end,
+        last_stable_offset=transactions.last_stable_offset,
         **_checkpoint_facts(root, partition),
-        **_batches_facts(_together(list(counted.values()))),
-        "records_read_committed": _committed(partition, transactions),
-        "aborted_transactions": [each._asdict() for each in aborted],
-        "leader_epochs": [entry._asdict() for entry in epochs.entries] if epochs else [],
-        "producers_in_newest_snapshot": _producers(partition),
-        "segments": [
+        **vars(_totals(_together(list(counted.values())))),
+        records_read_committed=_committed(partition, transactions),
+        aborted_transactions=[each._asdict() for each in aborted],
+        leader_epochs=[entry._asdict() for entry in epochs.entries] if epochs else [],
+        producers_in_newest_snapshot=_producers(partition),
+        segments=[
             _segment_line(each, counted[each.path]) for each in segments if each.path in counted
         ],
-        **_remote_facts(partition),
-        "leftovers": [file.name for file in partition.leftovers],
-        "indexes_without_log": [file.name for file in partition.orphans],
-        "unknown_files": [file.name for file in partition.unknown],
-        "not_read": not_read,
-        "problems": _texts(epochs.problems if epochs else ()),
-    }
+        remote_segments=_remote_segments(partition),
+        leftovers=[file.name for file in partition.leftovers],
+        indexes_without_log=[file.name for file in partition.orphans],
+        unknown_files=[file.name for file in partition.unknown],
+        not_read=tuple(not_read),
+        problems=_texts(epochs.problems if epochs else ()),
+    )
+    return json_of(row)
 
 
 def _committed(partition: DiskPartition, transactions: Transactions) -> int | None:
@@ -279,27 +296,25 @@ def _producers(partition: DiskPartition) -> list[Facts]:
     return []
 
 
-def _remote_facts(partition: DiskPartition) -> Facts:
-    """Return rows about the segments in the remote tier; nothing if no tier was opened."""
-    if partition.remote is None:
-        return {}
-    return {"remote_segments": [json_of(row) for row in remote_segment_rows(partition)]}
+def _remote_segments(partition: DiskPartition) -> list[RemoteSegmentRow] | None:
+    """Return the segments in the remote tier; None if no tier was opened."""
+    return None if partition.remote is None else [*remote_segment_rows(partition)]
 
 
-def _segment_line(segment: Segment, counted: _Counted) -> Facts:
+def _segment_line(segment: Segment, counted: _Counted) -> DescribedSegment:
     """Return a row about a segment."""
-    facts = _batches_facts(counted)
-    return {
-        "base_offset": segment.base_offset,
-        "next_offset": segment.next_offset,
-        "size": segment.size,
-        "batches": facts["batches"],
-        "records": facts["records"],
-        "first_timestamp": facts["first_timestamp"],
-        "largest_timestamp": facts["largest_timestamp"],
+    totals = _totals(counted)
+    return DescribedSegment(
+        base_offset=segment.base_offset,
+        next_offset=segment.next_offset,
+        size=segment.size,
+        batches=totals.batches,
+        records=totals.records,
+        first_timestamp=totals.first_timestamp,
+        largest_timestamp=totals.largest_timestamp,
         **{kind: kind in segment.files for kind in names.SEGMENT_KINDS[1:]},
-        "is_active": segment.is_active,
-    }
+        is_active=segment.is_active,
+    )
 
 
 def segment_facts(partition: DiskPartition, segment: Segment, most_batches: int | None) -> Facts:
@@ -317,36 +332,33 @@ def segment_facts(partition: DiskPartition, segment: Segment, most_batches: int 
         segment.transaction_index,
     )
     unread = max(segment.files["log"].size_now - table.valid_size, 0)
-    facts: Facts = {
-        "path": segment.path,
-        "base_offset": segment.base_offset,
-        "next_offset": segment.next_offset,
-        "size": segment.size,
-        "bytes_after_last_batch": unread,
-        "modified": segment.modified_ms,
-        "is_active": segment.is_active,
-        **_batches_facts(
-            _Counted.of(segment, start, _reads(partition), read_transactions(partition))
-        ),
-        "offset_index_entries": None if offsets is None else len(offsets),
-        "time_index_entries": None if times is None else len(times),
-        "transaction_index_entries": None if aborted is None else len(aborted),
-        "problems": _texts(
+    counted = _Counted.of(segment, start, _reads(partition), read_transactions(partition))
+    row = DescribedOneSegment(
+        path=segment.path,
+        base_offset=segment.base_offset,
+        next_offset=segment.next_offset,
+        size=segment.size,
+        bytes_after_last_batch=unread,
+        modified=segment.modified_ms,
+        is_active=segment.is_active,
+        **vars(_totals(counted)),
+        offset_index_entries=None if offsets is None else len(offsets),
+        time_index_entries=None if times is None else len(times),
+        transaction_index_entries=None if aborted is None else len(aborted),
+        problems=_texts(
             problem for index in (offsets, times, aborted) if index for problem in index.problems
         ),
-        "batch_table": [
+        batch_table=[
             {name: batch[name] for name in _BATCH_COLUMNS}
             for batch in batch_values(table.rows[:most_batches], "", 0, segment.base_offset)
         ],
-        "offset_index": [
+        offset_index=[
             entry_facts(e, segment.base_offset) for e in list(offsets or ())[:most_batches]
         ],
-        "time_index": [
-            entry_facts(e, segment.base_offset) for e in list(times or ())[:most_batches]
-        ],
-        "transaction_index": [entry._asdict() for entry in list(aborted or ())[:most_batches]],
-    }
-    return facts
+        time_index=[entry_facts(e, segment.base_offset) for e in list(times or ())[:most_batches]],
+        transaction_index=[entry._asdict() for entry in list(aborted or ())[:most_batches]],
+    )
+    return json_of(row)
 
 
 _BATCH_COLUMNS = (
@@ -379,13 +391,44 @@ def field_facts(field: ByteField, *, show_values: bool = True) -> Facts:
             value = json.loads(as_json(readable(value)))
         else:
             value = value.hex()
-    return {
-        "name": field.name,
-        "position": field.position,
-        "size": field.size,
-        "value": value,
-        "note": field.note,
-        "level": field.level,
-        "is_decompressed": field.is_decompressed,
-        "is_wrong": field.is_wrong,
-    }
+    row = DescribedField(
+        name=field.name,
+        position=field.position,
+        size=field.size,
+        value=value,
+        note=field.note,
+        level=field.level,
+        is_decompressed=field.is_decompressed,
+        is_wrong=field.is_wrong,
+    )
+    return json_of(row)
+
+
+_LONGEST: Final = 120  # characters of a value
+
+
+def field_line(field: ByteField, *, show_values: bool) -> str:
+    """Return ``position  size  name  value  note``; values may be hidden."""
+    name = "  " * field.level + field.name
+    start = f"{field.position:>10}  {field.size:>7}  {name:<26}"
+    value = _value(field, show_values)
+    note = (f"  ({field.note})" if value else field.note) if field.note else ""
+    line = safe(f"{start}{value}{note}".rstrip())
+    if not has_color():
+        return f"{line}  <- wrong" if field.is_wrong else line
+    if field.is_wrong:
+        return styled(line, fg="red")
+    if field.level == 0:
+        return styled(line, bold=True)
+    return painted_part(line, len(start), len(start) + len(value))
+
+
+def _value(field: ByteField, show_values: bool) -> str:
+    if field.value is None:
+        return ""
+    if isinstance(field.value, bytes):
+        if field.name in PRIVATE and not show_values:
+            return f"{len(field.value)} bytes, hidden"
+        text = plain_text(field.value)
+        return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return str(field.value)

@@ -10,6 +10,7 @@ from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.groups import Group
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
 from workbench.coordinator.runtime.era import CoordinatorEra
+from workbench.layout.integers import INT64_MAX
 
 EXPLICIT: Final = "the commit carries its own expire time"
 SINCE_COMMIT: Final = "retention since the commit"
@@ -19,7 +20,6 @@ SUBSCRIBED: Final = "never: a member subscribes to the topic"
 PENDING: Final = "never while a transaction that commits the partition is open"
 REBALANCING: Final = "never while the group rebalances"
 NOT_EMPTY: Final = "never while the group has members"
-_LAST_TIME: Final = (1 << 63) - 1
 UNREADABLE: Final = "never: a member's subscription cannot be read"
 
 
@@ -78,7 +78,7 @@ def expiry_of(
 def _after(base: int, retention_ms: int, rule: str) -> Expiry:
     """Return when retention ends; None beyond 64 bits."""
     at = base + retention_ms
-    return Expiry(at if at <= _LAST_TIME else None, rule)
+    return Expiry(at if at <= INT64_MAX else None, rule)
 
 
 def _base(group: Group, topic: str, commit: int) -> tuple[int | None, str]:

@@ -27,11 +27,12 @@ from workbench.coordinator.groups.stored_groups import (
     StoredGroups,
 )
 from workbench.coordinator.offsets import positions
-from workbench.coordinator.runtime.partitioning import partition_for
+from workbench.coordinator.runtime.partitioning import partition_for, place_row
 from workbench.files.names import TopicPartition
-from workbench.foresight.explain.rule_verdict import RuleVerdict, Word
+from workbench.foresight.explain.rule_verdict import rule_row
 from workbench.runtime.times import MINUTE, ms_text, time_text
 from workbench.runtime.words import plural
+from workbench.tables.foresight import RuleRow, Word
 from workbench.tables.groups import MirrorCheckpointRow, ShareRow
 
 _LOAD: Final = "GroupCoordinatorShard.replay (4.2)"
@@ -69,7 +70,7 @@ class GroupExplainer:
         self._group = group
         self._loaded = coordinator.groups.get(group)
 
-    def verdicts(self) -> Iterator[RuleVerdict]:
+    def verdicts(self) -> Iterator[RuleRow]:
         """Yield the rows: of the group, then of each partition that it committed or reads."""
         yield from self._of_group()
         for each in self._coordinator.share_partitions(self._group):
@@ -92,15 +93,15 @@ class GroupExplainer:
     def _offsets(self) -> list[CommittedOffset]:
         return list(self._coordinator.offsets(self._group))
 
-    def _of_group(self) -> Iterator[RuleVerdict]:
+    def _of_group(self) -> Iterator[RuleRow]:
         yield self._place()
         failed = [load for load in self._coordinator.loads if load.failure is not None]
         mine = [load for load in failed if load.partition.partition in self._partitions_to_ask]
         for load in mine:
             reason = f"a broker's load of {load.partition.name} fails: {load.failure}"
-            yield RuleVerdict("load", "blocks", load.failure, None, reason, _LOAD)
+            yield rule_row("load", "blocks", load.failure, None, reason, _LOAD)
         if not mine:
-            yield RuleVerdict("load", "allows", None, None, "a broker can load it", _LOAD)
+            yield rule_row("load", "allows", None, None, "a broker can load it", _LOAD)
         yield self._existence()
         yield from self._reconciliation()
 
@@ -112,48 +113,35 @@ class GroupExplainer:
         every = {load.partition.partition for load in self._coordinator.loads}
         return every if count is None else {partition_for(self._group, count)}
 
-    def _place(self) -> RuleVerdict:
-        count = self._coordinator.partition_count
-        if count is None:
-            reason = f"the number of partitions of {GROUPS_TOPIC} is unknown"
-            return RuleVerdict("partition", "unknown", None, None, reason, _PLACE)
-        right = partition_for(self._group, count)
+    def _place(self) -> RuleRow:
         logs = {commit.log for commit in self._history.commits}
         logs |= {event.log for event in self._history.events}
         if self._loaded is not None:
             logs.add(self._loaded.load.partition.name)
-        here = {load.partition.partition for load in self._coordinator.loads}
-        wanted = f"{GROUPS_TOPIC}-{right}"
-        if right not in here:
-            reason = f"{wanted} is not in these directories"
-            return RuleVerdict("partition", "unknown", None, wanted, reason, _PLACE)
-        wrong = sorted(logs - {wanted})
-        if wrong:
-            reason = f"records are in {', '.join(wrong)}, but a broker reads only {wanted}"
-            return RuleVerdict("partition", "blocks", wrong[0], wanted, reason, _PLACE)
-        reason = f"{wanted} of {plural(count, 'partition')}"
-        return RuleVerdict("partition", "allows", wanted, wanted, reason, _PLACE)
+        here = {load.partition.name for load in self._coordinator.loads}
+        count = self._coordinator.partition_count
+        return place_row(GROUPS_TOPIC, self._group, count, here, logs, _PLACE)
 
-    def _existence(self) -> RuleVerdict:
+    def _existence(self) -> RuleRow:
         if self._loaded is not None:
             group = self._loaded.group
             reason = f"a {group.kind} group, {group.state}, generation {group.generation}"
-            return RuleVerdict("group", "allows", group.state, None, reason, _LOAD)
+            return rule_row("group", "allows", group.state, None, reason, _LOAD)
         removed = [event for event in self._history.events if event.group is None]
         if removed:
             last = removed[-1]
             reason = f"removed by a tombstone at {last.log} offset {last.log_offset}"
             if last.timestamp is not None:
                 reason += f", {time_text(last.timestamp)}"
-            return RuleVerdict("group", "blocks", "Dead", None, reason, _LOAD)
+            return rule_row("group", "blocks", "Dead", None, reason, _LOAD)
         if self._history.commits:
             reason = "only records that no longer count mention the group"
-            return RuleVerdict("group", "blocks", "Dead", None, reason, _LOAD)
+            return rule_row("group", "blocks", "Dead", None, reason, _LOAD)
         reason = "no record mentions the group: it never existed, or compaction removed its records"
         reason += self._coordinator.other_names(self._group)
-        return RuleVerdict("group", "unknown", "Dead", None, reason, _LOAD)
+        return rule_row("group", "unknown", "Dead", None, reason, _LOAD)
 
-    def _reconciliation(self) -> Iterator[RuleVerdict]:
+    def _reconciliation(self) -> Iterator[RuleRow]:
         """Yield how far a group of KIP-848 is: its epochs, and each member."""
         group = None if self._loaded is None else self._loaded.group
         if not isinstance(group, ModernGroup) or not group.members:
@@ -163,17 +151,15 @@ class GroupExplainer:
         verdict: Word = "allows"
         if epoch > target:
             verdict, reason = "limits", f"{reason}: the next one is not computed yet"
-        yield RuleVerdict("epoch", verdict, epoch, target, reason, _STATE)
+        yield rule_row("epoch", verdict, epoch, target, reason, _STATE)
         for name, member in group.members.items():
             reason = f"{name}: {progress_of(group, name, self._coordinator.logs.topic_names)}"
             verdict = "allows" if member.has_reached(target) else "limits"
-            yield RuleVerdict(
-                "reconciliation", verdict, member.epoch, target, reason, _RECONCILIATION
-            )
+            yield rule_row("reconciliation", verdict, member.epoch, target, reason, _RECONCILIATION)
 
     def _of_partition(
         self, where: TopicPartition, found: CommittedOffset | None
-    ) -> Iterator[RuleVerdict]:
+    ) -> Iterator[RuleRow]:
         commits = [each for each in self._history.commits if each.where == where]
         yield from self._transactions(where, commits)
         if found is None:
@@ -185,7 +171,7 @@ class GroupExplainer:
             yield _expiry(where, found, self._coordinator.now)
         yield from _log(where, found)
 
-    def _offset(self, where: TopicPartition, found: CommittedOffset) -> RuleVerdict:
+    def _offset(self, where: TopicPartition, found: CommittedOffset) -> RuleRow:
         committed = found.committed
         reason = (
             f"offset {committed.offset} was committed at {time_text(committed.commit_timestamp)}, "
@@ -198,14 +184,12 @@ class GroupExplainer:
         verdict: Word = "allows"
         if found.unserved is not None:
             verdict, reason = "blocks", f"{reason}; {found.unserved}"
-        return RuleVerdict("offset", verdict, committed.offset, None, reason, _FETCH, where=where)
+        return rule_row("offset", verdict, committed.offset, None, reason, _FETCH, where=where)
 
-    def _absence(self, where: TopicPartition, commits: list[CommitRecord]) -> RuleVerdict:
+    def _absence(self, where: TopicPartition, commits: list[CommitRecord]) -> RuleRow:
         """Return why there is no offset."""
         if not commits:
-            return RuleVerdict(
-                "offset", "blocks", None, None, NOTHING_COMMITTED, _FETCH, where=where
-            )
+            return rule_row("offset", "blocks", None, None, NOTHING_COMMITTED, _FETCH, where=where)
         removed = [each for each in commits if each.fate == REMOVED]
         if removed:
             return self._removal(where, removed[-1], commits)
@@ -218,11 +202,11 @@ class GroupExplainer:
             reason += "; compaction has taken what it removed"
         else:
             reason = "no commit counts yet: the transaction of each is still open"
-        return RuleVerdict("offset", "blocks", None, None, reason, _FETCH, where=where)
+        return rule_row("offset", "blocks", None, None, reason, _FETCH, where=where)
 
     def _removal(
         self, where: TopicPartition, removed: CommitRecord, commits: list[CommitRecord]
-    ) -> RuleVerdict:
+    ) -> RuleRow:
         """Return why a tombstone removed the offset, as far as the times show."""
         committed = removed.committed
         assert committed is not None
@@ -238,9 +222,7 @@ class GroupExplainer:
         reason = f"a tombstone at {removed.log} offset {removed.ended_at}"
         if time is None:
             reason += f" removed offset {committed.offset}"
-            return RuleVerdict(
-                "offset", "blocks", committed.offset, None, reason, _FETCH, where=where
-            )
+            return rule_row("offset", "blocks", committed.offset, None, reason, _FETCH, where=where)
         reason += f", {time_text(time)}, removed offset {committed.offset}; "
         before = [
             each.group
@@ -266,13 +248,13 @@ class GroupExplainer:
                 f"deleted by a client or with its topic, {age} after what retention counts "
                 f"from: or offsets.retention.minutes was below {retention // MINUTE:,}"
             )
-        return RuleVerdict(
+        return rule_row(
             "offset", "blocks", committed.offset, expiry.at, reason, _EXPIRY, where=where
         )
 
     def _transactions(
         self, where: TopicPartition, commits: list[CommitRecord]
-    ) -> Iterator[RuleVerdict]:
+    ) -> Iterator[RuleRow]:
         for each in self._offsets:
             if each.where == where and each.producer_id is not None:
                 offset, at = each.committed.offset, each.committed.record_offset
@@ -281,9 +263,7 @@ class GroupExplainer:
                     "transaction that is open: consumers that ask for stable offsets get "
                     "UNSTABLE_OFFSET_COMMIT until it ends"
                 )
-                yield RuleVerdict(
-                    "transaction", "limits", offset, None, reason, _FETCH, where=where
-                )
+                yield rule_row("transaction", "limits", offset, None, reason, _FETCH, where=where)
         last = next((c for c in reversed(commits) if c.fate in {ABORTED, OVERTAKEN}), None)
         settled = [c.log_offset for c in commits if c.fate not in {ABORTED, OVERTAKEN}]
         if (
@@ -298,11 +278,11 @@ class GroupExplainer:
             f"{last.committed.offset} {word}, marker at {last.ended_at}: it does not count"
         )
         offset = last.committed.offset
-        yield RuleVerdict("transaction", "limits", offset, None, reason, _MARKER, where=where)
+        yield rule_row("transaction", "limits", offset, None, reason, _MARKER, where=where)
 
     def _backwards(
         self, where: TopicPartition, found: CommittedOffset, commits: list[CommitRecord]
-    ) -> Iterator[RuleVerdict]:
+    ) -> Iterator[RuleRow]:
         earlier = [
             each
             for each in commits
@@ -325,14 +305,12 @@ class GroupExplainer:
             f"{highest.log_offset}: a reset, or another consumer of the same name"
         )
         offset = found.committed.offset
-        yield RuleVerdict(
-            "order", "limits", offset, _offset_of(highest), reason, _FETCH, where=where
-        )
+        yield rule_row("order", "limits", offset, _offset_of(highest), reason, _FETCH, where=where)
 
 
 def _mirrored(
     checkpoint: MirrorCheckpointRow, served: Mapping[TopicPartition, CommittedOffset]
-) -> RuleVerdict:
+) -> RuleRow:
     """Return where MirrorMaker 2 says that a group of another cluster goes on."""
     where = TopicPartition(checkpoint.topic, checkpoint.partition)
     reason = (
@@ -349,7 +327,7 @@ def _mirrored(
         )
     elif own.committed.offset != checkpoint.offset:
         reason += f"; the group has committed {own.committed.offset} here, where it goes on"
-    return RuleVerdict(
+    return rule_row(
         MIRRORED,
         verdict,
         checkpoint.offset,
@@ -360,7 +338,7 @@ def _mirrored(
     )
 
 
-def _share(share: ShareRow, coordinator: StoredGroups) -> RuleVerdict:
+def _share(share: ShareRow, coordinator: StoredGroups) -> RuleRow:
     """Return where a share group delivers from in a partition, and what is in flight."""
     where = TopicPartition(share.topic, share.partition)
     start, end = share.start_offset, share.log_end_offset
@@ -384,7 +362,7 @@ def _share(share: ShareRow, coordinator: StoredGroups) -> RuleVerdict:
             flight = plural(share.in_flight, "offset")
             reason += f"; {flight} in flight: {', '.join(states)}"
         reason += "; lag unknown" if share.lag is None else f"; lag {share.lag:,}"
-    return RuleVerdict(START_OFFSET, verdict, start, end, reason, _SHARE, where=where)
+    return rule_row(START_OFFSET, verdict, start, end, reason, _SHARE, where=where)
 
 
 _SHARE_STATES: Final = {
@@ -395,7 +373,7 @@ _SHARE_STATES: Final = {
 }
 
 
-def waits_for_transaction(row: RuleVerdict) -> bool:
+def waits_for_transaction(row: RuleRow) -> bool:
     """Return whether a row says that consumers wait for the end of a transaction."""
     return (row.rule, row.kafka) == ("transaction", _FETCH)
 
@@ -405,33 +383,33 @@ def _offset_of(commit: CommitRecord) -> int:
     return commit.committed.offset
 
 
-def _expiry(where: TopicPartition, found: CommittedOffset, now: int | None) -> RuleVerdict:
+def _expiry(where: TopicPartition, found: CommittedOffset, now: int | None) -> RuleRow:
     expiry = found.expiry
     assert expiry is not None
     if expiry.at is None:
-        return RuleVerdict("expiry", "allows", None, now, expiry.rule, _EXPIRY, where=where)
+        return rule_row("expiry", "allows", None, now, expiry.rule, _EXPIRY, where=where)
     is_over = found.has_expired
     verdict: Word = "blocks" if is_over else "allows"
     reason = f"expires at {time_text(expiry.at)}: {expiry.rule}"
     due = None if is_over else expiry.at
-    return RuleVerdict("expiry", verdict, expiry.at, now, reason, _EXPIRY, where=where, due=due)
+    return rule_row("expiry", verdict, expiry.at, now, reason, _EXPIRY, where=where, due=due)
 
 
-def _log(where: TopicPartition, found: CommittedOffset) -> Iterator[RuleVerdict]:
+def _log(where: TopicPartition, found: CommittedOffset) -> Iterator[RuleRow]:
     """Yield whether the topic is the one that was consumed, and whether its log has the offset."""
     position, offset = found.position, found.committed.offset
     state = position.state
     if state is None:
-        yield RuleVerdict("log", "unknown", offset, None, position.reason, _READ, where=where)
+        yield rule_row("log", "unknown", offset, None, position.reason, _READ, where=where)
         return
     if state in {positions.TOPIC_GONE, positions.RECREATED}:
         topic_id = found.committed.topic_id
         reason = f"{state}: {position.reason}"
-        yield RuleVerdict("topic", "blocks", topic_id, None, reason, _FETCH, where=where)
+        yield rule_row("topic", "blocks", topic_id, None, reason, _FETCH, where=where)
         return
     verdict: Word = "allows" if state == positions.IN_THE_LOG else "blocks"
     bounds = f"{position.log_start_offset} to {position.log_end_offset}"
     reason = (
         f"lag {position.lag}" if state == positions.IN_THE_LOG else f"{state}: {position.reason}"
     )
-    yield RuleVerdict("log", verdict, offset, bounds, reason, _READ, where=where)
+    yield rule_row("log", verdict, offset, bounds, reason, _READ, where=where)

@@ -25,6 +25,7 @@ from workbench.coordinator.groups.commit_records import (
 from workbench.coordinator.groups.group_records import apply_modern
 from workbench.coordinator.groups.groups import Group
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata, Offsets
+from workbench.coordinator.groups.rebalance_history import EVENTS, REMOVED
 from workbench.coordinator.runtime.era import CoordinatorEra, era_of_record
 from workbench.coordinator.runtime.log_records import (
     NO_PRODUCER,
@@ -33,6 +34,7 @@ from workbench.coordinator.runtime.log_records import (
     Marker,
     key_of,
     read_log_chunks,
+    unknown_type,
 )
 from workbench.decoders.consumer_offsets import TYPES
 from workbench.decoders.decoder import problem_of
@@ -401,7 +403,7 @@ class GroupReplay:
             return
         if key.type is None or (key.type_id > GROUP_METADATA and not self._is_new):
             self._note_era(key.type_id, None)
-            reason = f"this coordinator does not know record type {key.type_id}"
+            reason = unknown_type(key)
             self.step("record ignored", reason, at=record.offset, time=record.timestamp)
             return
         version, fields = None, None
@@ -481,7 +483,7 @@ class GroupReplay:
             if known is None:
                 self.step("record ignored", "the tombstone has no group to remove", **about)
             else:
-                self.step("group removed", "a tombstone removes the group", **about)
+                self.step("group removed", EVENTS[REMOVED], **about)
             return
         group = group_of_record(name, fields, record.offset, record.timestamp)
         self.load.groups[name] = group
@@ -496,7 +498,7 @@ class GroupReplay:
         place = (record.offset, record.timestamp)
         ignored = apply_modern(self.load.groups, key.type_id, key.fields, fields, place)
         if ignored == "the group is removed":
-            self.step("group removed", "a tombstone removes the group", **about)
+            self.step("group removed", EVENTS[REMOVED], **about)
         elif ignored:
             self.step("record ignored", f"{key.type.name}: a tombstone; {ignored}", **about)
         else:

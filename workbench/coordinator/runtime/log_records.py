@@ -82,6 +82,11 @@ def key_of(record: LogRecord, types: dict[int, RecordType]) -> Key:
     return read_key(types, record.key)
 
 
+def unknown_type(key: Key) -> str:
+    """Return why a record is ignored whose type no coordinator of this kind knows."""
+    return f"this coordinator does not know record type {key.type_id}"
+
+
 class LogChunk:
     """Some records of a log, decoded as columns.
 

@@ -6,13 +6,16 @@ Kafka: GroupMetadataManager.partitionFor, TransactionStateManager.partitionFor, 
 import os
 import struct
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from functools import lru_cache
 from typing import Final
 
 from workbench.config.internal_topics import METADATA_LOG
+from workbench.foresight.explain.rule_verdict import rule_row
 from workbench.inspection.cluster.loading import read_stored_cluster
 from workbench.inspection.listing import list_log_directories
+from workbench.runtime.words import plural
+from workbench.tables.foresight import RuleRow
 
 DEFAULT_PARTITIONS: Final = 50
 """`offsets.topic.num.partitions` and `transaction.state.log.num.partitions` unless configured."""
@@ -100,3 +103,31 @@ def stored_partition_count(directories: Iterable[str], topic: str) -> int | None
         if metadata is not None:
             return read_stored_cluster(metadata).partition_counts.get(topic)
     return None
+
+
+def place_row(
+    topic: str, name: str, count: int | None, here: Container[str], found: Iterable[str], kafka: str
+) -> RuleRow:
+    """Return the verdict on the partition in which a broker looks for a group or transactional id.
+
+    Args:
+        topic: the coordinator's topic.
+        name: the group's id, or the transactional id.
+        count: the number of the topic's partitions; None: unknown.
+        here: names of the partitions that the directories have.
+        found: names of those that have records of the name.
+        kafka: what looks there.
+    """
+    if count is None:
+        reason = f"the number of partitions of {topic} is unknown"
+        return rule_row("partition", "unknown", None, None, reason, kafka)
+    wanted = f"{topic}-{partition_for(name, count)}"
+    if wanted not in here:
+        reason = f"{wanted} is not in these directories"
+        return rule_row("partition", "unknown", None, wanted, reason, kafka)
+    wrong = sorted({*found} - {wanted})
+    if wrong:
+        reason = f"records are in {', '.join(wrong)}, but a broker reads only {wanted}"
+        return rule_row("partition", "blocks", wrong[0], wanted, reason, kafka)
+    reason = f"{wanted} of {plural(count, 'partition')}"
+    return rule_row("partition", "allows", wanted, wanted, reason, kafka)

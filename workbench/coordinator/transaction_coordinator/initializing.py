@@ -44,6 +44,17 @@ class InitProducerId(NamedTuple):
         return NO_TIMEOUT_MS if self.is_two_phase_commit else self.timeout_ms
 
 
+def require_id(transactional_id: str | None) -> str:
+    """Return a transactional id.
+
+    Raises:
+        CoordinatorError: it is empty.
+    """
+    if not transactional_id:
+        raise ErrorCode.INVALID_REQUEST.error("the transactional id is empty")
+    return transactional_id
+
+
 def check_init(transactional_id: str, asked: InitProducerId, config: TransactionConfig) -> None:
     """Check a request before its transactional id is looked at.
 
@@ -52,8 +63,7 @@ def check_init(transactional_id: str, asked: InitProducerId, config: Transaction
 
     Kafka: TransactionStateManager.validateTransactionTimeoutMs (4.2), among others
     """
-    if not transactional_id:
-        raise ErrorCode.INVALID_REQUEST.error("the transactional id is empty")
+    require_id(transactional_id)
     if asked.is_two_phase_commit and not config.two_phase_commit_enable:
         raise ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED.error(
             "transaction.two.phase.commit.enable is false",

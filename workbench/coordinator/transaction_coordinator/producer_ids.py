@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from threading import RLock
 from typing import Final, NamedTuple
 
+from workbench.layout.integers import INT64_MAX
 from workbench.log.log import Log
 from workbench.runtime.clock import Clock
 from workbench.runtime.error_codes import ErrorCode
@@ -17,7 +18,6 @@ from workbench.runtime.error_codes import ErrorCode
 BLOCK_SIZE: Final = 1000
 RETRY_BACKOFF_MS: Final = 50
 _PREFETCH_AT: Final = 0.90  # of a block is used up
-_LARGEST: Final = 2**63 - 1
 
 
 class ProducerIdsBlock(NamedTuple):
@@ -136,7 +136,7 @@ class ProducerIdManager:
             is_sane = (
                 block is not None
                 and block.size > 0
-                and self._current.last <= block.first <= _LARGEST - block.size
+                and self._current.last <= block.first <= INT64_MAX - block.size
                 and block.first >= 0
             )
             if is_sane:

@@ -23,6 +23,7 @@ from workbench.coordinator.transaction_coordinator.initializing import (
     InitProducerId,
     check_init,
     prepare_init,
+    require_id,
 )
 from workbench.coordinator.transaction_coordinator.listing import (
     EVERY_TRANSACTION,
@@ -585,8 +586,7 @@ class TransactionCoordinator:
     # What the requests share
 
     def _find(self, transactional_id: str | None) -> tuple[str, EpochAndMetadata]:
-        if not transactional_id:
-            raise ErrorCode.INVALID_REQUEST.error("the transactional id is empty")
+        transactional_id = require_id(transactional_id)
         found = self.states.get(transactional_id)
         if found is None:
             raise ErrorCode.INVALID_PRODUCER_ID_MAPPING.error("the transactional id is unknown")

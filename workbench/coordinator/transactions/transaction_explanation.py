@@ -14,7 +14,7 @@ from workbench.config.broker_config import BrokerConfig
 from workbench.config.internal_topics import TRANSACTIONS_TOPIC
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC, load_group_partition
 from workbench.coordinator.runtime.era import era_of_cluster
-from workbench.coordinator.runtime.partitioning import partition_for
+from workbench.coordinator.runtime.partitioning import place_row
 from workbench.coordinator.transactions.states import MARKERS
 from workbench.coordinator.transactions.stored_transactions import (
     HANGS,
@@ -25,9 +25,10 @@ from workbench.coordinator.transactions.transaction_metadata import (
     TransactionMetadata,
 )
 from workbench.files.names import TopicPartition
-from workbench.foresight.explain.rule_verdict import RuleVerdict, Word
+from workbench.foresight.explain.rule_verdict import rule_row
 from workbench.runtime.times import ms_text, time_text
 from workbench.runtime.words import did_you_mean, first_few, plural
+from workbench.tables.foresight import RuleRow, Word
 
 _LOAD: Final = "TransactionStateManager.loadTransactionMetadata (4.2)"
 _PLACE: Final = "TransactionStateManager.partitionFor (4.2)"
@@ -131,7 +132,7 @@ class TransactionExplainer:
             )
         return f"nothing is open: the state is {state.state}"
 
-    def verdicts(self) -> Iterator[RuleVerdict]:
+    def verdicts(self) -> Iterator[RuleRow]:
         """Yield the rows: of the transactional id, then of each partition."""
         if self._id is not None:
             yield self._place(self._id)
@@ -154,34 +155,22 @@ class TransactionExplainer:
         listed = sorted(state.partitions) if state is not None and state.phase in _OPEN else ()
         return sorted({*listed, *(each.where for each in self._open)})
 
-    def _place(self, name: str) -> RuleVerdict:
+    def _place(self, name: str) -> RuleRow:
+        state, here = self._state, {load.partition.name for load in self._coordinator.loads}
+        found = [] if state is None else [f"{TRANSACTIONS_TOPIC}-{state.log_partition}"]
         count = self._coordinator.partition_count
-        if count is None:
-            reason = f"the number of partitions of {TRANSACTIONS_TOPIC} is unknown"
-            return RuleVerdict("partition", "unknown", None, None, reason, _PLACE)
-        wanted = f"{TRANSACTIONS_TOPIC}-{partition_for(name, count)}"
-        if wanted not in {load.partition.name for load in self._coordinator.loads}:
-            reason = f"{wanted} is not in these directories"
-            return RuleVerdict("partition", "unknown", None, wanted, reason, _PLACE)
-        found = wanted
-        if self._state is not None:
-            found = f"{TRANSACTIONS_TOPIC}-{self._state.log_partition}"
-        if found != wanted:
-            reason = f"the records are in {found}; a broker looks in {wanted} alone"
-            return RuleVerdict("partition", "blocks", found, wanted, reason, _PLACE)
-        reason = f"{wanted} of {plural(count, 'partition')}"
-        return RuleVerdict("partition", "allows", found, wanted, reason, _PLACE)
+        return place_row(TRANSACTIONS_TOPIC, name, count, here, found, _PLACE)
 
-    def _loads(self) -> Iterator[RuleVerdict]:
+    def _loads(self) -> Iterator[RuleRow]:
         for load in self._coordinator.loads:
             if load.failure is not None:
                 reason = (
                     f"a broker's load of {load.partition.name} ends at {load.failure}: it does not "
                     "know later states"
                 )
-                yield RuleVerdict("load", "limits", load.failure, None, reason, _LOAD)
+                yield rule_row("load", "limits", load.failure, None, reason, _LOAD)
 
-    def _state_row(self) -> RuleVerdict:
+    def _state_row(self) -> RuleRow:
         state = self._state
         if state is None and self._coordinator.is_complete:
             reason = "no transactional id has it: its record expired, or a tombstone removed it"
@@ -189,10 +178,10 @@ class TransactionExplainer:
                 reason = f"no transactional id has producer {self._producer}"
             else:
                 reason += did_you_mean(self.name, self._coordinator.transactions)
-            return RuleVerdict("state", "limits", None, None, reason, _LOAD)
+            return rule_row("state", "limits", None, None, reason, _LOAD)
         if state is None:
             reason = f"not every partition of {TRANSACTIONS_TOPIC} is in these directories"
-            return RuleVerdict("state", "unknown", None, None, reason, _LOAD)
+            return rule_row("state", "unknown", None, None, reason, _LOAD)
         reason = (
             f"{state.transactional_id!r} is {state.state} since "
             f"{time_text(state.last_update_timestamp)}, producer {state.producer_id} epoch "
@@ -200,9 +189,9 @@ class TransactionExplainer:
             f"{TRANSACTIONS_TOPIC}-{state.log_partition}"
         )
         verdict: Word = "limits" if state.phase in _OPEN else "allows"
-        return RuleVerdict("state", verdict, state.state, None, reason, _LOAD)
+        return rule_row("state", verdict, state.state, None, reason, _LOAD)
 
-    def _ends(self) -> Iterator[RuleVerdict]:
+    def _ends(self) -> Iterator[RuleRow]:
         """Yield when the coordinator ends the transaction, or removes the transactional id."""
         state, now = self._state, self._now
         if state is None:
@@ -211,7 +200,7 @@ class TransactionExplainer:
             at, timeout = state.times_out_at, state.timeout_ms
             if at is None:
                 reason = "no record says when the transaction began"
-                yield RuleVerdict("timeout", "unknown", timeout, None, reason, _TIMEOUT)
+                yield rule_row("timeout", "unknown", timeout, None, reason, _TIMEOUT)
                 return
             reason = (
                 f"began at {time_text(state.start_timestamp)}, transaction.timeout.ms = "
@@ -220,13 +209,13 @@ class TransactionExplainer:
             )
             if now is not None and at < now:
                 reason += f"; a broker that runs at {time_text(now)} does"
-            yield RuleVerdict("timeout", "limits", at, now, reason, _TIMEOUT, due=at)
+            yield rule_row("timeout", "limits", at, now, reason, _TIMEOUT, due=at)
         elif state.state in MARKERS:
             reason = (
                 f"decided at {time_text(state.last_update_timestamp)}: a coordinator that loads it "
                 f"sends the {MARKERS[state.state]} markers to every listed partition again"
             )
-            yield RuleVerdict("markers", "limits", state.state, None, reason, _MARKERS)
+            yield rule_row("markers", "limits", state.state, None, reason, _MARKERS)
         elif state.phase != "dead":
             at = state.expires_after(self._config.transactional_id_expiration_ms)
             over = at is not None and now is not None and at <= now
@@ -235,9 +224,9 @@ class TransactionExplainer:
                 f"{self._shown(_ID_EXPIRATION)} after the last change"
             )
             due = None if over else at
-            yield RuleVerdict("expiry", "allows", at, now, reason, _EXPIRY, due=due)
+            yield rule_row("expiry", "allows", at, now, reason, _EXPIRY, due=due)
 
-    def _marker(self, where: TopicPartition, opened: OpenProducer | None) -> RuleVerdict:
+    def _marker(self, where: TopicPartition, opened: OpenProducer | None) -> RuleRow:
         """Return whether the partition still waits for a transaction marker."""
         if opened is not None:
             each = opened.transaction
@@ -245,7 +234,7 @@ class TransactionExplainer:
                 f"producer {each.producer_id} has records from offset {each.first_offset} to "
                 f"{each.last_offset}, and no transaction marker follows"
             )
-            return RuleVerdict(
+            return rule_row(
                 "marker",
                 "limits",
                 each.first_offset,
@@ -256,7 +245,7 @@ class TransactionExplainer:
             )
         if self._coordinator.logs.partition(where) is None:
             reason = self._coordinator.logs.absence(where)[1]
-            return RuleVerdict("marker", "unknown", None, None, reason, _MARKERS, where=where)
+            return rule_row("marker", "unknown", None, None, reason, _MARKERS, where=where)
         state = self._state
         assert state is not None  # only what its record lists is here
         reason = "the log has no open transaction of the producer: "
@@ -265,9 +254,9 @@ class TransactionExplainer:
             if state.state in MARKERS
             else ("the partition was added, and no record was written to it yet")
         )
-        return RuleVerdict("marker", "allows", None, None, reason, _MARKERS, where=where)
+        return rule_row("marker", "allows", None, None, reason, _MARKERS, where=where)
 
-    def _stable(self, opened: OpenProducer) -> RuleVerdict:
+    def _stable(self, opened: OpenProducer) -> RuleRow:
         each, stable = opened.transaction, opened.last_stable_offset
         since = f"{time_text(each.first_timestamp)} (its first record's timestamp)"
         if self._state is not None and self._state.waits_for(opened.where):
@@ -278,7 +267,7 @@ class TransactionExplainer:
                 f"the last stable offset is {stable}, held by an older transaction of producer "
                 f"{first.producer_id}; this one would hold it at {each.first_offset}"
             )
-            return RuleVerdict(
+            return rule_row(
                 "last stable offset",
                 "limits",
                 stable,
@@ -293,11 +282,11 @@ class TransactionExplainer:
             f"since {since}, the last stable offset is {stable}: read_committed consumers and the "
             f"cleaner do not get past it, {blocked} below the log end offset {end}"
         )
-        return RuleVerdict(
+        return rule_row(
             "last stable offset", "blocks", stable, end, reason, _STABLE, where=opened.where
         )
 
-    def _pending(self, opened: OpenProducer) -> Iterator[RuleVerdict]:
+    def _pending(self, opened: OpenProducer) -> Iterator[RuleRow]:
         """Yield which commits of consumer groups wait for the transaction."""
         if opened.where.topic != GROUPS_TOPIC:
             return
@@ -310,11 +299,11 @@ class TransactionExplainer:
             waits = "waits" if count == 1 else "wait"
             topics = first_few(sorted(waiting), _SHOWN)
             reason = f"{plural(count, 'offset')} of {topics} {waits} for the marker"
-            yield RuleVerdict(
+            yield rule_row(
                 "pending commits", "limits", count, None, reason, _PENDING, where=opened.where
             )
 
-    def _hanging(self, opened: OpenProducer) -> RuleVerdict:
+    def _hanging(self, opened: OpenProducer) -> RuleRow:
         last, limit = opened.transaction.last_timestamp, self._config.transaction_max_timeout_ms
         age = None if self._now is None or last < 0 else self._now - last
         reason = opened.reason
@@ -332,7 +321,7 @@ class TransactionExplainer:
                 f"; its last record is {ms_text(age, ' ms')} old, {compared} "
                 f"{self._shown(_MAX_TIMEOUT)}"
             )
-        return RuleVerdict("hanging", verdict, age, limit, reason, _HANGING, where=opened.where)
+        return rule_row("hanging", verdict, age, limit, reason, _HANGING, where=opened.where)
 
     def _shown(self, name: str) -> str:
         """Return a time of the broker's configuration, ms, with its name and where it is from."""
@@ -340,7 +329,7 @@ class TransactionExplainer:
         source = "the configured" if name in self._config.origins else "Kafka's default"
         return f"{source} {name} = {ms_text(value)}"
 
-    def _cure(self) -> RuleVerdict:
+    def _cure(self) -> RuleRow:
         """Return the command that would end what is open."""
         state = self._state
         hanging = [each for each in self._open if each.verdict == HANGS]
@@ -361,8 +350,8 @@ class TransactionExplainer:
             )
         return self._command("allows", "nothing to end")
 
-    def _command(self, verdict: Word, reason: str) -> RuleVerdict:
-        return RuleVerdict("what ends it", verdict, None, None, reason, _HANGING)
+    def _command(self, verdict: Word, reason: str) -> RuleRow:
+        return rule_row("what ends it", verdict, None, None, reason, _HANGING)
 
 
 def abort_command(opened: OpenProducer) -> str:

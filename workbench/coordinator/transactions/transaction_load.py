@@ -14,6 +14,7 @@ from workbench.coordinator.runtime.log_records import (
     Marker,
     key_of,
     read_log_chunks,
+    unknown_type,
 )
 from workbench.coordinator.transactions.transaction_metadata import TransactionMetadata
 from workbench.decoders.decoder import problem_of
@@ -199,7 +200,7 @@ def apply_record(
     """
     key = key_of(record, TYPES)
     if key.type is None:
-        return "record ignored", f"this coordinator does not know record type {key.type_id}"
+        return "record ignored", unknown_type(key)
     name = key.fields["transactionalId"]
     if record.value is None:
         known = transactions.pop(name, None)

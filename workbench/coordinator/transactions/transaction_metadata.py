@@ -17,12 +17,12 @@ from workbench.decoders.records import (
 )
 from workbench.errors import CorruptRecordError, InvalidTransitionError
 from workbench.files.names import TopicPartition
-from workbench.files.text import INT64_MAX
 from workbench.layout.attributes import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP
+from workbench.layout.integers import INT32_MAX, INT64_MAX
 from workbench.runtime.error_codes import ErrorCode
 
 LARGEST_EPOCH: Final = 2**15 - 1
-NO_TIMEOUT_MS: Final = 2**31 - 1
+NO_TIMEOUT_MS: Final = INT32_MAX
 """The timeout of a transaction with two-phase commit, which never times out."""
 ID_EXPIRATION_MS: Final = 604_800_000
 """`transactional.id.expiration.ms` unless configured."""

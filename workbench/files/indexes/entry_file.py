@@ -29,6 +29,7 @@ from workbench.files.indexes.entry_columns import EntryColumns
 from workbench.files.indexes.entry_run import MAX_RELATIVE_OFFSET
 from workbench.files.indexes.search import largest_lower_bound
 from workbench.files.indexes.stored_columns import StoredColumns
+from workbench.layout.integers import INT32_MAX
 
 _MOST: Final = 128 << 20  # bytes of entries of all indexes of the process
 
@@ -66,7 +67,7 @@ KEPT: Final = KeptIndexes(_MOST)
 
 
 _FIRST_ROOM: Final = 64  # entries
-_LARGEST_SIZE: Final = 2**31 - 1  # bytes that a broker can map into memory
+_LARGEST_SIZE: Final = INT32_MAX  # bytes that a broker can map into memory
 LARGEST_HELD: Final = 32 << 20  # bytes of entries held in memory only to search them
 _STEP: Final = 1 << 14  # entries read at a time
 _SMALL: Final = 1 << 16  # bytes: to ask for holes costs more than to read so many
@@ -135,6 +136,9 @@ class EntryFile(Generic[Entry]):
         """How many entries the file has room for."""
         self._open()
         return self._max_entries
+
+    def _full(self) -> ValueError:
+        return ValueError(f"{self.path}: the index is full, it has {self._count} entries")
 
     @property
     def is_full(self) -> bool:

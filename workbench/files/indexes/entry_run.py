@@ -19,8 +19,9 @@ import numpy.typing as npt
 from workbench.errors import CorruptIndexError, OffsetOverflowError
 from workbench.file_system.source import THIS_MACHINE, Files, FileSource, next_data, open_regular
 from workbench.files.reading import MIB, FileProblem, ProblemKind, ProblemList, raise_problem
+from workbench.layout.integers import INT32_MAX
 
-MAX_RELATIVE_OFFSET: Final = 2**31 - 1
+MAX_RELATIVE_OFFSET: Final = INT32_MAX
 
 _CHUNK_SIZE: Final = 256 * 1024
 _HEAD_SIZE: Final = 4096  # bytes that are read first to find the last entry: mostly enough

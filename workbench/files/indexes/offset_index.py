@@ -196,7 +196,7 @@ class WritableOffsetIndex(EntryFile[OffsetPosition]):
         columns = self._appended or self._to_append()
         count = self._count
         if count >= self._max_entries:
-            raise ValueError(f"{self.path}: the index is full, it has {count} entries")
+            raise self._full()
         if count and offset <= self._last_offset:
             raise InvalidOffsetError(
                 f"{self.path}: offset {offset} is not above the last one, {self._last_offset}"

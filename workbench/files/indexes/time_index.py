@@ -202,7 +202,7 @@ class WritableTimeIndex(EntryFile[TimestampOffset]):
         count = self._count
         last_timestamp, last_offset = self._last
         if not skip_full_check and count >= self._max_entries - 1:
-            raise ValueError(f"{self.path}: the index is full, it has {count} entries")
+            raise self._full()
         if count and offset < last_offset:
             raise InvalidOffsetError(
                 f"{self.path}: offset {offset} is below the last one, {last_offset}"

@@ -21,6 +21,7 @@ from workbench.file_system.source import (
     Files,
     FileSource,
     absolute,
+    link_text,
     open_regular,
 )
 from workbench.files.names import LOCK, TopicPartition, parse_directory_name
@@ -168,9 +169,7 @@ def copy_folder_into(
 
 def _kind_of(path: str) -> str:
     kind = stat.S_IFMT(os.lstat(path).st_mode)
-    return (
-        f"a link to {os.readlink(path)}" if kind == stat.S_IFLNK else _KINDS.get(kind, "not a file")
-    )
+    return link_text(path) if kind == stat.S_IFLNK else _KINDS.get(kind, "not a file")
 
 
 def _copy_file(source: str, target: str) -> None:

@@ -18,11 +18,12 @@ from workbench.cleaner.schedule.log_to_clean import (
 )
 from workbench.config.broker_config import BrokerConfig
 from workbench.files.names import CLEANER_OFFSETS
-from workbench.files.text import INT64_MAX
-from workbench.foresight.explain.rule_verdict import RuleVerdict, Word, odd_timestamp, time_or_never
+from workbench.foresight.explain.rule_verdict import odd_timestamp, rule_row, time_or_never
+from workbench.layout.integers import INT64_MAX
 from workbench.log.log import Log
 from workbench.log.segments.segment import LogSegment
 from workbench.runtime.times import age_text, ms_text
+from workbench.tables.foresight import RuleRow, Word
 
 _MANAGER: Final = "LogCleanerManager."
 _GRAB: Final = f"{_MANAGER}grabFilthiestCompactedLog"
@@ -77,7 +78,7 @@ def explain_cleaning(
     policy: Policy,
     order: Sequence[LogToClean] = (),
     problem: str | None = None,
-) -> list[RuleVerdict]:
+) -> list[RuleRow]:
     """Return the verdict of each rule about a log, in the order in which Kafka asks.
 
     Args:
@@ -93,7 +94,7 @@ def explain_cleaning(
     return [
         _cleaner(broker),
         _policy(policy),
-        RuleVerdict(
+        rule_row(
             "paused or in progress", "unknown", None, None,
             "only a running broker knows whether cleaning the log is paused or in progress; "
             "after a start it is neither",
@@ -109,12 +110,12 @@ def explain_cleaning(
     ]  # fmt: skip
 
 
-def explain_uncleanable(broker: BrokerConfig, policy: Policy, problem: str) -> list[RuleVerdict]:
+def explain_uncleanable(broker: BrokerConfig, policy: Policy, problem: str) -> list[RuleRow]:
     """Return the rows for a log whose dirty section cannot be determined."""
     return [_cleaner(broker), _policy(policy), _uncleanable(problem)]
 
 
-def _cleaner(broker: BrokerConfig) -> RuleVerdict:
+def _cleaner(broker: BrokerConfig) -> RuleRow:
     is_on = broker.log_cleaner_enable
     count = broker.log_cleaner_threads
     reason = f"the broker's cleaner has {count} thread{'s' * (count > 1)}"
@@ -127,7 +128,7 @@ def _cleaner(broker: BrokerConfig) -> RuleVerdict:
         reason = "log.cleaner.enable = false, the default before 0.9: the broker has no cleaner"
     verdict: Word = "allows" if is_on else "blocks"
     value = str(is_on).lower()
-    return RuleVerdict(
+    return rule_row(
         "log.cleaner.enable",
         verdict,
         value,
@@ -137,27 +138,27 @@ def _cleaner(broker: BrokerConfig) -> RuleVerdict:
     )
 
 
-def _policy(policy: Policy) -> RuleVerdict:
+def _policy(policy: Policy) -> RuleRow:
     if policy.text is None and not policy.is_compacted:
         reason = (
             "cleanup.policy is not known, and Kafka's default is delete; give the configuration"
         )
-        return RuleVerdict("cleanup.policy", "unknown", None, "compact", reason, _GRAB)
+        return rule_row("cleanup.policy", "unknown", None, "compact", reason, _GRAB)
     verdict: Word = "allows" if policy.is_compacted else "blocks"
     reason = f"cleanup.policy = {policy.text} ({policy.source})"
-    return RuleVerdict("cleanup.policy", verdict, policy.text, "compact", reason, _GRAB)
+    return rule_row("cleanup.policy", verdict, policy.text, "compact", reason, _GRAB)
 
 
-def _uncleanable(problem: str | None) -> RuleVerdict:
+def _uncleanable(problem: str | None) -> RuleRow:
     kafka = f"{_MANAGER}isUncleanablePartition"
     if problem is None:
         reason = "the log has nothing to clean, so cleaning cannot fail"
-        return RuleVerdict("uncleanable", "allows", None, "no", reason, kafka)
+        return rule_row("uncleanable", "allows", None, "no", reason, kafka)
     if not problem:
         reason = "cleaning the log would succeed; a running broker may remember an earlier failure"
-        return RuleVerdict("uncleanable", "allows", "no", "no", reason, kafka)
+        return rule_row("uncleanable", "allows", "no", "no", reason, kafka)
     reason = f"cleaning fails, and the cleaner skips the log until the broker restarts: {problem}"
-    return RuleVerdict("uncleanable", "blocks", "yes", "no", reason, kafka)
+    return rule_row("uncleanable", "blocks", "yes", "no", reason, kafka)
 
 
 class _Rules:
@@ -169,7 +170,7 @@ class _Rules:
         self._last_clean_offset = last_clean_offset
         self._now = now
 
-    def checkpoint(self) -> RuleVerdict:
+    def checkpoint(self) -> RuleRow:
         """Say whether the cleaner's checkpoint is trusted."""
         offsets, start = self._found.offsets, self._log.log_start_offset
         name = CLEANER_OFFSETS
@@ -179,9 +180,9 @@ class _Rules:
             reason = "the checkpoint does not name the log: the whole log is dirty"
         else:
             reason = f"the log is clean below offset {offsets.first_dirty_offset}"
-        return RuleVerdict(name, "allows", self._last_clean_offset, start, reason, _OFFSETS)
+        return rule_row(name, "allows", self._last_clean_offset, start, reason, _OFFSETS)
 
-    def bounds(self) -> list[RuleVerdict]:
+    def bounds(self) -> list[RuleRow]:
         """Say at which offset each rule stops the cleaner."""
         offsets = self._found.offsets
         dirty, least = offsets.first_dirty_offset, offsets.least_bound
@@ -208,15 +209,13 @@ class _Rules:
                 )
             else:
                 reason += f", the {bound.name}"
-            rows.append(
-                RuleVerdict(bound.name, verdict, value, threshold, reason, _OFFSETS, due=due)
-            )
+            rows.append(rule_row(bound.name, verdict, value, threshold, reason, _OFFSETS, due=due))
         has_lag = self._log.context.rules.has_min_lag
         if has_lag and all(bound.name != MIN_COMPACTION_LAG for bound in offsets.bounds):
             reason = f"every dirty segment is at least min.compaction.lag.ms = {ms_text(lag)} old"
             if lag <= 0:
                 reason = f"min.compaction.lag.ms = {lag} sets no lag"
-            rows.append(RuleVerdict(MIN_COMPACTION_LAG, "allows", None, lag, reason, _OFFSETS))
+            rows.append(rule_row(MIN_COMPACTION_LAG, "allows", None, lag, reason, _OFFSETS))
         return rows
 
     def _segment(self, base_offset: int) -> LogSegment:
@@ -224,18 +223,18 @@ class _Rules:
         assert segment is not None
         return segment
 
-    def bytes(self) -> RuleVerdict:
+    def bytes(self) -> RuleRow:
         """Say how much of the log can be cleaned."""
         found = self._found
         start, end = found.first_dirty_offset, found.first_uncleanable_offset
         kafka = f"{_MANAGER}calculateCleanableBytes"
         if found.cleanable_bytes:
             reason = f"the segments from offset {start} to {end} are dirty"
-            return RuleVerdict("cleanable bytes", "allows", found.cleanable_bytes, 0, reason, kafka)
+            return rule_row("cleanable bytes", "allows", found.cleanable_bytes, 0, reason, kafka)
         reason = f"there is no complete segment between offsets {start} and {end}"
-        return RuleVerdict("cleanable bytes", "blocks", 0, 0, reason, kafka)
+        return rule_row("cleanable bytes", "blocks", 0, 0, reason, kafka)
 
-    def ratio(self) -> RuleVerdict:
+    def ratio(self) -> RuleRow:
         """Say whether enough of the log is dirty."""
         found, limit = self._found, self._log.config.min_cleanable_dirty_ratio
         clean, dirty = found.clean_bytes, found.cleanable_bytes
@@ -253,33 +252,33 @@ class _Rules:
         elif not is_over:
             reason += "; no dirty ratio exceeds 1"
         verdict: Word = "allows" if is_over else "blocks"
-        return RuleVerdict("min.cleanable.dirty.ratio", verdict, ratio, limit, reason, _GRAB)
+        return rule_row("min.cleanable.dirty.ratio", verdict, ratio, limit, reason, _GRAB)
 
-    def max_lag(self) -> RuleVerdict:
+    def max_lag(self) -> RuleRow:
         """Say whether the log is overdue, so that it is cleaned whatever its dirty ratio."""
         found, limit = self._found, self._log.config.max_compaction_lag_ms
         name, kafka = "max.compaction.lag.ms", f"{_MANAGER}maxCompactionDelay"
         since = dirty_since(self._log, found.first_dirty_offset)
         if since is None:
             reason = "no segment before the active one is dirty"
-            return RuleVerdict(name, "allows", None, limit, reason, kafka)
+            return rule_row(name, "allows", None, limit, reason, kafka)
         waited = self._now - since
         if since + limit >= INT64_MAX:
             reason = "max.compaction.lag.ms sets no limit"
-            return RuleVerdict(name, "allows", waited, limit, reason, kafka)
+            return rule_row(name, "allows", waited, limit, reason, kafka)
         if found.needs_compaction_now:
             delay = found.compaction_delay_ms
             reason = (
                 f"the log became due {ms_text(delay, ' ms')} ago, so its dirty ratio is ignored"
             )
-            return RuleVerdict(name, "demands", waited, limit, reason, kafka)
+            return rule_row(name, "demands", waited, limit, reason, kafka)
         reason = (
             f"the oldest dirty batch is {age_text(waited)}, "
             f"not above max.compaction.lag.ms = {ms_text(limit)}"
         )
-        return RuleVerdict(name, "allows", waited, limit, reason, kafka, due=since + limit + 1)
+        return rule_row(name, "allows", waited, limit, reason, kafka, due=since + limit + 1)
 
-    def order(self, order: Sequence[LogToClean], policy: Policy) -> RuleVerdict:
+    def order(self, order: Sequence[LogToClean], policy: Policy) -> RuleRow:
         """Say when the cleaner reaches the log."""
         found = place_of(self._log.topic_partition, order)
         if policy.is_compacted and found is not None:
@@ -291,10 +290,10 @@ class _Rules:
             if tied:
                 others = "1 other is" if tied == 1 else f"{tied:,} others are"
                 reason += f"{TIED}{others} equally dirty, and any of them may be cleaned before it"
-            return RuleVerdict("order", "allows", place, len(order), reason, _GRAB)
+            return rule_row("order", "allows", place, len(order), reason, _GRAB)
         if not policy.is_compacted:
             reason = "the cleaner skips logs that are not compacted"
-            return RuleVerdict("order", "blocks", None, len(order), reason, _GRAB)
+            return rule_row("order", "blocks", None, len(order), reason, _GRAB)
         due = earliest_cleaning(self._log, self._last_clean_offset, self._now)
         reason = f"this log is not due for cleaning now (other logs that are due: {len(order)})"
         if due is None:
@@ -304,7 +303,7 @@ class _Rules:
             least = self._found.offsets.least_bound
             held = least.offset if least.name == FIRST_UNSTABLE else None
             reason += f"; {NEVER if never else what_changes(held)}"
-        return RuleVerdict("order", "blocks", None, len(order), reason, _GRAB, due=due)
+        return rule_row("order", "blocks", None, len(order), reason, _GRAB, due=due)
 
 
 NEVER: Final = "with this configuration it never is: no dirty ratio is above 1"

@@ -9,9 +9,10 @@ Kafka: UnifiedLog.deleteOldSegments (4.2)
 from collections.abc import Iterator
 from typing import Final
 
-from workbench.foresight.explain.rule_verdict import RuleVerdict, odd_timestamp, time_or_never
+from workbench.foresight.explain.rule_verdict import odd_timestamp, rule_row, time_or_never
 from workbench.log.retention import LOG_START, LogState, RetentionVerdict, all_verdicts, by_time
 from workbench.log.segments.segment import LogSegment
+from workbench.tables.foresight import RuleRow
 
 _BY_SIZE: Final = "UnifiedLog.deleteRetentionSizeBreachedSegments"
 _BY_TIME: Final = "UnifiedLog.deleteRetentionMsBreachedSegments"
@@ -25,7 +26,7 @@ _KAFKA: Final = {
 _POLICY: Final = "UnifiedLog.deleteOldSegments"
 
 
-def explain_retention(state: LogState, policy_source: str) -> list[RuleVerdict]:
+def explain_retention(state: LogState, policy_source: str) -> list[RuleRow]:
     """Return retention's verdicts on a log and on each of its segments, in its own order.
 
     Args:
@@ -55,7 +56,7 @@ def explain_retention(state: LogState, policy_source: str) -> list[RuleVerdict]:
     return rows
 
 
-def _policy(state: LogState, source: str) -> RuleVerdict:
+def _policy(state: LogState, source: str) -> RuleRow:
     policy = ",".join(sorted(state.config.cleanup_policy)) or "none"
     if state.config.delete:
         reason = f"segments are deleted by age and by size ({source})"
@@ -65,23 +66,23 @@ def _policy(state: LogState, source: str) -> RuleVerdict:
                 "segment that is not active is taken as copied; what retention.* deletes in the "
                 "tier is left out"
             )
-        return RuleVerdict("cleanup.policy", "allows", policy, "delete", reason, _POLICY)
+        return rule_row("cleanup.policy", "allows", policy, "delete", reason, _POLICY)
     reason = f"segments are deleted only below the log start offset ({source})"
-    return RuleVerdict("cleanup.policy", "limits", policy, "delete", reason, _POLICY)
+    return rule_row("cleanup.policy", "limits", policy, "delete", reason, _POLICY)
 
 
-def _off(state: LogState, rule: str, gone: set[int]) -> RuleVerdict:
+def _off(state: LogState, rule: str, gone: set[int]) -> RuleRow:
     """Say why a rule judges no segment."""
     is_size = rule == state.size_limit.name
     limit = state.size_limit.value if is_size else state.time_limit.value
     if limit < 0 and (is_size or not state.limits_age):
         reason = f"{rule} = {limit} sets no limit"
-        return RuleVerdict(rule, "kept", None, limit, reason, _KAFKA[rule])
+        return rule_row(rule, "kept", None, limit, reason, _KAFKA[rule])
     size = sum(one.size for one in state.segments if one.base_offset not in gone)
     reason = f"the log has {size:,} bytes, less than {rule} = {limit:,}"
     if not is_size:
         reason = "the rules before it deleted every segment"
-    return RuleVerdict(rule, "kept", size, limit, reason, _KAFKA[rule])
+    return rule_row(rule, "kept", size, limit, reason, _KAFKA[rule])
 
 
 def _rows(
@@ -91,7 +92,7 @@ def _rows(
     gone: set[int],
     *,
     tells_rest: bool,
-) -> Iterator[RuleVerdict]:
+) -> Iterator[RuleRow]:
     """Yield a rule's verdict on each segment; if ``tells_rest``, even past the one it stops at."""
     limit = state.time_limit
     is_time = rule == limit.name
@@ -106,21 +107,23 @@ def _rows(
             due = max(due, segment.largest_timestamp + limit.value + 1)
         verdict = by_base.get(base)
         if verdict is not None:
-            yield RuleVerdict(
+            yield rule_row(
                 rule,
                 "deleted" if verdict.is_deleted else "kept",
                 verdict.value,
                 verdict.threshold,
                 verdict.reason + (odd_timestamp(segment) if is_time else ""),
                 _KAFKA[rule],
-                base,
-                time_or_never(due) if is_time and due > state.now else None,
+                segment=base,
+                due=time_or_never(due) if is_time and due > state.now else None,
             )
         elif stopper is not None and tells_rest:
             reason = f"the rule stops at segment {stopper}, which is kept"
             reason += _by_itself(state, rule, segment)
             waits = time_or_never(due) if is_time and due > state.now else None
-            yield RuleVerdict(rule, "not asked", None, None, reason, _KAFKA[rule], base, waits)
+            yield rule_row(
+                rule, "not asked", None, None, reason, _KAFKA[rule], segment=base, due=waits
+            )
 
 
 def _by_itself(state: LogState, rule: str, segment: LogSegment) -> str:

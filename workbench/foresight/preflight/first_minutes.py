@@ -13,10 +13,10 @@ from workbench.config.internal_topics import OFFSETS_TOPIC
 from workbench.foresight.preflight.concern import Concern
 from workbench.foresight.startup.prediction import StartupPrediction
 from workbench.inspection.broker_version import MeantBroker
+from workbench.layout.integers import INT64_MAX
 from workbench.runtime.times import time_text
 from workbench.runtime.words import named_or_more, plural, size_text
 
-_MOST: Final = (1 << 63) - 1
 _COMMITS: Final = f"{OFFSETS_TOPIC}-"
 
 Pass = Literal["retention", "local retention", "compaction"]
@@ -213,7 +213,7 @@ def _knows_unlimited(rule: str, broker: MeantBroker) -> bool:
 
 def _alteration(topic: str, rules: Sequence[str], broker: MeantBroker) -> str:
     """Return the command that lets rules of a topic delete nothing."""
-    given = [f"{each}={-1 if _knows_unlimited(each, broker) else _MOST}" for each in rules]
+    given = [f"{each}={-1 if _knows_unlimited(each, broker) else INT64_MAX}" for each in rules]
     if not broker.rules.knows_unlimited_age:  # nor has 0.8.2 the newer tool
         values = " ".join(f"--config {each}" for each in given)
         return f"kafka-topics.sh --zookeeper HOST:PORT --alter --topic {topic} {values}"

@@ -8,16 +8,18 @@ Kafka: Fetcher, CompletedFetch (4.2 clients)
 
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import CorruptFileError, CorruptRecordError, WorkbenchError
 from workbench.files.indexes.transaction_index import AbortedTxn
+from workbench.inspection.transactions import IsolationLevel
 from workbench.layout import problems
 from workbench.layout.attributes import NONE
 from workbench.layout.control_records import ABORT
+from workbench.layout.integers import INT32_MAX
 from workbench.log.log import Log
 from workbench.record.codecs.registry import CODECS
 from workbench.record.columns import RecordColumns
@@ -28,13 +30,11 @@ from workbench.record.reading.batch_records import columns_of, plain_columns
 from workbench.record.reading.reader import KEYS
 from workbench.record.reading.windows import count_valid
 
-Isolation = Literal["read_uncommitted", "read_committed"]
-
 FETCH_SIZE: Final = 1 << 20  # max.partition.fetch.bytes
 
 _MOST_READ: Final = 4  # times the log is read before the consumer is taken to loop
 
-_LARGEST_SIZE: Final = 2**31 - 1 - 12  # bytes of a batch; above, adding the 12 bytes overflows
+_LARGEST_SIZE: Final = INT32_MAX - 12  # bytes of a batch; above, adding the 12 bytes overflows
 _SIZE_AT: Final = 8
 _SIZE_END: Final = 12
 _NO_PRODUCER: Final = -1
@@ -66,7 +66,7 @@ class ConsumerView:
             read_committed).
     """
 
-    isolation: Isolation
+    isolation: IsolationLevel
     beginning: int
     end: int
     position: int
@@ -80,7 +80,7 @@ class ConsumerView:
     aborted_served: int = 0
 
 
-def consume(log: Log, isolation: Isolation = "read_uncommitted") -> ConsumerView:
+def consume(log: Log, isolation: IsolationLevel = "read_uncommitted") -> ConsumerView:
     """Read a log as a consumer reads it from its leader, if all replicas hold all records.
 
     Raises:

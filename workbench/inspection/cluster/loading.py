@@ -30,6 +30,7 @@ from workbench.runtime.times import Time, milliseconds, time_text
 At = Time
 """An offset or a time, see `offset_or_time`."""
 
+FITTING: Final = "a record that fits those before it"
 MOST_ROWS: Final = 2_000_000
 """Rows of a state; a cluster has some hundred thousand partitions at most."""
 MOST_BYTES: Final = 1 << 27
@@ -447,7 +448,7 @@ class StateReading:
         self.fold.take(decoded)
         if not contradiction and self.fold.cluster.contradiction:
             found = self.fold.cluster.contradiction
-            self._add(segment, offset, found, "a record that fits those before it", _REFUSED)
+            self._add(segment, offset, found, FITTING, _REFUSED)
         if self.fold.rows > rows or len(value) > _LONG_VALUE:
             self._size += len(value)
         elif self.fold.rows < rows:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workbench.inspection.log_parts import HIGHEST
+from workbench.files.names import MAX_OFFSET
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.layout import problems
@@ -39,7 +39,7 @@ def records_below(partition: DiskPartition, high: int) -> int:
     return found
 
 
-def readable_records(partition: DiskPartition, low: int = 0, high: int = HIGHEST) -> int:
+def readable_records(partition: DiskPartition, low: int = 0, high: int = MAX_OFFSET) -> int:
     """Count the records with offsets in [low, high) that can be read now, in local segments.
 
     Records are decoded: those of damaged batches do not count, nor do control records.
@@ -49,7 +49,7 @@ def readable_records(partition: DiskPartition, low: int = 0, high: int = HIGHEST
     """
     found, highest = 0, low - 1
     following = [segment.base_offset for segment in partition.segments[1:]]
-    for segment, end in zip(partition.segments, [*following, HIGHEST], strict=True):
+    for segment, end in zip(partition.segments, [*following, MAX_OFFSET], strict=True):
         if end <= low or segment.base_offset >= high:
             continue
         for chunk in segment.read(segment.position_of(low), options=0):
@@ -62,7 +62,7 @@ def readable_records(partition: DiskPartition, low: int = 0, high: int = HIGHEST
     return found
 
 
-def counts_of(segment: Segment, rows: Rows, low: int, high: int = HIGHEST) -> Counts:
+def counts_of(segment: Segment, rows: Rows, low: int, high: int = MAX_OFFSET) -> Counts:
     """Return int64[m]: how many records of each batch have offsets in [low, high).
 
     0 where a header is damaged.

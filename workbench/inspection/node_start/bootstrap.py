@@ -15,7 +15,7 @@ from workbench.inspection.cluster.image import METADATA_VERSION
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Root
-from workbench.inspection.node_start.refusal import RUNTIME, Refusal
+from workbench.inspection.node_start.refusal import NO_CONTROLLER, RUNTIME, Refusal
 from workbench.inspection.segment import Segment
 from workbench.inspection.unreadable import if_readable
 from workbench.layout.batch_header import ENTRY_HEADER_SIZE, MAGIC_AT
@@ -80,7 +80,7 @@ def judge_contents(entry: FileEntry) -> Refusal | None:
     finding = Finding(
         "metadata-snapshot-damaged", "error", entry.path, position, None,
         problem or f"{entry.size} bytes without a whole batch", "whole batches with valid CRCs",
-        "The controller does not start.",
+        NO_CONTROLLER,
     )  # fmt: skip
     if problem:
         return Refusal(finding, _CORRUPT)

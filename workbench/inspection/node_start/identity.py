@@ -16,13 +16,12 @@ from workbench.files.text import format_uuid
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Root
-from workbench.inspection.node_start.refusal import KAFKA, RUNTIME, Refusal
+from workbench.inspection.node_start.refusal import KAFKA, MISMATCH, RUNTIME, Refusal
 from workbench.inspection.unreadable import if_readable
 
 _IDS: Final = frozenset({"broker.id", "node.id", "cluster.id"})
 INCONSISTENT: Final = "kafka.common.InconsistentBrokerMetadataException"
 _DAMAGED: Final = "meta-properties-damaged"
-_MISMATCH: Final = "meta-properties-mismatch"
 _TOGETHER: Final = "A broker that has both in log.dirs does not start."
 
 
@@ -165,7 +164,7 @@ def judge_together(
             known, where = seen.setdefault(str(meta.directory_id), ("", entry.path))
             if where != entry.path:
                 found, wanted = f"directory.id as in {where}", "an id of its own"
-                yield Refusal(_finding(_MISMATCH, entry, found, wanted, _TOGETHER), RUNTIME)
+                yield Refusal(_finding(MISMATCH, entry, found, wanted, _TOGETHER), RUNTIME)
         for name, value in own:
             if value is None or (name == "cluster.id" and not rules.stores_cluster_id):
                 continue
@@ -175,7 +174,7 @@ def judge_together(
                 wanted = f"{known}, as in {where}" if where else known
                 broker = _TOGETHER if where else "A broker with the other id does not start."
                 exception = _of_mismatch(roots, rules, name, is_kraft=is_kraft)
-                yield Refusal(_finding(_MISMATCH, entry, found, wanted, broker), exception)
+                yield Refusal(_finding(MISMATCH, entry, found, wanted, broker), exception)
 
 
 def judge_alike(roots: Sequence[Root], rules: BrokerRules, *, is_kraft: bool) -> Iterator[Refusal]:
@@ -210,7 +209,7 @@ def judge_alike(roots: Sequence[Root], rules: BrokerRules, *, is_kraft: bool) ->
             if found != wanted:
                 text = f"no {name}" if found is None else f"{name} {found}"
                 expected = f"{wanted or 'none'}, as in {first[0]}"
-                finding = _finding(_MISMATCH, entry, text, expected, _TOGETHER)
+                finding = _finding(MISMATCH, entry, text, expected, _TOGETHER)
                 yield Refusal(finding, INCONSISTENT)
                 break
 

@@ -17,7 +17,7 @@ from workbench.files.reading import FileProblem
 from workbench.inspection.findings import Finding
 from workbench.inspection.node_start.bootstrap import judge_contents
 from workbench.inspection.node_start.metadata_log import judge_snapshots, newest_snapshot
-from workbench.inspection.node_start.refusal import ILLEGAL_STATE, RUNTIME, Refusal
+from workbench.inspection.node_start.refusal import ILLEGAL_STATE, NO_CONTROLLER, RUNTIME, Refusal
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable
 
@@ -51,7 +51,7 @@ def judge_quorum_state(
 
 
 def _refusal(path: str, problem: FileProblem, exception: str) -> Refusal:
-    broker = "The controller does not start."
+    broker = NO_CONTROLLER
     if exception == _UNCHECKED:
         broker = "Since 3.8 the controller does not start; before, it removes the file."
     finding = Finding(
@@ -114,6 +114,6 @@ def _judge_topic_id(partition: DiskPartition) -> Refusal | None:
     path = f"{partition.path}/{names.PARTITION_METADATA}"
     finding = Finding(
         "topic-id", "error", path, None, None, f"topic id {found}",
-        f"{_TOPIC_ID}, that of every metadata log", "The controller does not start.",
+        f"{_TOPIC_ID}, that of every metadata log", NO_CONTROLLER,
     )  # fmt: skip
     return Refusal(finding, _INCONSISTENT)

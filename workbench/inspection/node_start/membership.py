@@ -15,15 +15,21 @@ from workbench.config.broker_rules import BrokerRules
 from workbench.config.log_config import refused_value
 from workbench.files import names
 from workbench.files.text import format_uuid
+from workbench.inspection.cluster.loading import FITTING
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Root
 from workbench.inspection.node_start.known_topics import KnownTopics
-from workbench.inspection.node_start.refusal import ILLEGAL_STATE, RUNTIME, Refusal
+from workbench.inspection.node_start.refusal import (
+    ILLEGAL_STATE,
+    MISMATCH,
+    NO_CONTROLLER,
+    RUNTIME,
+    Refusal,
+)
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable
 
 _CONFIG: Final = "org.apache.kafka.common.config.ConfigException"
-_KIND: Final = "meta-properties-mismatch"
 _STOPS: Final = "The node waits for a controller that lets it in, and stops after a minute."
 
 
@@ -39,7 +45,7 @@ def judge_records(partition: DiskPartition, known: KnownTopics) -> Refusal | Non
         return None
     finding = Finding(
         "metadata-record", "error", partition.path, None, None, found,
-        "a record that fits those before it", "The controller does not start.",
+        FITTING, NO_CONTROLLER,
     )  # fmt: skip
     return Refusal(finding, RUNTIME if "topic id" in found else ILLEGAL_STATE)
 
@@ -90,7 +96,7 @@ def judge_membership(roots: Sequence[Root], metadata: Root, known: KnownTopics) 
     if list(voters) == [node_id] and voters[node_id] != own:
         found = f"directory.id {own}" if own else "no directory.id"
         wanted = f"{voters[node_id]}, that of the only voter"
-        return Refusal(Finding(_KIND, "error", path, None, None, found, wanted, _STOPS), RUNTIME)
+        return Refusal(Finding(MISMATCH, "error", path, None, None, found, wanted, _STOPS), RUNTIME)
     for root in roots:
         own = _directory_id(root)
         for other, directories in cluster.log_directories.items():
@@ -98,7 +104,7 @@ def judge_membership(roots: Sequence[Root], metadata: Root, known: KnownTopics) 
                 path = f"{root.path}/{names.META_PROPERTIES}"
                 found = f"directory.id {own}, which node {other} is registered with"
                 wanted = f"one of node {node_id}"
-                finding = Finding(_KIND, "error", path, None, None, found, wanted, _STOPS)
+                finding = Finding(MISMATCH, "error", path, None, None, found, wanted, _STOPS)
                 return Refusal(finding, RUNTIME)
     return None
 

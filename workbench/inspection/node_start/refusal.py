@@ -7,6 +7,8 @@ from workbench.inspection.findings import Finding
 RUNTIME = "java.lang.RuntimeException"
 ILLEGAL_STATE = "java.lang.IllegalStateException"
 KAFKA = "org.apache.kafka.common.KafkaException"
+MISMATCH = "meta-properties-mismatch"
+NO_CONTROLLER = "The controller does not start."
 
 
 class Refusal(NamedTuple):

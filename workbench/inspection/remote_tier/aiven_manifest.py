@@ -30,6 +30,7 @@ import numpy.typing as npt
 
 from workbench.errors import CorruptFileError
 from workbench.inspection.remote_tier.segment_metadata import RemoteSegmentMetadata, sorted_epochs
+from workbench.layout.integers import INT32_MAX, INT64_MAX
 from workbench.record.codecs import zstd_frame
 from workbench.record.reading.arena import Arena, DecompressionError
 
@@ -37,7 +38,6 @@ MOST_MANIFEST_BYTES: Final = 2 << 20
 MOST_CHUNKS: Final = 1 << 18  # of 8 KiB, in the largest segment; by default they have 4 MiB
 INDEX_NAMES: Final = ("offset", "timestamp", "producerSnapshot", "leaderEpoch", "transaction")
 
-_MOST_INT: Final = 2**31 - 1
 _HEADER: Final = 9  # bytes of count, base and bytes per value
 
 
@@ -132,7 +132,7 @@ class _Fields:
         self.values = values
         self.where = where
 
-    def number(self, name: str, low: int = 0, high: int = _MOST_INT) -> int:
+    def number(self, name: str, low: int = 0, high: int = INT32_MAX) -> int:
         value = self.values.get(name)
         if type(value) is not int or not low <= value <= high:
             raise _Wrong(f"{name} of {self.where} is {_short(value)}, expected {low} to {high}")
@@ -212,7 +212,7 @@ def _encryption(fields: _Fields) -> Encryption:
 
 def _with_metadata(manifest: Manifest, fields: _Fields) -> Manifest:
     """Return a manifest with the metadata that the plugin wrote beside it."""
-    largest = 2**63 - 1
+    largest = INT64_MAX
     segment_id = fields.object("remoteLogSegmentId")
     where = segment_id.object("topicIdPartition")
     named = where.object("topicPartition")

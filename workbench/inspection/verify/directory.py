@@ -32,6 +32,7 @@ from workbench.inspection.node_start.membership import (
 )
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import findings_of_unread, if_readable, unreadable
+from workbench.inspection.verify.leftovers import HALF_WRITTEN, IGNORED
 from workbench.inspection.verify.metadata_log import verify_bootstrap
 from workbench.inspection.verify.partition import Era
 from workbench.inspection.verify.shutdown_state import has_own_files
@@ -96,12 +97,12 @@ def _meta_properties(root: Root, era: Era, rules: BrokerRules) -> Iterator[Findi
 
 def _names(root: Root) -> Iterator[Finding]:
     for entry in root.unknown:
-        broker = "A broker ignores the file."
+        broker = IGNORED
         found = f"{entry.size} bytes"
         yield Finding("unknown-file", "info", entry.path, None, None, found, "", broker)
     for entry in root.files:
         if entry.name.endswith(names.TEMPORARY) and entry not in root.unknown:
-            broker = "A broker stopped while it wrote the file: its next write replaces the file."
+            broker = HALF_WRITTEN
             found = f"{entry.size} bytes"
             yield Finding("leftover-temporary", "info", entry.path, None, None, found, "", broker)
     for folder in root.unknown_folders:

@@ -20,6 +20,8 @@ from workbench.inspection.unreadable import findings_of_unread
 
 Named = tuple[FileEntry, FileName]
 
+HALF_WRITTEN: Final = "A broker stopped while it wrote the file: its next write replaces the file."
+IGNORED: Final = "A broker ignores the file."
 _SUFFIX_KINDS: Final[dict[str, tuple[str, Severity]]] = {
     DELETED: ("leftover-deleted", "info"),
     CLEANED: ("leftover-cleaned", "info"),
@@ -63,7 +65,7 @@ def verify_leftovers(partition: DiskPartition, rules: BrokerRules) -> Iterator[F
         yield Finding(kind, severity, files[0][0].path, None, offset, found, "", broker)
     for entry in partition.leftovers:
         if names.parse_file_name(entry.name) is None:
-            broker = "A broker stopped while it wrote the file: its next write replaces the file."
+            broker = HALF_WRITTEN
             kind = "leftover-temporary"
             yield Finding(kind, "info", entry.path, None, None, f"{entry.size} bytes", "", broker)
     yield from _orphans(partition, {offset for offset, _ in swap_ranges(partition)})
@@ -87,9 +89,7 @@ def _lowest_cleaned(named: Sequence[Named]) -> int:
 def _consequence(
     suffix: str, offset: int, files: Sequence[Named], lowest: int, rules: BrokerRules
 ) -> str:
-    if suffix == DELETED:
-        if files[0][1].kind == "checkpoint":
-            return "A controller deletes these files when it starts."
+    if suffix == DELETED and files[0][1].kind != "checkpoint":
         return "A broker deletes these files a minute after it renamed them, or when it starts."
     if suffix == CLEANED:
         return "A broker deletes these files when it starts: their cleaning is incomplete."
@@ -137,7 +137,7 @@ def _unknown(partition: DiskPartition) -> Iterator[Finding]:
         kind = names.misnamed_kind(entry.name)
         found = f"{entry.size} bytes"
         if kind is None:
-            broker = "A broker ignores the file."
+            broker = IGNORED
             yield Finding("unknown-file", "info", entry.path, None, None, found, "", broker)
             continue
         prefix = entry.name.split(".")[0]

@@ -26,7 +26,7 @@ from workbench.inspection.transactions import (
     open_transactions,
     transactions_of,
 )
-from workbench.inspection.verify.segments.indexes import index_too_large
+from workbench.inspection.verify.segments.indexes import HALF_ENTRY, index_too_large
 from workbench.inspection.verify.segments.segment import SegmentSummary
 from workbench.inspection.verify.shutdown_state import SegmentContext
 
@@ -103,7 +103,7 @@ def _of_problems(log: SegmentSummary, index: TransactionIndex) -> Iterator[Findi
 
 def _problem_kind(problem: FileProblem, place: SegmentContext) -> tuple[str, str, str]:
     if problem.kind == "unfinished entry":
-        broker = "A broker ignores the bytes after the last complete entry."
+        broker = HALF_ENTRY
         if place.is_recovered:
             broker = place.index("")
         return "transaction-index-size", broker, "warning"

@@ -17,6 +17,7 @@ from workbench.kernels.codecs.lz4 import decode_frame
 from workbench.kernels.codecs.snappy import decode_stream
 from workbench.kernels.intrinsics import address_of, read_word, write_i32, write_i64
 from workbench.layout.attributes import GZIP, LZ4, SNAPPY
+from workbench.layout.integers import INT32_MAX
 
 # ISA-L's `struct inflate_state` (igzip_lib.h): positions of fields, values. The rest is the code's
 # tables.
@@ -32,7 +33,6 @@ _FINISHED: Final = 5
 _OK: Final = 0
 _WORD: Final = 0xFFFFFFFF
 _SMALLEST: Final = 18  # bytes of a member: header and trailer
-_MOST: Final = 2**31 - 1
 
 
 @kernel
@@ -50,13 +50,13 @@ def decode_member(source: int, end: int, target: int, limit: int, library: Libra
     Kafka: GzipCompression (4.2)
     """
     inflate, state, reset = library.function, library.state, library.reset
-    if not _SMALLEST <= end - source <= _MOST:
+    if not _SMALLEST <= end - source <= INT32_MAX:
         return -1
     call_inflate(reset, state)
     write_i64(state + _NEXT_IN, source)
     write_i32(state + _AVAIL_IN, end - source)
     write_i64(state + _NEXT_OUT, target)
-    write_i32(state + _AVAIL_OUT, min(limit - target, _MOST))
+    write_i32(state + _AVAIL_OUT, min(limit - target, INT32_MAX))
     write_i32(state + _CRC_FLAG, _GZIP)
     result = call_inflate(inflate, state)
     is_finished = read_word(state + _BLOCK_STATE) & _WORD == _FINISHED

@@ -57,11 +57,11 @@ from workbench.layout.compaction import (
     TOMBSTONE,
     UNUSUAL,
 )
+from workbench.layout.integers import INT32_MAX
 from workbench.layout.problems import OK
 
 _NO_HORIZON = -1
 _NO_PRODUCER = -1
-_MOST_RECORDS = 2**31 - 1
 _MAGIC = 2
 
 
@@ -172,7 +172,7 @@ def _is_usual(row: Any) -> bool:
 
     What it refuses is crafted or damaged, and is left to the builder in Python, which names why.
     """
-    if row.magic != _MAGIC or not 0 <= row.last_offset - row.base_offset <= _MOST_RECORDS:
+    if row.magic != _MAGIC or not 0 <= row.last_offset - row.base_offset <= INT32_MAX:
         return False
     if row.producer_id == _NO_PRODUCER:
         return not row.is_transactional

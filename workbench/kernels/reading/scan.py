@@ -43,6 +43,7 @@ from workbench.layout.batch_header import (
     RECORD_COUNT_AT,
     SMALLEST_RECORD,
 )
+from workbench.layout.integers import INT32_MAX
 from workbench.layout.message_header import (
     MESSAGE_ATTRIBUTES_AT,
     MESSAGE_CRC_AT,
@@ -65,7 +66,6 @@ from workbench.layout.problems import (
 )
 
 _FIRST_WINDOW = 4096  # bytes of the first read of a file walk
-_MOST_SEQUENCE = 2**31 - 1
 
 
 @kernel
@@ -86,8 +86,8 @@ def _read_batch(at: int, row: Any) -> None:
     last_sequence = -1
     if base_sequence >= 0:
         last_sequence = base_sequence + last_offset_delta
-        if last_sequence > _MOST_SEQUENCE:  # wraps to 0
-            last_sequence -= _MOST_SEQUENCE + 1
+        if last_sequence > INT32_MAX:  # wraps to 0
+            last_sequence -= INT32_MAX + 1
     row.last_sequence = last_sequence
     row.record_count = read_i32(at + RECORD_COUNT_AT)
     row.producer_epoch = read_i16(at + PRODUCER_EPOCH_AT)

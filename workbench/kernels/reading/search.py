@@ -3,7 +3,7 @@
 Kafka: FileRecords.searchForOffsetFromPosition, searchForTimestamp (4.2)
 """
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +16,8 @@ from workbench.kernels.reading.scan import walk
 from workbench.kernels.reading.targets import Counters, Targets
 from workbench.layout.attributes import LOG_APPEND_TIME, NONE, UNKNOWN
 from workbench.layout.batch_header import BATCH_HEADER_SIZE, SMALLEST_RECORD
+from workbench.layout.integers import INT64_MAX
 from workbench.layout.problems import FOUND, OK
-
-_LARGEST: Final = 2**63 - 1
 
 
 @kernel
@@ -124,7 +123,7 @@ def find_record(
     window = (address_of(data), len(data), start)
     places = (address_of(offsets), address_of(timestamps), address_of(batch))
     while True:
-        position, code = _find(window, position, file_end, (_LARGEST, timestamp), rows, headers)
+        position, code = _find(window, position, file_end, (INT64_MAX, timestamp), rows, headers)
         row = rows[0]
         if code != FOUND or row.problem != OK or row.magic != 2 or row.codec != NONE:
             return position, code, -1

@@ -41,6 +41,7 @@ from workbench.layout.batch_header import (
     PRODUCER_ID_AT,
     RECORD_COUNT_AT,
 )
+from workbench.layout.integers import INT32_MAX
 from workbench.layout.message_header import (
     MESSAGE_ATTRIBUTES_AT,
     MESSAGE_CRC_AT,
@@ -65,7 +66,6 @@ from workbench.layout.problems import (
 
 _V0_KEY_AT = MESSAGE_V0.itemsize
 _V1_KEY_AT = MESSAGE_V1.itemsize
-_MOST_SEQUENCE = 2**31 - 1
 
 
 @kernel
@@ -78,8 +78,8 @@ def _read_batch(at: int, size: int, row: npt.NDArray[np.int64]) -> None:
     last_sequence = -1
     if base_sequence != -1:
         last_sequence = base_sequence + last_offset_delta
-        if last_sequence > _MOST_SEQUENCE:  # wraps to 0
-            last_sequence -= _MOST_SEQUENCE + 1
+        if last_sequence > INT32_MAX:  # wraps to 0
+            last_sequence -= INT32_MAX + 1
     crc = read_u32(at + CRC_AT)
     computed = crc32c_at(at + CRC_FROM, size - CRC_FROM)
     codec = attributes & CODEC_MASK

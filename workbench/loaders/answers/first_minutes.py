@@ -31,7 +31,6 @@ from workbench.file_system.source import absolute
 from workbench.files.names import TopicPartition, directory_name, parse_directory_name
 from workbench.foresight.dry_listing import open_dry
 from workbench.foresight.dry_logs import DryLogs
-from workbench.foresight.explain.rule_verdict import RuleVerdict
 from workbench.foresight.preflight.first_minutes import (
     EndedTransaction,
     FirstMinutes,
@@ -48,6 +47,7 @@ from workbench.loaders.explanations.what_if import PartitionFate, logs_outcome
 from workbench.log.log import Log
 from workbench.log.retention import all_verdicts
 from workbench.runtime.times import time_text
+from workbench.tables.foresight import RuleRow
 
 Judge = Callable[[DryLogs], None]
 """What looks at loaded logs without changing them."""
@@ -219,7 +219,7 @@ def _retained(
     replaced: PartitionStart | None,
     settings: Settings,
     at: int,
-    deleted: RuleVerdict,
+    deleted: RuleRow,
 ) -> Iterator[LogPass]:
     """Yield what retention takes of a log; nothing where only what is deleted already goes."""
     rule, reason = deleted.rule, deleted.reason

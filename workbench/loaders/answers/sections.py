@@ -14,12 +14,13 @@ from workbench.comparison.results import PartitionComparison, Verdict
 from workbench.config.internal_topics import METADATA_LOG
 from workbench.foresight.preflight.first_minutes import FirstMinutes
 from workbench.foresight.preflight.results import Preflight
+from workbench.inspection.brokers import listings_by_broker
 from workbench.inspection.findings import SEVERITIES
 from workbench.inspection.listing import Listing, opened_paths
 from workbench.loaders.answers.facts import Facts, LogVerdict
-from workbench.loaders.answers.report_page import Badge, Bar, Cell, Row, Section, Target, Tile
+from workbench.loaders.answers.report_page import Badge, Bar, Cell, Row, Section, Target, Tile, page
 from workbench.loaders.offsets.damage import loss_text, losses_by_place, summary
-from workbench.runtime.times import duration_text
+from workbench.runtime.times import duration_text, time_or_now, time_text
 from workbench.runtime.words import named_or_more, plural, short_name, size_text
 from workbench.tables.offsets import DamagedRangeRow
 from workbench.tables.stuck import StuckRow
@@ -525,3 +526,33 @@ def left_out(count: int, what: str) -> str:
     """Return how many rows of so many a section does not have; empty for none."""
     more = count - MOST_ROWS
     return f"{plural(more, f'more {what}')}: the command has all" if more > 0 else ""
+
+
+def report_html(facts: Facts, brokers: Sequence[Facts] = ()) -> str:
+    """Return the report as one HTML file.
+
+    Args:
+        facts: of all directories.
+        brokers: of the directories of each broker, where those of several were opened: each has its
+            own answers to what one broker does.
+
+    Raises:
+        OSError: a file of the coordinators' topics cannot be read.
+    """
+    made = f"Made {time_text(time_or_now(facts.now))}; keys and values are not in it."
+    names = sections_of(facts)
+    sections = [SECTIONS[name](facts, _where(facts)) for name in names]
+    numbers = [tile for name in names for tile in tiles(name, facts)]
+    for own in brokers:
+        told = f"Broker {next(iter(listings_by_broker(own.listing)))}: "
+        asked = [SECTIONS[name](own, _where(own)) for name in SECTIONS if name in OF_ONE_BROKER]
+        sections += [
+            part._replace(title=f"{told}{part.title}", verdict=part.verdict and told + part.verdict)
+            for part in asked
+        ]
+    verdict = " ".join(part.verdict for part in sections if part.verdict)
+    return page(", ".join(opened_paths(facts.listing)), verdict, made, numbers, sections)
+
+
+def _where(facts: Facts) -> str:
+    return shlex.join(opened_paths(facts.listing))

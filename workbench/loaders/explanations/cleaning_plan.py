@@ -21,7 +21,7 @@ from workbench.loaders import schemas
 from workbench.loaders.scan import arrow
 from workbench.loaders.schemas import schema_of
 from workbench.loaders.tables.record_sizes import RecordSizes, read_record_sizes
-from workbench.loaders.tables.rows import ArrowTable, table_of
+from workbench.loaders.tables.rows import ArrowTable, joined_table, table_of
 from workbench.runtime.times import time_text
 from workbench.runtime.words import safe, safe_lines
 from workbench.tables.cleaning import BatchDecisionRow, PlannedKeyRow, ReasonRow, RecordDecisionRow
@@ -67,12 +67,12 @@ class CleaningPlan(ArrowTable):
     @property
     def decisions(self) -> pa.Table:
         """One row per record and round (`RecordDecisionRow`)."""
-        return _joined(schema_of(RecordDecisionRow), [*map(_record_columns, self._numbered)])
+        return joined_table(schema_of(RecordDecisionRow), [*map(_record_columns, self._numbered)])
 
     @property
     def batches(self) -> pa.Table:
         """One row per batch and round (`BatchDecisionRow`)."""
-        return _joined(schema_of(BatchDecisionRow), [*map(_batch_columns, self._numbered)])
+        return joined_table(schema_of(BatchDecisionRow), [*map(_batch_columns, self._numbered)])
 
     @property
     def _numbered(self) -> list[tuple[int, CleaningRound]]:
@@ -200,11 +200,6 @@ class CleaningPlan(ArrowTable):
         return table_html(
             self.summary, ["round", "fate", "records", "why"], rows, note, sentences=["why"]
         )
-
-
-def _joined(schema: pa.Schema, parts: list[list[pa.Array]]) -> pa.Table:
-    batches = [pa.RecordBatch.from_arrays(arrays, schema=schema) for arrays in parts]
-    return pa.Table.from_batches(batches, schema=schema)
 
 
 def _record_columns(numbered: tuple[int, CleaningRound]) -> list[pa.Array]:

@@ -14,13 +14,12 @@ from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.runtime.era import era_of
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.coordinator.transactions.transaction_explanation import TransactionExplainer
-from workbench.files.names import TopicPartition
 from workbench.foresight.dry_listing import meant_settings
-from workbench.foresight.explain.rule_verdict import RuleVerdict
 from workbench.inspection.listing import Listing
 from workbench.loaders.explanations.explanation import Explanation
 from workbench.runtime.times import time_text
 from workbench.runtime.words import plural
+from workbench.tables.foresight import RuleRow
 
 EXPIRES_SOON: Final = "removes expired offsets within 10 minutes, and starts the group over there"
 
@@ -98,7 +97,7 @@ def explained_transaction(explainer: TransactionExplainer) -> Explanation:
     return Explanation("transaction", explainer.name, explainer.conclusion, rows)
 
 
-def _conclusion(rows: tuple[RuleVerdict, ...], partitions: int) -> str:
+def _conclusion(rows: tuple[RuleRow, ...], partitions: int) -> str:
     """Say it in one sentence: what holds for the group, where consumers wait or start over."""
     for row in rows:
         if row.where is None and row.verdict == "blocks":
@@ -129,7 +128,7 @@ def _conclusion(rows: tuple[RuleVerdict, ...], partitions: int) -> str:
     return "; ".join(filter(None, parts))
 
 
-def _share_conclusion(shares: list[RuleVerdict]) -> str:
+def _share_conclusion(shares: list[RuleRow]) -> str:
     """Say where a share group delivers, or does not yet."""
     known = [row for row in shares if row.value is not None]
     text = f"delivers from its start offsets in {len(known)} of {plural(len(shares), 'partition')}"
@@ -137,7 +136,7 @@ def _share_conclusion(shares: list[RuleVerdict]) -> str:
     return text if other is None else f"{text}; {other.where}: {other.reason}"
 
 
-def _counted(word: str, found: Mapping[TopicPartition | None, RuleVerdict], partitions: int) -> str:
+def _counted(word: str, found: Mapping[str | None, RuleRow], partitions: int) -> str:
     """Return what holds in some partitions, with the reason of the first; empty for none."""
     if not found:
         return ""

@@ -29,13 +29,13 @@ from workbench.foresight.explain.cleaning import (
     what_changes,
 )
 from workbench.foresight.explain.retention import explain_retention
-from workbench.foresight.explain.rule_verdict import RuleVerdict
 from workbench.foresight.rehearse.rounds import clean_rounds
 from workbench.inspection.partition import DiskPartition
 from workbench.loaders.explanations.cleaning_plan import CleaningPlan
 from workbench.loaders.explanations.explanation import Explanation
 from workbench.log.log import Log
 from workbench.runtime.times import due_text
+from workbench.tables.foresight import RuleRow
 
 
 class Explainer:
@@ -101,13 +101,13 @@ class Explainer:
         partition: DiskPartition,
         where: TopicPartition,
         conclusion: str,
-        rows: Sequence[RuleVerdict],
+        rows: Sequence[RuleRow],
     ) -> Explanation:
         return Explanation(
             "partition",
             partition.name,
             conclusion,
-            tuple(row._replace(where=where) for row in rows),
+            tuple(row._replace(topic=where.topic, partition=where.partition) for row in rows),
             self._now,
             str(self._dry.high_watermarks[where]),
             self._dry.meant,
@@ -208,7 +208,7 @@ def cleaning_problem(found: LogToClean, now: int, dry: DryLogs) -> str | None:
     return ""
 
 
-def is_cleaned(rows: Sequence[RuleVerdict]) -> bool:
+def is_cleaned(rows: Sequence[RuleRow]) -> bool:
     """Return whether the rules about cleaning let a log be cleaned now."""
     verdicts = [(row.rule, row.verdict) for row in rows]
     if ("cleanup.policy", "unknown") in verdicts:
@@ -219,7 +219,7 @@ def is_cleaned(rows: Sequence[RuleVerdict]) -> bool:
     return "blocks" not in found
 
 
-def cleaning_conclusion(rows: Sequence[RuleVerdict]) -> str:
+def cleaning_conclusion(rows: Sequence[RuleRow]) -> str:
     """Return the conclusion from the rules about cleaning, in one sentence."""
     blocking = next((row for row in rows if row.verdict == "blocks"), None)
     unknown = next((row for row in rows if row.rule == "cleanup.policy"), None)
@@ -245,7 +245,7 @@ def cleaning_conclusion(rows: Sequence[RuleVerdict]) -> str:
     return f"{text}; if nothing is written, the log can be cleaned at {due_text(order.due)}"
 
 
-def retention_conclusion(rows: Sequence[RuleVerdict], sizes: Mapping[int, int]) -> str:
+def retention_conclusion(rows: Sequence[RuleRow], sizes: Mapping[int, int]) -> str:
     """Return the conclusion from the rules about retention, in one sentence.
 
     Args:
@@ -262,7 +262,7 @@ def retention_conclusion(rows: Sequence[RuleVerdict], sizes: Mapping[int, int]) 
     return f"{text}; {reason}" if reason else text
 
 
-def why_retained(rows: Sequence[RuleVerdict], sizes: Mapping[int, int]) -> str:
+def why_retained(rows: Sequence[RuleRow], sizes: Mapping[int, int]) -> str:
     """Return why the first segment that is kept is kept; empty if none is.
 
     Args:

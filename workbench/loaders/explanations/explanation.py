@@ -1,20 +1,20 @@
 """An explanation: the verdict of each of Kafka's rules, as rows for people and for Arrow."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import pyarrow as pa
 
-from workbench.files.text import INT64_MAX
-from workbench.foresight.explain.rule_verdict import RuleVerdict, Value
 from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.facts.text_table import text_table
+from workbench.layout.integers import INT64_MAX
 from workbench.loaders.tables.rows import ArrowTable, table_of
 from workbench.runtime.times import due_text, ms_text, time_text
 from workbench.runtime.words import safe, safe_lines
-from workbench.tables.foresight import RuleRow
+from workbench.tables.columns import json_of
+from workbench.tables.foresight import RuleRow, Value
 
 _SHOWN: Final = 100  # rows of the table in a notebook
 
@@ -39,18 +39,18 @@ class Explanation(ArrowTable):
     subject: Literal["partition", "group", "transaction"]
     name: str
     conclusion: str
-    rows: tuple[RuleVerdict, ...]
+    rows: tuple[RuleRow, ...]
     now: int | None = None
     high_watermark: str = ""
     broker: MeantBroker | None = None
 
-    def __iter__(self) -> Iterator[RuleVerdict]:
+    def __iter__(self) -> Iterator[RuleRow]:
         return iter(self.rows)
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __getitem__(self, rule: str) -> RuleVerdict:
+    def __getitem__(self, rule: str) -> RuleRow:
         """Return the first row of a rule.
 
         Raises:
@@ -61,9 +61,9 @@ class Explanation(ArrowTable):
                 return row
         raise KeyError(rule)
 
-    def of(self, partition: str) -> list[RuleVerdict]:
+    def of(self, partition: str) -> list[RuleRow]:
         """Return the rows of a partition, such as ``orders-0``."""
-        return [row for row in self.rows if str(row.where) == partition]
+        return [row for row in self.rows if row.where == partition]
 
     @property
     def is_limited(self) -> bool:
@@ -72,10 +72,9 @@ class Explanation(ArrowTable):
 
     def to_arrow(self) -> pa.Table:
         """Return the rows as a table (`RuleRow`); value and threshold as texts."""
-        rows = (_row_of(row) for row in self.rows)
         texts = (
             row._replace(value=value_text(row.value), threshold=value_text(row.threshold))
-            for row in rows
+            for row in self.rows
         )
         return table_of(RuleRow, texts)
 
@@ -88,7 +87,7 @@ class Explanation(ArrowTable):
                 "now": self.now,
                 "high_watermark": self.high_watermark,
             }
-        return facts | {"rules": rule_dicts(self.rows)}
+        return facts | {"rules": [json_of(row) for row in self.rows]}
 
     @property
     def columns(self) -> list[str]:
@@ -97,14 +96,11 @@ class Explanation(ArrowTable):
             return ["partition", "rule", "verdict", "why"]
         return [*_FIRST, *(["segment"] if self._has_segments else []), *_REST]
 
-    def cells(self, rows: Sequence[RuleVerdict] | None = None) -> list[list[Cell]]:
+    def cells(self, rows: Sequence[RuleRow] | None = None) -> list[list[Cell]]:
         """Return rows as a person reads them."""
         rows = self.rows if rows is None else rows
         if self.subject != "partition":
-            return [
-                [None if row.where is None else str(row.where), row.rule, row.verdict, row.reason]
-                for row in rows
-            ]
+            return [[row.where, row.rule, row.verdict, row.reason] for row in rows]
         return [
             [
                 row.rule,
@@ -146,30 +142,7 @@ class Explanation(ArrowTable):
         )
 
 
-def rule_dicts(rows: Iterable[RuleVerdict]) -> list[dict[str, Any]]:
-    """Return verdicts as plain values with the fields of `RuleRow`, for JSON; times in ms."""
-    return [_row_of(row)._asdict() for row in rows]
-
-
-def _row_of(row: RuleVerdict) -> RuleRow:
-    where = row.where
-    topic, partition = (None, None) if where is None else (where.topic, where.partition)
-    values: Any = row  # of JSON as they are, of a table as texts
-    return RuleRow(
-        row.rule,
-        topic,
-        partition,
-        row.segment,
-        row.verdict,
-        values.value,
-        values.threshold,
-        row.reason,
-        row.due,
-        row.kafka,
-    )
-
-
-def _with_unit(row: RuleVerdict, value: Value) -> str | None:
+def _with_unit(row: RuleRow, value: Value | None) -> str | None:
     """Return a value as a person reads it: ``604,800,000 (7 days)`` of a rule in ms."""
     is_duration = row.rule.endswith(".ms") and isinstance(value, int) and value != INT64_MAX
     return ms_text(int(value)) if is_duration and value is not None else value_text(value)
@@ -179,7 +152,7 @@ _FIRST: Final = ("rule", "verdict")
 _REST: Final = ("value", "threshold", "why", "Kafka")
 
 
-def value_text(value: Value) -> str | None:
+def value_text(value: Value | None) -> str | None:
     """Return a value as text, whole numbers with thousands separators; None for none."""
     if value is None or isinstance(value, str):
         return value

@@ -23,7 +23,6 @@ from workbench.foresight.dry_listing import Config, open_dry
 from workbench.foresight.dry_logs import DryLogs
 from workbench.foresight.explain.cleaning import Policy, explain_cleaning, explain_uncleanable
 from workbench.foresight.explain.retention import explain_retention
-from workbench.foresight.explain.rule_verdict import RuleVerdict
 from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.listing import Listing, list_log_directories
@@ -33,7 +32,6 @@ from workbench.loaders.explanations.explain_partition import (
     policy_of,
     why_retained,
 )
-from workbench.loaders.explanations.explanation import rule_dicts
 from workbench.loaders.explanations.offset_fates import (
     fate_sentence,
     fates_of_offsets,
@@ -45,7 +43,7 @@ from workbench.log.log import Log
 from workbench.runtime.times import MINUTE, time_or_now, time_text
 from workbench.runtime.words import plural, safe, safe_lines
 from workbench.tables.columns import json_of
-from workbench.tables.foresight import WhatIfRow
+from workbench.tables.foresight import RuleRow, WhatIfRow
 from workbench.tables.groups import OffsetFateRow
 
 COLUMNS: Final = (
@@ -168,7 +166,7 @@ class WhatIf(ArrowTable):
     config: dict[str, Any]
     now: int
     partitions: tuple[PartitionFate, ...]
-    verdicts: Mapping[tuple[str, int], tuple[RuleVerdict, ...]]
+    verdicts: Mapping[tuple[str, int], tuple[RuleRow, ...]]
     broker: MeantBroker
     offsets: tuple[OffsetFateRow, ...] = ()
 
@@ -238,7 +236,9 @@ class WhatIf(ArrowTable):
             "partitions": [
                 {
                     **fate.as_dict(),
-                    "verdicts": rule_dicts(self.verdicts.get((fate.topic, fate.partition), ())),
+                    "verdicts": [
+                        json_of(row) for row in self.verdicts.get((fate.topic, fate.partition), ())
+                    ],
                 }
                 for fate in self
             ],
@@ -320,7 +320,7 @@ class LogsOutcome(NamedTuple):
 
     meant: MeantBroker
     fates: list[PartitionFate]
-    verdicts: dict[tuple[str, int], tuple[RuleVerdict, ...]]
+    verdicts: dict[tuple[str, int], tuple[RuleRow, ...]]
     offsets_retention_minutes: int
 
 
@@ -373,12 +373,12 @@ def _failed(dry: DryLogs, name: TopicPartition, error: Exception) -> PartitionFa
     return PartitionFate(name.topic, name.partition, policy, problem=str(error))
 
 
-def _fate(dry: DryLogs, log: Log, now: int) -> tuple[PartitionFate, list[RuleVerdict]]:
+def _fate(dry: DryLogs, log: Log, now: int) -> tuple[PartitionFate, list[RuleRow]]:
     """Let retention and cleaning work on a log."""
     name = log.topic_partition
     policy = policy_of(dry, name)
     rows = explain_retention(log.retention_state(), policy.source)
-    rows = [row._replace(where=name) for row in rows]
+    rows = [row._replace(topic=name.topic, partition=name.partition) for row in rows]
     sizes = {segment.base_offset: segment.size for segment in log.segments}
     deleted = [verdict.segment for verdict in log.delete_old_segments() if verdict.is_deleted]
     gone = [segment.base_offset for segment in deleted]

@@ -14,13 +14,12 @@ import pyarrow as pa
 from workbench.files.indexes.offset_index import OffsetIndex
 from workbench.inspection.facts.html import table_html
 from workbench.inspection.partition import DiskPartition
-from workbench.inspection.transactions import Transactions, read_transactions
+from workbench.inspection.transactions import IsolationLevel, Transactions, read_transactions
 from workbench.inspection.unreadable import if_readable
 from workbench.loaders.offsets.rescued import rescued_batches, rescued_offsets
 from workbench.loaders.offsets.runs import FATES, IN_BATCHES, OffsetRun, offset_runs
+from workbench.loaders.queries.ranges import HIGHEST
 from workbench.loaders.scan.plan import (
-    HIGHEST,
-    IsolationLevel,
     offset_range,
     offsets_of,
     out_of_use,

@@ -5,14 +5,15 @@ from collections.abc import Callable
 from typing import Final
 
 from workbench.errors import QueryError
+from workbench.layout.integers import INT64_MAX, INT64_MIN
 from workbench.loaders.queries.language import QueryField
 from workbench.runtime.times import DAY, MINUTE, milliseconds
 
 Range = tuple[int, int]
 """[first, end)."""
 
-LOWEST: Final = -(2**63)
-HIGHEST: Final = 2**63 - 1
+LOWEST: Final = INT64_MIN
+HIGHEST: Final = INT64_MAX
 EVERYTHING: Final[Range] = (LOWEST, HIGHEST)
 
 _WIDTHS: Final = (

@@ -6,6 +6,7 @@ from typing import Any, Final, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from workbench.layout.integers import INT64_MAX
 from workbench.runtime.extras import optional
 from workbench.values.types import converted, mapped
 
@@ -13,7 +14,7 @@ DtypeBackend = Literal["numpy_nullable", "pyarrow"]
 
 _INTEGERS: Final = {pa.int16(): "Int16", pa.int32(): "Int32", pa.int64(): "Int64"}
 _NULLABLE: Final = {pa.int8(): "Int8", pa.bool_(): "boolean", **_INTEGERS}
-_INFINITY: Final = (1 << 63) - 1  # microseconds, to DuckDB
+_INFINITY: Final = INT64_MAX  # microseconds, to DuckDB
 _MOST: Final = _INFINITY // 1000 - 1  # ms that are microseconds of an int64
 _TEXTS: Final = (pa.string(), pa.large_string())
 

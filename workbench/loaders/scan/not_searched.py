@@ -14,7 +14,10 @@ from workbench.files.names import parse_file_name
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import DiskPartition
-from workbench.loaders.scan.plan import HIGHEST, LOWEST, out_of_use
+from workbench.loaders.queries.ranges import HIGHEST, LOWEST
+from workbench.loaders.scan.plan import (
+    out_of_use,
+)
 from workbench.runtime.words import plural
 
 Kind = Literal[

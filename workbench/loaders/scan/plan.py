@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,14 +21,19 @@ from workbench.inspection.entries import FileEntry
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
-from workbench.inspection.transactions import ABORTED, Transactions, read_transactions
-from workbench.runtime.several import several
+from workbench.inspection.transactions import (
+    ABORTED,
+    IsolationLevel,
+    Transactions,
+    read_transactions,
+)
+from workbench.loaders.queries.ranges import HIGHEST, LOWEST
+from workbench.runtime.several import Names, Partitions, several
 from workbench.runtime.times import Time
 from workbench.runtime.words import did_you_mean
 
 Rows = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
-IsolationLevel = Literal["read_uncommitted", "read_committed"]
 OffsetRange = tuple[int | None, int | None]
 """[first, end); None: open; below 0: counted from the log end offset."""
 TimeRange = tuple[Time | None, Time | None]
@@ -59,8 +64,6 @@ def offsets_of(given: str | int | OffsetRange) -> OffsetRange:
     return int(first) if first else None, int(end) if end else None
 
 
-LOWEST: Final = -(2**63)
-HIGHEST: Final = 2**63 - 1
 _LISTINGS: Final = 10  # until all files that were listed are there
 
 
@@ -176,8 +179,8 @@ def input_paths(partitions: Iterable[DiskPartition]) -> Iterator[str]:
 
 def choose_partitions(
     listing: Listing,
-    topics: Iterable[str] | str | None,
-    partitions: Iterable[int | str] | int | str | None,
+    topics: Names,
+    partitions: Partitions,
     *,
     everything: bool = False,
 ) -> list[DiskPartition]:
@@ -217,8 +220,8 @@ def choose_partitions(
 
 def chosen_names(
     listing: Listing,
-    topics: Iterable[str] | str | None,
-    partitions: Iterable[int | str] | int | str | None,
+    topics: Names,
+    partitions: Partitions,
 ) -> frozenset[TopicPartition] | None:
     """Return the names of the partitions that `choose_partitions` returns; None: nothing is named.
 
@@ -244,9 +247,7 @@ def is_of_users(partition: DiskPartition) -> bool:
     return partition.topic not in HIDDEN_TOPICS or partition.is_alone
 
 
-def are_named(
-    topics: Iterable[str] | str | None, partitions: Iterable[int | str] | int | str | None
-) -> bool:
+def are_named(topics: Names, partitions: Partitions) -> bool:
     """Return whether Kafka's own topics are meant, too: topics or partitions have names."""
     return topics is not None or any(isinstance(p, str) for p in several(partitions or ()))
 

@@ -14,9 +14,13 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.transaction_markers import Rows, is_transaction_data
 from workbench.inspection.transactions import ABORTED, OPEN
 from workbench.inspection.unreadable import findings_about_records
+from workbench.loaders.queries.ranges import HIGHEST
 from workbench.loaders.scan.newest import Longs, are_in, newest_offsets
 from workbench.loaders.scan.not_searched import RESCUED
-from workbench.loaders.scan.plan import HIGHEST, Mask, SegmentRead
+from workbench.loaders.scan.plan import (
+    Mask,
+    SegmentRead,
+)
 from workbench.loaders.scan.segment_batches import OfTransactions, read_segments
 from workbench.loaders.scan.splits import size_of
 from workbench.record.buffers import BufferPool, lent_pool

@@ -21,9 +21,10 @@ from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import DiskPartition
+from workbench.inspection.transactions import IsolationLevel
 from workbench.loaders.exports.parquet_file import ROW_GROUP, write_parquet
 from workbench.loaders.queries.query import Query, all_of, parse
-from workbench.loaders.queries.ranges import common
+from workbench.loaders.queries.ranges import HIGHEST, LOWEST, common
 from workbench.loaders.read_warnings import warn_caller
 from workbench.loaders.scan.arrow_stream import ArrowStream
 from workbench.loaders.scan.column_engines import lazy_frame, polars_frame
@@ -35,9 +36,6 @@ from workbench.loaders.scan.not_searched import (
     unread_by,
 )
 from workbench.loaders.scan.plan import (
-    HIGHEST,
-    LOWEST,
-    IsolationLevel,
     SegmentRead,
     are_named,
     choose_partitions,

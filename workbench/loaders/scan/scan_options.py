@@ -1,16 +1,17 @@
 """The options of a scan, and a signature that shows them; needs no Arrow."""
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
 from workbench.inspection.listing import Listing
+from workbench.inspection.transactions import IsolationLevel
 from workbench.loaders.scan.plan import (
-    IsolationLevel,
     OffsetRange,
     TimeRange,
     choose_partitions,
 )
+from workbench.runtime.several import Names, Partitions
 from workbench.runtime.signatures import Function, shows
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class LogOptions(TypedDict, total=False):
     offsets: str | int | OffsetRange | Mapping[str, OffsetRange] | None
     timestamps: str | TimeRange | None
     where: "str | Query"
-    columns: Iterable[str] | str | None
+    columns: Names
     decode: "Mapping[str, ColumnDecoding] | str | None"
     mask: "AnyMasks"
     isolation_level: IsolationLevel
@@ -44,13 +45,13 @@ class LogOptions(TypedDict, total=False):
 class RecordOptions(LogOptions, total=False):
     """The keyword arguments of `Scan`, but for its topics."""
 
-    partitions: Iterable[int | str] | int | str | None
+    partitions: Partitions
 
 
 class ScanOptions(RecordOptions, total=False):
     """The keyword arguments of `Scan`."""
 
-    topics: Iterable[str] | str | None
+    topics: Names
 
 
 OTHER_OPTIONS: Final = {

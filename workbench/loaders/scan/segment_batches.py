@@ -18,10 +18,13 @@ from workbench.inspection.transaction_markers import is_transaction_data
 from workbench.inspection.transactions import ABORTED
 from workbench.loaders.queries.conditions import Columns
 from workbench.loaders.queries.query import Query
+from workbench.loaders.queries.ranges import EVERYTHING
 from workbench.loaders.scan import arrow
-from workbench.loaders.scan.plan import Rows, SegmentRead
+from workbench.loaders.scan.plan import (
+    Rows,
+    SegmentRead,
+)
 from workbench.loaders.scan.segment_chunks import (
-    ALL_TIMES,
     Mask,
     Prepared,
     RecordChoice,
@@ -56,14 +59,14 @@ class ReadOptions:
 
     Attributes:
         columns: names out of `schemas.SCAN_FIELDS`; what is not named is not decoded.
-        times: timestamps [first, end) in ms; `ALL_TIMES` also takes records without one.
+        times: timestamps [first, end) in ms; `EVERYTHING` also takes records without one.
         include_control: whether to take control records too.
         rescue: whether to read what damaged batches still give.
         where: what a record must meet; its ranges are those of the read and of ``times`` already.
     """
 
     columns: tuple[str, ...]
-    times: tuple[int, int] = ALL_TIMES
+    times: tuple[int, int] = EVERYTHING
     include_control: bool = False
     rescue: bool = False
     where: Query = EVERY_RECORD

@@ -18,7 +18,12 @@ from workbench.inspection.findings import Finding, finding_of, torn_tail
 from workbench.inspection.segment import is_preallocated
 from workbench.inspection.unreadable import removed, unreadable
 from workbench.layout import problems
-from workbench.loaders.scan.plan import HIGHEST, LOWEST, SegmentRead, as_now, batch_selector
+from workbench.loaders.queries.ranges import EVERYTHING, HIGHEST, LOWEST
+from workbench.loaders.scan.plan import (
+    SegmentRead,
+    as_now,
+    batch_selector,
+)
 from workbench.record.buffers import BufferPool, lent_pool
 from workbench.record.reading.batch_table import out_of_place
 from workbench.record.reading.reader import ALL_COLUMNS, Chunk, FilePiece, RecordReader, empty_chunk
@@ -27,7 +32,6 @@ from workbench.runtime.workers import in_order
 T = TypeVar("T")
 Mask = npt.NDArray[np.bool_]
 
-ALL_TIMES: Final = (LOWEST, HIGHEST)
 
 _MOST_IN_DOUBT: Final = 1000  # records of a chunk that are compared one by one
 
@@ -38,13 +42,13 @@ class RecordChoice:
 
     Attributes:
         options: the choice of KEYS, VALUES, HEADERS to decode.
-        times: timestamps [first, end) in ms; `ALL_TIMES` also takes records without one.
+        times: timestamps [first, end) in ms; `EVERYTHING` also takes records without one.
         include_control: whether to keep control records too.
         rescue: whether to read what damaged batches still give.
     """
 
     options: int = ALL_COLUMNS
-    times: tuple[int, int] = ALL_TIMES
+    times: tuple[int, int] = EVERYTHING
     include_control: bool = False
     rescue: bool = False
 
@@ -88,7 +92,7 @@ def read_wanted(
     pool: BufferPool,
     *,
     options: int = ALL_COLUMNS,
-    times: tuple[int, int] = ALL_TIMES,
+    times: tuple[int, int] = EVERYTHING,
     include_control: bool = False,
     rescue: bool = False,
 ) -> Iterator[WantedRecords]:
@@ -307,11 +311,11 @@ def _size_of(result: tuple[_SegmentReading[T], _End | _Decoded[T]]) -> int:
 def _in_range(chunk: Chunk, read: SegmentRead, times: tuple[int, int]) -> Mask:
     """Return bool[n]: which records are in the wanted ranges; nearly always all are."""
     offsets, stamps = chunk.columns.offsets, chunk.columns.timestamps
-    is_bounded = times != ALL_TIMES or not len(offsets)
+    is_bounded = times != EVERYTHING or not len(offsets)
     if not is_bounded and read.low <= offsets.min() and offsets.max() < read.high:
         return np.ones(len(offsets), np.bool_)
     keep: Mask = (offsets >= read.low) & (offsets < read.high)
-    if times != ALL_TIMES:
+    if times != EVERYTHING:
         keep &= stamps >= max(times[0], 0)
         if times[1] != HIGHEST:  # open: the largest timestamp is included
             keep &= stamps < times[1]

@@ -9,12 +9,13 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from workbench.layout.integers import INT32_MAX, INT64_MAX
 from workbench.runtime.times import DAY, EPOCH
 from workbench.values.readable import as_line, readable
 
 _PER_SECOND: Final = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
-_INFINITE: Final = {(1 << 63) - 1: "infinity", 1 - (1 << 63): "-infinity"}
-_INFINITE_DATES: Final = {(1 << 31) - 1: "infinity", 1 - (1 << 31): "-infinity"}
+_INFINITE: Final = {INT64_MAX: "infinity", -INT64_MAX: "-infinity"}
+_INFINITE_DATES: Final = {INT32_MAX: "infinity", -INT32_MAX: "-infinity"}
 
 
 def plain_rows(batches: pa.RecordBatchReader) -> Iterator[tuple[Any, ...]]:

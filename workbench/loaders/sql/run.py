@@ -33,7 +33,7 @@ from workbench.runtime.words import did_you_mean, plural
 from workbench.values.masking import Masks
 
 if TYPE_CHECKING:
-    from workbench.loaders.scan.plan import IsolationLevel
+    from workbench.inspection.transactions import IsolationLevel
     from workbench.values.masking import AnyMasks
     from workbench.values.registry import ColumnDecoding
 

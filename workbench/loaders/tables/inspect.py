@@ -7,7 +7,7 @@ cannot be read are left out with a `CorruptDataWarning`.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,6 +33,7 @@ from workbench.loaders.tables.disk_usage import file_kind, usage_of_partition, u
 from workbench.loaders.tables.keys import key_table
 from workbench.loaders.tables.rows import finding_table, table_of
 from workbench.loaders.tables.segment_tables import warn_left_out
+from workbench.runtime.several import Names, Partitions
 from workbench.runtime.workers import worker_count
 from workbench.tables.cleaning import CleaningRow, KeyRow
 from workbench.tables.directories import (
@@ -57,13 +58,10 @@ from workbench.tables.transactions import MarkerRow, OpenProducerRow, RepairRow,
 if TYPE_CHECKING:  # what coordinators keep is imported when it is asked for
     from workbench.coordinator.groups.stored_groups import StoredGroups
 
-Topics = Iterable[str] | str | None
-Partitions = Iterable[int | str] | int | str | None
-
 
 def chosen_findings(
     listing: Listing,
-    topics: Topics,
+    topics: Names,
     partitions: Partitions,
     *,
     deep: bool,
@@ -118,13 +116,13 @@ class Inspect(ClusterTables):
         return f"<Inspect: {len(names)} tables, such as {', '.join(sorted(names)[:5])}>"
 
     def _segments(
-        self, topics: Topics, partitions: Partitions
+        self, topics: Names, partitions: Partitions
     ) -> Iterator[tuple[DiskPartition, Segment]]:
         for partition in self._chosen(topics, partitions):
             for segment in partition.segments:
                 yield partition, segment
 
-    def _chosen(self, topics: Topics, partitions: Partitions) -> list[DiskPartition]:
+    def _chosen(self, topics: Names, partitions: Partitions) -> list[DiskPartition]:
         """Return the requested partitions, with a warning about what is left out of them."""
         chosen = choose_partitions(self._listing, topics, partitions)
         for partition in chosen:
@@ -132,11 +130,11 @@ class Inspect(ClusterTables):
                 warn_left_out(each.path, each.found)
         return chosen
 
-    def segments(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
+    def segments(self, topics: Names = None, partitions: Partitions = None) -> pa.Table:
         """Return one row per segment in use (`SegmentRow`), from names and sizes alone."""
         return segment_tables.segments(self._segments(topics, partitions))
 
-    def remote_segments(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
+    def remote_segments(self, topics: Names = None, partitions: Partitions = None) -> pa.Table:
         """Return one row per segment in the remote tier (`RemoteSegmentRow`).
 
         Of every state, deleted ones too; none if no tier was opened with the directories.
@@ -146,7 +144,7 @@ class Inspect(ClusterTables):
 
     def batches(
         self,
-        topics: Topics = None,
+        topics: Names = None,
         partitions: Partitions = None,
         *,
         workers: int | None = None,
@@ -165,7 +163,7 @@ class Inspect(ClusterTables):
         found = self._segments(topics, partitions)
         return segment_tables.batches(found, worker_count(workers))
 
-    def gaps(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
+    def gaps(self, topics: Names = None, partitions: Partitions = None) -> pa.Table:
         """Return one row per run of offsets that no consumer gets, and why (`OffsetRunRow`).
 
         Compacted away, deleted, lost in damage, control records, …: see `Partition.fates`, which
@@ -175,7 +173,7 @@ class Inspect(ClusterTables):
 
         return table_of(OffsetRunRow, gap_rows(self._chosen(topics, partitions)))
 
-    def record_counts(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
+    def record_counts(self, topics: Names = None, partitions: Partitions = None) -> pa.Table:
         """Return one row per partition: how many records consumers get (`RecordCountRow`).
 
         Of both isolation levels, beside log end minus log start. From batch headers where these
@@ -194,7 +192,7 @@ class Inspect(ClusterTables):
 
         return table_of(RecordCountRow, rows())
 
-    def damaged_ranges(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
+    def damaged_ranges(self, topics: Names = None, partitions: Partitions = None) -> pa.Table:
         """Return one row per range of offsets lost in damage (`DamagedRangeRow`).
 
         With how many records it had, and where a consumer can continue. Reads every batch.
@@ -204,22 +202,20 @@ class Inspect(ClusterTables):
         chosen = self._chosen(topics, partitions)
         return table_of(DamagedRangeRow, (row for p in chosen for row in damaged_ranges(p)))
 
-    def offset_index(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
+    def offset_index(self, topics: Names = None, partitions: Partitions = None) -> pa.Table:
         """Return one row per entry of the `.index` files (`OffsetIndexRow`)."""
         return segment_tables.offset_index(self._segments(topics, partitions))
 
-    def time_index(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
+    def time_index(self, topics: Names = None, partitions: Partitions = None) -> pa.Table:
         """Return one row per entry of the `.timeindex` files (`TimeIndexRow`)."""
         return segment_tables.time_index(self._segments(topics, partitions))
 
-    def aborted_transactions(
-        self, topics: Topics = None, partitions: Partitions = None
-    ) -> pa.Table:
+    def aborted_transactions(self, topics: Names = None, partitions: Partitions = None) -> pa.Table:
         """Return one row per entry of the `.txnindex` files (`AbortedTransactionRow`)."""
         return segment_tables.aborted_transactions(self._segments(topics, partitions))
 
     def producers(
-        self, topics: Topics = None, partitions: Partitions = None, *, every: bool = False
+        self, topics: Names = None, partitions: Partitions = None, *, every: bool = False
     ) -> pa.Table:
         """Return one row per producer of the newest `.snapshot` (`ProducerRow`).
 
@@ -259,7 +255,7 @@ class Inspect(ClusterTables):
 
         return table_of(CheckpointRow, rows())
 
-    def leader_epochs(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
+    def leader_epochs(self, topics: Names = None, partitions: Partitions = None) -> pa.Table:
         """Return one row per entry of the leader epoch checkpoints (`LeaderEpochRow`)."""
 
         def rows() -> Iterator[LeaderEpochRow]:
@@ -276,7 +272,7 @@ class Inspect(ClusterTables):
 
     def cleaning(
         self,
-        topics: Topics = None,
+        topics: Names = None,
         partitions: Partitions = None,
         *,
         config: Mapping[str, Any] | None = None,
@@ -299,7 +295,7 @@ class Inspect(ClusterTables):
         return table_of(CleaningRow, rows)
 
     def keys(
-        self, topics: Topics = None, partitions: Partitions = None, *, limit: int | None = 100
+        self, topics: Names = None, partitions: Partitions = None, *, limit: int | None = 100
     ) -> pa.Table:
         """Return one row per key (`KeyRow`), first those that compaction would shrink most.
 
@@ -476,7 +472,7 @@ class Inspect(ClusterTables):
 
         return table_of(TransactionRow, transaction_rows(StoredTransactions(self._listing)))
 
-    def open_producers(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
+    def open_producers(self, topics: Names = None, partitions: Partitions = None) -> pa.Table:
         """Return one row per transaction open in a log (`OpenProducerRow`): does it hang?"""
         from workbench.coordinator.transactions.stored_transactions import (
             StoredTransactions,
@@ -487,7 +483,7 @@ class Inspect(ClusterTables):
         opened = StoredTransactions(self._listing).open_producers(chosen)
         return table_of(OpenProducerRow, map(open_producer_row, opened))
 
-    def transaction_markers(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
+    def transaction_markers(self, topics: Names = None, partitions: Partitions = None) -> pa.Table:
         """Return one row per transaction marker (`MarkerRow`), with its data.
 
         Where there is none, ``verdict`` and ``reason`` say why: it was compacted, deleted, never
@@ -526,7 +522,7 @@ class Inspect(ClusterTables):
         era = None if version is None else era_of(version)
         return StoredGroups(self._listing, era=era, **options)
 
-    def disk_usage(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
+    def disk_usage(self, topics: Names = None, partitions: Partitions = None) -> pa.Table:
         """Return the use of the bytes on the disk (`DiskUsageRow`), down to keys and values.
 
         Reads every record. The bytes of all rows are the sizes of all files, those in `-delete`,
@@ -547,7 +543,7 @@ class Inspect(ClusterTables):
 
     def findings(
         self,
-        topics: Topics = None,
+        topics: Names = None,
         partitions: Partitions = None,
         *,
         deep: bool = True,

@@ -53,6 +53,12 @@ def table_of(row_class: type[Row], rows: Iterable[Row]) -> pa.Table:
     return pa.Table.from_batches(parts, schema)
 
 
+def joined_table(schema: pa.Schema, parts: Iterable[list[pa.Array]]) -> pa.Table:
+    """Return batches of columns as a table."""
+    batches = [pa.RecordBatch.from_arrays(arrays, schema=schema) for arrays in parts]
+    return pa.Table.from_batches(batches, schema=schema)
+
+
 def finding_table(findings: Iterable[Finding]) -> pa.Table:
     """Return one row per finding (`FindingRow`)."""
     return table_of(FindingRow, findings)

@@ -22,7 +22,7 @@ from workbench.layout.rows import joined_rows
 from workbench.loaders.read_warnings import warn_caller
 from workbench.loaders.scan import arrow
 from workbench.loaders.schemas import schema_of
-from workbench.loaders.tables.rows import table_of
+from workbench.loaders.tables.rows import joined_table, table_of
 from workbench.record.reading.batch_table import ROWS_AT_ONCE
 from workbench.runtime.workers import in_order, useful
 from workbench.tables.segments import (
@@ -60,12 +60,6 @@ def _read(
         else:
             if value is not None:
                 yield partition, segment, value
-
-
-def _join(schema: pa.Schema, parts: Iterable[list[pa.Array]]) -> pa.Table:
-    """Return batches of columns as a table."""
-    batches = [pa.RecordBatch.from_arrays(arrays, schema=schema) for arrays in parts]
-    return pa.Table.from_batches(batches, schema=schema)
 
 
 class _Part(NamedTuple):
@@ -156,7 +150,7 @@ def batches(found: Found, workers: int = 1) -> pa.Table:
                 else:
                     yield result
 
-    return _join(schema_of(BatchRow), columns())
+    return joined_table(schema_of(BatchRow), columns())
 
 
 class _Unread(NamedTuple):
@@ -222,7 +216,7 @@ def _entries(
             ),
         ]
 
-    return _join(schema, (columns(*each) for each in found))
+    return joined_table(schema, (columns(*each) for each in found))
 
 
 def offset_index(found: Found) -> pa.Table:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.config.log_config import LogConfig
+from workbench.layout.integers import INT32_MAX, INT64_MAX
 from workbench.log.log import Log
 from workbench.record.columns import RecordColumns
 from workbench.record.writing.builder import RecordsBuilder
@@ -39,11 +40,11 @@ class BatchStyle:
         """The configuration of a topic of records of any size; its segments roll by size alone."""
         return {
             "internal.segment.bytes": self.segment_size,
-            "segment.ms": 2**63 - 1,
+            "segment.ms": INT64_MAX,
             "retention.ms": -1,
             "retention.bytes": -1,
-            "max.message.bytes": 2**31 - 1,
-            "message.timestamp.after.max.ms": 2**63 - 1,
+            "max.message.bytes": INT32_MAX,
+            "message.timestamp.after.max.ms": INT64_MAX,
         }
 
 

@@ -19,6 +19,7 @@ from workbench.errors import (
 from workbench.file_system.local import is_passing
 from workbench.layout import problems
 from workbench.layout.attributes import NO_PARTITION_LEADER_EPOCH, NO_TIMESTAMP, NONE
+from workbench.layout.integers import INT32_MAX
 from workbench.log.append.append_info import UNKNOWN_OFFSET, LogAppendInfo
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.append.validation import LogValidator
@@ -37,7 +38,7 @@ from workbench.record.writing.batch_checks import (
     received_records,
 )
 
-_FARTHEST: Final = 2**31 - 1  # largest distance from an old wrapper's first offset to its last
+_FARTHEST: Final = INT32_MAX  # largest distance from an old wrapper's first offset to its last
 
 
 def append(

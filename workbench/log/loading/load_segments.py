@@ -9,22 +9,22 @@ Kafka: LogLoader (4.2)
 """
 
 import os
-import re
 from collections.abc import Callable
 from typing import Final
 
 from workbench.config.broker_rules import IndexCheck, SwapRule
 from workbench.errors import CorruptIndexError, CorruptNameError
 from workbench.files.names import CLEANED, DELETED, MAX_OFFSET, SWAP, file_name
+from workbench.files.text import JAVA_NUMBER
 from workbench.log.context import LogContext
 from workbench.log.segments.log_segments import LogSegments
 from workbench.log.segments.segment import LogSegment
+from workbench.runtime.steps import KINDS
 
 Recover = Callable[[LogSegment, str], int]
 
 _SNAPSHOT_DELETED: Final = ".checkpoint.deleted"  # a metadata snapshot; its own log removes it
 _INDEX_ENDINGS: Final = (".index", ".timeindex", ".txnindex")
-_JAVA_LONG: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 
 def offset_of(path: str) -> int:
@@ -38,7 +38,7 @@ def offset_of(path: str) -> int:
     number, dot, _ = os.path.basename(path).partition(".")
     if (
         not dot
-        or _JAVA_LONG.fullmatch(number) is None
+        or JAVA_NUMBER.fullmatch(number) is None
         or not -MAX_OFFSET - 1 <= int(number) <= MAX_OFFSET
     ):
         problem = f"the name begins with {number!r}, expected an offset of 64 bits and a dot"
@@ -131,7 +131,7 @@ def _remove_replaced(context: LogContext, swaps: list[str]) -> None:
         if context.observer is not None:
             numbers = {"base_offset": segment.base_offset, "next_offset": next_offset}
             path = context.path(name)
-            context.tell("swap found", path, "a replacement of segments was interrupted", **numbers)
+            context.tell("swap found", path, KINDS["swap found"], **numbers)
     if first is None:
         return
     removed = False

@@ -25,6 +25,7 @@ from workbench.log.producers.state import ProducerStateManager
 from workbench.log.segments.files import delete_segment_files
 from workbench.log.segments.log_segments import LogSegments
 from workbench.log.segments.segment import LogSegment
+from workbench.runtime.steps import KINDS
 
 # Brokers before 3.0 took a `.swap` file as a segment that had yet to replace others: it was read
 # again, and then replaced what lay in its range. Which segments those are changed (`SwapRule`).
@@ -78,7 +79,7 @@ def complete_swaps(
     takes_floor = context.rules.swaps is SwapRule.RECOVER_FROM_FLOOR
     for base in swaps:
         swap = LogSegment.open(context, base, file_exists=True, suffix=SWAP)
-        recover(swap, "a replacement of segments was interrupted")
+        recover(swap, KINDS["swap found"])
         end = swap.read_next_offset()
         floor = segments.values(base, end)  # begins with the segment at or before the offset
         old = [one for one in floor if takes_floor or one.read_next_offset() > base]

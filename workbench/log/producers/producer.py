@@ -24,6 +24,7 @@ from workbench.errors import (
 )
 from workbench.files.names import TopicPartition
 from workbench.files.producer_snapshot import SEQUENCES, ProducerEntry
+from workbench.layout.integers import INT32_MAX
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.fetch import LogOffsetMetadata
 from workbench.log.producers.batches import ProducerBatch, TransactionMarker
@@ -34,7 +35,7 @@ from workbench.runtime.steps import Observer, Step
 TRANSACTION_VERSION_2: Final = 2
 """From this version, a marker has a higher epoch than its transaction's batches."""
 
-_LAST_SEQUENCE: Final = 2**31 - 1  # the next one is 0
+_LAST_SEQUENCE: Final = INT32_MAX  # the next one is 0
 _NO_EPOCH: Final = (None, -1)  # a producer's epoch: none is known, or it sent none
 _NONE: Final = -1  # value of a batch for none
 

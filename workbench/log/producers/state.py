@@ -18,6 +18,7 @@ from workbench.errors import CorruptSnapshotError
 from workbench.file_system.local import FileSystem
 from workbench.files.names import TopicPartition
 from workbench.files.producer_snapshot import ProducerEntry
+from workbench.layout.integers import INT64_MAX
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.context import LogContext
 from workbench.log.fetch import LogOffsetMetadata
@@ -39,7 +40,6 @@ from workbench.runtime.clock import Clock
 from workbench.runtime.steps import Observer, Reporter
 from workbench.runtime.times import ms_text
 
-_HIGHEST: Final = 2**63 - 1  # of all offsets
 LATE_TRANSACTION_BUFFER_MS: Final = 5 * 60 * 1000
 """Time after its timeout when a transaction is late."""
 
@@ -377,7 +377,7 @@ class ProducerStateManager(Reporter):
     def delete_snapshots_before(self, offset: int) -> None:
         """Remove the snapshots that reach up to less than ``offset``."""
         self.snapshots.remove_outside(
-            offset, _HIGHEST, f"the snapshot is older than offset {offset}"
+            offset, INT64_MAX, f"the snapshot is older than offset {offset}"
         )
 
     def remove_and_mark_snapshot_for_deletion(self, offset: int) -> str | None:

@@ -16,6 +16,7 @@ from workbench.files.indexes.offset_index import WritableOffsetIndex
 from workbench.files.indexes.time_index import TimestampOffset, WritableTimeIndex
 from workbench.files.indexes.transaction_index import AbortedTxn, WritableTransactionIndex
 from workbench.files.names import CLEANED
+from workbench.layout.integers import INT64_MAX
 from workbench.log.context import LogContext
 from workbench.log.fetch import FetchData, LogOffsetMetadata
 from workbench.log.producers.producer import CompletedTransaction
@@ -32,7 +33,7 @@ from workbench.record.writing.batch_checks import CheckedBatch
 from workbench.runtime.steps import wants_details
 from workbench.runtime.times import ms_text
 
-TO_THE_END: Final = 2**63 - 1
+TO_THE_END: Final = INT64_MAX
 _COPY_SIZE: Final = 1 << 20  # bytes that `append_from_file` moves at a time
 
 

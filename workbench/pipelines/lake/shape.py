@@ -19,6 +19,7 @@ from workbench.loaders.scan.scan import Scan
 from workbench.loaders.schemas import SCAN_FIELDS
 from workbench.pipelines.lake.data_files import FOLDERS
 from workbench.pipelines.lake.table import DELETES, KEY, Widens
+from workbench.runtime.times import LAST_IN_MICROS
 from workbench.spark_source.kinds import spark_kind
 from workbench.values.fitting import as_text
 from workbench.values.formats.json import json_decoder
@@ -50,7 +51,6 @@ _OWN: Final = frozenset(
 
 _FIRST_DAY: Final = -719_162  # 0001-01-01, in days since 1970
 _LAST_DAY: Final = 2_932_896  # 9999-12-31
-_LAST_TIME: Final = (2**63 - 1) // 1000  # ms, in the year 294247
 
 
 def table_kind(kind: Any) -> Any:
@@ -383,7 +383,7 @@ def _as_table(array: Any) -> pa.Array:
 def untimed(times: pa.Array) -> int:
     """Return how many times in ms are beyond those that a table holds in microseconds."""
     stamps = times.cast(pa.int64())
-    is_beyond = pc.or_(pc.less(stamps, -_LAST_TIME), pc.greater(stamps, _LAST_TIME))
+    is_beyond = pc.or_(pc.less(stamps, -LAST_IN_MICROS), pc.greater(stamps, LAST_IN_MICROS))
     return int(is_beyond.true_count)
 
 

@@ -12,13 +12,17 @@ from workbench.files.names import TopicPartition
 from workbench.files.partition_metadata import is_made_again
 from workbench.inspection.listing import Listing, StrPath, require_logs
 from workbench.inspection.partition import DiskPartition
-from workbench.inspection.transactions import Transactions, read_transactions
+from workbench.inspection.transactions import IsolationLevel, Transactions, read_transactions
 from workbench.loaders.in_hand import InHand, place_of
 from workbench.loaders.offsets.runs import offset_runs
 from workbench.loaders.remote import listed_with_tier
-from workbench.loaders.scan.plan import IsolationLevel, choose_partitions, segments_within
+from workbench.loaders.scan.plan import (
+    choose_partitions,
+    segments_within,
+)
 from workbench.loaders.scan.splits import size_of
 from workbench.pipelines.lake.table import LoadedUpTo, Log, Positions
+from workbench.runtime.several import Names, Partitions
 
 _MOST_LOGS = 1000  # of a commit
 
@@ -68,8 +72,8 @@ def logs_of(
 
 def chosen(
     listing: Listing,
-    topics: Iterable[str] | str | None,
-    partitions: Iterable[int | str] | int | str | None,
+    topics: Names,
+    partitions: Partitions,
 ) -> list[DiskPartition]:
     """Return the partitions to load, sorted; the topics that brokers make only if they are named.
 

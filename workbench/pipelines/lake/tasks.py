@@ -4,19 +4,18 @@ import pickle
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from workbench.errors import CorruptDataWarning, WorkbenchError
-from workbench.loaders.scan.plan import IsolationLevel
+from workbench.inspection.transactions import IsolationLevel
 from workbench.pipelines.lake.data_files import DataFile, Staging
 from workbench.pipelines.lake.row_reader import Counts, RowReader, values_of
 from workbench.pipelines.lake.source import NewOffsets, new_offsets
+from workbench.pipelines.sizes import MOST_TASKS
 from workbench.values.formats.json import json_shape
 from workbench.values.inference import Shape
-
-_MOST_TASKS: Final = 10_000
 
 
 class LoadedPart(NamedTuple):
@@ -51,7 +50,7 @@ def in_tasks(spark: Any, function: Callable[[Any], Any], items: Sequence[Any]) -
     pickled = [pickle.dumps(each) for each in items]
     table = pa.table({"number": range(len(items)), "item": pa.array(pickled, pa.binary())})
     frame = spark.createDataFrame(table)
-    frame = frame.repartitionByRange(min(len(items), _MOST_TASKS), "number")
+    frame = frame.repartitionByRange(min(len(items), MOST_TASKS), "number")
     call = partial(_called, pickle.dumps(function))
     made = frame.mapInArrow(call, "number bigint, result binary").toArrow().sort_by("number")
     found = []

@@ -19,10 +19,13 @@ from workbench.file_system.source import is_uri
 from workbench.files.partition_metadata import is_made_again
 from workbench.inspection.listing import Listing, StrPath
 from workbench.inspection.partition import DiskPartition, metadata_now
+from workbench.inspection.transactions import IsolationLevel
 from workbench.loaders.in_hand import InHand
 from workbench.loaders.read_warnings import warn_caller
 from workbench.loaders.remote import writable_place
-from workbench.loaders.scan.plan import IsolationLevel, input_paths
+from workbench.loaders.scan.plan import (
+    input_paths,
+)
 from workbench.loaders.scan.reading import losses
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.schemas import RECORD_FIELDS
@@ -56,7 +59,7 @@ from workbench.pipelines.lake.table import (
     schema_of_upsert,
 )
 from workbench.pipelines.lake.tasks import find_new, in_tasks, load_part, shape_of_part
-from workbench.runtime.several import several
+from workbench.runtime.several import Names, Partitions, several
 from workbench.runtime.signatures import explained
 from workbench.runtime.words import plural
 from workbench.tables.lake import LoadedRow
@@ -107,11 +110,11 @@ def to_table(
     paths: InHand | Iterable[InHand],
     to: StrPath,
     *,
-    topics: Iterable[str] | str | None = None,
-    partitions: Iterable[int | str] | int | str | None = None,
+    topics: Names = None,
+    partitions: Partitions = None,
     remote: StrPath | None = None,
     remote_keys: Mapping[str, StrPath] | None = None,
-    columns: Iterable[str] | str | None = None,
+    columns: Names = None,
     decode: "Mapping[str, ColumnDecoding] | str | None" = None,
     types: "Mapping[str, AnyType] | None" = None,
     mask: "AnyMasks" = None,

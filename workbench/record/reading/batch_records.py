@@ -17,6 +17,7 @@ from workbench.kernels.reading.outputs import HEADERS, KEYS, VALUES
 from workbench.layout import problems
 from workbench.layout.attributes import NO_TIMESTAMP, NONE, TIMESTAMP_TYPE_NAMES
 from workbench.layout.batch_header import BATCH_HEADER_SIZE, SMALLEST_RECORD
+from workbench.layout.integers import INT32_MAX
 from workbench.layout.message_header import SMALLEST_ENTRY
 from workbench.record import varint
 from workbench.record.buffers import thread_pool
@@ -27,7 +28,6 @@ from workbench.record.reading.wrapper import WrapperError, wrapper_value
 from workbench.record.writing.message_encoding import entry_size
 
 ALL_COLUMNS: Final = KEYS | VALUES | HEADERS
-_MOST_SEQUENCE: Final = 2**31 - 1
 
 Bytes = npt.NDArray[np.uint8]
 Rows = npt.NDArray[Any]
@@ -241,4 +241,4 @@ def add_to_sequence(sequence: int, increment: int) -> int:
     Kafka: DefaultRecordBatch.incrementSequence (4.2)
     """
     total = sequence + increment
-    return total - _MOST_SEQUENCE - 1 if total > _MOST_SEQUENCE else total
+    return total - INT32_MAX - 1 if total > INT32_MAX else total

@@ -20,14 +20,13 @@ from workbench.kernels.reading.outputs import SEARCHED_FIELDS
 from workbench.layout import problems
 from workbench.layout.batch_header import ENTRY_HEADER_SIZE, LENGTH_END
 from workbench.layout.batch_row import BATCH_ROW
+from workbench.layout.integers import INT64_MAX, INT64_MIN
 from workbench.layout.message_header import SMALLEST_MESSAGE
 from workbench.record.buffers import own_pages
 
 FIRST_WINDOW: Final = 4096  # bytes; the distance of index entries
 LARGEST_WINDOW: Final = 1 << 18
 _ROOM: Final = 1 << 13  # records of a batch; one that has more is read elsewhere
-LOWEST: Final = -(2**63)
-_HIGHEST: Final = 2**63 - 1
 
 
 class SearchedHeader(NamedTuple):
@@ -95,7 +94,7 @@ def search_batch(
     """
     memory = _MEMORY
     memory.passed[1] = 0
-    wanted = (_int64(offset), _HIGHEST, memory.rows, memory.headers)
+    wanted = (_int64(offset), INT64_MAX, memory.rows, memory.headers)
     code, _ = _search(source, start, end, first_window, dispatch.find_batch, wanted)
     passed = SearchedHeader._make(memory.passed.tolist())
     found = SearchedHeader._make(memory.found.tolist()) if code == problems.FOUND else None
@@ -139,7 +138,7 @@ def search_record(
 
 def _int64(number: int) -> int:
     """Return the nearest number that a batch can have."""
-    return number if LOWEST <= number <= _HIGHEST else max(LOWEST, min(number, _HIGHEST))
+    return number if INT64_MIN <= number <= INT64_MAX else max(INT64_MIN, min(number, INT64_MAX))
 
 
 def _search(

@@ -32,6 +32,7 @@ from workbench.record.codecs.compression import Arena, TooLargeError, decompress
 from workbench.record.codecs.libraries import compiled_decoder
 from workbench.record.columns import ColumnBuilder, RecordColumns
 from workbench.record.limits import LARGEST_CONTENT, MOST_RECORDS, VARIABLE
+from workbench.record.reading.batch_records import ALL_COLUMNS
 from workbench.record.reading.rescue import RESCUABLE, RescuedContents, rescue
 from workbench.record.reading.windows import BatchWindows, Problem, Window, entry_crc
 from workbench.record.reading.wrapper import WrapperError, wrapper_value
@@ -49,7 +50,6 @@ __all__ = [
     "empty_chunk",
 ]
 
-ALL_COLUMNS: Final = KEYS | VALUES | HEADERS
 _ARENA_RUN: Final = 1 << 20  # decompressed bytes that are decoded while they are in the cache
 _USUAL_RATIO: Final = 4  # of decompressed to compressed bytes; more makes outputs grow on the way
 _MOST_THAT_FIT: Final = LARGEST_CONTENT // SMALLEST_RECORD  # records of a compressed batch

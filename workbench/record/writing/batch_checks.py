@@ -58,6 +58,7 @@ from workbench.layout.batch_header import (
     MAGIC_AT,
     MAX_TIMESTAMP_AT,
 )
+from workbench.layout.integers import INT32_MAX, INT64_MAX
 from workbench.layout.message_header import (
     MESSAGE_ATTRIBUTES_AT,
     MESSAGE_CRC_AT,
@@ -70,7 +71,7 @@ from workbench.layout.message_header import (
 from workbench.record.codecs.compression import decompress_batch
 from workbench.record.codecs.registry import CODECS
 from workbench.record.limits import LARGEST_CONTENT, MOST_RECORDS
-from workbench.record.memory_records import MemoryRecords
+from workbench.record.memory_records import MemoryRecords, too_small, unknown_magic
 from workbench.record.reading.arena import DecompressionError, TooLargeError
 from workbench.record.reading.batch_records import columns_of
 from workbench.record.reading.wrapper import WrapperError, wrapper_value
@@ -162,11 +163,11 @@ class RecordRules:
 
     needs_keys: bool = False
     has_append_time: bool = False
-    before_ms: int = 2**63 - 1
-    after_ms: int = 2**63 - 1
+    before_ms: int = INT64_MAX
+    after_ms: int = INT64_MAX
     codec: int | None = None
     level: int | None = None
-    largest: int = 2**31 - 1
+    largest: int = INT32_MAX
     options: int = field(init=False)
 
     def keeps(self, codec: int) -> bool:
@@ -386,11 +387,9 @@ def _message(data: bytes, batch: CheckedBatch) -> ReceivedRecord:
 def _not_a_batch(buffer: npt.NDArray[np.uint8], position: int, code: int) -> CorruptRecordError:
     if code == problems.UNKNOWN_MAGIC:
         magic = int(buffer[position + MAGIC_AT : position + MAGIC_AT + 1].view(np.int8)[0])
-        problem = f"magic {magic} is not known: 0, 1 and 2 are"
-        return CorruptRecordError(None, position + MAGIC_AT, problem)
+        return unknown_magic(position + MAGIC_AT, magic)
     size = int.from_bytes(buffer[position + 8 : position + LENGTH_END].tobytes(), signed=True)
-    problem = f"the size of a batch is {size} bytes (expected at least {SMALLEST_MESSAGE})"
-    return CorruptRecordError(None, position + 8, problem)
+    return too_small(position, size)
 
 
 def set_offset_and_epoch(

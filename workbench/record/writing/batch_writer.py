@@ -42,6 +42,7 @@ from workbench.layout.batch_header import (
     CRC_FROM,
     LENGTH_END,
 )
+from workbench.layout.integers import INT32_MAX
 from workbench.layout.structure import as_struct
 from workbench.record import varint
 from workbench.record.codecs.compression import compress
@@ -56,7 +57,7 @@ _HEADER: Final = as_struct(BATCH_HEADER)
 _NULL: Final = varint.encode(-1)
 _varint = lru_cache(maxsize=1 << 14)(varint.encode)
 _varlong = lru_cache(maxsize=1 << 14)(varint.encode_long)
-MOST_RECORDS: Final = 2**31 - 1  # of a batch; also the largest offset delta
+MOST_RECORDS: Final = INT32_MAX  # of a batch; also the largest offset delta
 _RATIO_FACTOR: Final = np.float32(1.05)  # what Kafka adds to a guess at a compressed size
 _TIMESTAMP_TYPES: Final = {name: code for code, name in TIMESTAMP_TYPE_NAMES.items()}
 
@@ -190,6 +191,9 @@ class BatchWriter:
         self.append_with_offset(offset, timestamp, key, value, headers)
         return offset
 
+    def _closed(self) -> RuntimeError:
+        return RuntimeError("the batch is closed: it takes no more records")
+
     def append_with_offset(
         self,
         offset: int,
@@ -239,7 +243,7 @@ class BatchWriter:
         if headers and self.magic < 2:
             raise ValueError(f"magic {self.magic} does not have headers")
         if not self._takes_records:
-            raise RuntimeError("the batch is closed: it takes no more records")
+            raise self._closed()
         if self._base_timestamp is None:
             self._base_timestamp = timestamp
         delta = offset - self.base_offset

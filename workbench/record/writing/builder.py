@@ -124,7 +124,7 @@ class RecordsBuilder(BatchWriter):
         if self.magic < 2:
             raise ValueError(f"columns cannot be appended in magic {self.magic}")
         if not self._takes_records:
-            raise RuntimeError("the batch is closed: it takes no more records")
+            raise self._closed()
         chosen = np.arange(len(columns), dtype=np.int64) if picks is None else picks
         if not len(chosen):
             return

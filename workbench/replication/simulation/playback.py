@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from workbench.errors import ReplicationError
 from workbench.replication.simulation.cluster import Cluster
 from workbench.replication.simulation.cluster_state import Produced
 from workbench.replication.simulation.events import KINDS, OF_CLIENTS, Event, do, event_of
@@ -182,9 +181,8 @@ def play(
         ConfigError: ``rules`` is not a version.
     """
     if isinstance(events, Schedule):
-        if events.events is None:
-            raise ReplicationError("no schedule was found that could be played")
-        title = title or f"The shortest schedule of {len(events.events)} events"
+        found = events.found()
+        title = title or f"The shortest schedule of {len(found)} events"
         about = about or events.violation or ""
         options = {
             "brokers": events.brokers,
@@ -192,7 +190,7 @@ def play(
             **events.options,
             **options,
         }
-        events = events.events
+        events = found
     script = [_with_reason(each) for each in events]
     steps: list[Step] = []
     given = options.pop("observer", None)

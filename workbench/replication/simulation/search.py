@@ -57,6 +57,16 @@ class Schedule:
         head = f"rules of {self.rules}: found after {self.states:,} states"
         return "\n".join([head, *lines, f"     {self.violation}"])
 
+    def found(self) -> tuple[Event, ...]:
+        """Return the events.
+
+        Raises:
+            ReplicationError: no schedule was found.
+        """
+        if self.events is None:
+            raise ReplicationError("no schedule was found that could be played")
+        return self.events
+
     def play(
         self,
         *,
@@ -74,12 +84,11 @@ class Schedule:
         Raises:
             ReplicationError: no schedule was found.
         """
-        if self.events is None:
-            raise ReplicationError("no schedule was found that could be played")
+        events = self.found()
         cluster = Cluster(
             self.brokers, rules=self.rules, observer=observer, **{**self.options, **options}
         )
-        for event in self.events:
+        for event in events:
             do(cluster, event)
             if after is not None:
                 after(event, cluster)

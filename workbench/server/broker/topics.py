@@ -18,13 +18,14 @@ from workbench.config.log_config import refused_value
 from workbench.config.settings import Settings
 from workbench.errors import ConfigError
 from workbench.files import text
-from workbench.files.names import TopicPartition, topic_name_problem
+from workbench.files.names import TopicPartition
 from workbench.inspection.cluster.image import StoredCluster, StoredConfigs
 from workbench.log_manager.manager import LogManager
 from workbench.record.message_schema import NULL_UUID
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.broker.live_log import LiveLog
 from workbench.server.broker.metadata_log import MetadataLog, MetadataRecord
+from workbench.server.logs.catalog import require_topic_name
 from workbench.server.logs.served_log import Tell
 
 _TOPIC: Final = 2  # resource type
@@ -255,9 +256,7 @@ class Topics:
 
     def _check_name(self, name: str) -> None:
         """Kafka: Topic.validate, ReplicationControlManager.validateNewTopicNames (4.2)."""
-        problem = topic_name_problem(name)
-        if problem is not None:
-            raise ErrorCode.INVALID_TOPIC_EXCEPTION.error(f"Topic name is invalid: {problem}")
+        require_topic_name(name)
         if name == METADATA_TOPIC:
             raise ErrorCode.INVALID_TOPIC_EXCEPTION.error(f"Topic name is reserved: {name}")
         if name in self._topics:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from workbench.config.definitions import TOPIC_NAMES
-from workbench.files.text import INT32_MAX
+from workbench.layout.integers import INT32_MAX
 from workbench.runtime.words import first_few
 
 _RETENTION: Final = tuple(each.name for each in TOPIC_NAMES["retention.ms"].synonyms)

@@ -36,7 +36,7 @@ from workbench.server.handlers.stored_access import (
 )
 from workbench.server.protocol import api_keys as apis
 from workbench.server.protocol import requests, responses
-from workbench.server.serving import BlockingHandler, Call, Values
+from workbench.server.serving import NOT_HERE, Call, Served, Values
 
 _METRICS_ALONE: Final = 0  # version of ListConfigResources that knows client metrics alone
 _NO_NAMES: Final[Mapping[str, object]] = {}
@@ -80,7 +80,7 @@ def describe_quorum(
     }
     unknown: responses.DescribeQuorumResponsePartitionData = {
         "errorCode": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        "errorMessage": "This server does not host this topic-partition.",
+        "errorMessage": NOT_HERE,
     }
     host, port = call.address
     listener: responses.DescribeQuorumResponseListener = {
@@ -475,23 +475,23 @@ def _token_error(call: Call) -> ErrorCode:
     return ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
 
 
-HANDLERS: Final[Mapping[int, BlockingHandler]] = {
-    apis.DESCRIBE_QUORUM.key: describe_quorum,
-    apis.ADD_RAFT_VOTER.key: change_voters,
-    apis.REMOVE_RAFT_VOTER.key: change_voters,
-    apis.UNREGISTER_BROKER.key: unregister_broker,
-    apis.ELECT_LEADERS.key: elect_leaders,
-    apis.ALTER_PARTITION_REASSIGNMENTS.key: alter_partition_reassignments,
-    apis.LIST_PARTITION_REASSIGNMENTS.key: list_partition_reassignments,
-    apis.LIST_CONFIG_RESOURCES.key: list_config_resources,
-    apis.UPDATE_FEATURES.key: update_features,
-    apis.DESCRIBE_ACLS.key: describe_acls,
-    apis.CREATE_ACLS.key: change_acls,
-    apis.DELETE_ACLS.key: change_acls,
-    apis.DESCRIBE_CLIENT_QUOTAS.key: describe_client_quotas,
-    apis.DESCRIBE_USER_SCRAM_CREDENTIALS.key: describe_user_scram_credentials,
-    apis.DESCRIBE_DELEGATION_TOKEN.key: refuse_tokens,
-    apis.CREATE_DELEGATION_TOKEN.key: refuse_tokens,
-    apis.RENEW_DELEGATION_TOKEN.key: refuse_expiry,
-    apis.EXPIRE_DELEGATION_TOKEN.key: refuse_expiry,
+HANDLERS: Final[Mapping[int, Served]] = {
+    apis.DESCRIBE_QUORUM.key: Served(describe_quorum),
+    apis.ADD_RAFT_VOTER.key: Served(change_voters),
+    apis.REMOVE_RAFT_VOTER.key: Served(change_voters),
+    apis.UNREGISTER_BROKER.key: Served(unregister_broker),
+    apis.ELECT_LEADERS.key: Served(elect_leaders),
+    apis.ALTER_PARTITION_REASSIGNMENTS.key: Served(alter_partition_reassignments),
+    apis.LIST_PARTITION_REASSIGNMENTS.key: Served(list_partition_reassignments),
+    apis.LIST_CONFIG_RESOURCES.key: Served(list_config_resources),
+    apis.UPDATE_FEATURES.key: Served(update_features),
+    apis.DESCRIBE_ACLS.key: Served(describe_acls),
+    apis.CREATE_ACLS.key: Served(change_acls),
+    apis.DELETE_ACLS.key: Served(change_acls),
+    apis.DESCRIBE_CLIENT_QUOTAS.key: Served(describe_client_quotas),
+    apis.DESCRIBE_USER_SCRAM_CREDENTIALS.key: Served(describe_user_scram_credentials),
+    apis.DESCRIBE_DELEGATION_TOKEN.key: Served(refuse_tokens),
+    apis.CREATE_DELEGATION_TOKEN.key: Served(refuse_tokens),
+    apis.RENEW_DELEGATION_TOKEN.key: Served(refuse_expiry),
+    apis.EXPIRE_DELEGATION_TOKEN.key: Served(refuse_expiry),
 }

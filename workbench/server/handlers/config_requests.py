@@ -20,12 +20,12 @@ from workbench.config.server_configs import (
 )
 from workbench.config.values import text_of
 from workbench.errors import CoordinatorError
-from workbench.files.names import topic_name_problem
 from workbench.inspection.cluster.image import EVERY_BROKER
 from workbench.runtime.error_codes import ErrorCode
+from workbench.server.logs.catalog import require_topic_name
 from workbench.server.protocol import requests, responses
 from workbench.server.protocol.api_keys import DESCRIBE_CONFIGS
-from workbench.server.serving import BlockingHandler, Call
+from workbench.server.serving import Call, Served
 
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32  # resource types
 OF_TOPIC, _OF_BROKER, _OF_EVERY_BROKER, _OF_FILE, DEFAULT = 1, 2, 3, 4, 5  # sources
@@ -128,9 +128,7 @@ def _entry(name: str, config: ServerConfig, value: str | None, synonyms: list[_S
 
 def _of_topic(call: Call, name: str) -> list[_Entry]:
     catalog = call.serving.catalog
-    problem = topic_name_problem(name)
-    if problem is not None:
-        raise ErrorCode.INVALID_TOPIC_EXCEPTION.error(f"Topic name is invalid: {problem}")
+    require_topic_name(name)
     if catalog.logs_of(name) is None:
         raise ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.error("")
     own = catalog.settings.own(name)
@@ -275,4 +273,8 @@ _DESCRIBE: Final[Mapping[int, Callable[[Call, str], list[_Entry]]]] = {
     CLIENT_METRICS: _of_metrics,
     GROUP: _of_group,
 }
-HANDLERS: Final[Mapping[int, BlockingHandler]] = {DESCRIBE_CONFIGS.key: describe_configs}
+
+
+HANDLERS: Final[Mapping[int, Served]] = {
+    DESCRIBE_CONFIGS.key: Served(describe_configs),
+}

@@ -32,7 +32,7 @@ from workbench.server.logs.log_read import (
 from workbench.server.logs.served_log import NO_EPOCH
 from workbench.server.protocol import api_keys as apis
 from workbench.server.protocol import requests, responses
-from workbench.server.serving import BlockingHandler, Call, InThread, WaitingHandler
+from workbench.server.serving import Call, InThread, Served
 
 _READ_COMMITTED: Final = 1
 _STEP_SECONDS: Final = 0.5
@@ -384,8 +384,8 @@ def _end_of_epoch(
     }
 
 
-HANDLERS: Final[Mapping[int, BlockingHandler]] = {
-    apis.LIST_OFFSETS.key: list_offsets,
-    apis.OFFSET_FOR_LEADER_EPOCH.key: offset_for_leader_epoch,
+HANDLERS: Final[Mapping[int, Served]] = {
+    apis.LIST_OFFSETS.key: Served(list_offsets),
+    apis.OFFSET_FOR_LEADER_EPOCH.key: Served(offset_for_leader_epoch),
+    apis.FETCH.key: Served(waits=fetch),
 }
-WAITING: Final[Mapping[int, WaitingHandler]] = {apis.FETCH.key: fetch}

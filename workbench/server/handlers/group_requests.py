@@ -32,7 +32,7 @@ from workbench.server.protocol.responses import (
     ConsumerGroupDescribeResponseDescribedGroup,
     ConsumerGroupDescribeResponseMember,
 )
-from workbench.server.serving import BlockingHandler, Call, InThread, WaitingHandler
+from workbench.server.serving import Call, InThread, Served
 
 _OF_GROUPS, _OF_TRANSACTIONS = 0, 1  # key types of a coordinator
 _CLASSIC, _CONSUMER = 0, 1  # types of a member: the protocol that it speaks
@@ -356,11 +356,6 @@ def delete_groups(
     return {"results": [{"groupId": name, "errorCode": code} for name, code in codes.items()]}
 
 
-WRITES: Final[Mapping[int, BlockingHandler]] = {
-    apis.DELETE_GROUPS.key: delete_groups,
-}
-
-
 def _described(
     group: ModernGroup, names_by_id: Mapping[str, str]
 ) -> ConsumerGroupDescribeResponseDescribedGroup:
@@ -422,16 +417,15 @@ def _assignment(
     }
 
 
-HANDLERS: Final[Mapping[int, BlockingHandler]] = {
-    apis.FIND_COORDINATOR.key: find_coordinator,
-    apis.HEARTBEAT.key: heartbeat,
-    apis.CONSUMER_GROUP_HEARTBEAT.key: consumer_group_heartbeat,
-    apis.LEAVE_GROUP.key: leave_group,
-    apis.DESCRIBE_GROUPS.key: describe_groups,
-    apis.LIST_GROUPS.key: list_groups,
-    apis.CONSUMER_GROUP_DESCRIBE.key: consumer_group_describe,
-}
-WAITING: Final[Mapping[int, WaitingHandler]] = {
-    apis.JOIN_GROUP.key: join_group,
-    apis.SYNC_GROUP.key: sync_group,
+HANDLERS: Final[Mapping[int, Served]] = {
+    apis.FIND_COORDINATOR.key: Served(find_coordinator),
+    apis.HEARTBEAT.key: Served(heartbeat),
+    apis.CONSUMER_GROUP_HEARTBEAT.key: Served(consumer_group_heartbeat),
+    apis.LEAVE_GROUP.key: Served(leave_group),
+    apis.DESCRIBE_GROUPS.key: Served(describe_groups),
+    apis.LIST_GROUPS.key: Served(list_groups),
+    apis.CONSUMER_GROUP_DESCRIBE.key: Served(consumer_group_describe),
+    apis.DELETE_GROUPS.key: Served(delete_groups, refusal=ErrorCode.GROUP_AUTHORIZATION_FAILED),
+    apis.JOIN_GROUP.key: Served(waits=join_group),
+    apis.SYNC_GROUP.key: Served(waits=sync_group),
 }

@@ -20,7 +20,7 @@ from workbench.server.logs.catalog import PartitionLog
 from workbench.server.protocol import api_keys as apis
 from workbench.server.protocol import requests, responses
 from workbench.server.protocol.api_keys import API_KEYS
-from workbench.server.serving import BlockingHandler, Call
+from workbench.server.serving import Call, Served
 
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 _ZERO_SINCE: Final = 4  # version of ApiVersions in which the lowest level of a feature can be 0
@@ -326,13 +326,13 @@ def sasl(call: Call, request: object) -> NoReturn:
     raise ErrorCode.ILLEGAL_SASL_STATE.error()
 
 
-HANDLERS: Final[Mapping[int, BlockingHandler]] = {
-    apis.SASL_HANDSHAKE.key: sasl,
-    apis.SASL_AUTHENTICATE.key: sasl,
-    apis.API_VERSIONS.key: api_versions,
-    apis.METADATA.key: metadata,
-    apis.DESCRIBE_TOPIC_PARTITIONS.key: describe_topic_partitions,
-    apis.DESCRIBE_CLUSTER.key: describe_cluster,
-    apis.ALTER_REPLICA_LOG_DIRS.key: alter_replica_log_dirs,
-    apis.DESCRIBE_LOG_DIRS.key: describe_log_dirs,
+HANDLERS: Final[Mapping[int, Served]] = {
+    apis.SASL_HANDSHAKE.key: Served(sasl),
+    apis.SASL_AUTHENTICATE.key: Served(sasl),
+    apis.API_VERSIONS.key: Served(api_versions),
+    apis.METADATA.key: Served(metadata),
+    apis.DESCRIBE_TOPIC_PARTITIONS.key: Served(describe_topic_partitions),
+    apis.DESCRIBE_CLUSTER.key: Served(describe_cluster),
+    apis.ALTER_REPLICA_LOG_DIRS.key: Served(alter_replica_log_dirs),
+    apis.DESCRIBE_LOG_DIRS.key: Served(describe_log_dirs),
 }

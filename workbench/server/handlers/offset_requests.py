@@ -19,7 +19,7 @@ from workbench.runtime.error_codes import ErrorCode
 from workbench.server.handlers.topics_by_id import key_of, name_of
 from workbench.server.protocol import api_keys as apis
 from workbench.server.protocol import requests, responses
-from workbench.server.serving import BlockingHandler, Call
+from workbench.server.serving import Call, Served
 
 _NO_EPOCH: Final = -1
 _REQUEST_GROUPS_SINCE: Final = 8  # version of OffsetFetch
@@ -195,10 +195,8 @@ def offset_delete(
     }
 
 
-WRITES: Final[Mapping[int, BlockingHandler]] = {
-    apis.OFFSET_DELETE.key: offset_delete,
-}
-HANDLERS: Final[Mapping[int, BlockingHandler]] = {
-    apis.OFFSET_COMMIT.key: offset_commit,
-    apis.OFFSET_FETCH.key: offset_fetch,
+HANDLERS: Final[Mapping[int, Served]] = {
+    apis.OFFSET_COMMIT.key: Served(offset_commit),
+    apis.OFFSET_FETCH.key: Served(offset_fetch),
+    apis.OFFSET_DELETE.key: Served(offset_delete, refusal=ErrorCode.GROUP_AUTHORIZATION_FAILED),
 }

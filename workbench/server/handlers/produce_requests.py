@@ -5,8 +5,8 @@ Kafka: KafkaApis.handleProduceRequest, ProduceRequest.validateRecords, ReplicaMa
 """
 
 import struct
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from workbench.layout.batch_header import (
     LAST_OFFSET_DELTA_AT,
     LENGTH_END,
 )
+from workbench.layout.integers import INT64_MAX
 from workbench.log.log import Log
 from workbench.record.memory_records import MemoryRecords
 from workbench.runtime.error_codes import ErrorCode, code_of, short
@@ -30,12 +31,12 @@ from workbench.server.broker.live_log import LiveLog
 from workbench.server.handlers.topics_by_id import key_of, name_of
 from workbench.server.protocol import api_keys as apis
 from workbench.server.protocol import requests, responses
-from workbench.server.serving import BlockingHandler, Call
+from workbench.server.serving import Call, Served
 
 _MOST_RECORD_ERRORS: Final = 1000  # that are reported of one batch
 _QUICK_BATCHES: Final = 10
 _QUICK_BYTES: Final = 1 << 16
-_NEVER: Final = 2**63 - 1
+_NEVER: Final = INT64_MAX
 _HEADER: Final = struct.Struct(">8xi4xb4xh")  # length, magic and attributes of a batch
 _ACKS: Final = {-1, 0, 1}
 _ZSTD_SINCE: Final = 7  # version of Produce
@@ -226,5 +227,8 @@ def _is_free(log: Log) -> bool:
     return is_free
 
 
-HANDLERS: Final[Mapping[int, BlockingHandler]] = {apis.PRODUCE.key: produce}
-QUICK: Final[Mapping[int, Callable[[Call, Any], bool]]] = {apis.PRODUCE.key: is_quick}
+HANDLERS: Final[Mapping[int, Served]] = {
+    apis.PRODUCE.key: Served(
+        produce, refusal=ErrorCode.TOPIC_AUTHORIZATION_FAILED, is_quick=is_quick
+    ),
+}

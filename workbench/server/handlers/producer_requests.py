@@ -13,10 +13,9 @@ from workbench.files.producer_snapshot import ProducerEntry
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.protocol import api_keys as apis
 from workbench.server.protocol import requests, responses
-from workbench.server.serving import BlockingHandler, Call
+from workbench.server.serving import NOT_HERE, Call, Served
 
 _NONE: Final = -1
-_NOT_HERE: Final = "This server does not host this topic-partition."
 
 
 def describe_producers(
@@ -50,7 +49,7 @@ def _producers(call: Call, topic: str, number: int) -> responses.DescribeProduce
     catalog = call.serving.catalog
     log = catalog.log(topic, number)
     if log is None:
-        problem = _NOT_HERE if catalog.logs_of(topic) is None else None
+        problem = NOT_HERE if catalog.logs_of(topic) is None else None
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return {**result, "errorCode": code, "errorMessage": problem}
     producers = log.producers()
@@ -131,8 +130,8 @@ def list_transactions(
     }
 
 
-HANDLERS: Final[Mapping[int, BlockingHandler]] = {
-    apis.DESCRIBE_PRODUCERS.key: describe_producers,
-    apis.DESCRIBE_TRANSACTIONS.key: describe_transactions,
-    apis.LIST_TRANSACTIONS.key: list_transactions,
+HANDLERS: Final[Mapping[int, Served]] = {
+    apis.DESCRIBE_PRODUCERS.key: Served(describe_producers),
+    apis.DESCRIBE_TRANSACTIONS.key: Served(describe_transactions),
+    apis.LIST_TRANSACTIONS.key: Served(list_transactions),
 }

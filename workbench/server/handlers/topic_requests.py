@@ -27,7 +27,7 @@ from workbench.server.handlers.config_requests import (
 )
 from workbench.server.protocol import api_keys as apis
 from workbench.server.protocol import requests, responses
-from workbench.server.serving import BlockingHandler, Call
+from workbench.server.serving import Call, Served
 
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 _HIGH_WATERMARK: Final = -1
@@ -339,21 +339,21 @@ def _altered(
     return {"resourceType": kind, "resourceName": name, **_outcome(alter)}
 
 
-CHANGES: Final = frozenset(
-    {
-        apis.CREATE_TOPICS.key,
-        apis.CREATE_PARTITIONS.key,
-        apis.DELETE_TOPICS.key,
-        apis.ALTER_CONFIGS.key,
-        apis.INCREMENTAL_ALTER_CONFIGS.key,
-    }
-)
-"""Requests that may take seconds, or wait for one that does."""
-HANDLERS: Final[Mapping[int, BlockingHandler]] = {
-    apis.CREATE_TOPICS.key: create_topics,
-    apis.DELETE_TOPICS.key: delete_topics,
-    apis.CREATE_PARTITIONS.key: create_partitions,
-    apis.DELETE_RECORDS.key: delete_records,
-    apis.ALTER_CONFIGS.key: alter_configs,
-    apis.INCREMENTAL_ALTER_CONFIGS.key: incremental_alter_configs,
+HANDLERS: Final[Mapping[int, Served]] = {
+    apis.CREATE_TOPICS.key: Served(
+        create_topics, refusal=ErrorCode.TOPIC_AUTHORIZATION_FAILED, is_change=True
+    ),
+    apis.DELETE_TOPICS.key: Served(
+        delete_topics, refusal=ErrorCode.TOPIC_AUTHORIZATION_FAILED, is_change=True
+    ),
+    apis.CREATE_PARTITIONS.key: Served(
+        create_partitions, refusal=ErrorCode.TOPIC_AUTHORIZATION_FAILED, is_change=True
+    ),
+    apis.DELETE_RECORDS.key: Served(delete_records, refusal=ErrorCode.TOPIC_AUTHORIZATION_FAILED),
+    apis.ALTER_CONFIGS.key: Served(
+        alter_configs, refusal=ErrorCode.TOPIC_AUTHORIZATION_FAILED, is_change=True
+    ),
+    apis.INCREMENTAL_ALTER_CONFIGS.key: Served(
+        incremental_alter_configs, refusal=ErrorCode.TOPIC_AUTHORIZATION_FAILED, is_change=True
+    ),
 }

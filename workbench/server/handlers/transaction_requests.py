@@ -17,7 +17,7 @@ from workbench.runtime.error_codes import ErrorCode
 from workbench.server.broker.broker import as_leaders_see
 from workbench.server.protocol import api_keys as apis
 from workbench.server.protocol import requests, responses
-from workbench.server.serving import BlockingHandler, Call
+from workbench.server.serving import Call, Served
 
 _NO_PRODUCER: Final = -1
 _FENCED_SINCE: Final = {
@@ -256,11 +256,21 @@ def _by_topic(
     return [{"name": name, "partitions": found} for name, found in topics.items()]
 
 
-HANDLERS: Final[Mapping[int, BlockingHandler]] = {
-    apis.INIT_PRODUCER_ID.key: init_producer_id,
-    apis.ADD_PARTITIONS_TO_TXN.key: add_partitions_to_txn,
-    apis.ADD_OFFSETS_TO_TXN.key: add_offsets_to_txn,
-    apis.END_TXN.key: end_txn,
-    apis.TXN_OFFSET_COMMIT.key: txn_offset_commit,
-    apis.WRITE_TXN_MARKERS.key: write_txn_markers,
+HANDLERS: Final[Mapping[int, Served]] = {
+    apis.INIT_PRODUCER_ID.key: Served(
+        init_producer_id, refusal=ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    ),
+    apis.ADD_PARTITIONS_TO_TXN.key: Served(
+        add_partitions_to_txn, refusal=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    ),
+    apis.ADD_OFFSETS_TO_TXN.key: Served(
+        add_offsets_to_txn, refusal=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    ),
+    apis.END_TXN.key: Served(end_txn, refusal=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+    apis.TXN_OFFSET_COMMIT.key: Served(
+        txn_offset_commit, refusal=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    ),
+    apis.WRITE_TXN_MARKERS.key: Served(
+        write_txn_markers, refusal=ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    ),
 }

@@ -23,9 +23,21 @@ from workbench.inspection.listing import Listing
 from workbench.inspection.lookups.time_lookup import OffsetAtTime
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.record.message_schema import NULL_UUID
+from workbench.runtime.error_codes import ErrorCode
 from workbench.server.logs.served_log import FetchedRecords, ServedLog, Tell
 
 DEFAULT_NODE: Final = 1
+
+
+def require_topic_name(name: str) -> None:
+    """Refuse a name that no topic can have.
+
+    Raises:
+        CoordinatorError: it is invalid.
+    """
+    problem = topic_name_problem(name)
+    if problem is not None:
+        raise ErrorCode.INVALID_TOPIC_EXCEPTION.error(f"Topic name is invalid: {problem}")
 
 
 class PartitionLog(Protocol):

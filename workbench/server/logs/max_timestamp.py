@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from workbench.files.names import MAX_OFFSET
 from workbench.inspection.findings import Finding
-from workbench.inspection.log_parts import HIGHEST, LogPart
+from workbench.inspection.log_parts import (
+    LogPart,
+)
 from workbench.inspection.lookups.time_lookup import OffsetAtTime
 from workbench.inspection.segment import Segment
 from workbench.inspection.unreadable import unreadable
@@ -81,7 +84,7 @@ def _headers(segment: Segment) -> Iterator[Rows]:
     for table in segment.batch_parts():
         yield table.rows
         if table.stop.code == problems.BAD_SIZE:
-            everywhere = (0, HIGHEST)
+            everywhere = (0, MAX_OFFSET)
             position = table.stop.position
             for found in sound_batches(segment, position, everywhere, thread_pool()):
                 yield found.rows

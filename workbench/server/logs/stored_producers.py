@@ -3,8 +3,6 @@
 Kafka: UnifiedLog.rebuildProducerState, ProducerStateManager.loadFromSnapshot (4.2)
 """
 
-from typing import Final
-
 from workbench.errors import WorkbenchError
 from workbench.files import names
 from workbench.files.names import TopicPartition
@@ -12,14 +10,13 @@ from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import unreadable
+from workbench.layout.integers import INT64_MAX
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.producers.batches import ProducerBatch, TransactionMarker, producer_batches
 from workbench.log.producers.producer import ProducerAppendInfo, ProducerStateEntry
 from workbench.log.producers.snapshots import FIRST_BUCKETS, LOAD_FACTOR, in_hash_order
 from workbench.record.buffers import thread_pool
 from workbench.server.logs.log_read import SoundBatches, sound_batches
-
-_HIGHEST: Final = (1 << 63) - 1
 
 
 class StoredProducers:
@@ -44,7 +41,7 @@ class StoredProducers:
         self.findings: list[Finding] = []
         start = max(self._load_snapshot(partition, end_offset), partition.log_start_offset)
         bases = [segment.base_offset for segment in partition.segments]
-        for segment, following in zip(partition.segments, [*bases[1:], _HIGHEST], strict=True):
+        for segment, following in zip(partition.segments, [*bases[1:], INT64_MAX], strict=True):
             if following <= start:
                 continue
             try:

@@ -31,10 +31,10 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.partition import DiskPartition, metadata_now
 from workbench.inspection.unreadable import findings_about_records, unreadable
+from workbench.loaders.queries.ranges import HIGHEST
 from workbench.loaders.read_warnings import warn_caller
 from workbench.loaders.remote import all_opened
 from workbench.loaders.scan.plan import (
-    HIGHEST,
     SegmentRead,
     choose_partitions,
     without_internal,

@@ -15,12 +15,12 @@ from typing import Any, Final
 import pyarrow as pa
 
 from workbench.errors import SchemaError
+from workbench.values.guard import LARGEST_SCHEMA
 
 MOST_NODES: Final = 5000  # types in a schema, each counted wherever it is used
 MOST_OF_OTHERS: Final = 50_000  # types in all schemas that one refers to
 DEEPEST: Final = 60  # types in types
 MOST_FIXED: Final = 64  # bytes of a fixed that is one of Arrow's; larger ones are large_binary
-LARGEST: Final = 4 << 20  # characters of a schema
 
 PRIMITIVES: Final = {
     "null": pa.null(),
@@ -101,8 +101,8 @@ def parse_schema(schema: Any, references: Iterable[Any] = ()) -> Node:
 def _json_of(schema: Any) -> Any:
     if not isinstance(schema, str):
         return schema
-    if len(schema) > LARGEST:
-        raise SchemaError(f"Avro schema: more than {LARGEST:,} characters")
+    if len(schema) > LARGEST_SCHEMA:
+        raise SchemaError(f"Avro schema: more than {LARGEST_SCHEMA:,} characters")
     try:
         return json.loads(schema)
     except RecursionError:

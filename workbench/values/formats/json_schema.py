@@ -17,10 +17,9 @@ from workbench.errors import SchemaError
 from workbench.values.column import Bytes, Decoded, Int64s
 from workbench.values.formats.json import JsonDecoder
 from workbench.values.formats.pieces import decoded_one_by_one
-from workbench.values.guard import ENTRIES
+from workbench.values.guard import ENTRIES, LARGEST_SCHEMA
 
 MOST_NODES: Final = 5000
-LARGEST: Final = 4 << 20  # characters of a schema
 _DEEPEST: Final = 60
 
 Convert = Callable[[Any], Any]
@@ -84,8 +83,8 @@ class _Shape:
 def _document(schema: Any) -> tuple[Any, Any]:
     """Return a schema as Python has it, and the document it is in: itself."""
     if isinstance(schema, str):
-        if len(schema) > LARGEST:
-            raise SchemaError(f"JSON Schema: more than {LARGEST:,} characters")
+        if len(schema) > LARGEST_SCHEMA:
+            raise SchemaError(f"JSON Schema: more than {LARGEST_SCHEMA:,} characters")
         try:
             schema = json.loads(schema)
         except (ValueError, RecursionError) as error:

@@ -27,11 +27,10 @@ from workbench.runtime.extras import optional
 from workbench.values.column import Bytes, Decoded, Int64s
 from workbench.values.fitting import FarTime, MapEntries
 from workbench.values.formats.pieces import decoded_one_by_one
-from workbench.values.guard import ENTRIES, require_size, words_of
+from workbench.values.guard import ENTRIES, LARGEST_SCHEMA, require_size, words_of
 from workbench.values.types import widest_item
 
 MOST_FIELDS: Final = 5000
-LARGEST: Final = 4 << 20  # characters of a schema and of what it imports, together
 _DEEPEST: Final = 60
 _WIDE: Final = 4096  # bytes of a message's fields
 _LONGEST_NAME: Final = 255  # bytes of a part of an import's name
@@ -137,8 +136,8 @@ def _compiled(text: str, imports: tuple[tuple[str, str], ...]) -> bytes:
     if (descriptor := _from_base64(text)) is not None:
         return _with_imports(descriptor, dict(imports))
     optional("grpc_tools", "grpcio-tools")
-    if len(text) + sum(len(content) for _, content in imports) > LARGEST:
-        raise SchemaError(f"Protobuf: more than {LARGEST:,} characters with its imports")
+    if len(text) + sum(len(content) for _, content in imports) > LARGEST_SCHEMA:
+        raise SchemaError(f"Protobuf: more than {LARGEST_SCHEMA:,} characters with its imports")
     with tempfile.TemporaryDirectory() as folder:
         for name, content in [*imports, (_MAIN, text)]:
             _check_name(name)

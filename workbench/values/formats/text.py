@@ -72,7 +72,8 @@ class MeaningDecoder:
         for row in bad:
             found[row] = None
         texts = [
-            None if raw is None else _text(value) for raw, value in zip(data, found, strict=True)
+            None if raw is None else field_text(value)
+            for raw, value in zip(data, found, strict=True)
         ]
         for row in bad:
             texts[row] = None
@@ -121,7 +122,8 @@ class ReadableDecoder:
         return Decoded(pa.array(list(map(as_text, found)), self.kind), problems)
 
 
-def _text(value: object) -> str:
+def field_text(value: object) -> str:
+    """Return a field's value: a text as it is, other values as JSON."""
     if isinstance(value, str):
         return value
     return json.dumps(printable(value), ensure_ascii=False, default=str)

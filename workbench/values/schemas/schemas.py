@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 from workbench.errors import NotRegularFileError, SchemaError
 from workbench.file_system.source import read_small
+from workbench.values.guard import LARGEST_SCHEMA
 
 SchemaType = Literal["AVRO", "PROTOBUF", "JSON"]
 
@@ -19,7 +20,6 @@ SCHEMAS_TOPIC: Final = "_schemas"
 ENDINGS: Final[dict[str, SchemaType]] = {".avsc": "AVRO", ".proto": "PROTOBUF", ".json": "JSON"}
 """What a file with a schema ends in."""
 
-LARGEST_FILE: Final = 4 << 20  # bytes of a schema
 LARGEST_RECORD: Final = 16 << 20  # bytes of a record of the topic
 _TYPES: Final = {kind: kind for kind in ENDINGS.values()}
 _NUMBERED: Final = re.compile(r"(\d+)(?!\d).*")
@@ -186,7 +186,7 @@ def read_schema_bytes(path: str) -> bytes:
         SchemaError: it cannot be read, or is too large.
     """
     try:
-        return read_small(path, LARGEST_FILE)
+        return read_small(path, LARGEST_SCHEMA)
     except NotRegularFileError as error:
         raise SchemaError(str(error)) from error
     except OSError as error:

@@ -26,6 +26,14 @@ from workbench.cli.output import (
     rich_text,
     time_of,
 )
+from workbench.cli.show.described import (
+    DescribedField,
+    DescribedOneSegment,
+    DescribedPartition,
+    DescribedRoot,
+    DescribedSegment,
+    DescribedTopic,
+)
 from workbench.cli.show.hiding import takes_values
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
@@ -55,7 +63,18 @@ _COUNTS: Final = {
 _TIMES_IN_TABLES: Final = _TIMES | {"timestamp", "event_time"}
 
 
-@click.command("describe", cls=Command)
+@click.command(
+    "describe",
+    cls=Command,
+    fields={
+        "--json of a directory, in directories": DescribedRoot,
+        "--json of a directory, in topics": DescribedTopic,
+        "--json of a partition": DescribedPartition,
+        "--json of a partition, in segments": DescribedSegment,
+        "--json of a segment": DescribedOneSegment,
+        "--json of a batch": DescribedField,
+    },
+)
 @chooses_partitions
 @reads_remote_tier
 @click.option("--segment", type=int, metavar="BASE", help="Only the segment with this base offset.")
@@ -227,8 +246,7 @@ def _show_batch(
     segment: Segment, position: int, *, rows: int | None, as_json: bool, show_values: bool
 ) -> int:
     """Print every byte of a batch with its name."""
-    from workbench.cli.show.facts import field_facts
-    from workbench.cli.show.field_lines import field_line
+    from workbench.cli.show.facts import field_facts, field_line
     from workbench.inspection.bytes.fields import MOST_RECORDS, explain_batch
 
     most = MOST_RECORDS if rows is None or rows == _SHOWN else rows

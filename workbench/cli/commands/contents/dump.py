@@ -15,11 +15,18 @@ import click
 import numpy as np
 
 from workbench.cli.colors import line_painter
-from workbench.cli.command import Command, chooses_records, includes_internal, select_records
+from workbench.cli.command import (
+    Command,
+    chooses_records,
+    includes_internal,
+    is_strict,
+    select_records,
+)
 from workbench.cli.output import is_terminal, note
 from workbench.cli.reading import Reading, SelectedBatches
 from workbench.cli.show import text_lines
 from workbench.cli.show.decoded_text import (
+    SHOWN_KEYS,
     key_format,
     look_at,
     shown_as_json,
@@ -72,13 +79,13 @@ _DAMAGED: Final = 2  # exit code with --strict
 )
 @click.option("--records/--no-records", default=True, help="Print records (the default).")
 @takes_values
-@key_format("The format of keys: hex, base64, utf8, json, avro, avro:FILE, …; the default is auto.")
+@key_format(SHOWN_KEYS)
 @value_format("The format of values.")
 @click.option(
     "--decode", is_flag=True, help='jsonl: add "decoded" to the records of internal topics.'
 )
 @click.option("--wide", "--full", "-v", "full", is_flag=True, help="text: do not shorten lines.")
-@click.option("--strict", is_flag=True, help="Exit with 2 if damaged data was left out.")
+@is_strict
 def command(
     *,
     form: str | None,

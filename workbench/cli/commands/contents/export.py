@@ -19,10 +19,12 @@ from workbench.cli.command import (
     chooses_records,
     chosen_tier,
     includes_internal,
+    is_strict_with_values,
+    overwrites,
     select_records,
     takes_workers,
 )
-from workbench.cli.output import is_terminal, note, print_json
+from workbench.cli.output import STDOUT, is_terminal, note, print_json
 from workbench.cli.progress import progress
 from workbench.cli.reading import Reading, tell_uncommitted
 from workbench.cli.show.decoded_text import asked_formats, key_format, shown_as_json, value_format
@@ -43,7 +45,6 @@ from workbench.runtime.words import plural, safe, size_text
 from workbench.runtime.workers import worker_count
 from workbench.values.masking import Masks
 
-_STDOUT: Final = "-"
 _DAMAGED: Final = 2
 
 
@@ -90,13 +91,9 @@ _DAMAGED: Final = 2
     "not change.",
 )
 @click.option("--compression", default="zstd", help="parquet: zstd, snappy, gzip, lz4, none.")
-@click.option("--overwrite", is_flag=True, help="Replace a file that already exists.")
+@overwrites
 @takes_workers
-@click.option(
-    "--strict",
-    is_flag=True,
-    help="Exit with 2 if damaged data was left out, or values are null or incomplete.",
-)
+@is_strict_with_values
 @click.option("--json", "as_json", is_flag=True, help="Print a summary as JSON.")
 def command(
     *,
@@ -149,7 +146,7 @@ def command(
             write = _to_parquet(compression, worker_count(workers))
             workers = 1  # that read: encoding takes several times as long
         else:
-            write = _to_csv(text, escapes=escape_formulas, shown=target == _STDOUT)
+            write = _to_csv(text, escapes=escape_formulas, shown=target == STDOUT)
         with _whole_file(target, selection, overwrite=overwrite) as file:
             scan = _scan(selection, names, values, include_control=control, workers=workers)
             count, lost, findings = _to_table(scan, selection, file, write)
@@ -165,7 +162,7 @@ def command(
                 "not_searched": [each.as_dict() for each in selection.left_out],
             }
         )
-    elif target != _STDOUT:
+    elif target != STDOUT:
         note(f"{plural(count, 'record')} in {target}, {size_text(os.path.getsize(target))}")
     _tell_left_out(selection, lost)
     return _DAMAGED if findings and strict else 0
@@ -203,14 +200,14 @@ def _checked_format(
         UsageError: the format is unknown, or the target does not accept it.
     """
     ending = SUFFIXES.get(Path(target).suffix.lower())
-    form = form or ("jsonl" if target == _STDOUT else ending)
+    form = form or ("jsonl" if target == STDOUT else ending)
     if form is None:
         raise click.UsageError(
             f"--format is needed: {target!r} does not end in .parquet, .csv, .jsonl, .json"
         )
-    if target == _STDOUT and (form == "parquet" or as_json):
+    if target == STDOUT and (form == "parquet" or as_json):
         raise click.UsageError("stdout accepts csv and jsonl, without --json")
-    if target != _STDOUT and os.path.lexists(target) and not overwrite:
+    if target != STDOUT and os.path.lexists(target) and not overwrite:
         raise click.UsageError(f"{target} is already there; --overwrite replaces it")
     if columns is not None and form == "jsonl":
         raise click.UsageError("--columns applies only to parquet and csv")
@@ -220,7 +217,7 @@ def _checked_format(
 @contextlib.contextmanager
 def _whole_file(target: str, selection: Selection, *, overwrite: bool) -> Iterator[IO[bytes]]:
     """Open a file that gets its name when it is complete, or stdout."""
-    if target == _STDOUT:
+    if target == STDOUT:
         yield sys.stdout.buffer
         sys.stdout.flush()
         return

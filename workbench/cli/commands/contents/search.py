@@ -29,6 +29,7 @@ from workbench.cli.output import is_terminal, note, print_json
 from workbench.cli.reading import Reading, SelectedBatches
 from workbench.cli.show import text_lines
 from workbench.cli.show.decoded_text import (
+    SHOWN_KEYS,
     decoders_of,
     key_format,
     look_at,
@@ -128,7 +129,7 @@ def _anywhere(pattern: Pattern) -> Condition:
 @click.option("--count", "-c", is_flag=True, help="Print only the number of matches.")
 @takes_values
 @click.option("--wide", "-v", is_flag=True, help="Do not shorten lines.")
-@key_format("The format of keys: hex, base64, utf8, json, avro, avro:FILE, …; the default is auto.")
+@key_format(SHOWN_KEYS)
 @value_format("The format of values.")
 @takes_workers
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines, as dump does.")

@@ -14,40 +14,45 @@ from typing import IO, Any, Final, NamedTuple, get_args
 import click
 
 from workbench.cli.colors import has_color, painted
-from workbench.cli.command import Command, chosen_tier, open_logs, reads_remote_tier
-from workbench.cli.output import is_terminal, note, print_table
+from workbench.cli.command import (
+    Command,
+    chosen_tier,
+    is_strict_with_values,
+    open_logs,
+    overwrites,
+    reads_remote_tier,
+    takes_mask,
+)
+from workbench.cli.output import STDOUT, is_terminal, note, print_table
 from workbench.cli.progress import ProgressMeter, progress
 from workbench.cli.reading import tell_uncommitted
-from workbench.cli.show.decoded_text import asked_formats, key_format, value_format
+from workbench.cli.show.decoded_text import DECODED_KEYS, asked_formats, key_format, value_format
 from workbench.cli.show.value_text import Formats
 from workbench.cli.words import path_first
 from workbench.errors import CorruptDataWarning, UncommittedRecordsWarning
 from workbench.file_system.outputs import new_file
+from workbench.inspection.transactions import IsolationLevel
 from workbench.loaders.scan.not_searched import internal_topics
-from workbench.loaders.scan.plan import IsolationLevel
 from workbench.runtime.words import json_text, plural, safe, size_text
 
 FORMATS: Final = ("table", "csv", "json", "jsonl", "parquet")
 _ENDINGS: Final = {"ndjson": "jsonl", **{form: form for form in FORMATS[1:]}}
 _MOST_SHOWN: Final = 1000  # rows of a table in a terminal
-_STDOUT: Final = "-"
 _DAMAGED: Final = 2  # exit code with --strict
 
 
 @click.command("sql", cls=Command)
 @click.argument("paths", metavar="PATH... QUERY", nargs=-1, required=True, type=click.Path())
-@click.option("--output", "--to", "-o", metavar="FILE", default=_STDOUT, help="Write to FILE.")
+@click.option("--output", "--to", "-o", metavar="FILE", default=STDOUT, help="Write to FILE.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(FORMATS),
     help="Default: the ending of FILE, a table on a terminal, jsonl in a pipe.",
 )
-@key_format("Decode keys, as utf8, json, avro or avro:FILE. Default: bytes.")
+@key_format(DECODED_KEYS)
 @value_format("Decode values.")
-@click.option(
-    "--mask", type=click.Path(), metavar="FILE", help="Keep private values out, as in export."
-)
+@takes_mask
 @click.option(
     "--escape-formulas/--no-escape-formulas",
     default=True,
@@ -59,12 +64,8 @@ _DAMAGED: Final = 2  # exit code with --strict
     help="read_committed omits aborted records and stops at the last stable offset. Default: all "
     "records; stderr says how many are not committed.",
 )
-@click.option(
-    "--strict",
-    is_flag=True,
-    help="Exit with 2 if damaged data was left out, or values are null or incomplete.",
-)
-@click.option("--overwrite", is_flag=True, help="Replace a file that already exists.")
+@is_strict_with_values
+@overwrites
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @reads_remote_tier
 def command(
@@ -103,9 +104,9 @@ def command(
     if not given and chosen_tier()["remote"] is None:
         raise click.UsageError('QUERY is missing, as in sql PATH "select count(*) from orders"')
     form = form or ("json" if as_json else _form_of(output))
-    if form == "parquet" and output == _STDOUT:
+    if form == "parquet" and output == STDOUT:
         raise click.UsageError("parquet needs --output FILE")
-    if form == "table" and output != _STDOUT:
+    if form == "table" and output != STDOUT:
         raise click.UsageError("a table is for people; --output takes csv, json, jsonl or parquet")
     from workbench.loaders.sql.run import run_sql  # with DuckDB, which starts slowly
 
@@ -114,7 +115,7 @@ def command(
     given_mask = Path(mask) if mask else None
     inputs = [root.path for root in logs.listing.roots]
     target: Any = nullcontext(None)
-    if output != _STDOUT:
+    if output != STDOUT:
         target = new_file(output, inputs, overwrite=overwrite)
     with (
         target as file,
@@ -142,7 +143,7 @@ def command(
         note(text)
     if not count:
         note("0 rows")
-    if output != _STDOUT:
+    if output != STDOUT:
         note(f"{plural(count, 'row')} in {output}, {size_text(os.path.getsize(output))}")
     is_whole = not any(issubclass(each.category, CorruptDataWarning) for each in told)
     return 0 if is_whole or not strict else _DAMAGED
@@ -193,7 +194,7 @@ def _write_rows(query: str, relation: Any, form: str, out: _Output, *, escapes: 
 def _form_of(output: str) -> str:
     """Return the format that a file's name asks for."""
     ending = os.path.splitext(output)[1].removeprefix(".")
-    if output == _STDOUT:
+    if output == STDOUT:
         return "table" if is_terminal() else "jsonl"
     return _ENDINGS.get(ending, "csv")
 

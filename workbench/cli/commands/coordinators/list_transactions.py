@@ -18,9 +18,9 @@ from workbench.cli.command import (
     rows_between,
 )
 from workbench.cli.output import note, print_json, print_table, time_of
-from workbench.cli.show.coordinator_facts import report
+from workbench.cli.show.coordinator_facts import load_transactions, report
 from workbench.coordinator.transactions.marker_data import DATA, MISSING, MarkerData, marker_data
-from workbench.coordinator.transactions.stored_transactions import HANGS, StoredTransactions
+from workbench.coordinator.transactions.stored_transactions import HANGS
 from workbench.files.names import DirectoryName, parse_directory_name
 from workbench.loaders.tables.coordinator_rows import id_rows, marker_row, open_producer_row
 from workbench.runtime.words import plural
@@ -80,9 +80,7 @@ def command(
     if is_open and is_bare:
         raise click.UsageError("--open and --markers are two lists: give one of them")
     listing = open_logs(paths).listing
-    coordinator = StoredTransactions(listing)
-    if not coordinator.loads:
-        note("the directories have no partition of __transaction_state")
+    coordinator = load_transactions(listing)
     code = report(coordinator.findings())
 
     def chosen(rows: Iterable[Row], time: str, **of: Any) -> list[Row]:

@@ -5,10 +5,9 @@ from typing import Any
 import click
 
 from workbench.cli.command import Command, as_json, open_logs, read_time
-from workbench.cli.output import label, note, print_json, print_table, time_of
+from workbench.cli.output import label, print_json, print_table, time_of
 from workbench.cli.settings import settings_for, takes_settings
-from workbench.cli.show.coordinator_facts import report
-from workbench.coordinator.transactions.stored_transactions import StoredTransactions
+from workbench.cli.show.coordinator_facts import load_transactions, report
 from workbench.coordinator.transactions.transaction_explanation import TransactionExplainer
 from workbench.loaders.explanations.coordinator_explanation import explained_transaction
 from workbench.loaders.tables.coordinator_rows import id_row, open_producer_row
@@ -53,9 +52,7 @@ def command(
     """
     listing = open_logs(paths).listing
     broker = settings_for(listing, settings).broker
-    coordinator = StoredTransactions(listing)
-    if not coordinator.loads:
-        note("the directories have no partition of __transaction_state")
+    coordinator = load_transactions(listing)
     explainer = TransactionExplainer(coordinator, name, now, broker)
     story = explained_transaction(explainer)
     state = explainer.state

@@ -5,20 +5,15 @@ from typing import Any
 import click
 
 from workbench.cli.changing import (
-    chosen_target,
-    copied,
-    folder_count,
-    loading,
-    named_logs,
+    changing,
+    chosen_change,
     takes_target,
 )
-from workbench.cli.command import Command, as_json, chooses_rows, numbers_of
+from workbench.cli.command import Command, as_json, chooses_rows
 from workbench.cli.explain_options import chosen_times, takes_rounds
 from workbench.cli.output import Size, print_json, print_table, say
-from workbench.cli.settings import meant_for, say_meant, takes_kafka, takes_settings
-from workbench.foresight.copies.compacting import Compaction, compact_directory
-from workbench.loaders.changes import cleaned_whatever, listed
-from workbench.loaders.remote import opened
+from workbench.cli.settings import say_meant, takes_kafka, takes_settings
+from workbench.foresight.copies.compacting import Compaction
 from workbench.runtime.words import plural
 
 
@@ -32,17 +27,11 @@ from workbench.runtime.words import plural
 @as_json
 def command(
     *,
-    path: str,
-    target: str | None,
-    in_place: bool,
-    topics: tuple[str, ...],
-    partitions: tuple[str, ...],
     times: list[int],
     passes: int,
     everything: bool,
-    settings: tuple[str, ...],
-    kafka: str | None,
     as_json: bool,
+    **chosen: Any,
 ) -> int:
     """Clean logs as a broker's cleaner does, even if they are not due, and count their records.
 
@@ -60,29 +49,18 @@ def command(
     With --json: an object with broker, path, logs and left_out (links and others that were not
     copied).
     """
-    path, fs = opened(path)
-    where = chosen_target(path, target, in_place=in_place)
     moments = chosen_times(times, passes)
-    listing = listed(path, fs)
-    only = named_logs(listing, topics, partitions)
-    meant, found = meant_for(listing, settings, kafka)
-    with copied(path, fs, where) as left_out, loading("loading", folder_count(path, fs)) as advance:
-        done = compact_directory(
-            where,
-            moments,
-            found,
-            topics=cleaned_whatever(only, topics or None, numbers_of(partitions)),
-            only=only,
-            everything=everything,
-            progress=advance,
-        )
+    change = chosen_change(**chosen)
+    with changing(change, "loading") as (left_out, advance):
+        done = change.compact(moments, everything=everything, progress=advance)
     if as_json:
         logs = [_as_dict(each) for each in done]
         left = [each._asdict() for each in left_out]
-        print_json({"broker": meant._asdict(), "path": where, "logs": logs, "left_out": left})
+        about = {"broker": change.meant._asdict(), "path": change.where}
+        print_json({**about, "logs": logs, "left_out": left})
     else:
-        say_meant(meant, "cleaning")
-        _print(done, where)
+        say_meant(change.meant, "cleaning")
+        _print(done, change.where)
     return 0
 
 

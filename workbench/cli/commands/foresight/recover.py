@@ -5,23 +5,18 @@ from typing import Any
 import click
 
 from workbench.cli.changing import (
-    chosen_target,
-    copied,
+    changing,
+    chosen_change,
     first_to_see,
-    folder_count,
-    loading,
-    named_logs,
     print_starts,
     shows_all,
     takes_target,
 )
 from workbench.cli.command import Command, as_json, chooses_rows, read_time
 from workbench.cli.output import console, note, print_json, rich_text
-from workbench.cli.settings import meant_for, say_meant, takes_kafka, takes_settings
+from workbench.cli.settings import say_meant, takes_kafka, takes_settings
 from workbench.foresight.copies.copying import SkippedFile
-from workbench.foresight.copies.repair import Recovery, recover_directory
-from workbench.loaders.changes import listed
-from workbench.loaders.remote import opened
+from workbench.foresight.copies.repair import Recovery
 from workbench.runtime.words import plural
 
 
@@ -45,17 +40,11 @@ from workbench.runtime.words import plural
 @as_json
 def command(
     *,
-    path: str,
-    target: str | None,
-    in_place: bool,
-    topics: tuple[str, ...],
-    partitions: tuple[str, ...],
     full: bool,
     now: int | None,
     show_all: bool,
-    settings: tuple[str, ...],
-    kafka: str | None,
     as_json: bool,
+    **chosen: Any,
 ) -> int:
     """Load a log directory as a starting broker does, report the changes, and shut it down cleanly.
 
@@ -73,29 +62,13 @@ def command(
     With --json: an object with broker, path, had_clean_shutdown, partitions and left_out (links and
     others that were not copied).
     """
-    path, fs = opened(path)
-    where = chosen_target(path, target, in_place=in_place)
-    listing = listed(path, fs)
-    only = named_logs(listing, topics, partitions)
-    meant, found = meant_for(listing, settings, kafka)
-    count = folder_count(path, fs) if only is None else len(only)
-    with (
-        copied(path, fs, where, only) as left_out,
-        loading("recovering", count) as advance,
-    ):
-        recovery = recover_directory(
-            where,
-            found.broker,
-            topic_configs=found.topic_configs,
-            everything=full,
-            now=now,
-            progress=advance,
-            kafka=meant.version,
-        )
+    change = chosen_change(**chosen)
+    with changing(change, "recovering", change.only) as (left_out, advance):
+        recovery = change.recover(everything=full, now=now, progress=advance)
     if as_json:
-        print_json({"broker": meant._asdict(), **_as_dict(recovery, left_out)})
+        print_json({"broker": change.meant._asdict(), **_as_dict(recovery, left_out)})
     else:
-        say_meant(meant, "start")
+        say_meant(change.meant, "start")
         _print(recovery, show_all=show_all)
     return 0
 

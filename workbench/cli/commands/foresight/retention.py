@@ -6,22 +6,15 @@ from typing import Any
 import click
 
 from workbench.cli.changing import (
-    chosen_target,
-    copied,
-    folder_count,
-    loading,
-    named_logs,
+    changing,
+    chosen_change,
     takes_target,
 )
 from workbench.cli.command import Command, as_json, chooses_rows, read_time
 from workbench.cli.output import Size, print_json, print_table, say, time_of
-from workbench.cli.settings import meant_for, say_meant, takes_kafka, takes_settings
-from workbench.file_system.dry import DryFileSystem
-from workbench.file_system.local import LOCAL
+from workbench.cli.settings import say_meant, takes_kafka, takes_settings
 from workbench.foresight.copies.copying import SkippedFile
-from workbench.foresight.copies.retaining import Retention, retain
-from workbench.loaders.changes import listed
-from workbench.loaders.remote import opened
+from workbench.foresight.copies.retaining import Retention
 from workbench.runtime.words import plural
 
 
@@ -39,16 +32,10 @@ from workbench.runtime.words import plural
 @as_json
 def command(
     *,
-    path: str,
-    target: str | None,
-    in_place: bool,
-    topics: tuple[str, ...],
-    partitions: tuple[str, ...],
     dry_run: bool,
     now: int,
-    settings: tuple[str, ...],
-    kafka: str | None,
     as_json: bool,
+    **chosen: Any,
 ) -> int:
     """Apply retention once, as a broker's periodic task does, and explain it for each segment.
 
@@ -70,26 +57,15 @@ def command(
     With --json: an object with broker, path, now, dry_run, segments, log_start_offsets,
     high_watermarks and left_out (links and others that were not copied).
     """
-    path, fs = opened(path)
-    listing = listed(path, fs)
-    only = named_logs(listing, topics, partitions)
-    meant, found = meant_for(listing, settings, kafka)
-    where = path if dry_run else chosen_target(path, target, in_place=in_place)
-    with copied(path, fs, where) as left_out, loading("loading", folder_count(path, fs)) as advance:
-        result = retain(
-            where,
-            now,
-            found.broker,
-            topic_configs=found.topic_configs,
-            only=only,
-            fs=DryFileSystem(fs, within=[where], now=lambda: now) if dry_run else LOCAL,
-            progress=advance,
-            kafka=meant.version,
-        )
+    change = chosen_change(is_dry=dry_run, **chosen)
+    with changing(change, "loading") as (left_out, advance):
+        result = change.retain(now, is_dry=dry_run, progress=advance)
     if as_json:
-        print_json({"broker": meant._asdict(), **_as_dict(result, left_out, dry_run=dry_run)})
+        print_json(
+            {"broker": change.meant._asdict(), **_as_dict(result, left_out, dry_run=dry_run)}
+        )
     else:
-        say_meant(meant)
+        say_meant(change.meant)
         _print(result, dry_run=dry_run)
     return 0
 

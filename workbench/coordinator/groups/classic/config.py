@@ -8,6 +8,7 @@ from typing import Self
 
 from workbench.config.broker_config import BrokerConfig
 from workbench.coordinator.groups.classic.messages import JoinGroupRequest
+from workbench.layout.integers import INT32_MAX
 from workbench.runtime.error_codes import ErrorCode
 
 
@@ -27,7 +28,7 @@ class ClassicGroupConfig:
     min_session_timeout_ms: int = 6_000
     max_session_timeout_ms: int = 1_800_000
     initial_rebalance_delay_ms: int = 3_000
-    max_size: int = (1 << 31) - 1
+    max_size: int = INT32_MAX
     new_member_join_timeout_ms: int = 300_000
 
     @classmethod

@@ -9,6 +9,7 @@ from typing import Final, Self
 
 from workbench.config.broker_config import BrokerConfig
 from workbench.coordinator.groups.consumer.messages import ConsumerGroupHeartbeatRequest
+from workbench.layout.integers import INT32_MAX
 from workbench.runtime.error_codes import ErrorCode
 
 ASSIGNORS: Final = ("uniform", "range")
@@ -33,7 +34,7 @@ class ConsumerGroupConfig:
 
     session_timeout_ms: int = 45_000
     heartbeat_interval_ms: int = 5_000
-    max_size: int = (1 << 31) - 1
+    max_size: int = INT32_MAX
     regex_refresh_interval_ms: int = 600_000
     of_group: Callable[[str], Mapping[str, str]] = _no_configs
 

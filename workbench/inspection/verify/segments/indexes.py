@@ -40,7 +40,7 @@ _OF_PROBLEM: Final = {
 }
 _ASTRAY: Final = "lookups may skip records, and consumers miss them"
 _LATE: Final = "lookups by time, and retention by time, may be wrong"
-_SIZE: Final = "A broker ignores the bytes after the last complete entry."
+HALF_ENTRY: Final = "A broker ignores the bytes after the last complete entry."
 
 
 def fails_check(rules: BrokerRules, index: OffsetIndex | None, times: TimeIndex | None) -> bool:
@@ -363,7 +363,7 @@ def _of_problems(
         small = kind.endswith("-size")
         yield Finding(
             kind, "warning" if small else severity, path, problem.position, None, problem.found,
-            problem.expected, _SIZE if small and not is_implausible else broker,
+            problem.expected, HALF_ENTRY if small and not is_implausible else broker,
         )  # fmt: skip
 
 

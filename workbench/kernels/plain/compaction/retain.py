@@ -20,13 +20,13 @@ from workbench.layout.batch_header import (
     CRC_FROM,
     LENGTH_END,
 )
+from workbench.layout.integers import INT32_MAX
 from workbench.layout.structure import as_struct
 
 __all__ = ["decide_batches", "seal_batch", "write_batches"]
 
 _HEADER: Final = as_struct(BATCH_HEADER)
 _NONE: Final = -1
-_MOST_RECORDS: Final = 2**31 - 1
 
 Bytes = npt.NDArray[np.uint8]
 Longs = npt.NDArray[np.int64]
@@ -92,7 +92,7 @@ def decide_batches(
 
 
 def _is_usual(row: Any) -> bool:
-    if row["magic"] != 2 or not 0 <= row["last_offset"] - row["base_offset"] <= _MOST_RECORDS:
+    if row["magic"] != 2 or not 0 <= row["last_offset"] - row["base_offset"] <= INT32_MAX:
         return False
     if row["producer_id"] == _NONE:
         return not row["is_transactional"]

@@ -12,8 +12,7 @@ from workbench.kernels.reading.outputs import RECORDS, SEARCHED_FIELDS, Rows, no
 from workbench.layout import problems
 from workbench.layout.attributes import NONE, UNKNOWN
 from workbench.layout.batch_header import BATCH_HEADER_SIZE
-
-_LARGEST = 2**63 - 1
+from workbench.layout.integers import INT64_MAX
 
 Bytes = npt.NDArray[np.uint8]
 Longs = npt.NDArray[np.int64]
@@ -52,7 +51,7 @@ def find_record(
     start = position
     while True:
         window = data[position - start :]
-        position, code = find_batch(window, position, file_end, _LARGEST, timestamp, rows, headers)
+        position, code = find_batch(window, position, file_end, INT64_MAX, timestamp, rows, headers)
         row, at = rows[0], position - start
         if (
             code != problems.FOUND
