@@ -83,7 +83,8 @@ def test_results_name_the_broker() -> None:
 @pytest.mark.parametrize(
     ("kafka", "setting", "words"),
     [
-        ("4.0", "segment.bytes=1000", "expected at least 1048576"),
+        ("4.1", "segment.bytes=1000", "expected at least 1048576"),
+        ("4.0", "log.segment.bytes=1000", "expected at least 1048576"),
         ("0.10.0", "min.compaction.lag.ms=1", "Kafka 0.10.0 does not have it; 0.10.1 introduced"),
         ("3.7", "log.initial.task.delay.ms=1", "Kafka 3.7 does not have it; 3.8 introduced it"),
         ("2.2", "log.cleaner.max.compaction.lag.ms=1", "2.3 introduced"),
@@ -100,4 +101,4 @@ def test_a_setting_is_refused_that_the_version_does_not_take(
 
 def test_old_brokers_take_small_segments() -> None:
     asked = ("plan", SHOP, "-p", "customers-0", "--now", NOW, "--set", "segment.bytes=1000")
-    assert run(*asked, "--kafka", "3.9").code == 0
+    assert run(*asked, "--kafka", "4.0").code == 0

@@ -112,7 +112,8 @@ CHANGES = [
     ("epoch_in_clean_shutdown", "3.6.2", False, "3.7.1", True),
     ("stores_cluster_id", "2.3.1", False, "2.4.1", True),
     ("indexes_each_batch", "3.8.1", False, "3.9.1", True),
-    ("least_segment_bytes", "3.9.1", 14, "4.0.0", 1 << 20),
+    ("least_segment_bytes", "4.0.0", 14, "4.1.1", 1 << 20),
+    ("least_log_segment_bytes", "3.9.1", 14, "4.0.0", 1 << 20),
 ]
 
 

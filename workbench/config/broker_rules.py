@@ -285,8 +285,15 @@ class BrokerRules(NamedTuple):
     least_segment_bytes: Annotated[
         int,
         _by_version(
+            {"0.8.2": OLD_LEAST_SEGMENT, "4.1": NEW_LEAST_SEGMENT},
+            "the least `segment.bytes` that a topic can have",
+        ),
+    ]
+    least_log_segment_bytes: Annotated[
+        int,
+        _by_version(
             {"0.8.2": OLD_LEAST_SEGMENT, "4.0": NEW_LEAST_SEGMENT},
-            "the least `segment.bytes` that a user can set",
+            "the least `log.segment.bytes` that a broker can have",
         ),
     ]
 
