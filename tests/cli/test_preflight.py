@@ -243,18 +243,27 @@ def test_the_records_that_a_start_removes_are_counted_and_can_be_saved(plain: Pa
     assert len(out.read_text().splitlines()) == readable
 
 
-def test_a_broker_without_a_cleaner_compacts_nothing() -> None:
-    logs = open_log_directory(ERA)
-    why = logs["customers-0"].explain_cleaning(now="2026-11-29").conclusion
-    assert why.endswith(
-        "log.cleaner.enable = false, the default before 0.9: the broker has no cleaner"
-    )
-    for enable, count in ((None, 0), (False, 0), (True, 110)):
-        config = {} if enable is None else {"log.cleaner.enable": enable}
-        judged = logs.preflight(config, now="2026-11-29")
-        assert sum(each.records_compacted for each in judged) == count
-        fates = logs.what_if(config, now="2026-11-29")
-        assert sum(each.dropped_records for each in fates) == count
+def test_before_0_9_a_broker_has_a_cleaner_if_its_checkpoint_is_there(tmp_path: Path) -> None:
+    """Of 0.8.2.2, of which golden cases with the cleaner off have no such file."""
+    shutil.copytree(ERA, tmp_path / "data")
+    logs = open_log_directory(tmp_path / "data")
+    for is_there in (True, False):
+        for enable in (None, False, True):
+            config = {"customers:cleanup.policy": "compact"}
+            config |= {} if enable is None else {"log.cleaner.enable": str(enable).lower()}
+            count = 110 if (is_there if enable is None else enable) else 0
+            judged = logs.preflight(config, now="2026-11-29")
+            assert sum(each.records_compacted for each in judged) == count
+            fates = logs.what_if(config, now="2026-11-29")
+            assert sum(each.dropped_records for each in fates) == count
+        why = logs["customers-0"].explain_cleaning(now="2026-11-29")
+        (reason,) = (each.reason for each in why.rows if each.rule == "log.cleaner.enable")
+        if is_there:
+            assert "cleaner-offset-checkpoint shows that it had one" in reason
+            (tmp_path / "data" / "cleaner-offset-checkpoint").unlink()
+            logs = open_log_directory(tmp_path / "data")
+        else:
+            assert reason.endswith("false, the default before 0.9: the broker has no cleaner")
 
 
 def test_a_log_start_beyond_the_end_removes_every_record(plain: Path) -> None:

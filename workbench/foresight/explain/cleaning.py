@@ -117,8 +117,11 @@ def explain_uncleanable(broker: BrokerConfig, policy: Policy, problem: str) -> l
 def _cleaner(broker: BrokerConfig) -> RuleVerdict:
     is_on = broker.log_cleaner_enable
     count = broker.log_cleaner_threads
+    origin = broker.origins.get("log.cleaner.enable")
     reason = f"the broker's cleaner has {count} thread{'s' * (count > 1)}"
-    if not is_on and "log.cleaner.enable" in broker.origins:
+    if origin == CLEANER_OFFSETS:
+        reason += f": {CLEANER_OFFSETS} shows that it had one, which is not the default before 0.9"
+    if not is_on and origin:
         reason = (
             "log.cleaner.enable = false: the broker has no cleaner "
             "(4.1 deprecates this setting; 5.0 always has a cleaner)"
