@@ -249,6 +249,13 @@ class BrokerRules(NamedTuple):
     upgrades_old_batches: Annotated[
         bool, _since("4.0", "a cleaned batch of magic 0 or 1 becomes magic 2")
     ]
+    newest_magic: Annotated[
+        int,
+        _by_version(
+            {"0.8.2": 0, "0.10": 1, "0.11": 2},
+            "the newest format of batches that a broker reads",
+        ),
+    ]
     writes_old_formats: Annotated[bool, _until("3.0", "a topic can be configured for magic 0 or 1")]
     needs_keys: Annotated[bool, _until("0.9", "the cleaner's thread ends at a record without key")]
     unpacks: Annotated[

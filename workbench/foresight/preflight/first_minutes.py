@@ -4,7 +4,7 @@ Kafka: LogManager.cleanupLogs, LogCleaner.cleanFilthiestLog,
 GroupCoordinatorShard.cleanupGroupMetadata (4.2)
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final, Literal, NamedTuple
 
 from workbench.config.broker_rules import TopicsFrom
@@ -17,6 +17,7 @@ from workbench.runtime.times import time_text
 from workbench.runtime.words import named_or_more, plural, size_text
 
 _MOST: Final = (1 << 63) - 1
+_LIMITS: Final = ("retention.bytes", "retention.ms")
 _COMMITS: Final = f"{OFFSETS_TOPIC}-"
 
 Pass = Literal["retention", "local retention", "compaction"]
@@ -178,19 +179,21 @@ def _sentence(each: LogPass) -> str:
 
 
 def _prevention(deleted: list[LogPass], broker: MeantBroker) -> str:
-    """Return the setting or command that keeps what retention would delete."""
+    """Return the setting or command that keeps what retention would delete.
+
+    What one rule deletes, the other would perhaps delete without it: both get no limit.
+    """
     own = sorted({each.topic for each in deleted if each.is_own})
-    shared = sorted({each.rule for each in deleted if not each.is_own})
     steps = []
-    if shared:
+    if not all(each.is_own for each in deleted):
         settings = " and ".join(
             f"log.{name}=-1" if _knows_unlimited(name, broker) else "log.retention.hours=2147483647"
-            for name in shared
+            for name in _LIMITS
         )
         steps.append(f"start with {settings} in server.properties")
     if own:
         has_zookeeper = broker.rules.topics_from is TopicsFrom.ZOOKEEPER
-        alter = _alteration(own[0], sorted({each.rule for each in deleted if each.is_own}), broker)
+        alter = _alteration(own[0], broker)
         alter += f" (also for {named_or_more(own[1:])})" if own[1:] else ""
         if has_zookeeper:
             steps.append(f"run {alter} before the start")
@@ -211,9 +214,9 @@ def _knows_unlimited(rule: str, broker: MeantBroker) -> bool:
     return not rule.endswith(".ms") or broker.rules.knows_unlimited_age
 
 
-def _alteration(topic: str, rules: Sequence[str], broker: MeantBroker) -> str:
-    """Return the command that lets rules of a topic delete nothing."""
-    given = [f"{each}={-1 if _knows_unlimited(each, broker) else _MOST}" for each in rules]
+def _alteration(topic: str, broker: MeantBroker) -> str:
+    """Return the command that lets retention of a topic delete nothing."""
+    given = [f"{each}={-1 if _knows_unlimited(each, broker) else _MOST}" for each in _LIMITS]
     if not broker.rules.knows_unlimited_age:  # nor has 0.8.2 the newer tool
         values = " ".join(f"--config {each}" for each in given)
         return f"kafka-topics.sh --zookeeper HOST:PORT --alter --topic {topic} {values}"

@@ -30,6 +30,9 @@ SERVED: Final = frozenset({"loads", "recovers", "future"})
 BECOMES_LOG: Final = "the copy becomes the log"
 """Part of the reason of a copy that takes the place of the log."""
 
+EMPTIED: Final = "no directory has its log: the broker makes an empty one, and truncates the copy"
+"""Part of the reason of a copy that loses all its records."""
+
 
 @dataclass(frozen=True, slots=True)
 class DirectoryStart:
@@ -147,6 +150,11 @@ class PartitionStart:
     def becomes_log(self) -> bool:
         """Whether it is a copy that becomes the log; see `startup.node.promote_copies`."""
         return self.verdict == "future" and BECOMES_LOG in self.reason
+
+    @property
+    def is_emptied(self) -> bool:
+        """Whether it is a copy whose log is in no directory; see `startup.losses`."""
+        return self.verdict == "future" and EMPTIED in self.reason
 
     def as_dict(self) -> dict[str, Any]:
         """Return the attributes as plain values, for JSON; without the steps."""
