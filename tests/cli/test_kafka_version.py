@@ -1,5 +1,6 @@
 """Commands that say what a broker would do take `--kafka`, and say first which is assumed."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -102,3 +103,19 @@ def test_a_setting_is_refused_that_the_version_does_not_take(
 def test_old_brokers_take_small_segments() -> None:
     asked = ("plan", SHOP, "-p", "customers-0", "--now", NOW, "--set", "segment.bytes=1000")
     assert run(*asked, "--kafka", "4.0").code == 0
+
+
+def test_before_2_3_a_log_that_is_shorter_than_the_cleaner_knows_is_not_cleaned(
+    tmp_path: Path,
+) -> None:
+    """As a real 1.1.1 did, and a real 3.5.1 and 3.8.1 did not, with such a checkpoint."""
+    data = tmp_path / "data"
+    shutil.copytree(SHOP.parent / "era-1.1.1", data)
+    (data / "cleaner-offset-checkpoint").write_text("0\n1\ncustomers 0 99999\n")
+    logs = wb.open_log_directory(data)
+    config = {"customers:min.cleanable.dirty.ratio": "0.01"}
+    for version, is_cleaned in (("2.2", False), ("2.3", True)):
+        dropped = logs.preflight(config, kafka=version, now=NOW)["customers"].records_compacted
+        assert bool(dropped) == is_cleaned
+    why = logs["customers-0"].explain_cleaning(config, kafka="2.2", now=NOW).conclusion
+    assert "99999, beyond the log end offset" in why

@@ -264,6 +264,14 @@ class BrokerRules(NamedTuple):
     has_min_lag: Annotated[
         bool, _since("0.10.1", "`min.compaction.lag.ms` exists, and `compact,delete`")
     ]
+    resets_beyond_end: Annotated[
+        bool,
+        _since(
+            "2.3",
+            "a checkpoint of the cleaner beyond the log end is ignored; before, the log is not "
+            "cleaned until it is longer",
+        ),
+    ]
     has_max_lag: Annotated[bool, _since("2.3", "`max.compaction.lag.ms` exists")]
     marks_uncleanable: Annotated[
         bool, _since("2.1", "a log that fails is left alone; before, the thread ends")

@@ -176,13 +176,21 @@ class _Rules:
         """Say whether the cleaner's checkpoint is trusted."""
         offsets, start = self._found.offsets, self._log.log_start_offset
         name = CLEANER_OFFSETS
+        verdict: Word = "allows"
         if offsets.reset_reason:
             reason = f"the checkpoint is ignored ({offsets.reset_reason}): the whole log is dirty"
         elif self._last_clean_offset is None:
             reason = "the checkpoint does not name the log: the whole log is dirty"
         else:
             reason = f"the log is clean below offset {offsets.first_dirty_offset}"
-        return RuleVerdict(name, "allows", self._last_clean_offset, start, reason, _OFFSETS)
+            end = self._log.log_end_offset
+            if offsets.first_dirty_offset > end:
+                verdict = "blocks"
+                reason += (
+                    f", beyond the log end offset {end}: before 2.3 nothing is cleaned until the "
+                    f"log is longer; without its line in {name} the whole log is dirty"
+                )
+        return RuleVerdict(name, verdict, self._last_clean_offset, start, reason, _OFFSETS)
 
     def bounds(self) -> list[RuleVerdict]:
         """Say at which offset each rule stops the cleaner."""
