@@ -1,5 +1,6 @@
 """A preflight loads only the logs again that may lose something: what-if loads all, and agrees."""
 
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -71,3 +72,28 @@ def test_a_preflight_counts_what_what_if_counts(
     assert retained == expected
     assert dropped == cleaned
     assert not later or retained or dropped
+
+
+def test_a_log_that_knows_no_leader_epoch_costs_what_the_tier_has(
+    golden: Callable[[str], Case], tmp_path: Path
+) -> None:
+    """As a real 4.3.1 deleted every remote segment of such logs within seconds of its start."""
+    case = golden("4.2.0-tiered")
+    data = tmp_path / "data"
+    shutil.copytree(case.directory("data"), data)
+    copies = list(case.directory("data").parent.glob("tier/tier-local-0-*/*.log"))
+    active = max(int(path.stem) for path in data.glob("tier-local-0/*.log"))
+    configs = _configs(case, open_log_directory(data))
+    for is_damaged in (False, True):
+        if is_damaged:
+            (data / "tier-local-0" / "leader-epoch-checkpoint").unlink()
+            for path in (data / "tier-txn-0").glob("0*"):
+                path.unlink()
+        minutes = open_log_directory(data).preflight(configs, now=1, kafka="4.2.0").first_minutes
+        assert minutes is not None
+        found = {each.topic: each for each in minutes.tiers}
+        assert found.keys() == ({"tier-local", "tier-txn"} if is_damaged else set())
+    lost = found["tier-local"]
+    assert (lost.segments, lost.first_offset, lost.last_offset) == (len(copies), 0, active - 1)
+    assert "no leader epochs" in lost.reason
+    assert found["tier-txn"].reason == "its log is made empty"

@@ -14,8 +14,8 @@ class Concern:
             "unclean-shutdown", "later-format", "old-format", "removed-config", "changed-default",
             "topics-unknown", "topics-in-zookeeper", "no-migration", "metadata-behind",
             "unserved", "stray", "vanished", "created", "deleted", "undetected",
-            "first-retention", "local-retention", "first-compaction", "transactions", "groups",
-            "commits-lost", "shorter", "truncated", "copy-alone", "unread-format", "unreadable".
+            "first-retention", "local-retention", "tier-lost", "first-compaction",
+            "transactions", "groups", "commits-lost", "shorter", "truncated", "copy-alone", "unread-format", "unreadable".
         severity: "error": the node does not start, or topics are not served; "warning": records
             may be lost, or the start is slow; "info".
         what: a sentence.

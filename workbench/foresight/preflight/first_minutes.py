@@ -102,6 +102,24 @@ class EndedTransaction(NamedTuple):
     reason: str
 
 
+class TierLoss(NamedTuple):
+    """What the remote tier loses of a partition with the first pass of remote retention.
+
+    Attributes:
+        topic, partition: the partition.
+        segments: how many remote segments are deleted.
+        first_offset, last_offset: their offsets, both included.
+        reason: why, as a clause.
+    """
+
+    topic: str
+    partition: int
+    segments: int
+    first_offset: int
+    last_offset: int
+    reason: str
+
+
 class FirstMinutes(NamedTuple):
     """What happens in the first minutes after a start.
 
@@ -109,6 +127,7 @@ class FirstMinutes(NamedTuple):
         passes: by topic, partition and pass.
         restarts: by group, topic and partition.
         transactions: that the coordinator ends, by transactional id.
+        tiers: what the remote tier loses, by topic and partition.
         expires_at: ms; when the clean-up of committed offsets runs first.
         assumed: topics whose configuration is in no file here: Kafka's defaults are assumed.
     """
@@ -118,6 +137,7 @@ class FirstMinutes(NamedTuple):
     transactions: tuple[EndedTransaction, ...] = ()
     expires_at: int = 0
     assumed: frozenset[str] = frozenset()
+    tiers: tuple[TierLoss, ...] = ()
 
 
 def concerns_of_first_minutes(found: FirstMinutes, broker: MeantBroker) -> Iterator[Concern]:
@@ -137,6 +157,21 @@ def concerns_of_first_minutes(found: FirstMinutes, broker: MeantBroker) -> Itera
             "remote.log.storage.system.enable=true and the tier's plugin in server.properties"
         )
         yield Concern("local-retention", "info", what)
+    if found.tiers:
+        rows = [
+            f"{each.topic}-{each.partition} ({plural(each.segments, 'segment')}, offsets "
+            f"{each.first_offset} to {each.last_offset}: {each.reason})"
+            for each in found.tiers
+        ]
+        what = (
+            f"the broker, if it leads them, deletes from the remote tier what it has of "
+            f"{named_or_more(rows)}: their leader epochs are older than any that the logs know"
+        )
+        action = (
+            "Copy the remote tier first, and do not start before these logs are back with their "
+            "leader-epoch-checkpoint, from a backup or another replica"
+        )
+        yield Concern("tier-lost", "warning", what, action)
     compacted = [each for each in found.passes if each.what == "compaction"]
     if compacted:
         what = (

@@ -73,6 +73,8 @@ class PartitionStart:
         bytes_cut: bytes truncated from segments, and of entire segments that are deleted.
         log_start_offset: log start offset once it is loaded; None if it is not.
         log_end_offset: log end offset once it is loaded; None if it is not.
+        first_epoch: the first leader epoch that the log knows once it is loaded; None: it knows
+            none.
         log_end_before: log end offset as the files have it now, after the last whole batch; None
             if it was not looked at.
         records_lost: records that can be read now, and that the start removes; None: not known.
@@ -95,6 +97,7 @@ class PartitionStart:
     bytes_cut: int = 0
     log_start_offset: int | None = None
     log_end_offset: int | None = None
+    first_epoch: int | None = None
     log_end_before: int | None = None
     records_lost: int | None = None
     removed_from: int | None = None

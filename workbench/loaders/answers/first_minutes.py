@@ -44,6 +44,7 @@ from workbench.inspection.listing import Listing
 from workbench.inspection.lookups.record_counts import records_below
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable
+from workbench.loaders.answers.tier_losses import tier_losses
 from workbench.loaders.explanations.offset_fates import fates_of_offsets
 from workbench.loaders.explanations.what_if import PartitionFate, logs_outcome
 from workbench.log.log import Log
@@ -134,7 +135,8 @@ def first_minutes(
         for each in _restarts(listing, settings, ends, _lost_logs(prediction), expires_at, kafka)
     )
     ended = _ended(listing, settings, ends, now)
-    return FirstMinutes(passes, tuple(restarts), tuple(ended), expires_at, frozenset(assumed))
+    lost = tuple(tier_losses(listing, settings, prediction, ends.keys()))
+    return FirstMinutes(passes, tuple(restarts), tuple(ended), expires_at, frozenset(assumed), lost)
 
 
 class _Ends(NamedTuple):
