@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.golden.cases import Case, names
-from workbench.log_directory import LogDirectory, open_log_directory
+from workbench.log_directory import LogDirectory, Partition, open_log_directory
 
 _DELAY = 30_000  # ms; until the first check of retention
 _DAY = 86_400_000
@@ -97,3 +97,44 @@ def test_a_log_that_knows_no_leader_epoch_costs_what_the_tier_has(
     assert (lost.segments, lost.first_offset, lost.last_offset) == (len(copies), 0, active - 1)
     assert "no leader epochs" in lost.reason
     assert found["tier-txn"].reason == "its log is made empty"
+
+
+def _open_records(partition: Partition) -> int:
+    """Count the records of transactions without a marker, batch by batch."""
+    found: dict[int, int] = {}
+    for segment in partition.segments:
+        for row in segment.batches.rows:
+            if row["is_control"]:
+                found.pop(int(row["producer_id"]), None)
+            elif row["is_transactional"]:
+                producer = int(row["producer_id"])
+                found[producer] = found.get(producer, 0) + int(row["record_count"])
+    return sum(found.values())
+
+
+def test_without_snapshots_a_clean_start_gives_the_records_of_open_transactions(
+    golden: Callable[[str], Case], tmp_path: Path
+) -> None:
+    """As a real 3.8.1 did; without the clean shutdown file it knew the transactions again."""
+    data = tmp_path / "data"
+    shutil.copytree(golden("4.2.0-txn").directory("data"), data)
+    for path in data.glob("*/*.snapshot"):
+        path.unlink()
+    logs = open_log_directory(data)
+    count = {name: found for name, each in logs.items() if (found := _open_records(each))}
+    assert len(count) == 4
+    for is_clean in (True, False):
+        if not is_clean:
+            (data / ".kafka_cleanshutdown").unlink()
+        found = open_log_directory(data).preflight(now=1, kafka="4.2.0", deep=True)
+        served = {
+            row.name: view.open_served
+            for row in found.prediction
+            for view in row.consumers
+            if view.open_served
+        }
+        assert served == (count if is_clean else {})
+        kinds = {each.kind for each in found.concerns}
+        assert {"producers-forgotten", "undetected"} & kinds == (
+            {"producers-forgotten", "undetected"} if is_clean else set()
+        )

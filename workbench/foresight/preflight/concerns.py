@@ -4,6 +4,7 @@ Formats that are later or older than the version, configurations that it no long
 that it changed: rules of versions, from `config` and `inspection.broker_version`.
 """
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Final
@@ -12,7 +13,9 @@ from workbench.config.changed_defaults import CHANGED_DEFAULTS, defaults_before
 from workbench.config.definitions import OWN_NAMES
 from workbench.config.kafka_versions import SERIES, first_of, number_of
 from workbench.config.removed_configs import removed_in, why_removed
+from workbench.files.names import CLEAN_SHUTDOWN
 from workbench.foresight.preflight.concern import Concern
+from workbench.foresight.startup.prediction import StartupPrediction
 from workbench.inspection.broker_version import MeantBroker, later_formats
 from workbench.inspection.cluster.image import StoredCluster, StoredConfigs
 from workbench.inspection.listing import Listing
@@ -95,6 +98,38 @@ def _formats(listing: Listing, meant: MeantBroker) -> Iterator[Concern]:
             f"{meant.version} reads them, but no longer writes them; {rewritten}"
         )
         yield Concern("old-format", "info", what)
+
+
+def concerns_of_producers(
+    listing: Listing, prediction: StartupPrediction, meant: MeantBroker
+) -> Iterator[Concern]:
+    """Yield the logs whose producers a clean start forgets, because no snapshot has them.
+
+    Kafka: UnifiedLog.rebuildProducerState, which trusts a clean shutdown (4.2)
+    """
+    if not meant.rules.has_producer_state:
+        return
+    loads = {os.path.join(row.directory, row.name) for row in prediction if row.verdict == "loads"}
+    clean = {each.path for each in prediction.directories if each.had_clean_shutdown}
+    found = []
+    for partition in listing.partitions.values():
+        path = os.path.abspath(partition.path)
+        if path not in loads or os.path.dirname(path) not in clean or partition.snapshots:
+            continue
+        with suppress(OSError):  # `predict` and `verify` say what cannot be read
+            heads = (each.read_bytes(0, ENTRY_HEADER_SIZE) for each in partition.segments[::-1])
+            head = next(filter(None, heads), b"")
+            if len(head) == ENTRY_HEADER_SIZE and head[MAGIC_AT] == _CURRENT_MAGIC:
+                found.append(partition.name)
+    if found:
+        what = (
+            f"after the clean shutdown the broker forgets the producers of {_named(found)}, "
+            "because these logs have no producer snapshot: it accepts duplicates, read_committed consumers "
+            "get the records of open transactions, even after they are aborted, and the cleaner "
+            "does not stop at them"
+        )
+        action = f"Delete {CLEAN_SHUTDOWN} of these log directories: then the broker reads the logs"
+        yield Concern("producers-forgotten", "warning", what, action)
 
 
 def _size_in(topics: dict[str, int]) -> str:

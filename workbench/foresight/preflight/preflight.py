@@ -20,7 +20,7 @@ from workbench.files.names import (
 from workbench.files.text import format_uuid
 from workbench.foresight.preflight.actions import step_for
 from workbench.foresight.preflight.concern import Concern
-from workbench.foresight.preflight.concerns import concerns_of_version
+from workbench.foresight.preflight.concerns import concerns_of_producers, concerns_of_version
 from workbench.foresight.preflight.first_minutes import (
     FirstMinutes,
     concerns_of_commits,
@@ -97,6 +97,7 @@ def judge_preflight(
         *_of_shutdown(prediction, recovery),
         *_of_logs(prediction),
         *_of_shorter_logs(listing, prediction),
+        *concerns_of_producers(listing, prediction, prediction.broker),
         *concerns_of_commits(prediction),
         *concerns_of_first_minutes(minutes, prediction.broker),
         *concerns_of_version(listing, prediction.broker, shown, cluster),

@@ -64,6 +64,8 @@ class ConsumerView:
         has_transactions: whether it met transactional batches.
         aborted_served: records of aborted transactions that it received (only
             read_committed).
+        open_served: records of transactions without a marker that it received (only
+            read_committed): the log does not know that they are open.
     """
 
     isolation: Isolation
@@ -78,6 +80,7 @@ class ConsumerView:
     is_compacted: bool = False
     has_transactions: bool = False
     aborted_served: int = 0
+    open_served: int = 0
 
 
 def consume(log: Log, isolation: Isolation = "read_uncommitted") -> ConsumerView:
@@ -111,6 +114,8 @@ def consume(log: Log, isolation: Isolation = "read_uncommitted") -> ConsumerView
         left -= records.size
         if not view.error:
             view.error = _no_progress(before, view.position, records, left, set_back_to)
+    if committed:
+        view.open_served = reader.pending()
     if view.position > end:
         view.out_of_range, view.position = view.position, end
     if view.position == end:
@@ -138,6 +143,10 @@ class _Reader:
         self._take(records, aborted)
         if view.error and self._given == given:
             view.position = start
+
+    def pending(self) -> int:
+        """Return how many records it received of transactions whose markers it did not."""
+        return sum(self._pending.values())
 
     def _take(self, records: MemoryRecords, aborted: list[AbortedTxn]) -> None:
         view = self._view
