@@ -147,7 +147,7 @@ def test_the_tier_loses_what_a_preflight_said(tmp_path: Path) -> None:
     found = wb.open_log_directory(broker.data).preflight().first_minutes
     assert found is not None
     lost = {each.topic: each.segments for each in found.tiers}
-    assert lost == {topic: RECORDS - 1 for topic in ("inherits", "by-bytes")}
+    assert lost == dict.fromkeys(("inherits", "by-bytes"), RECORDS - 1)
     broker.settings |= SETTINGS
     with broker:
         wait_until(lambda: not any(_copied(tmp_path / "tier")[topic] for topic in lost))

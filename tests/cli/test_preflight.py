@@ -327,6 +327,15 @@ def test_what_keeps_records_names_every_configuration_that_deletes(plain: Path) 
     assert "log start" not in concern.action
 
 
+def test_transactions_that_no_coordinator_knows_are_said(tmp_path: Path) -> None:
+    """As a real 4.0.0 left one open for ever, of whose coordinator the log was gone."""
+    shutil.copytree(ERA_2_8.with_name("shop-4.3.1"), tmp_path / "data")
+    shutil.rmtree(tmp_path / "data" / "__transaction_state-0")
+    found = open_log_directory(tmp_path / "data").preflight(now=int(stop_of(tmp_path / "data")))
+    (concern,) = (each for each in found.concerns if each.kind == "transactions-lost")
+    assert concern.what.startswith("__transaction_state-0 is made empty")
+
+
 def test_a_log_start_beyond_the_end_removes_every_record(plain: Path) -> None:
     readable = open_log_directory(plain)["orders-0"].scan().count()
     (plain / "log-start-offset-checkpoint").write_text("0\n1\norders 0 500\n")

@@ -124,9 +124,9 @@ def concerns_of_producers(
     if found:
         what = (
             f"after the clean shutdown the broker forgets the producers of {_named(found)}, "
-            "because these logs have no producer snapshot: it accepts duplicates, read_committed consumers "
-            "get the records of open transactions, even after they are aborted, and the cleaner "
-            "does not stop at them"
+            "because these logs have no producer snapshot: it accepts duplicates, read_committed "
+            "consumers get the records of open transactions, even after they are aborted, and the "
+            "cleaner does not stop at them"
         )
         action = f"Delete {CLEAN_SHUTDOWN} of these log directories: then the broker reads the logs"
         yield Concern("producers-forgotten", "warning", what, action)

@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple
 
 from workbench.config.broker_rules import TopicsFrom
 from workbench.config.changed_defaults import has_config
-from workbench.config.internal_topics import OFFSETS_TOPIC
+from workbench.config.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from workbench.foresight.preflight.concern import Concern
 from workbench.foresight.startup.prediction import StartupPrediction
 from workbench.inspection.broker_version import MeantBroker
@@ -18,7 +18,6 @@ from workbench.runtime.words import named_or_more, plural, size_text
 
 _MOST: Final = (1 << 63) - 1
 _LIMITS: Final = ("retention.bytes", "retention.ms")
-_COMMITS: Final = f"{OFFSETS_TOPIC}-"
 
 Pass = Literal["retention", "local retention", "compaction"]
 
@@ -277,34 +276,74 @@ def _by_topic(passes: Iterable[LogPass]) -> str:
     return named_or_more([f"{topic} ({count:,})" for topic, count in rows])
 
 
-def concerns_of_commits(prediction: StartupPrediction) -> Iterator[Concern]:
-    """Yield which logs of committed offsets the start shortens, or makes empty.
+class _Coordinator(NamedTuple):
+    """The log of a coordinator's state.
 
-    Which groups had their offsets in them is in no file then.
+    Attributes:
+        topic: its topic.
+        kind: the kind of the concern.
+        emptied, shortened: what follows if the log is made empty, or ends earlier.
+        action: the step to take.
     """
-    metadata = prediction.metadata
-    made = () if metadata is None else metadata.created
-    empty = [name for name in made if name.startswith(_COMMITS)]
-    shorter = [row.name for row in prediction if row.bytes_cut and row.name.startswith(_COMMITS)]
-    texts = []
-    if empty:
-        verb = "are" if len(empty) > 1 else "is"
-        texts.append(
-            f"{named_or_more(empty)} {verb} made empty: every group whose offsets were there has "
-            "none, and auto.offset.reset decides where its consumers begin"
-        )
-    if shorter:
-        verb = "end" if len(shorter) > 1 else "ends"
-        texts.append(
-            f"{named_or_more(shorter)} {verb} earlier: a group whose last commits are truncated "
-            "goes on at an earlier commit, or has none"
-        )
-    if prediction.starts and texts:
-        action = (
-            "Before the consumers start, compare the offsets that are left with those you expect "
-            "(kafka-consumer-groups.sh --describe --all-groups), and set them with --reset-offsets"
-        )
-        yield Concern("commits-lost", "warning", "; ".join(texts), action)
+
+    topic: str
+    kind: str
+    emptied: str
+    shortened: str
+    action: str
+
+
+_COORDINATORS: Final = (
+    _Coordinator(
+        topic=OFFSETS_TOPIC,
+        kind="commits-lost",
+        emptied="every group whose offsets were there has none, and auto.offset.reset decides "
+        "where its consumers begin",
+        shortened="a group whose last commits are truncated goes on at an earlier commit, or has "
+        "none",
+        action="Before the consumers start, compare the offsets that are left with those you "
+        "expect (kafka-consumer-groups.sh --describe --all-groups), and set them with "
+        "--reset-offsets",
+    ),
+    _Coordinator(
+        topic=TRANSACTIONS_TOPIC,
+        kind="transactions-lost",
+        emptied="the coordinator forgets the transactions that were there, and ends none that is "
+        "open: read_committed consumers and the cleaner stop at its first record, for ever",
+        shortened="the coordinator forgets the last changes of transactions, and may not end one "
+        "that is open",
+        action="After the start, look for transactions that hang (kafka-transactions.sh "
+        "find-hanging), and end them with kafka-transactions.sh abort",
+    ),
+)
+
+
+def concerns_of_coordinators(prediction: StartupPrediction) -> Iterator[Concern]:
+    """Yield which logs of committed offsets and of transactions the start shortens, or makes empty.
+
+    Which groups and transactions were in them is in no file then.
+    """
+    if not prediction.starts:
+        return
+    for each in _COORDINATORS:
+        metadata = prediction.metadata
+        made = [] if metadata is None else [*metadata.created]
+        made += [row.name for row in prediction if row.is_emptied]
+        empty = [name for name in made if name.startswith(f"{each.topic}-")]
+        shorter = [
+            row.name
+            for row in prediction
+            if row.bytes_cut and row.name.startswith(f"{each.topic}-")
+        ]
+        texts = []
+        if empty:
+            verb = "are" if len(empty) > 1 else "is"
+            texts.append(f"{named_or_more(empty)} {verb} made empty: {each.emptied}")
+        if shorter:
+            verb = "end" if len(shorter) > 1 else "ends"
+            texts.append(f"{named_or_more(shorter)} {verb} earlier: {each.shortened}")
+        if texts:
+            yield Concern(each.kind, "warning", "; ".join(texts), each.action)
 
 
 def _groups(found: FirstMinutes) -> Iterator[Concern]:

@@ -23,7 +23,7 @@ from workbench.foresight.preflight.concern import Concern
 from workbench.foresight.preflight.concerns import concerns_of_producers, concerns_of_version
 from workbench.foresight.preflight.first_minutes import (
     FirstMinutes,
-    concerns_of_commits,
+    concerns_of_coordinators,
     concerns_of_first_minutes,
 )
 from workbench.foresight.preflight.results import (
@@ -98,7 +98,7 @@ def judge_preflight(
         *_of_logs(prediction),
         *_of_shorter_logs(listing, prediction),
         *concerns_of_producers(listing, prediction, prediction.broker),
-        *concerns_of_commits(prediction),
+        *concerns_of_coordinators(prediction),
         *concerns_of_first_minutes(minutes, prediction.broker),
         *concerns_of_version(listing, prediction.broker, shown, cluster),
     ]
