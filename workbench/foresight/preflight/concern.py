@@ -16,7 +16,8 @@ class Concern:
             "unserved", "stray", "vanished", "created", "deleted", "undetected",
             "first-retention", "local-retention", "tier-lost", "first-compaction",
             "transactions", "groups", "commits-lost", "shorter", "truncated", "copy-alone",
-            "transactions-lost", "unread-format", "producers-forgotten", "unreadable".
+            "transactions-lost", "share-state-lost", "unread-format", "producers-forgotten",
+            "unreadable".
         severity: "error": the node does not start, or topics are not served; "warning": records
             may be lost, or the start is slow; "info".
         what: a sentence.

@@ -9,7 +9,11 @@ from typing import Final, Literal, NamedTuple
 
 from workbench.config.broker_rules import TopicsFrom
 from workbench.config.changed_defaults import has_config
-from workbench.config.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from workbench.config.internal_topics import (
+    OFFSETS_TOPIC,
+    SHARE_STATE_TOPIC,
+    TRANSACTIONS_TOPIC,
+)
 from workbench.foresight.preflight.concern import Concern
 from workbench.foresight.startup.prediction import StartupPrediction
 from workbench.inspection.broker_version import MeantBroker
@@ -314,6 +318,15 @@ _COORDINATORS: Final = (
         "that is open",
         action="After the start, look for transactions that hang (kafka-transactions.sh "
         "find-hanging), and end them with kafka-transactions.sh abort",
+    ),
+    _Coordinator(
+        topic=SHARE_STATE_TOPIC,
+        kind="share-state-lost",
+        emptied="share groups whose state was there have no start offset, and their consumers get "
+        "no record",
+        shortened="share groups whose last state is truncated deliver records again",
+        action="After the start, compare with kafka-share-groups.sh --describe --offsets, and set "
+        "what is missing with --reset-offsets",
     ),
 )
 
