@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.golden.cases import Case, names
-from workbench.log_directory import LogDirectory, Partition, open_log_directory
+from workbench.foresight.preflight.first_minutes import TierLoss
+from workbench.inspection.partition import DiskPartition
+from workbench.log_directory import LogDirectory, open_log_directory
 
 _DELAY = 30_000  # ms; until the first check of retention
 _DAY = 86_400_000
@@ -84,6 +86,7 @@ def test_a_log_that_knows_no_leader_epoch_costs_what_the_tier_has(
     copies = list(case.directory("data").parent.glob("tier/tier-local-0-*/*.log"))
     active = max(int(path.stem) for path in data.glob("tier-local-0/*.log"))
     configs = _configs(case, open_log_directory(data))
+    found: dict[str, TierLoss] = {}
     for is_damaged in (False, True):
         if is_damaged:
             (data / "tier-local-0" / "leader-epoch-checkpoint").unlink()
@@ -99,7 +102,7 @@ def test_a_log_that_knows_no_leader_epoch_costs_what_the_tier_has(
     assert found["tier-txn"].reason == "its log is made empty"
 
 
-def _open_records(partition: Partition) -> int:
+def _open_records(partition: DiskPartition) -> int:
     """Count the records of transactions without a marker, batch by batch."""
     found: dict[int, int] = {}
     for segment in partition.segments:
@@ -121,7 +124,7 @@ def test_without_snapshots_a_clean_start_gives_the_records_of_open_transactions(
     for path in data.glob("*/*.snapshot"):
         path.unlink()
     logs = open_log_directory(data)
-    count = {name: found for name, each in logs.items() if (found := _open_records(each))}
+    count = {name: many for name, each in logs.items() if (many := _open_records(each))}
     assert len(count) == 4
     for is_clean in (True, False):
         if not is_clean:

@@ -64,9 +64,9 @@ def _of_consumer(view: ConsumerView, *, is_compacted: bool) -> list[str]:
         count = view.aborted_served
         found.append(f"{who} receives {count} records of aborted transactions")
     if view.open_served:
-        count = plural(view.open_served, "record")
+        served = plural(view.open_served, "record")
         found.append(
-            f"{who} receives {count} of open transactions, even after they are aborted: the "
+            f"{who} receives {served} of open transactions, even after they are aborted: the "
             "producer state does not have them"
         )
     return found

@@ -13,7 +13,7 @@ from typing import Final
 from workbench.config.settings import Settings
 from workbench.files.names import TopicPartition, parse_directory_name
 from workbench.foresight.preflight.first_minutes import TierLoss
-from workbench.foresight.startup.prediction import StartupPrediction
+from workbench.foresight.startup.prediction import PartitionStart, StartupPrediction
 from workbench.inspection.listing import Listing
 from workbench.inspection.remote_tier.metadata_topic import TOPIC, read_metadata_topic
 from workbench.inspection.remote_tier.segment_metadata import COPY_FINISHED
@@ -41,7 +41,7 @@ def tier_losses(
         return
     known = [each for each in listing.partitions.values() if each.topic == TOPIC]
     metadata = read_metadata_topic(known, lambda *where: TopicPartition(*where) in wanted)
-    rows = {}
+    rows: dict[TopicPartition, PartitionStart] = {}
     for row in prediction:
         name = parse_directory_name(row.name)
         if name is not None and (name.kind == "log" or row.becomes_log):
@@ -52,8 +52,8 @@ def tier_losses(
         if each.kind == "log"
     }
     for where in sorted(wanted):
-        row, topic_id = rows.get(where), ids.get(where)
-        first = None if row is None else row.first_epoch
+        log, topic_id = rows.get(where), ids.get(where)
+        first = None if log is None else log.first_epoch
         cache = metadata.of(*where, topic_id)
         lost = [
             each
@@ -63,7 +63,7 @@ def tier_losses(
         ]
         if not lost:
             continue
-        reason = _EMPTY if row is None or not row.log_end_offset else _NO_EPOCHS
+        reason = _EMPTY if log is None or not log.log_end_offset else _NO_EPOCHS
         if first is not None:
             reason = f"its log knows no leader epoch before {first}"
         yield TierLoss(
