@@ -111,8 +111,9 @@ def _with_cleaner(config: BrokerConfig, listing: Listing) -> BrokerConfig:
     Kafka: LogManager, LogCleanerManager, OffsetCheckpoint (0.8.2)
     """
     name = "log.cleaner.enable"
-    is_shown = any(root.has_name(CLEANER_OFFSETS) for root in listing.roots)
-    if config.log_cleaner_enable or name in config.origins or not is_shown:
+    if config.log_cleaner_enable or name in config.origins:
+        return config
+    if not any(root.has_name(CLEANER_OFFSETS) for root in listing.roots):
         return config
     return replace(
         config, log_cleaner_enable=True, origins={**config.origins, name: CLEANER_OFFSETS}

@@ -115,7 +115,7 @@ def consume(log: Log, isolation: Isolation = "read_uncommitted") -> ConsumerView
         if not view.error:
             view.error = _no_progress(before, view.position, records, left, set_back_to)
     if committed:
-        view.open_served = reader.pending()
+        view.open_served = sum(reader.pending.values())
     if view.position > end:
         view.out_of_range, view.position = view.position, end
     if view.position == end:
@@ -124,11 +124,15 @@ def consume(log: Log, isolation: Isolation = "read_uncommitted") -> ConsumerView
 
 
 class _Reader:
-    """Read fetched batches as the consumer does, and move its position."""
+    """Read fetched batches as the consumer does, and move its position.
+
+    Attributes:
+        pending: producer id → records received in its transaction, of which no marker came.
+    """
 
     def __init__(self, view: ConsumerView) -> None:
         self._view = view
-        self._pending: dict[int, int] = {}  # producer id → records received in its transaction
+        self.pending: dict[int, int] = {}
         self._expected = view.position  # where the next batch should begin
         self._given = 0  # records received, even past the end
 
@@ -143,10 +147,6 @@ class _Reader:
         self._take(records, aborted)
         if view.error and self._given == given:
             view.position = start
-
-    def pending(self) -> int:
-        """Return how many records it received of transactions whose markers it did not."""
-        return sum(self._pending.values())
 
     def _take(self, records: MemoryRecords, aborted: list[AbortedTxn]) -> None:
         view = self._view
@@ -207,12 +207,12 @@ class _Reader:
             view.records += within
             if batch.is_transactional:
                 view.has_transactions = True
-                self._pending[producer_id] = self._pending.get(producer_id, 0) + within
+                self.pending[producer_id] = self.pending.get(producer_id, 0) + within
             view.position = self._expected = max(begin, last + 1)
 
     def _end(self, producer_id: int, contents: "_Contents", at: int, aborted: set[int]) -> None:
         """End a producer's transaction by the marker in a batch."""
-        served = self._pending.pop(producer_id, 0)
+        served = self.pending.pop(producer_id, 0)
         if contents.is_abort(at):
             aborted.discard(producer_id)
             self._view.aborted_served += served

@@ -47,7 +47,7 @@ def partition_start(
     """Return the row of one partition."""
     first, cut = recovered_from(steps), bytes_cut(steps)
     log, error = outcome.log, outcome.error
-    earliest = None if log is None else log.leader_epochs.earliest
+    epochs = () if log is None else log.leader_epochs.entries
     exception = ""
     verdict: Verdict
     if log is None:
@@ -65,7 +65,7 @@ def partition_start(
         bytes_cut=cut,
         log_start_offset=None if log is None else log.log_start_offset,
         log_end_offset=None if log is None else log.log_end_offset,
-        first_epoch=None if earliest is None else earliest.epoch,
+        first_epoch=epochs[0].epoch if epochs else None,
         changes=changes_in(steps, outcome.path),
         unnoticed=unnoticed,
         consumers=consumers,
