@@ -212,6 +212,8 @@ def said(found: Preflight, before: Mapping[str, Log]) -> dict[str, Log]:
     logs = {name: Log(0, 0, 0) for name in (() if metadata is None else metadata.created)}
     for row in found.prediction:
         folder = parse_directory_name(row.name)
+        if folder is not None and row.is_emptied:
+            logs[f"{folder.topic}-{folder.partition}"] = Log(0, 0, 0)
         is_served = row.verdict in {"loads", "recovers"} or row.becomes_log
         if folder is None or not is_served or row.unserved or folder.topic.startswith("__"):
             continue

@@ -1,5 +1,6 @@
 """What a share group did with records is read from `__share_group_state` as its consumer did it."""
 
+import shutil
 from pathlib import Path
 
 from tests.cli.program import run
@@ -42,3 +43,8 @@ def test_deliveries_are_those_that_a_consumer_made(tmp_path: Path) -> None:
     text = run("group", "jobs", broker.data).out
     assert "2 of these with one delivery left" in text
     assert "archived" in text
+    for path in broker.data.glob("__share_group_state-*"):
+        shutil.rmtree(path)
+    concerns = {each.kind: each for each in open_log_directory(broker.data).preflight().concerns}
+    # A real 4.4.0 then gave the group's consumers nothing until its offsets were altered.
+    assert "get no record" in concerns["share-state-lost"].what

@@ -4,6 +4,7 @@ The broker copies its segments to `LocalTieredStorage` of Kafka's own tests, whi
 waits; a start with short intervals deletes the local ones.
 """
 
+import shutil
 import time
 from pathlib import Path
 from typing import Final
@@ -129,3 +130,27 @@ def test_local_retention_deletes_what_a_preflight_said(tmp_path: Path) -> None:
         assert _segments(broker.data) == told
         after = left(broker)
     assert {name: after[name] for name in before} == before  # through the tier, all of them
+
+
+@pytest.mark.broker
+@pytest.mark.slow
+@pytest.mark.long
+def test_the_tier_loses_what_a_preflight_said(tmp_path: Path) -> None:
+    """A log is gone, and of another the leader epochs: the leader begins a new epoch in both."""
+    broker = Broker(VERSION, tmp_path, SETTINGS | _QUIET | _tier(tmp_path))
+    wanted = {topic: 0 if topic == "plain" else RECORDS - 1 for topic in TOPICS}
+    with broker:
+        _fill(broker)
+        wait_until(lambda: _copied(tmp_path / "tier") == wanted)
+    shutil.rmtree(broker.data / "inherits-0")
+    (broker.data / "by-bytes-0" / "leader-epoch-checkpoint").unlink()
+    found = wb.open_log_directory(broker.data).preflight().first_minutes
+    assert found is not None
+    lost = {each.topic: each.segments for each in found.tiers}
+    assert lost == dict.fromkeys(("inherits", "by-bytes"), RECORDS - 1)
+    broker.settings |= SETTINGS
+    with broker:
+        wait_until(lambda: not any(_copied(tmp_path / "tier")[topic] for topic in lost))
+        time.sleep(5)  # two more checks
+        copied = _copied(tmp_path / "tier")
+    assert all(copied[topic] >= count for topic, count in wanted.items() if topic not in lost)

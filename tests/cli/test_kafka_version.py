@@ -1,5 +1,6 @@
 """Commands that say what a broker would do take `--kafka`, and say first which is assumed."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -83,7 +84,8 @@ def test_results_name_the_broker() -> None:
 @pytest.mark.parametrize(
     ("kafka", "setting", "words"),
     [
-        ("4.0", "segment.bytes=1000", "expected at least 1048576"),
+        ("4.1", "segment.bytes=1000", "expected at least 1048576"),
+        ("4.0", "log.segment.bytes=1000", "expected at least 1048576"),
         ("0.10.0", "min.compaction.lag.ms=1", "Kafka 0.10.0 does not have it; 0.10.1 introduced"),
         ("3.7", "log.initial.task.delay.ms=1", "Kafka 3.7 does not have it; 3.8 introduced it"),
         ("2.2", "log.cleaner.max.compaction.lag.ms=1", "2.3 introduced"),
@@ -100,4 +102,20 @@ def test_a_setting_is_refused_that_the_version_does_not_take(
 
 def test_old_brokers_take_small_segments() -> None:
     asked = ("plan", SHOP, "-p", "customers-0", "--now", NOW, "--set", "segment.bytes=1000")
-    assert run(*asked, "--kafka", "3.9").code == 0
+    assert run(*asked, "--kafka", "4.0").code == 0
+
+
+def test_before_2_3_a_log_that_is_shorter_than_the_cleaner_knows_is_not_cleaned(
+    tmp_path: Path,
+) -> None:
+    """As a real 1.1.1 did, and a real 3.5.1 and 3.8.1 did not, with such a checkpoint."""
+    data = tmp_path / "data"
+    shutil.copytree(SHOP.parent / "era-1.1.1", data)
+    (data / "cleaner-offset-checkpoint").write_text("0\n1\ncustomers 0 99999\n")
+    logs = wb.open_log_directory(data)
+    config = {"customers:min.cleanable.dirty.ratio": "0.01"}
+    for version, is_cleaned in (("2.2", False), ("2.3", True)):
+        dropped = logs.preflight(config, kafka=version, now=NOW)["customers"].records_compacted
+        assert bool(dropped) == is_cleaned
+    why = logs["customers-0"].explain_cleaning(config, kafka="2.2", now=NOW).conclusion
+    assert "99999, beyond the log end offset" in why

@@ -21,6 +21,7 @@ from workbench.runtime.times import milliseconds
 
 Golden = Callable[[str], Case]
 ERA = Path(__file__).parents[2] / "sample_data" / "era-0.8.2.2"
+ERA_2_8 = ERA.with_name("era-2.8.2")
 
 
 def stop_of(data: Path) -> str:
@@ -203,7 +204,10 @@ def test_what_retention_deletes_after_the_start_is_not_served(plain: Path) -> No
     assert found["stock"].reason == f"stock-0: retention.ms deletes {ends['stock-0']} records"
     (concern,) = (each for each in found.concerns if each.kind == "first-retention")
     assert concern.severity == "warning"
-    assert "start with log.retention.ms=-1 in server.properties" in concern.action
+    assert (
+        "start with log.retention.bytes=-1 and log.retention.ms=-1 in server.properties"
+        in concern.action
+    )
     assert {each.at for each in found.first_minutes.passes} == {later + 30_000}  # type: ignore[union-attr]
     assert run("preflight", plain, "--now", str(later)).code == 1
 
@@ -214,7 +218,7 @@ def test_a_setting_that_keeps_the_records_makes_a_topic_served_again(plain: Path
     assert (kept.code, kept.out.splitlines()[-1]) == (0, "the broker starts; topics: 2 served")
     own = run("preflight", plain, "--now", later, "--set", "stock:retention.ms=1000")
     assert "start with log.initial.task.delay.ms=86400000" in own.out
-    assert "--entity-name stock --add-config retention.ms=-1" in own.out
+    assert "--entity-name stock --add-config retention.bytes=-1,retention.ms=-1" in own.out
     old = run("preflight", plain, "--now", later, "--set", "stock:retention.ms=1000",
               "--kafka", "3.7")  # fmt: skip
     assert "log.initial.task.delay.ms" not in old.out  # which 3.7.2 has not, and 3.8.1 has
@@ -243,18 +247,93 @@ def test_the_records_that_a_start_removes_are_counted_and_can_be_saved(plain: Pa
     assert len(out.read_text().splitlines()) == readable
 
 
-def test_a_broker_without_a_cleaner_compacts_nothing() -> None:
-    logs = open_log_directory(ERA)
-    why = logs["customers-0"].explain_cleaning(now="2026-11-29").conclusion
-    assert why.endswith(
-        "log.cleaner.enable = false, the default before 0.9: the broker has no cleaner"
-    )
-    for enable, count in ((None, 0), (False, 0), (True, 110)):
-        config = {} if enable is None else {"log.cleaner.enable": enable}
-        judged = logs.preflight(config, now="2026-11-29")
-        assert sum(each.records_compacted for each in judged) == count
-        fates = logs.what_if(config, now="2026-11-29")
-        assert sum(each.dropped_records for each in fates) == count
+def test_before_0_9_a_broker_has_a_cleaner_if_its_checkpoint_is_there(tmp_path: Path) -> None:
+    """Of 0.8.2.2, of which golden cases with the cleaner off have no such file."""
+    shutil.copytree(ERA, tmp_path / "data")
+    logs = open_log_directory(tmp_path / "data")
+    for is_there in (True, False):
+        for enable in (None, False, True):
+            config = {"customers:cleanup.policy": "compact"}
+            config |= {} if enable is None else {"log.cleaner.enable": str(enable).lower()}
+            count = 110 if (is_there if enable is None else enable) else 0
+            judged = logs.preflight(config, now="2026-11-29")
+            assert sum(each.records_compacted for each in judged) == count
+            fates = logs.what_if(config, now="2026-11-29")
+            assert sum(each.dropped_records for each in fates) == count
+        why = logs["customers-0"].explain_cleaning(now="2026-11-29")
+        (reason,) = (each.reason for each in why.rows if each.rule == "log.cleaner.enable")
+        if is_there:
+            assert "cleaner-offset-checkpoint shows that it had one" in reason
+            (tmp_path / "data" / "cleaner-offset-checkpoint").unlink()
+            logs = open_log_directory(tmp_path / "data")
+        else:
+            assert reason.endswith("false, the default before 0.9: the broker has no cleaner")
+
+
+def test_the_only_copy_of_a_log_is_a_move_that_did_not_end(tmp_path: Path) -> None:
+    """As a real 2.6.3 did: it had an empty log then, of which ZooKeeper knew."""
+    shutil.copytree(ERA_2_8, tmp_path / "data")
+    data, name, copy = tmp_path / "data", "customers-0", f"customers-0.{1:032x}-future"
+    count = open_log_directory(data)[name].scan().count()
+    (data / name).rename(data / copy)
+    found = open_log_directory(data).preflight(kafka="2.6.3", now=int(stop_of(data)))
+    row = found["customers"]
+    assert (row.verdict, row.records_lost) == ("empty", count)
+    (concern,) = (each for each in found.concerns if each.kind == "copy-alone")
+    assert f"{copy} ({count} records)" in concern.what
+    assert f"{copy} to {name}" in concern.action
+
+
+def test_a_copy_without_a_segment_is_counted_as_empty(plain: Path) -> None:
+    copy = plain / f"stock-0.{1:032x}-future"
+    shutil.copytree(plain / "stock-0", copy)
+    for path in copy.glob("*.log"):
+        path.unlink()
+    (row,) = (each for each in open_log_directory(plain).predict_startup() if "-f" in each.name)
+    assert (row.verdict, row.log_end_offset, row.records_lost) == ("future", 0, 0)
+
+
+def test_a_version_that_cannot_read_the_batches_is_said(tmp_path: Path) -> None:
+    """A real 0.10.2.2 that started on logs of 1.1.1 gave used offsets, and had no commits."""
+    shutil.copytree(ERA_2_8.with_name("era-1.1.1"), tmp_path / "data")
+    logs, now = open_log_directory(tmp_path / "data"), int(stop_of(tmp_path / "data"))
+    for version, is_read in (("0.10.2", False), ("0.11.0", True)):
+        found = logs.preflight(kafka=version, now=now)
+        kinds = {each.kind: each.severity for each in found.concerns}
+        assert kinds.get("unread-format") == (None if is_read else "error")
+
+
+def test_a_node_in_kraft_mode_does_not_know_the_topics_of_zookeeper() -> None:
+    """As a real 3.9.1 and a real 3.5.1 did with this directory."""
+    logs, now = open_log_directory(ERA_2_8), int(stop_of(ERA_2_8))
+    said = {"3.9": "renames every log as stray", "3.5": "deletes every log, unless one has no "}
+    for version, words in said.items():
+        (concern,) = (
+            each
+            for each in logs.preflight(kafka=version, now=now).concerns
+            if each.kind == "no-migration"
+        )
+        assert words in concern.what
+
+
+def test_what_keeps_records_names_every_configuration_that_deletes(plain: Path) -> None:
+    """The log start offset is none: what DeleteRecords deleted is gone."""
+    (plain / "log-start-offset-checkpoint").write_text("0\n1\norders 0 3\n")
+    given = {"orders:retention.ms": "1000", "orders:retention.bytes": "0"}
+    later = int(stop_of(plain)) + 8 * 86_400_000
+    found = open_log_directory(plain).preflight(given, now=later)
+    (concern,) = (each for each in found.concerns if each.kind == "first-retention")
+    assert "--add-config retention.bytes=-1,retention.ms=-1" in concern.action
+    assert "log start" not in concern.action
+
+
+def test_transactions_that_no_coordinator_knows_are_said(tmp_path: Path) -> None:
+    """As a real 4.0.0 left one open for ever, of whose coordinator the log was gone."""
+    shutil.copytree(ERA_2_8.with_name("shop-4.3.1"), tmp_path / "data")
+    shutil.rmtree(tmp_path / "data" / "__transaction_state-0")
+    found = open_log_directory(tmp_path / "data").preflight(now=int(stop_of(tmp_path / "data")))
+    (concern,) = (each for each in found.concerns if each.kind == "transactions-lost")
+    assert concern.what.startswith("__transaction_state-0 is made empty")
 
 
 def test_a_log_start_beyond_the_end_removes_every_record(plain: Path) -> None:

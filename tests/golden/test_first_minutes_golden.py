@@ -1,11 +1,14 @@
 """A preflight loads only the logs again that may lose something: what-if loads all, and agrees."""
 
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
 from tests.golden.cases import Case, names
+from workbench.foresight.preflight.first_minutes import TierLoss
+from workbench.inspection.partition import DiskPartition
 from workbench.log_directory import LogDirectory, open_log_directory
 
 _DELAY = 30_000  # ms; until the first check of retention
@@ -71,3 +74,70 @@ def test_a_preflight_counts_what_what_if_counts(
     assert retained == expected
     assert dropped == cleaned
     assert not later or retained or dropped
+
+
+def test_a_log_that_knows_no_leader_epoch_costs_what_the_tier_has(
+    golden: Callable[[str], Case], tmp_path: Path
+) -> None:
+    """As a real 4.3.1 deleted every remote segment of such logs within seconds of its start."""
+    case = golden("4.2.0-tiered")
+    data = tmp_path / "data"
+    shutil.copytree(case.directory("data"), data)
+    copies = list(case.directory("data").parent.glob("tier/tier-local-0-*/*.log"))
+    active = max(int(path.stem) for path in data.glob("tier-local-0/*.log"))
+    configs = _configs(case, open_log_directory(data))
+    found: dict[str, TierLoss] = {}
+    for is_damaged in (False, True):
+        if is_damaged:
+            (data / "tier-local-0" / "leader-epoch-checkpoint").unlink()
+            for path in (data / "tier-txn-0").glob("0*"):
+                path.unlink()
+        minutes = open_log_directory(data).preflight(configs, now=1, kafka="4.2.0").first_minutes
+        assert minutes is not None
+        found = {each.topic: each for each in minutes.tiers}
+        assert found.keys() == ({"tier-local", "tier-txn"} if is_damaged else set())
+    lost = found["tier-local"]
+    assert (lost.segments, lost.first_offset, lost.last_offset) == (len(copies), 0, active - 1)
+    assert "no leader epochs" in lost.reason
+    assert found["tier-txn"].reason == "its log is made empty"
+
+
+def _open_records(partition: DiskPartition) -> int:
+    """Count the records of transactions without a marker, batch by batch."""
+    found: dict[int, int] = {}
+    for segment in partition.segments:
+        for row in segment.batches.rows:
+            if row["is_control"]:
+                found.pop(int(row["producer_id"]), None)
+            elif row["is_transactional"]:
+                producer = int(row["producer_id"])
+                found[producer] = found.get(producer, 0) + int(row["record_count"])
+    return sum(found.values())
+
+
+def test_without_snapshots_a_clean_start_gives_the_records_of_open_transactions(
+    golden: Callable[[str], Case], tmp_path: Path
+) -> None:
+    """As a real 3.8.1 did; without the clean shutdown file it knew the transactions again."""
+    data = tmp_path / "data"
+    shutil.copytree(golden("4.2.0-txn").directory("data"), data)
+    for path in data.glob("*/*.snapshot"):
+        path.unlink()
+    logs = open_log_directory(data)
+    count = {name: many for name, each in logs.items() if (many := _open_records(each))}
+    assert len(count) == 4
+    for is_clean in (True, False):
+        if not is_clean:
+            (data / ".kafka_cleanshutdown").unlink()
+        found = open_log_directory(data).preflight(now=1, kafka="4.2.0", deep=True)
+        served = {
+            row.name: view.open_served
+            for row in found.prediction
+            for view in row.consumers
+            if view.open_served
+        }
+        assert served == (count if is_clean else {})
+        kinds = {each.kind for each in found.concerns}
+        assert {"producers-forgotten", "undetected"} & kinds == (
+            {"producers-forgotten", "undetected"} if is_clean else set()
+        )

@@ -56,6 +56,9 @@ CHANGES = [
     ("has_min_lag", "0.10.0.1", False, "0.10.1.1", True),
     ("has_max_lag", "2.2.2", False, "2.3.1", True),
     ("marks_uncleanable", "2.0.1", False, "2.1.1", True),
+    ("newest_magic", "0.9.0.1", 0, "0.10.0.1", 1),
+    ("newest_magic", "0.10.2.2", 1, "0.11.0.3", 2),
+    ("resets_beyond_end", "2.2.2", False, "2.3.1", True),
     ("retains_by_file_time", "0.10.0.1", True, "0.10.1.1", False),
     ("knows_unlimited_age", "0.8.2.2", False, "0.9.0.1", True),
     ("rolls_by_creation", "0.10.0.1", True, "0.10.1.1", False),
@@ -112,7 +115,8 @@ CHANGES = [
     ("epoch_in_clean_shutdown", "3.6.2", False, "3.7.1", True),
     ("stores_cluster_id", "2.3.1", False, "2.4.1", True),
     ("indexes_each_batch", "3.8.1", False, "3.9.1", True),
-    ("least_segment_bytes", "3.9.1", 14, "4.0.0", 1 << 20),
+    ("least_segment_bytes", "4.0.0", 14, "4.1.1", 1 << 20),
+    ("least_log_segment_bytes", "3.9.1", 14, "4.0.0", 1 << 20),
 ]
 
 

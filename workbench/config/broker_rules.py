@@ -249,6 +249,13 @@ class BrokerRules(NamedTuple):
     upgrades_old_batches: Annotated[
         bool, _since("4.0", "a cleaned batch of magic 0 or 1 becomes magic 2")
     ]
+    newest_magic: Annotated[
+        int,
+        _by_version(
+            {"0.8.2": 0, "0.10": 1, "0.11": 2},
+            "the newest format of batches that a broker reads",
+        ),
+    ]
     writes_old_formats: Annotated[bool, _until("3.0", "a topic can be configured for magic 0 or 1")]
     needs_keys: Annotated[bool, _until("0.9", "the cleaner's thread ends at a record without key")]
     unpacks: Annotated[
@@ -256,6 +263,14 @@ class BrokerRules(NamedTuple):
     ]
     has_min_lag: Annotated[
         bool, _since("0.10.1", "`min.compaction.lag.ms` exists, and `compact,delete`")
+    ]
+    resets_beyond_end: Annotated[
+        bool,
+        _since(
+            "2.3",
+            "a checkpoint of the cleaner beyond the log end is ignored; before, the log is not "
+            "cleaned until it is longer",
+        ),
     ]
     has_max_lag: Annotated[bool, _since("2.3", "`max.compaction.lag.ms` exists")]
     marks_uncleanable: Annotated[
@@ -285,8 +300,15 @@ class BrokerRules(NamedTuple):
     least_segment_bytes: Annotated[
         int,
         _by_version(
+            {"0.8.2": OLD_LEAST_SEGMENT, "4.1": NEW_LEAST_SEGMENT},
+            "the least `segment.bytes` that a topic can have",
+        ),
+    ]
+    least_log_segment_bytes: Annotated[
+        int,
+        _by_version(
             {"0.8.2": OLD_LEAST_SEGMENT, "4.0": NEW_LEAST_SEGMENT},
-            "the least `segment.bytes` that a user can set",
+            "the least `log.segment.bytes` that a broker can have",
         ),
     ]
 

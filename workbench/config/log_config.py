@@ -258,9 +258,21 @@ def refused_value(name: str, value: Any, rules: BrokerRules) -> str:
 
 
 def too_small(name: str, value: Any, rules: BrokerRules) -> str:
-    """Return why a version refuses a value as `segment.bytes`; empty for others."""
-    text, least = str(value).strip(), rules.least_segment_bytes
-    if name != "segment.bytes" or not text.isdecimal() or int(text) >= least:
+    """Return why a version refuses a value as size of a segment; empty for others.
+
+    Args:
+        name: the topic's name, or the broker's.
+        value: the value.
+        rules: those of the version.
+
+    Kafka: LogConfig, AbstractKafkaConfig (4.0, 4.1)
+    """
+    least = {
+        "segment.bytes": rules.least_segment_bytes,
+        "log.segment.bytes": rules.least_log_segment_bytes,
+    }.get(name, 0)
+    text = str(value).strip()
+    if not text.isdecimal() or int(text) >= least:
         return ""
     return f"{value} is not allowed in Kafka {rules.version} (expected at least {least})"
 

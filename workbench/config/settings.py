@@ -13,7 +13,7 @@ from workbench.config.broker_config import BROKER_NAMES, BrokerConfig
 from workbench.config.broker_names import PLUGIN_PREFIXES
 from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.config.changed_defaults import defaults_before, has_config, introduced_in
-from workbench.config.definitions import OWN_NAMES, TOPIC_NAMES
+from workbench.config.definitions import TOPIC_NAMES
 from workbench.config.internal_topics import INTERNAL_TOPICS, METADATA_TOPIC
 from workbench.config.log_config import LogConfig, check, too_small
 from workbench.config.values import refuse_unknown
@@ -212,9 +212,8 @@ def not_in_version(name: str, value: Any, rules: BrokerRules) -> str:
     if not has_config(name, version):
         first = introduced_in(name)
         return f"Kafka {version} does not have it; {first} introduced it (--kafka, kafka= name it)"
-    own = OWN_NAMES.get(name, name)
-    problem = too_small(own, value, rules)
-    if problem and name == own and has_config(INTERNAL_SIZE, version):
+    problem = too_small(name, value, rules)
+    if problem and name in TOPIC_NAMES and has_config(INTERNAL_SIZE, version):
         problem += f"; set {INTERNAL_SIZE}"
     return problem
 

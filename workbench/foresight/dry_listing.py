@@ -10,11 +10,11 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from workbench.config.broker_config import BROKER_NAMES
+from workbench.config.broker_config import BROKER_NAMES, BrokerConfig
 from workbench.config.settings import Settings, not_in_version
 from workbench.file_system.source import THIS_MACHINE, Files, absolute
 from workbench.files.meta_properties import MetaProperties
-from workbench.files.names import META_PROPERTIES
+from workbench.files.names import CLEANER_OFFSETS, META_PROPERTIES
 from workbench.foresight.dry_logs import DryLogs
 from workbench.inspection.broker_version import MeantBroker, meant_broker
 from workbench.inspection.cluster.loading import stored_cluster
@@ -98,8 +98,26 @@ def meant_settings(
             if name in BROKER_NAMES and not not_in_version(name, value, meant.rules)
         }
         settings = Settings.of({**known, **(config or {})}, meant.rules)
+        settings = replace(settings, broker=_with_cleaner(settings.broker, listing))
     require_topics(settings.topics, {*topics, *(p.topic for p in listing.partitions.values())})
     return meant, settings.with_stored(topics)
+
+
+def _with_cleaner(config: BrokerConfig, listing: Listing) -> BrokerConfig:
+    """Return a configuration with a cleaner, if the directories show one and nothing is set.
+
+    Before 0.9 the default is to have none; only a broker with a cleaner makes its checkpoint.
+
+    Kafka: LogManager, LogCleanerManager, OffsetCheckpoint (0.8.2)
+    """
+    name = "log.cleaner.enable"
+    if config.log_cleaner_enable or name in config.origins:
+        return config
+    if not any(root.has_name(CLEANER_OFFSETS) for root in listing.roots):
+        return config
+    return replace(
+        config, log_cleaner_enable=True, origins={**config.origins, name: CLEANER_OFFSETS}
+    )
 
 
 def require_topics(named: Iterable[str], known: Collection[str]) -> None:

@@ -163,7 +163,7 @@ def cleanable_offsets(log: Log, last_clean_offset: int | None, now: int) -> Clea
             reset_reason = (
                 f"the checkpoint's offset {last_clean_offset} is below the log start offset {start}"
             )
-        elif last_clean_offset > end:
+        elif last_clean_offset > end and log.context.rules.resets_beyond_end:
             reset_reason = (
                 f"the checkpoint's offset {last_clean_offset} is above the log end offset {end}"
             )

@@ -118,8 +118,11 @@ def explain_uncleanable(broker: BrokerConfig, policy: Policy, problem: str) -> l
 def _cleaner(broker: BrokerConfig) -> RuleRow:
     is_on = broker.log_cleaner_enable
     count = broker.log_cleaner_threads
+    origin = broker.origins.get("log.cleaner.enable")
     reason = f"the broker's cleaner has {count} thread{'s' * (count > 1)}"
-    if not is_on and "log.cleaner.enable" in broker.origins:
+    if origin == CLEANER_OFFSETS:
+        reason += f": {CLEANER_OFFSETS} shows that it had one, which is not the default before 0.9"
+    if not is_on and origin:
         reason = (
             "log.cleaner.enable = false: the broker has no cleaner "
             "(4.1 deprecates this setting; 5.0 always has a cleaner)"
@@ -174,13 +177,21 @@ class _Rules:
         """Say whether the cleaner's checkpoint is trusted."""
         offsets, start = self._found.offsets, self._log.log_start_offset
         name = CLEANER_OFFSETS
+        verdict: Word = "allows"
         if offsets.reset_reason:
             reason = f"the checkpoint is ignored ({offsets.reset_reason}): the whole log is dirty"
         elif self._last_clean_offset is None:
             reason = "the checkpoint does not name the log: the whole log is dirty"
         else:
             reason = f"the log is clean below offset {offsets.first_dirty_offset}"
-        return rule_row(name, "allows", self._last_clean_offset, start, reason, _OFFSETS)
+            end = self._log.log_end_offset
+            if offsets.first_dirty_offset > end:
+                verdict = "blocks"
+                reason += (
+                    f", beyond the log end offset {end}: before 2.3 nothing is cleaned until the "
+                    f"log is longer; without its line in {name} the whole log is dirty"
+                )
+        return rule_row(name, verdict, self._last_clean_offset, start, reason, _OFFSETS)
 
     def bounds(self) -> list[RuleRow]:
         """Say at which offset each rule stops the cleaner."""

@@ -12,10 +12,12 @@ class Concern:
     Attributes:
         kind: a kind of findings, or of the reasons of a start, or one of a preflight:
             "unclean-shutdown", "later-format", "old-format", "removed-config", "changed-default",
-            "topics-unknown", "topics-in-zookeeper", "metadata-behind",
+            "topics-unknown", "topics-in-zookeeper", "no-migration", "metadata-behind",
             "unserved", "stray", "vanished", "created", "deleted", "undetected",
-            "first-retention", "local-retention", "first-compaction", "transactions", "groups",
-            "commits-lost", "shorter", "truncated", "unreadable".
+            "first-retention", "local-retention", "tier-lost", "first-compaction",
+            "transactions", "groups", "commits-lost", "shorter", "truncated", "copy-alone",
+            "transactions-lost", "share-state-lost", "unread-format", "producers-forgotten",
+            "unreadable".
         severity: "error": the node does not start, or topics are not served; "warning": records
             may be lost, or the start is slow; "info".
         what: a sentence.

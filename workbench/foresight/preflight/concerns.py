@@ -4,6 +4,7 @@ Formats that are later or older than the version, configurations that it no long
 that it changed: rules of versions, from `config` and `inspection.broker_version`.
 """
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Final
@@ -12,7 +13,9 @@ from workbench.config.changed_defaults import CHANGED_DEFAULTS, defaults_before
 from workbench.config.definitions import OWN_NAMES
 from workbench.config.kafka_versions import SERIES, first_of, number_of
 from workbench.config.removed_configs import removed_in, why_removed
+from workbench.files.names import CLEAN_SHUTDOWN
 from workbench.foresight.preflight.concern import Concern
+from workbench.foresight.startup.prediction import StartupPrediction
 from workbench.inspection.broker_version import MeantBroker, later_formats
 from workbench.inspection.cluster.image import StoredCluster, StoredConfigs
 from workbench.inspection.listing import Listing
@@ -35,7 +38,7 @@ def concerns_of_version(
         cluster: what the metadata log says.
     """
     yield from _later(listing, meant, cluster)
-    yield from _old(listing, meant)
+    yield from _formats(listing, meant)
     yield from _removed(meant, cluster.configs)
     yield from _defaults(meant, shown, cluster.configs)
 
@@ -55,32 +58,82 @@ def _later(listing: Listing, meant: MeantBroker, cluster: StoredCluster) -> Iter
     yield Concern("later-format", "warning", what, action)
 
 
-def _old(listing: Listing, meant: MeantBroker) -> Iterator[Concern]:
-    """Yield the topics that begin a segment with magic 0 or 1, where the version writes no such."""
-    if meant.rules.writes_old_formats:
-        return
-    topics: dict[str, int] = {}
+def _formats(listing: Listing, meant: MeantBroker) -> Iterator[Concern]:
+    """Yield the topics that begin a segment with a format that the version does not read or write.
+
+    Kafka: FileRecords of 0.10.2, to which a later batch is one message with the first offset
+    """
+    topics: dict[int, dict[str, int]] = {}
     for partition in listing.partitions.values():
         if partition.kind != "log":
             continue
         for segment in partition.segments:
             with suppress(OSError):  # `predict` and `verify` say what cannot be read
                 head = segment.read_bytes(0, ENTRY_HEADER_SIZE)
-                if len(head) == ENTRY_HEADER_SIZE and head[MAGIC_AT] < _CURRENT_MAGIC:
-                    topics[partition.topic] = topics.get(partition.topic, 0) + segment.size
-    if not topics:
+                if len(head) == ENTRY_HEADER_SIZE:
+                    sizes = topics.setdefault(head[MAGIC_AT], {})
+                    sizes[partition.topic] = sizes.get(partition.topic, 0) + segment.size
+    newest = meant.rules.newest_magic
+    for magic in range(newest + 1, _CURRENT_MAGIC + 1):
+        if magic in topics:
+            what = (
+                f"{_size_in(topics[magic])} in segments that begin with magic {magic}, which Kafka "
+                f"{meant.version} does not read: it takes a batch for one message, so a log ends "
+                "after the first offset of its last batch, and the next records get offsets that "
+                "are taken; committed offsets are not loaded, and the cleaner ends"
+            )
+            yield Concern("unread-format", "error", what, "Start no version that is so old on them")
+    old: dict[str, int] = {}
+    for magic in range(_CURRENT_MAGIC if not meant.rules.writes_old_formats else 0):
+        for topic, size in topics.get(magic, {}).items():
+            old[topic] = old.get(topic, 0) + size
+    if old:
+        rewritten = (
+            "a cleaning rewrites them as magic 2"
+            if meant.rules.upgrades_old_batches
+            else "a cleaning leaves their format"
+        )
+        what = (
+            f"{_size_in(old)} in segments that begin with magic 0 or 1: Kafka "
+            f"{meant.version} reads them, but no longer writes them; {rewritten}"
+        )
+        yield Concern("old-format", "info", what)
+
+
+def concerns_of_producers(
+    listing: Listing, prediction: StartupPrediction, meant: MeantBroker
+) -> Iterator[Concern]:
+    """Yield the logs whose producers a clean start forgets, because no snapshot has them.
+
+    Kafka: UnifiedLog.rebuildProducerState, which trusts a clean shutdown (4.2)
+    """
+    if not meant.rules.has_producer_state:
         return
-    size = sum(topics.values())
-    rewritten = (
-        "a cleaning rewrites them as magic 2"
-        if meant.rules.upgrades_old_batches
-        else "a cleaning leaves their format"
-    )
-    what = (
-        f"{_named(topics)} have {size:,} bytes in segments that begin with magic 0 or 1: Kafka "
-        f"{meant.version} reads them, but no longer writes them; {rewritten}"
-    )
-    yield Concern("old-format", "info", what)
+    loads = {os.path.join(row.directory, row.name) for row in prediction if row.verdict == "loads"}
+    clean = {each.path for each in prediction.directories if each.had_clean_shutdown}
+    found = []
+    for partition in listing.partitions.values():
+        path = os.path.abspath(partition.path)
+        if path not in loads or os.path.dirname(path) not in clean or partition.snapshots:
+            continue
+        with suppress(OSError):  # `predict` and `verify` say what cannot be read
+            heads = (each.read_bytes(0, ENTRY_HEADER_SIZE) for each in partition.segments[::-1])
+            head = next(filter(None, heads), b"")
+            if len(head) == ENTRY_HEADER_SIZE and head[MAGIC_AT] == _CURRENT_MAGIC:
+                found.append(partition.name)
+    if found:
+        what = (
+            f"after the clean shutdown the broker forgets the producers of {_named(found)}, "
+            "because these logs have no producer snapshot: it accepts duplicates, read_committed "
+            "consumers get the records of open transactions, even after they are aborted, and the "
+            "cleaner does not stop at them"
+        )
+        action = f"Delete {CLEAN_SHUTDOWN} of these log directories: then the broker reads the logs"
+        yield Concern("producers-forgotten", "warning", what, action)
+
+
+def _size_in(topics: dict[str, int]) -> str:
+    return f"{_named(topics)} have {sum(topics.values()):,} bytes"
 
 
 def _removed(meant: MeantBroker, configs: StoredConfigs) -> Iterator[Concern]:

@@ -4,12 +4,16 @@ Kafka: LogManager.cleanupLogs, LogCleaner.cleanFilthiestLog,
 GroupCoordinatorShard.cleanupGroupMetadata (4.2)
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final, Literal, NamedTuple
 
 from workbench.config.broker_rules import TopicsFrom
 from workbench.config.changed_defaults import has_config
-from workbench.config.internal_topics import OFFSETS_TOPIC
+from workbench.config.internal_topics import (
+    OFFSETS_TOPIC,
+    SHARE_STATE_TOPIC,
+    TRANSACTIONS_TOPIC,
+)
 from workbench.foresight.preflight.concern import Concern
 from workbench.foresight.startup.prediction import StartupPrediction
 from workbench.inspection.broker_version import MeantBroker
@@ -17,7 +21,7 @@ from workbench.layout.integers import INT64_MAX
 from workbench.runtime.times import time_text
 from workbench.runtime.words import named_or_more, plural, size_text
 
-_COMMITS: Final = f"{OFFSETS_TOPIC}-"
+_LIMITS: Final = ("retention.bytes", "retention.ms")
 
 Pass = Literal["retention", "local retention", "compaction"]
 
@@ -101,6 +105,24 @@ class EndedTransaction(NamedTuple):
     reason: str
 
 
+class TierLoss(NamedTuple):
+    """What the remote tier loses of a partition with the first pass of remote retention.
+
+    Attributes:
+        topic, partition: the partition.
+        segments: how many remote segments are deleted.
+        first_offset, last_offset: their offsets, both included.
+        reason: why, as a clause.
+    """
+
+    topic: str
+    partition: int
+    segments: int
+    first_offset: int
+    last_offset: int
+    reason: str
+
+
 class FirstMinutes(NamedTuple):
     """What happens in the first minutes after a start.
 
@@ -108,6 +130,7 @@ class FirstMinutes(NamedTuple):
         passes: by topic, partition and pass.
         restarts: by group, topic and partition.
         transactions: that the coordinator ends, by transactional id.
+        tiers: what the remote tier loses, by topic and partition.
         expires_at: ms; when the clean-up of committed offsets runs first.
         assumed: topics whose configuration is in no file here: Kafka's defaults are assumed.
     """
@@ -117,6 +140,7 @@ class FirstMinutes(NamedTuple):
     transactions: tuple[EndedTransaction, ...] = ()
     expires_at: int = 0
     assumed: frozenset[str] = frozenset()
+    tiers: tuple[TierLoss, ...] = ()
 
 
 def concerns_of_first_minutes(found: FirstMinutes, broker: MeantBroker) -> Iterator[Concern]:
@@ -136,6 +160,21 @@ def concerns_of_first_minutes(found: FirstMinutes, broker: MeantBroker) -> Itera
             "remote.log.storage.system.enable=true and the tier's plugin in server.properties"
         )
         yield Concern("local-retention", "info", what)
+    if found.tiers:
+        rows = [
+            f"{each.topic}-{each.partition} ({plural(each.segments, 'segment')}, offsets "
+            f"{each.first_offset} to {each.last_offset}: {each.reason})"
+            for each in found.tiers
+        ]
+        what = (
+            f"the broker, if it leads them, deletes from the remote tier what it has of "
+            f"{named_or_more(rows)}: their leader epochs are older than any that the logs know"
+        )
+        action = (
+            "Copy the remote tier first, and do not start before these logs are back with their "
+            "leader-epoch-checkpoint, from a backup or another replica"
+        )
+        yield Concern("tier-lost", "warning", what, action)
     compacted = [each for each in found.passes if each.what == "compaction"]
     if compacted:
         what = (
@@ -178,19 +217,21 @@ def _sentence(each: LogPass) -> str:
 
 
 def _prevention(deleted: list[LogPass], broker: MeantBroker) -> str:
-    """Return the setting or command that keeps what retention would delete."""
+    """Return the setting or command that keeps what retention would delete.
+
+    What one rule deletes, the other would perhaps delete without it: both get no limit.
+    """
     own = sorted({each.topic for each in deleted if each.is_own})
-    shared = sorted({each.rule for each in deleted if not each.is_own})
     steps = []
-    if shared:
+    if not all(each.is_own for each in deleted):
         settings = " and ".join(
             f"log.{name}=-1" if _knows_unlimited(name, broker) else "log.retention.hours=2147483647"
-            for name in shared
+            for name in _LIMITS
         )
         steps.append(f"start with {settings} in server.properties")
     if own:
         has_zookeeper = broker.rules.topics_from is TopicsFrom.ZOOKEEPER
-        alter = _alteration(own[0], sorted({each.rule for each in deleted if each.is_own}), broker)
+        alter = _alteration(own[0], broker)
         alter += f" (also for {named_or_more(own[1:])})" if own[1:] else ""
         if has_zookeeper:
             steps.append(f"run {alter} before the start")
@@ -211,9 +252,9 @@ def _knows_unlimited(rule: str, broker: MeantBroker) -> bool:
     return not rule.endswith(".ms") or broker.rules.knows_unlimited_age
 
 
-def _alteration(topic: str, rules: Sequence[str], broker: MeantBroker) -> str:
-    """Return the command that lets rules of a topic delete nothing."""
-    given = [f"{each}={-1 if _knows_unlimited(each, broker) else INT64_MAX}" for each in rules]
+def _alteration(topic: str, broker: MeantBroker) -> str:
+    """Return the command that lets retention of a topic delete nothing."""
+    given = [f"{each}={-1 if _knows_unlimited(each, broker) else INT64_MAX}" for each in _LIMITS]
     if not broker.rules.knows_unlimited_age:  # nor has 0.8.2 the newer tool
         values = " ".join(f"--config {each}" for each in given)
         return f"kafka-topics.sh --zookeeper HOST:PORT --alter --topic {topic} {values}"
@@ -239,34 +280,83 @@ def _by_topic(passes: Iterable[LogPass]) -> str:
     return named_or_more([f"{topic} ({count:,})" for topic, count in rows])
 
 
-def concerns_of_commits(prediction: StartupPrediction) -> Iterator[Concern]:
-    """Yield which logs of committed offsets the start shortens, or makes empty.
+class _Coordinator(NamedTuple):
+    """The log of a coordinator's state.
 
-    Which groups had their offsets in them is in no file then.
+    Attributes:
+        topic: its topic.
+        kind: the kind of the concern.
+        emptied, shortened: what follows if the log is made empty, or ends earlier.
+        action: the step to take.
     """
-    metadata = prediction.metadata
-    made = () if metadata is None else metadata.created
-    empty = [name for name in made if name.startswith(_COMMITS)]
-    shorter = [row.name for row in prediction if row.bytes_cut and row.name.startswith(_COMMITS)]
-    texts = []
-    if empty:
-        verb = "are" if len(empty) > 1 else "is"
-        texts.append(
-            f"{named_or_more(empty)} {verb} made empty: every group whose offsets were there has "
-            "none, and auto.offset.reset decides where its consumers begin"
-        )
-    if shorter:
-        verb = "end" if len(shorter) > 1 else "ends"
-        texts.append(
-            f"{named_or_more(shorter)} {verb} earlier: a group whose last commits are truncated "
-            "goes on at an earlier commit, or has none"
-        )
-    if prediction.starts and texts:
-        action = (
-            "Before the consumers start, compare the offsets that are left with those you expect "
-            "(kafka-consumer-groups.sh --describe --all-groups), and set them with --reset-offsets"
-        )
-        yield Concern("commits-lost", "warning", "; ".join(texts), action)
+
+    topic: str
+    kind: str
+    emptied: str
+    shortened: str
+    action: str
+
+
+_COORDINATORS: Final = (
+    _Coordinator(
+        topic=OFFSETS_TOPIC,
+        kind="commits-lost",
+        emptied="every group whose offsets were there has none, and auto.offset.reset decides "
+        "where its consumers begin",
+        shortened="a group whose last commits are truncated goes on at an earlier commit, or has "
+        "none",
+        action="Before the consumers start, compare the offsets that are left with those you "
+        "expect (kafka-consumer-groups.sh --describe --all-groups), and set them with "
+        "--reset-offsets",
+    ),
+    _Coordinator(
+        topic=TRANSACTIONS_TOPIC,
+        kind="transactions-lost",
+        emptied="the coordinator forgets the transactions that were there, and ends none that is "
+        "open: read_committed consumers and the cleaner stop at its first record, for ever",
+        shortened="the coordinator forgets the last changes of transactions, and may not end one "
+        "that is open",
+        action="After the start, look for transactions that hang (kafka-transactions.sh "
+        "find-hanging), and end them with kafka-transactions.sh abort",
+    ),
+    _Coordinator(
+        topic=SHARE_STATE_TOPIC,
+        kind="share-state-lost",
+        emptied="share groups whose state was there have no start offset, and their consumers get "
+        "no record",
+        shortened="share groups whose last state is truncated deliver records again",
+        action="After the start, compare with kafka-share-groups.sh --describe --offsets, and set "
+        "what is missing with --reset-offsets",
+    ),
+)
+
+
+def concerns_of_coordinators(prediction: StartupPrediction) -> Iterator[Concern]:
+    """Yield which logs of committed offsets and of transactions the start shortens, or makes empty.
+
+    Which groups and transactions were in them is in no file then.
+    """
+    if not prediction.starts:
+        return
+    for each in _COORDINATORS:
+        metadata = prediction.metadata
+        made = [] if metadata is None else [*metadata.created]
+        made += [row.name for row in prediction if row.is_emptied]
+        empty = [name for name in made if name.startswith(f"{each.topic}-")]
+        shorter = [
+            row.name
+            for row in prediction
+            if row.bytes_cut and row.name.startswith(f"{each.topic}-")
+        ]
+        texts = []
+        if empty:
+            verb = "are" if len(empty) > 1 else "is"
+            texts.append(f"{named_or_more(empty)} {verb} made empty: {each.emptied}")
+        if shorter:
+            verb = "end" if len(shorter) > 1 else "ends"
+            texts.append(f"{named_or_more(shorter)} {verb} earlier: {each.shortened}")
+        if texts:
+            yield Concern(each.kind, "warning", "; ".join(texts), each.action)
 
 
 def _groups(found: FirstMinutes) -> Iterator[Concern]:

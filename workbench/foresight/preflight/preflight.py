@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from workbench.config.broker_config import BrokerConfig
-from workbench.config.broker_rules import StrayRule
+from workbench.config.broker_rules import StrayRule, TopicsFrom
 from workbench.files.names import (
     HIGH_WATERMARKS,
     DirectoryName,
@@ -20,10 +20,10 @@ from workbench.files.names import (
 from workbench.files.text import format_uuid
 from workbench.foresight.preflight.actions import step_for
 from workbench.foresight.preflight.concern import Concern
-from workbench.foresight.preflight.concerns import concerns_of_version
+from workbench.foresight.preflight.concerns import concerns_of_producers, concerns_of_version
 from workbench.foresight.preflight.first_minutes import (
     FirstMinutes,
-    concerns_of_commits,
+    concerns_of_coordinators,
     concerns_of_first_minutes,
 )
 from workbench.foresight.preflight.results import (
@@ -97,7 +97,8 @@ def judge_preflight(
         *_of_shutdown(prediction, recovery),
         *_of_logs(prediction),
         *_of_shorter_logs(listing, prediction),
-        *concerns_of_commits(prediction),
+        *concerns_of_producers(listing, prediction, prediction.broker),
+        *concerns_of_coordinators(prediction),
         *concerns_of_first_minutes(minutes, prediction.broker),
         *concerns_of_version(listing, prediction.broker, shown, cluster),
     ]
@@ -236,6 +237,8 @@ def _replicas(
     for row in prediction:
         name = parse_directory_name(row.name)
         if name is None or (row.verdict == "future" and not row.becomes_log):
+            if name is not None and row.is_emptied and prediction.starts:
+                yield name, _Replica("empty", f"{row.name}: {row.reason}", row)
             continue
         verdict, reason = _verdict_of_log(row, name.topic, prediction, known)
         size = sizes.get(os.path.join(row.directory, row.name), 0)
@@ -454,6 +457,19 @@ def _of_zookeeper(listing: Listing, prediction: StartupPrediction) -> Iterator[C
         )
     action = "Compare the topics above with kafka-topics.sh --list of the running cluster"
     yield Concern("topics-in-zookeeper", "info", what, action)
+    if rules.topics_from is TopicsFrom.EITHER:
+        is_renamed = rules.strays is StrayRule.RENAMED_AT_LOAD
+        what = (
+            "started in KRaft mode (process.roles is set) on these directories, without a "
+            "migration, the node knows no topic: it serves nothing, and "
+        )
+        what += (
+            "renames every log as stray"
+            if is_renamed
+            else "deletes every log, unless one has no partition.metadata"
+        )
+        action = "Start it with zookeeper.connect and without process.roles, or migrate the cluster"
+        yield Concern("no-migration", "info", what, action)
 
 
 def _of_shutdown(prediction: StartupPrediction, recovery: RecoveryCost) -> Iterator[Concern]:
@@ -492,6 +508,17 @@ def _of_logs(prediction: StartupPrediction) -> Iterator[Concern]:
         what = f"damage that the broker does not detect: {names}"
         action = "Replace these logs by those of another replica, or see kafka-workbench verify"
         yield Concern("undetected", "warning", what, action)
+    emptied = [row for row in prediction if row.is_emptied and row.records_lost != 0]
+    if emptied:
+        what = (
+            f"the broker makes empty logs, and truncates their only copies to offset 0: "
+            f"{named_or_more([_emptied(row) for row in emptied])}"
+        )
+        action = (
+            "Rename these folders before the start to the names of their logs, as "
+            f"{emptied[0].name} to {_log_of(emptied[0])}"
+        )
+        yield Concern("copy-alone", "warning", what, action)
     deleted = [row.name for row in prediction if row.verdict == "deleted"]
     if deleted:
         what = f"the broker deletes {named_or_more(deleted)}"
@@ -500,6 +527,16 @@ def _of_logs(prediction: StartupPrediction) -> Iterator[Concern]:
             "TOPIC --to OUT"
         )
         yield Concern("deleted", "warning", what, action)
+
+
+def _log_of(row: PartitionStart) -> str:
+    name = parse_directory_name(row.name)
+    return row.name if name is None else directory_name(name.topic, name.partition)
+
+
+def _emptied(row: PartitionStart) -> str:
+    lost = "" if row.records_lost is None else f" ({plural(row.records_lost, 'record')})"
+    return f"{row.name}{lost}"
 
 
 def _of_shorter_logs(listing: Listing, prediction: StartupPrediction) -> Iterator[Concern]:

@@ -181,6 +181,7 @@ class Preflight:
             "concerns": [asdict(each) for each in self.concerns],
             "recovery": asdict(self.recovery),
             "passes": [each._asdict() for each in minutes.passes],
+            "tiers": [each._asdict() for each in minutes.tiers],
             "groups": [each._asdict() for each in minutes.restarts],
             "transactions": [each._asdict() for each in minutes.transactions],
             "steps": list(self.steps),

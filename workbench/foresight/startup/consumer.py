@@ -64,6 +64,8 @@ class ConsumerView:
         has_transactions: whether it met transactional batches.
         aborted_served: records of aborted transactions that it received (only
             read_committed).
+        open_served: records of transactions without a marker that it received (only
+            read_committed): the log does not know that they are open.
     """
 
     isolation: IsolationLevel
@@ -78,6 +80,7 @@ class ConsumerView:
     is_compacted: bool = False
     has_transactions: bool = False
     aborted_served: int = 0
+    open_served: int = 0
 
 
 def consume(log: Log, isolation: IsolationLevel = "read_uncommitted") -> ConsumerView:
@@ -111,6 +114,8 @@ def consume(log: Log, isolation: IsolationLevel = "read_uncommitted") -> Consume
         left -= records.size
         if not view.error:
             view.error = _no_progress(before, view.position, records, left, set_back_to)
+    if committed:
+        view.open_served = sum(reader.pending.values())
     if view.position > end:
         view.out_of_range, view.position = view.position, end
     if view.position == end:
@@ -119,11 +124,15 @@ def consume(log: Log, isolation: IsolationLevel = "read_uncommitted") -> Consume
 
 
 class _Reader:
-    """Read fetched batches as the consumer does, and move its position."""
+    """Read fetched batches as the consumer does, and move its position.
+
+    Attributes:
+        pending: producer id → records received in its transaction, of which no marker came.
+    """
 
     def __init__(self, view: ConsumerView) -> None:
         self._view = view
-        self._pending: dict[int, int] = {}  # producer id → records received in its transaction
+        self.pending: dict[int, int] = {}
         self._expected = view.position  # where the next batch should begin
         self._given = 0  # records received, even past the end
 
@@ -198,12 +207,12 @@ class _Reader:
             view.records += within
             if batch.is_transactional:
                 view.has_transactions = True
-                self._pending[producer_id] = self._pending.get(producer_id, 0) + within
+                self.pending[producer_id] = self.pending.get(producer_id, 0) + within
             view.position = self._expected = max(begin, last + 1)
 
     def _end(self, producer_id: int, contents: "_Contents", at: int, aborted: set[int]) -> None:
         """End a producer's transaction by the marker in a batch."""
-        served = self._pending.pop(producer_id, 0)
+        served = self.pending.pop(producer_id, 0)
         if contents.is_abort(at):
             aborted.discard(producer_id)
             self._view.aborted_served += served

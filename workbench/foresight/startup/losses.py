@@ -20,7 +20,7 @@ from workbench.files.names import (
 from workbench.foresight.startup.consumer import consume
 from workbench.foresight.startup.describe_steps import first_removed
 from workbench.foresight.startup.node import NodeStart, becomes_log
-from workbench.foresight.startup.prediction import PartitionStart, StartupPrediction
+from workbench.foresight.startup.prediction import EMPTIED, PartitionStart, StartupPrediction
 from workbench.inspection.lookups.record_counts import readable_records
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable
@@ -188,8 +188,8 @@ def abandoned_copies(
             yield row
             continue
         reason = (
-            "no directory has its log: the broker makes an empty one, and truncates the copy to "
-            f"offset 0. Renamed to {directory_name(*where)} before the start, it is the log"
+            f"{EMPTIED} to offset 0. Renamed to {directory_name(*where)} before the start, it is "
+            "the log"
         )
         yield replace(row, reason=reason, log_end_offset=0, log_start_offset=0)
 

@@ -30,6 +30,9 @@ SERVED: Final = frozenset({"loads", "recovers", "future"})
 BECOMES_LOG: Final = "the copy becomes the log"
 """Part of the reason of a copy that takes the place of the log."""
 
+EMPTIED: Final = "no directory has its log: the broker makes an empty one, and truncates the copy"
+"""Part of the reason of a copy that loses all its records."""
+
 
 @dataclass(frozen=True, slots=True)
 class DirectoryStart:
@@ -70,6 +73,8 @@ class PartitionStart:
         bytes_cut: bytes truncated from segments, and of entire segments that are deleted.
         log_start_offset: log start offset once it is loaded; None if it is not.
         log_end_offset: log end offset once it is loaded; None if it is not.
+        first_epoch: the first leader epoch that the log knows once it is loaded; None: it knows
+            none.
         log_end_before: log end offset as the files have it now, after the last whole batch; None
             if it was not looked at.
         records_lost: records that can be read now, and that the start removes; None: not known.
@@ -92,6 +97,7 @@ class PartitionStart:
     bytes_cut: int = 0
     log_start_offset: int | None = None
     log_end_offset: int | None = None
+    first_epoch: int | None = None
     log_end_before: int | None = None
     records_lost: int | None = None
     removed_from: int | None = None
@@ -147,6 +153,11 @@ class PartitionStart:
     def becomes_log(self) -> bool:
         """Whether it is a copy that becomes the log; see `startup.node.promote_copies`."""
         return self.verdict == "future" and BECOMES_LOG in self.reason
+
+    @property
+    def is_emptied(self) -> bool:
+        """Whether it is a copy whose log is in no directory; see `startup.losses`."""
+        return self.verdict == "future" and EMPTIED in self.reason
 
     def as_dict(self) -> dict[str, Any]:
         """Return the attributes as plain values, for JSON; without the steps."""

@@ -47,6 +47,7 @@ def partition_start(
     """Return the row of one partition."""
     first, cut = recovered_from(steps), bytes_cut(steps)
     log, error = outcome.log, outcome.error
+    epochs = () if log is None else log.leader_epochs.entries
     exception = ""
     verdict: Verdict
     if log is None:
@@ -64,6 +65,7 @@ def partition_start(
         bytes_cut=cut,
         log_start_offset=None if log is None else log.log_start_offset,
         log_end_offset=None if log is None else log.log_end_offset,
+        first_epoch=epochs[0].epoch if epochs else None,
         changes=changes_in(steps, outcome.path),
         unnoticed=unnoticed,
         consumers=consumers,

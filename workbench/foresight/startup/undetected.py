@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from workbench.foresight.startup.consumer import ConsumerView
 from workbench.log.log import Log
 from workbench.record.reading.recovery import whole_batches
+from workbench.runtime.words import plural
 
 
 def unnoticed_damage(
@@ -62,4 +63,10 @@ def _of_consumer(view: ConsumerView, *, is_compacted: bool) -> list[str]:
     if view.aborted_served:
         count = view.aborted_served
         found.append(f"{who} receives {count} records of aborted transactions")
+    if view.open_served:
+        served = plural(view.open_served, "record")
+        found.append(
+            f"{who} receives {served} of open transactions, even after they are aborted: the "
+            "producer state does not have them"
+        )
     return found

@@ -48,8 +48,8 @@ def readable_records(partition: DiskPartition, low: int = 0, high: int = MAX_OFF
         OSError: a file cannot be read.
     """
     found, highest = 0, low - 1
-    following = [segment.base_offset for segment in partition.segments[1:]]
-    for segment, end in zip(partition.segments, [*following, MAX_OFFSET], strict=True):
+    bases = [*(segment.base_offset for segment in partition.segments), MAX_OFFSET]
+    for segment, end in zip(partition.segments, bases[1:], strict=True):
         if end <= low or segment.base_offset >= high:
             continue
         for chunk in segment.read(segment.position_of(low), options=0):

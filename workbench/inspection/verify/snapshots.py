@@ -79,7 +79,9 @@ def _missing(partition: DiskPartition, log_end: int, newest: int, stop: Stop) ->
     if stop == "clean" and newest < 0:
         broker = (
             "After the clean shutdown and without any snapshot, a broker begins with no producer "
-            "state: it does not know their sequence numbers, and accepts duplicates."
+            "state: it does not know their sequence numbers, accepts duplicates, and gives "
+            "read_committed consumers the records of open transactions. Without "
+            f"{names.CLEAN_SHUTDOWN} it reads the whole log, and rebuilds the state."
         )
     elif newest < 0:
         broker = "A broker reads the whole log to rebuild the producer state, and writes snapshots."

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final, NamedTuple
 
+from workbench.config.changed_defaults import has_config
 from workbench.config.internal_topics import TRANSACTIONS_TOPIC
 from workbench.config.settings import Settings
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
@@ -42,10 +43,11 @@ from workbench.inspection.listing import Listing
 from workbench.inspection.lookups.record_counts import records_below
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable
+from workbench.loaders.answers.tier_losses import tier_losses
 from workbench.loaders.explanations.offset_fates import fates_of_offsets
 from workbench.loaders.explanations.what_if import PartitionFate, logs_outcome
 from workbench.log.log import Log
-from workbench.log.retention import all_verdicts
+from workbench.log.retention import LOG_START, all_verdicts
 from workbench.runtime.times import time_text
 from workbench.tables.foresight import RuleRow
 
@@ -133,7 +135,8 @@ def first_minutes(
         for each in _restarts(listing, settings, ends, _lost_logs(prediction), expires_at, kafka)
     )
     ended = _ended(listing, settings, ends, now)
-    return FirstMinutes(passes, tuple(restarts), tuple(ended), expires_at, frozenset(assumed))
+    lost = tuple(tier_losses(listing, settings, prediction, ends.keys()))
+    return FirstMinutes(passes, tuple(restarts), tuple(ended), expires_at, frozenset(assumed), lost)
 
 
 class _Ends(NamedTuple):
@@ -199,7 +202,9 @@ def _passes(
         if disk is None:
             continue
         rows = outcome.verdicts.get((fate.topic, fate.partition), ())
-        deleted = next((row for row in rows if row.verdict == "deleted"), None)
+        # What is below the log start offset is gone already: DeleteRecords was asked for it.
+        every = (row for row in rows if row.verdict == "deleted" and row.rule != LOG_START)
+        deleted = next(every, None)
         if deleted is not None:
             found += _retained(fate, disk, replaced.get(path or ""), settings, at, deleted)
         if fate.dropped_records:
@@ -221,7 +226,7 @@ def _retained(
     at: int,
     deleted: RuleRow,
 ) -> Iterator[LogPass]:
-    """Yield what retention takes of a log; nothing where only what is deleted already goes."""
+    """Yield what retention takes of a log."""
     rule, reason = deleted.rule, deleted.reason
     is_local = fate.log_start_offset <= disk.log_start_offset
     records = 0
@@ -230,7 +235,7 @@ def _retained(
         if replaced is not None and (replaced.removed_from or 0) < fate.log_start_offset:
             records = max(records - (replaced.records_lost or 0), 0)  # gone since the start
     elif not rule.startswith("local."):
-        return  # below the log start offset: DeleteRecords was asked for it
+        return
     source, is_own = settings.source(fate.topic, rule), rule in settings.own(fate.topic)
     yield LogPass(
         fate.topic, fate.partition, "local retention" if is_local else "retention", records,
@@ -253,7 +258,8 @@ def _ends(
         if each.what == "retention":
             found[where] = _Ends(each.log_start_offset, found[where].end)
     created = () if prediction.metadata is None else prediction.metadata.created
-    for name in map(parse_directory_name, created):
+    emptied = (row.name for row in prediction if row.is_emptied)
+    for name in map(parse_directory_name, (*created, *emptied)):
         if name is not None:
             found.setdefault(TopicPartition(name.topic, name.partition), _Ends(0, 0))
     return found
@@ -280,7 +286,8 @@ def _ended(
     TransactionCoordinator.abortTimedOutTransactions (4.2)
     """
     logs = (log for where, log in ends.items() if where.topic == TRANSACTIONS_TOPIC)
-    if not any(log.end > log.start for log in logs):
+    has_coordinator = has_config("transaction.max.timeout.ms", settings.rules.version)
+    if not has_coordinator or not any(log.end > log.start for log in logs):
         return
     stored = if_readable(partial(StoredTransactions, listing))
     every = settings.broker.transaction_abort_timed_out_transaction_cleanup_interval_ms

@@ -33,7 +33,8 @@ _DIRECTORIES: Final = {
         "look", "no topic of the cluster has it, and no broker reads it; it may be the last copy"
     ),
     "future": ByHand(
-        "look", "a move from another log directory, in progress; the original is in use"
+        "look",
+        "a move from another log directory; the only copy if no directory has its log",
     ),
 }
 _SUFFIXES: Final = {
@@ -49,11 +50,13 @@ _SEGMENT: Final = {
     "txnindex": ByHand(
         "no", "no broker misses it after a clean shutdown, and serves aborted records without it"
     ),
-    "snapshot": ByHand("no", "the state of producers: without it duplicates are not detected"),
+    "snapshot": ByHand("no", "without it duplicates and open transactions are not detected"),
     "checkpoint": ByHand("no", "a snapshot of the metadata log: a node may not start without it"),
 }
 _NAMED: Final = {
-    names.LEADER_EPOCHS: ByHand("no", "without it followers may truncate at a wrong offset"),
+    names.LEADER_EPOCHS: ByHand(
+        "no", "without it followers truncate at wrong offsets, and a tier loses the log"
+    ),
     names.PARTITION_METADATA: ByHand("no", "without it KRaft brokers set the log aside as -stray"),
     names.QUORUM_STATE: ByHand("no", "the vote of the node: without it two leaders are possible"),
     names.META_PROPERTIES: ByHand("no", "the broker does not start without it"),

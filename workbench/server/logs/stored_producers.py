@@ -40,8 +40,8 @@ class StoredProducers:
         self.entries: dict[int, ProducerStateEntry] = {}
         self.findings: list[Finding] = []
         start = max(self._load_snapshot(partition, end_offset), partition.log_start_offset)
-        bases = [segment.base_offset for segment in partition.segments]
-        for segment, following in zip(partition.segments, [*bases[1:], INT64_MAX], strict=True):
+        bases = [*(segment.base_offset for segment in partition.segments), INT64_MAX]
+        for segment, following in zip(partition.segments, bases[1:], strict=True):
             if following <= start:
                 continue
             try:

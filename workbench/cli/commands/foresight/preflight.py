@@ -60,8 +60,8 @@ def command(
     start, or a topic is not served.
 
     With --json: an object with broker, shown, starts, summary, directories, topics, concerns,
-    recovery, passes (what retention and the cleaner take of each log), groups (where they start
-    over), transactions (that the coordinator ends) and steps.
+    recovery, passes (what retention and the cleaner take of each log), tiers (what the remote tier
+    loses), groups (where they start over), transactions (that the coordinator ends) and steps.
     """
     logs = open_logs(paths, of_a_start=True)
     with loading("loading", len(logs)) as advance:
