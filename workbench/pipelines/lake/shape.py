@@ -28,7 +28,7 @@ from workbench.values.guard import ENTRIES, MOST_ENTRIES
 from workbench.values.inference import Shape
 from workbench.values.masking import Masks
 from workbench.values.registry import ColumnDecoding, Decoding
-from workbench.values.types import aligned, converted, is_held, merged, merged_by
+from workbench.values.types import aligned, converted, far_times, is_held, merged, merged_by
 
 DAY: Final = "day"
 """The column that is made of ``timestamp``: the day in UTC; null: the record has no timestamp, or
@@ -404,9 +404,9 @@ def fitted(array: Any, kind: Any) -> tuple[pa.Array, dict[int, dict[str, str]]]:
     Returns:
         The array, and row → path → text.
     """
-    array = _as_table(array)
+    far, array = _far(array), _as_table(array)
     if is_held(array.type, kind):
-        return aligned(array, kind), {}
+        return aligned(array, kind), far
 
     def load(value: Any) -> Any:
         ENTRIES.left = MOST_ENTRIES  # all are in memory already
@@ -416,8 +416,18 @@ def fitted(array: Any, kind: Any) -> tuple[pa.Array, dict[int, dict[str, str]]]:
     values = array.cast(_with_times_as_text(array.type)).to_pylist(maps_as_pydicts="lossy")
     reader = FittingReader(kind, "a value", load, _cast, names_all=True)
     found = reader.read(values)
-    whole = {row: {"": as_text(values[row])} for row in reader.bad}
-    return found, {row: each.texts for row, each in reader.unfit.items()} | whole
+    unfit = {row: each.texts for row, each in reader.unfit.items()}
+    unfit |= {row: {"": as_text(values[row])} for row in reader.bad}
+    return found, {row: unfit.get(row, {}) | far.get(row, {}) for row in unfit | far}
+
+
+def _far(array: Any) -> dict[int, dict[str, str]]:
+    """Return row → path → text of the times that no table holds."""
+    found: dict[int, dict[str, str]] = {}
+    for row, path, text in far_times(array, _as_table(array)):
+        texts, name = found.setdefault(row, {}), path.removeprefix(".")
+        texts[name] = f"{texts[name]}, {text}" if name in texts else text
+    return found
 
 
 def _cast(value: Any, kind: Any) -> Any:

@@ -217,7 +217,7 @@ def special(value: Any, kind: Any) -> Any:
 
 def fits(value: Decimal, kind: Any) -> bool:
     """Return whether a decimal type has as many digits as a decimal of its scale."""
-    return abs(value) < Decimal(10) ** (kind.precision - kind.scale)
+    return bool(abs(value) < Decimal(10) ** (kind.precision - kind.scale))
 
 
 def _json(value: Any) -> str:
