@@ -224,10 +224,8 @@ def far_times(array: Any, there: Any) -> list[tuple[int, str, str]]:
     if pa.types.is_map(kind):
         items, others = items.flatten()[1], others.flatten()[1]
     found = far_times(items, others)
-    rows = np.searchsorted(offsets.to_numpy(), [row for row, _, _ in found], side="right") - 1
-    return [
-        (row, f"[]{path}", text) for row, (_, path, text) in zip(rows.tolist(), found, strict=True)
-    ]
+    rows = np.searchsorted(offsets.to_numpy(), np.array([row for row, _, _ in found]), "right")
+    return [(int(row) - 1, f"[]{each[1]}", each[2]) for row, each in zip(rows, found, strict=True)]
 
 
 def _has_coarse_times(kind: Any) -> bool:
