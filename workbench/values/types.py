@@ -224,8 +224,11 @@ def far_times(array: Any, there: Any) -> list[tuple[int, str, str]]:
     if pa.types.is_map(kind):
         items, others = items.flatten()[1], others.flatten()[1]
     found = far_times(items, others)
-    rows = np.searchsorted(offsets.to_numpy(), np.array([row for row, _, _ in found]), "right")
-    return [(int(row) - 1, f"[]{each[1]}", each[2]) for row, each in zip(rows, found, strict=True)]
+    starts = offsets.to_numpy()
+    return [
+        (int(np.searchsorted(starts, at, "right")) - 1, f"[]{path}", text)
+        for at, path, text in found
+    ]
 
 
 def _has_coarse_times(kind: Any) -> bool:
