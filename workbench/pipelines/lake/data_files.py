@@ -42,6 +42,7 @@ _LONGEST_TOPIC: Final = 249  # of a broker's
 _LONGEST_NAME: Final = 255  # bytes of a name on a disk
 _SAMPLE: Final = 8 << 20  # bytes of rows that say how large a row is in a file
 _OPEN_FILES: Final = 64  # that are written side by side
+_MOST_OPEN_FILES: Final = 256  # where values that alternate divide them
 _PATIENCE: Final = 10.0  # seconds in which Arrow's threads end after an error
 _UNWRITABLE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 
@@ -94,26 +95,33 @@ class Staging:
         Raises:
             OutputError: the disk is full or read-only.
         """
-        if self.file_bytes is None:
-            return self._write(batches, _ROW_GROUP, 0)
-        written = []
+        name = f"{self.run}-{secrets.token_hex(4)}"  # a task may be run twice
+        with self._without_rest(name):
+            if self.file_bytes is None:
+                return self._write(batches, name)
+            return self._sized(batches, name, self.file_bytes)
+
+    def _sized(
+        self, batches: Iterator[pa.RecordBatch], name: str, file_bytes: int
+    ) -> list[DataFile]:
+        """Write rows to files of about a size, by a sample of the rows of each topic."""
+        written: list[DataFile] = []
         for _, of_topic in groupby(batches, lambda batch: batch["topic"][0].as_py()):
             sample = [next(of_topic)]
             while sum(each.nbytes for each in sample) < _SAMPLE and (more := next(of_topic, None)):
                 sample.append(more)
-            rows = max(1, int(self.file_bytes / _bytes_of_a_row(sample)))
+            rows = max(1, int(file_bytes / _bytes_of_a_row(sample)))
             every = chain(sample, of_topic)  # noqa: B031 - the rest
-            written += self._write(every, min(_ROW_GROUP, rows), rows)
+            written += self._write(every, f"{name}-{len(written)}", rows)
         return written
 
     def _write(
-        self, batches: Iterator[pa.RecordBatch], most_of_group: int, most: int
+        self, batches: Iterator[pa.RecordBatch], name: str, most_rows: int = 0
     ) -> list[DataFile]:
-        """Write rows to files of at most so many rows (0: any number), and return them."""
+        """Write rows to files whose names begin so, of at most so many rows (0: any number)."""
         from pyarrow.dataset import ParquetFileFormat, partitioning, write_dataset
 
         parquet = ParquetFileFormat()
-        name = f"{self.run}-{secrets.token_hex(4)}"  # a task may be run twice
         inside = [each for each in self.schema if self.has_columns or each.name not in self.columns]
         longest = _LONGEST if self.has_columns else _LONGEST_TOPIC
         of_folders = pa.schema([(each, pa.string()) for each in self.folders])
@@ -133,7 +141,7 @@ class Staging:
             for batch in batches
         )
         found: list[Any] = []
-        with self._without_rest(name), _given(rows, self.folder) as given:
+        with _given(rows, self.folder) as given:
             write_dataset(
                 pa.RecordBatchReader.from_batches(schema, given()),
                 self.folder,
@@ -145,9 +153,9 @@ class Staging:
                 existing_data_behavior="overwrite_or_ignore",
                 file_visitor=found.append,
                 max_partitions=1 << 20,
-                max_open_files=_OPEN_FILES,
-                max_rows_per_file=most,
-                max_rows_per_group=most_of_group,
+                max_open_files=_OPEN_FILES if len(self.columns) == 2 else _MOST_OPEN_FILES,
+                max_rows_per_file=most_rows,
+                max_rows_per_group=min(_ROW_GROUP, most_rows or _ROW_GROUP),
                 min_rows_per_group=1,
                 use_threads=False,
             )
