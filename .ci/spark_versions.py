@@ -8,6 +8,7 @@ Run as `python3 .ci/spark_versions.py` (this is `make test-spark-versions`).
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -28,8 +29,16 @@ def main() -> int:
     for version in ends_of(spark_range()):
         python = environment(version)
         print(f"the Spark source on pyspark {version}", flush=True)
-        words = [str(python), "-m", "pytest", "-m", "not broker", *UNCLOSED, *TESTS]
-        if subprocess.run(words, cwd=PROJECT, check=False).returncode:
+        words = [str(python), "-m", "pytest", "-m", "not broker", *TESTS]
+        options = " ".join(
+            (os.environ.get("PYTEST_ADDOPTS", ""), *UNCLOSED)
+        )  # also of tests' tests
+        of_version = {
+            "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}",
+            "PYTEST_ADDOPTS": options,
+        }
+        done = subprocess.run(words, cwd=PROJECT, check=False, env={**os.environ, **of_version})
+        if done.returncode:
             failed.append(version)
     if failed:
         print("failed on pyspark " + ", ".join(failed), file=sys.stderr)
@@ -64,7 +73,12 @@ def environment(version: str) -> Path:
         subprocess.run([str(python), *install, "setuptools", f"pyspark=={version}"], check=True)
         (own,) = (folder / "lib").glob("python*/site-packages")
         (borrowed,) = (BORROWED / "lib").glob("python*/site-packages")
-        (own / "borrowed.pth").write_text(f"{borrowed}\n")  # after its own packages
+        # After its own packages; the project is installed where it lies, as in `.venv`.
+        (own / "borrowed.pth").write_text(f"{borrowed}\n{PROJECT}\n")
+        script = (BORROWED / "bin" / "kafka-workbench").read_text()
+        command = python.with_name("kafka-workbench")
+        command.write_text(f"#!{python}\n{script.partition(chr(10))[2]}")
+        command.chmod(0o755)
         made.touch()
     return python
 

@@ -137,6 +137,10 @@ DOORS: Final[dict[str, tuple[str, Door]]] = {
     "what_if(logs)": (str(SHOP), lambda _, p: str(wb.what_if(p, {}, now=1_800_000_000_000))),
     "serve(topics)": ("orders", _served),
     "to_table(paths)": (str(SHOP), lambda work, p: _loaded(work, p, topics="customers")),
+    "to_table(partition_by)": (
+        "partition",
+        lambda work, c: _loaded(work, SHOP, topics="customers", partition_by=c),
+    ),
     "to_table(topics)": ("customers", lambda work, t: _loaded(work, SHOP, topics=t)),
     "to_table(partitions)": ("customers-0", lambda work, p: _loaded(work, SHOP, partitions=p)),
     "to_table(columns)": (

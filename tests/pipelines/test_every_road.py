@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 import workbench as wb
@@ -46,6 +48,13 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def by_scan(logs: Path, _folder: Path) -> list[Row]:
     scan = wb.open_log_directory(logs).scan(isolation_level="read_committed", columns=COLUMNS)
     return rows_of(scan.to_arrow())
+
+
+def by_pandas(logs: Path, _folder: Path) -> list[Row]:
+    scan = wb.open_log_directory(logs).scan(isolation_level="read_committed", columns=COLUMNS)
+    frame = scan.to_pandas().astype(object).replace({pd.NA: None})
+    frame["headers"] = frame["headers"].map(list)  # of numpy, whose truth is no answer
+    return as_rows(frame.to_dict("records"))
 
 
 def by_polars(logs: Path, _folder: Path) -> list[Row]:
@@ -96,7 +105,17 @@ def by_csv(logs: Path, folder: Path) -> list[Row]:
 
 def by_json_lines(logs: Path, folder: Path) -> list[Row]:
     options = "--key-format", "hex", "--value-format", "hex"
-    lines = exported(logs, folder / "x.jsonl", *options).read_text().splitlines()
+    return of_json(exported(logs, folder / "x.jsonl", *options).read_text())
+
+
+def by_dump(logs: Path, _folder: Path) -> list[Row]:
+    options = "--key-format", "hex", "--value-format", "hex", "--isolation-level", "read_committed"
+    return of_json(run("dump", logs, "--json", *options).out)
+
+
+def of_json(text: str) -> list[Row]:
+    """Return the rows of JSON lines with bytes as hex."""
+    lines = text.splitlines()
     found: list[Row] = []
     for row in map(json.loads, lines):
         headers = [(name, hexed(value)) for name, value in row["headers"]]
@@ -113,9 +132,12 @@ def hexed(text: Any) -> bytes | None:
 
 @pytest.mark.parametrize(
     "road",
-    [by_scan, by_polars, by_duckdb, by_sql, by_parquet, by_csv, by_json_lines],
+    [
+        by_scan, by_pandas, by_polars, by_duckdb, by_sql,
+        by_parquet, by_csv, by_json_lines, by_dump,
+    ],
     ids=lambda f: f.__name__,
-)
+)  # fmt: skip
 def test_a_road_gives_what_a_consumer_gets(road: Any, logs: Path, tmp_path: Path) -> None:
     require_same(road(logs, tmp_path), wanted(EVERYTHING))
 
@@ -127,7 +149,9 @@ def test_a_table_has_what_a_consumer_gets(form: str, logs: Path, tmp_path: Path)
     require_same(rows_of(lake.table()), wanted(EVERYTHING))
 
 
-@pytest.mark.parametrize("road", ["scan", "polars", "duckdb", "sql", "parquet", "json lines"])
+@pytest.mark.parametrize(
+    "road", ["scan", "pandas", "polars", "duckdb", "sql", "parquet", "json lines", "dump"]
+)
 def test_a_road_gives_every_field_of_json(road: str, logs: Path, tmp_path: Path) -> None:
     directory = wb.open_log_directory(logs)
     scan = directory.scan("json", columns=["offset", "value"], decode="json")
@@ -136,13 +160,19 @@ def test_a_road_gives_every_field_of_json(road: str, logs: Path, tmp_path: Path)
         from pyarrow.parquet import read_table
 
         found = read_table(exported(logs, tmp_path / "x.parquet", *options))["value"].to_pylist()
-    elif road == "json lines":
-        lines = exported(logs, tmp_path / "x.jsonl", *options).read_text().splitlines()
+    elif road in {"json lines", "dump"}:
+        if road == "dump":
+            text = run("dump", logs, "--json", *options).out
+        else:
+            text = exported(logs, tmp_path / "x.jsonl", *options).read_text()
+        lines = text.splitlines()
         for line, value in zip(lines, OBJECTS, strict=True):  # as they are: JSON has no types
             assert json.loads(line)["value"] == value
         return
     elif road == "scan":
         found = scan.to_arrow()["value"].to_pylist()
+    elif road == "pandas":
+        found = pa.array(scan.to_pandas()["value"], scan.schema.field("value").type).to_pylist()
     elif road == "polars":
         found = scan.to_polars(lazy=True).collect()["value"].to_list()
     else:

@@ -1,10 +1,13 @@
 """What a table does with other types: it widens them, rescues values, or refuses with advice."""
 
+import io
 import json
+import re
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pyarrow as pa
 import pytest
 from pyarrow.dataset import dataset
@@ -14,6 +17,7 @@ from tests.naive import Record
 from tests.pipelines.planted import Disk, Place
 from workbench.errors import SchemaError
 from workbench.pipelines import to_table
+from workbench.values.registry import Decoding
 
 FORMATS = ("parquet", "delta", "iceberg")
 SMALL = pa.schema([("i", pa.int32()), ("f", pa.float32()), ("d", pa.decimal128(6, 2))])
@@ -204,3 +208,48 @@ def test_the_advice_for_topics_that_are_declared_differently_works(
     to_table(disk.path, tmp_path / "{topic}", types=types)
     assert _table(tmp_path / "orders")["a"].to_pylist() == [1]
     assert _table(tmp_path / "people")["a"].to_pylist() == ["x"]
+
+
+@pytest.mark.parametrize("form", ["parquet", pytest.param("delta", marks=pytest.mark.long)])
+def test_a_time_that_no_table_holds_is_rescued(form: str, tmp_path: Path) -> None:
+    """A table has microseconds; Avro's milliseconds may be of years that those do not reach."""
+    time = {"type": "long", "logicalType": "timestamp-millis"}
+    local = {"type": "long", "logicalType": "local-timestamp-millis"}
+    deep = {
+        "type": "record",
+        "name": "Deep",
+        "fields": [
+            {"name": "times", "type": {"type": "array", "items": local}},
+            {"name": "by_name", "type": {"type": "map", "values": time}},
+        ],
+    }
+    fields = [{"name": "at", "type": ["null", time]}, {"name": "deep", "type": deep}]
+    schema = {"type": "record", "name": "R", "fields": fields}
+    last = (2**63 - 1) // 1000
+    values = [
+        {"at": last, "deep": {"times": [-last, 0], "by_name": {"a": last}}},
+        {"at": last + 1, "deep": {"times": [0, 2**63 - 1, -last - 1], "by_name": {"a": 0}}},
+        {"at": None, "deep": {"times": [], "by_name": {"a": 0, "b": -(2**63)}}},
+    ]
+    numbers = re.sub('"logicalType": "[a-z-]+"', '"is": "a number"', json.dumps(schema))
+    bare = fastavro.parse_schema(json.loads(numbers))
+    disk, lake = Disk(tmp_path / "broker"), Place(form, tmp_path / "lake")
+    for at, value in enumerate(values):
+        out = io.BytesIO()
+        fastavro.schemaless_writer(out, bare, value)
+        disk.append("orders-0", [Record(at, 1, b"k", out.getvalue())])
+    decode = {"value": Decoding("avro", json.dumps(schema))}
+    done = to_table(disk.path, **lake.arguments, decode=decode)
+    assert done["rescued"].to_pylist() == [2]
+    table = lake.table().sort_by("offset")
+    assert table["at"].cast(pa.int64()).to_pylist() == [last * 1000, None, None]
+    lists = table["deep"].combine_chunks().field("times")
+    assert lists.cast(pa.list_(pa.int64())).to_pylist() == [[-last * 1000, 0], [0, None, None], []]
+    assert [json.loads(each or "{}") for each in table["_rescued"].to_pylist()] == [
+        {},
+        {
+            "value.at": "294247-01-10T04:00:54.776Z",
+            "value.deep.times[]": "292278994-08-17T07:12:55.807, -290308-12-21T19:59:05.224",
+        },
+        {"value.deep.by_name[]": "-9223372036854775808"},
+    ]

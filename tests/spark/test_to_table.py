@@ -2,6 +2,7 @@
 
 import shutil
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,12 @@ from tests.pipelines.planted import (
     orders,
     rows_of,
 )
-from workbench.errors import LogDirectoryError, SchemaError
+from workbench.errors import LogDirectoryError, OutputError, SchemaError
 from workbench.pipelines import to_table
 from workbench.pipelines.lake.delta_table import DeltaTable
 from workbench.pipelines.lake.iceberg_table import IcebergTable
 from workbench.pipelines.lake.parquet_table import ParquetTable
+from workbench.pipelines.lake.to_table import _Loading as Loading
 
 pytestmark = pytest.mark.spark
 OPTIONS: dict[str, Any] = {"decode": {"key": "utf8", "value": "json"}, "tell": print}
@@ -54,9 +56,10 @@ def test_tasks_load_what_one_process_loads(
     spark: Any, disk: Disk, places: tuple[Place, Place]
 ) -> None:
     one, many = places
+    options = {**OPTIONS, "partition_by": "partition", "target_file_size": 1 << 20}
     for change in range(3):
-        rows = to_table(disk.path, **one.arguments, **OPTIONS)
-        found = to_table(disk.path, spark=spark, **many.arguments, **OPTIONS)
+        rows = to_table(disk.path, **one.arguments, **options)
+        found = to_table(disk.path, spark=spark, **many.arguments, **options)
         assert found.drop_columns("table").to_pylist() == rows.drop_columns("table").to_pylist()
         assert many.everything() == one.everything()
         if change == 0:
@@ -129,6 +132,45 @@ def test_a_task_that_is_killed_while_it_writes_gives_each_record_once(
     assert many.everything() == one.everything()
     if many.form == "parquet":
         assert not list(many.folder.joinpath("t", "_unfinished").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("form", "mode", "is_first"),
+    [
+        pytest.param(*each, marks=[] if each == ("delta", "append", True) else [pytest.mark.long])
+        for each in product(("parquet", "delta", "iceberg"), ("append", "upsert"), (True, False))
+    ],
+)
+def test_of_two_runs_the_one_whose_tasks_are_late_is_refused(
+    spark: Any,
+    disk: Disk,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    form: str,
+    mode: Any,
+    *,
+    is_first: bool,
+) -> None:
+    lake = Place(form, tmp_path / "lake")
+    options = {**lake.arguments, **OPTIONS, "mode": mode}
+    if not is_first:
+        to_table(disk.path, **options)
+        disk.append("people-0", orders(9, 14, late=1.5))
+    written = Loading._written  # noqa: SLF001 - between the tasks and the commit
+
+    def slow(*given: Any) -> Any:
+        found = written(*given)
+        to_table(disk.path, **options)
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Loading, "_written", slow)
+        with pytest.raises(OutputError, match=r"another process has written to .* meanwhile"):
+            to_table(disk.path, spark=spark, **options)
+    to_table(disk.path, tmp_path / "one", **OPTIONS, mode=mode)
+    assert lake.rows() == rows_of(tmp_path / "one", ", ".join(f'"{name}"' for name in COLUMNS))
+    done = to_table(disk.path, spark=spark, **options)
+    assert sum(done["records"].to_pylist()) == 0
 
 
 def test_a_driver_that_dies_at_any_file_of_iceberg_leaves_an_exact_table(

@@ -4,6 +4,7 @@ import io
 import random
 import time
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import fastavro
@@ -17,11 +18,13 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from tests.values.avro_values import schemas, written
-from workbench.errors import CorruptRecordError, SchemaError
+from workbench.errors import SchemaError
 from workbench.values.avro.decoder import AvroDecoder
-from workbench.values.avro.reader import read_value
+from workbench.values.avro.reader import read_value, special
 from workbench.values.avro.schema import parse_schema
 from workbench.values.column import Decoded, WholeValues
+from workbench.values.formats.pieces import FittingReader
+from workbench.values.guard import ENTRIES, MOST_ENTRIES
 
 
 def decode(schema: Any, values: list[bytes | None]) -> Decoded:
@@ -44,15 +47,13 @@ def test_columns_hold_what_the_reader_by_recursion_reads(schema: Any, seed: int)
     bare = without_logical_types(schema)
     values = [written(bare, value) for value in fastavro.utils.generate_many(bare, 5)]
     root = parse_schema(schema)
-    told: list[Any] = []
-    for value in values:
-        try:
-            told.append(read_value(root, value))
-        except CorruptRecordError:  # a number that is not a time, too long a decimal
-            told.append(None)
+    reader = FittingReader(root.arrow, "", partial(read_value, root), special, names_all=False)
+    told = reader.read(values)
     found = decode(schema, [*values, None])
-    assert found.values.equals(pa.array([*told, None], root.arrow))
-    assert sum(problem.count for problem in found.problems) == told.count(None)
+    assert found.values.equals(pa.concat_arrays([told, pa.nulls(1, root.arrow)]))
+    # A number that is not a time, too long a decimal.
+    assert sum(problem.count for problem in found.problems) == len(reader.bad | reader.unfit)
+    assert found.unfit == {row: each.texts for row, each in reader.unfit.items()}
 
 
 @examples(60)
@@ -175,6 +176,50 @@ def test_a_decimal_with_too_many_digits_is_null() -> None:
     assert decode(kind, list(values)).values.to_pylist() == [999, None, -999, None, 0]
 
 
+OUT_OF_RANGE: list[tuple[Any, list[bytes], list[str]]] = [
+    ("int", [b"\x80\x80\x80\x80\x10", b"\x81\x80\x80\x80\x10"], ["2147483648", "-2147483649"]),
+    ({"type": "int", "logicalType": "time-millis"},
+     [b"\x80\xf0\xb2\x52", b"\x01"], ["86400000", "-1"]),
+    ({"type": "long", "logicalType": "time-micros"}, [b"\x01"], ["-1"]),
+    ({"type": "bytes", "logicalType": "decimal", "precision": 3, "scale": 1},
+     [b"\x04\x03\xe8", b"\x28" + b"\xff" * 10 + b"\0" * 10, b"\xfe\x03" + b"\x7f" * 255],
+     ["100.0", f"-{256**10}"[:-1] + f".{256**10 % 10}", ""]),
+    ({"type": "bytes", "logicalType": "decimal", "precision": 38},
+     [b"\x20\x7f" + b"\xff" * 15], [str(2**127 - 1)]),
+    ({"type": "fixed", "name": "F", "size": 20, "logicalType": "decimal", "precision": 4},
+     [b"\0" * 18 + b"\x27\x10"], ["10000"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("where", ["field", "nullable", "item", "of itself"])
+@pytest.mark.parametrize(("kind", "values", "texts"), OUT_OF_RANGE)
+def test_a_field_that_is_out_of_range_is_null_alone_and_its_text_is_kept(
+    where: str, kind: Any, values: list[bytes], texts: list[str]
+) -> None:
+    around = {
+        "field": (kind, b"", b""),
+        "nullable": (["null", kind], b"\x02", b""),
+        "item": ({"type": "array", "items": kind}, b"\x02", b"\x00"),
+        "of itself": (kind, b"", b""),
+    }
+    wrapped, before, after = around[where]
+    fields = [{"name": "a", "type": "long"}, {"name": "x", "type": wrapped}]
+    fields.append({"name": "b", "type": "string"})
+    end = b"\x02z"
+    if where == "of itself":
+        fields.append({"name": "c", "type": ["null", "R"]})
+        end += b"\x00"
+    schema = {"type": "record", "name": "R", "fields": fields}
+    found = decode(schema, [b"\x02" + before + each + after + end for each in values])
+    path = "x[]" if where == "item" else "x"
+    for row, (value, text) in enumerate(zip(found.values.to_pylist(), texts, strict=True)):
+        assert (value["a"], value["x"], value["b"]) == (1, [None] if path == "x[]" else None, "z")
+        assert list(found.unfit[row]) == [path]
+        assert not text or found.unfit[row][path] == text
+    (problem,) = found.problems
+    assert (problem.row, problem.count, problem.is_whole) == (0, len(values), False)
+
+
 def test_a_type_in_itself_is_text_with_its_json() -> None:
     tree = {
         "type": "record",
@@ -210,13 +255,13 @@ def test_damaged_values_are_null_and_take_nothing_from_the_others() -> None:
     rows = found.values
     assert all(rows[row] == whole for row in range(0, len(values), 2))
     root = parse_schema(ORDER)
-    for row in range(1, len(values), 2):
-        try:
-            told = pa.array([read_value(root, values[row] or b"")], root.arrow)[0]
-        except CorruptRecordError:
-            told = pa.scalar(None, root.arrow)
-        assert rows[row] == told
-    assert sum(problem.count for problem in found.problems) == rows.null_count
+
+    def load(value: bytes) -> Any:
+        ENTRIES.left = MOST_ENTRIES
+        return read_value(root, value)
+
+    reader = FittingReader(rows.type, "", load, special, names_all=False)
+    assert rows.equals(reader.read([each or b"" for each in values]))
 
 
 @pytest.mark.parametrize("cut", range(len(written(ORDER, VALUE))))

@@ -29,7 +29,7 @@ from workbench.loaders.scan.plan import (
 from workbench.log_directory import LogDirectory, open_log_directory
 from workbench.runtime.gc_pause import gc_seldom
 from workbench.runtime.times import given_ms
-from workbench.runtime.words import did_you_mean, safe
+from workbench.runtime.words import bytes_of, did_you_mean, safe
 from workbench.tables.columns import columns_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -143,6 +143,16 @@ def read_time(_ctx: click.Context, _param: click.Parameter, value: str | None) -
         return None
     try:
         return given_ms(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def read_size(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
+    """Return a size as people write it, see `bytes_of`, in bytes."""
+    if value is None:
+        return None
+    try:
+        return bytes_of(value)
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 

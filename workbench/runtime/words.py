@@ -40,6 +40,20 @@ def size_text(size: float) -> str:
     return in_units(size, _SIZES)
 
 
+def bytes_of(text: str) -> int:
+    """Return the bytes of a size as people write it: ``1.5 MiB``, ``100MB``, ``4096``.
+
+    Raises:
+        ValueError: it is not a size.
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) *(?:([KMGTP])(i)?)?B?", text.strip(), re.IGNORECASE)
+    if found is None:
+        raise ValueError(f"{text!r} is not a size (expected one such as 128MiB)")
+    number, prefix, is_binary = found.groups()
+    power = "KMGTP".index(prefix.upper()) + 1 if prefix else 0
+    return int(float(number) * (1024 if is_binary else 1000) ** power)
+
+
 def share_text(part: float) -> str:
     """Return a part of a whole in percent, as `in_units` does: ``12 %``, ``1.5 %``, ``<0.1 %``."""
     return in_units(100 * part, _PERCENT)

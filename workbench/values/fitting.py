@@ -6,6 +6,7 @@ Text holds anything: of an object or a list, its JSON.
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Final, Self
 
 import pyarrow as pa
@@ -151,13 +152,12 @@ class Fitter:
         inner = self._inner(kind.item_field)
 
         def fit(value: Any, path: str, left_out: LeftOut) -> Any:
-            if type(value) is MapEntries:
-                value = dict(value)
-            if type(value) is not dict:
+            if type(value) is not dict and type(value) is not MapEntries:
                 raise _wrong(value, kind)
             ENTRIES.take(len(value) + 1)
             item = f"{path}[]"
-            return [(name, inner(each, item, left_out)) for name, each in value.items()]
+            entries = value.items() if type(value) is dict else value
+            return [(name, inner(each, item, left_out)) for name, each in entries]
 
         return fit
 
@@ -265,7 +265,8 @@ def _is_double(value: Any) -> bool:
 
 _WORDS: Final[dict[type, str]] = {
     bool: "true or false", int: "a number", float: "a number", Number: "a number", str: "text",
-    bytes: "bytes", list: "a list", dict: "an object", FarTime: "more than 292 years",
+    Decimal: "a number", bytes: "bytes", list: "a list", dict: "an object",
+    FarTime: "more than 292 years",
 }  # fmt: skip
 
 

@@ -11,19 +11,20 @@ import secrets
 import threading
 import traceback
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
+from itertools import chain, groupby
 from typing import Any, Final, NamedTuple, Self
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import pyarrow as pa
 
 from workbench.errors import OutputError
 
 PARTITIONED_BY: Final = ("topic", "day")
-"""The columns that a table's files are divided by."""
+"""The columns that the files of every table are divided by; others may follow, see `Staging`."""
 
 FOLDERS: Final = ("by_topic", "by_day")
 """The names of these columns in folders. Files have the columns themselves: some readers take what
@@ -37,7 +38,11 @@ FILE_BYTES: Final = 128 << 20
 _ROW_GROUP: Final = 1 << 20  # rows
 NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"  # in folders: no value
 _LONGEST: Final = 240  # bytes of a name on a disk, with room for what stands before it
+_LONGEST_TOPIC: Final = 249  # of a broker's
+_LONGEST_NAME: Final = 255  # bytes of a name on a disk
+_SAMPLE: Final = 8 << 20  # bytes of rows that say how large a row is in a file
 _OPEN_FILES: Final = 64  # that are written side by side
+_MOST_OPEN_FILES: Final = 256  # where values that alternate divide them
 _PATIENCE: Final = 10.0  # seconds in which Arrow's threads end after an error
 _UNWRITABLE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 
@@ -49,11 +54,13 @@ class DataFile(NamedTuple):
         path: below the folder of its `Staging`, as it is once it is committed.
         size: in bytes.
         metadata: its footer, a `pyarrow.parquet.FileMetaData`.
+        values: column that folders divide → its value in all rows, as text; None: null.
     """
 
     path: str
     size: int
     metadata: Any
+    values: Mapping[str, str | None]
 
 
 @dataclass(frozen=True)
@@ -66,8 +73,10 @@ class Staging:
         run: begins the names of the files.
         schema: the columns of the table.
         hidden: follows the ending of a file that is not committed.
-        folders: names what folders divide by `PARTITIONED_BY`. Files have these columns only if
-            the names are others: Arrow leaves out what folders name.
+        columns: what folders divide the files by.
+        folders: the names of these columns in folders.
+        has_columns: whether the files have these columns, too.
+        file_bytes: about how large a file becomes; None: as large as its rows.
     """
 
     files: Any
@@ -75,7 +84,10 @@ class Staging:
     run: str
     schema: pa.Schema
     hidden: str = ""
-    folders: tuple[str, str] = FOLDERS
+    columns: tuple[str, ...] = PARTITIONED_BY
+    folders: tuple[str, ...] = FOLDERS
+    has_columns: bool = True
+    file_bytes: int | None = None
 
     def write(self, batches: Iterator[pa.RecordBatch]) -> list[DataFile]:
         """Write rows to files, and return them.
@@ -83,44 +95,89 @@ class Staging:
         Raises:
             OutputError: the disk is full or read-only.
         """
-        from pyarrow.dataset import ParquetFileFormat, write_dataset
+        name = f"{self.run}-{secrets.token_hex(4)}"  # a task may be run twice
+        with self._without_rest(name):
+            if self.file_bytes is None:
+                return self._write(batches, name)
+            return self._sized(batches, name, self.file_bytes)
+
+    def _sized(
+        self, batches: Iterator[pa.RecordBatch], name: str, file_bytes: int
+    ) -> list[DataFile]:
+        """Write rows to files of about a size, by a sample of the rows of each topic."""
+        written: list[DataFile] = []
+        for _, of_topic in groupby(batches, lambda batch: batch["topic"][0].as_py()):
+            sample = [next(of_topic)]
+            while sum(each.nbytes for each in sample) < _SAMPLE and (more := next(of_topic, None)):
+                sample.append(more)
+            rows = max(1, int(file_bytes / _bytes_of_a_row(sample)))
+            every = chain(sample, of_topic)  # noqa: B031 - the rest
+            written += self._write(every, f"{name}-{len(written)}", rows)
+        return written
+
+    def _write(
+        self, batches: Iterator[pa.RecordBatch], name: str, most_rows: int = 0
+    ) -> list[DataFile]:
+        """Write rows to files whose names begin so, of at most so many rows (0: any number)."""
+        from pyarrow.dataset import ParquetFileFormat, partitioning, write_dataset
 
         parquet = ParquetFileFormat()
-        name = f"{self.run}-{secrets.token_hex(4)}"  # a task may be run twice
-        column_of = {each: each for each in self.schema.names}
-        column_of |= dict(zip(self.folders, PARTITIONED_BY, strict=True))
-        schema = pa.schema([self.schema.field(c).with_name(n) for n, c in column_of.items()])
-        items = tuple(column_of.items())
+        inside = [each for each in self.schema if self.has_columns or each.name not in self.columns]
+        longest = _LONGEST if self.has_columns else _LONGEST_TOPIC
+        of_folders = pa.schema([(each, pa.string()) for each in self.folders])
+        schema = pa.schema([*inside, *of_folders])
+        texts: dict[str, dict[str, str]] = {each: {} for each in self.folders}
         rows = (
             pa.RecordBatch.from_arrays(
-                [_as_folders(batch[c]) if n == FOLDERS[0] else batch[c] for n, c in items],
+                [
+                    *(batch[each.name] for each in inside),
+                    *(
+                        _as_folders(batch[column], texts[folder], longest)
+                        for column, folder in zip(self.columns, self.folders, strict=True)
+                    ),
+                ],
                 schema=schema,
             )
             for batch in batches
         )
         found: list[Any] = []
-        with self._without_rest(name), _given(rows, self.folder) as given:
+        with _given(rows, self.folder) as given:
             write_dataset(
                 pa.RecordBatchReader.from_batches(schema, given()),
                 self.folder,
                 filesystem=self.files,
                 format=parquet,
                 file_options=parquet.make_write_options(compression="zstd"),
-                partitioning=by_folders(self.folders),
+                partitioning=partitioning(of_folders, flavor="hive"),
                 basename_template=f"{name}-{{i}}{ENDING}{self.hidden}",
                 existing_data_behavior="overwrite_or_ignore",
                 file_visitor=found.append,
                 max_partitions=1 << 20,
-                max_open_files=_OPEN_FILES,
-                max_rows_per_group=_ROW_GROUP,
+                max_open_files=_OPEN_FILES if len(self.columns) == 2 else _MOST_OPEN_FILES,
+                max_rows_per_file=most_rows,
+                max_rows_per_group=min(_ROW_GROUP, most_rows or _ROW_GROUP),
                 min_rows_per_group=1,
                 use_threads=False,
             )
         if is_local(self.files):
             for each in found:
                 sync(each.path)
-        written = [DataFile(self._below(f.path), f.size, f.metadata) for f in found]
+        written = [self._written(each, texts) for each in found]
         return sorted(written, key=lambda each: each.path)
+
+    def _written(self, file: Any, texts: Mapping[str, Mapping[str, str]]) -> DataFile:
+        """Return what is known of a file.
+
+        Args:
+            file: what Arrow has written.
+            texts: name in folders → name of a folder → value.
+        """
+        path = file.path.removeprefix(self.folder).removeprefix("/").removesuffix(self.hidden)
+        values = {}
+        parts = path.split("/")[:-1]
+        for column, folder, part in zip(self.columns, self.folders, parts, strict=True):
+            values[column] = texts[folder].get(unquote(part.removeprefix(f"{folder}=")))
+        return DataFile(path, file.size, file.metadata, values)
 
     @contextmanager
     def _without_rest(self, name: str) -> Iterator[None]:
@@ -138,7 +195,7 @@ class Staging:
             raise
 
     @contextmanager
-    def beside(self, schema: pa.Schema) -> Iterator[Self]:
+    def beside(self, schema: pa.Schema) -> Iterator["Staging"]:
         """Yield where files are written that never become part of the table, and delete them.
 
         Args:
@@ -146,7 +203,7 @@ class Staging:
         """
         folder = posixpath.join(self.folder, f"upsert-{self.run}")
         try:
-            yield replace(self, folder=folder, schema=schema, folders=FOLDERS)
+            yield Staging(self.files, folder, self.run, schema, self.hidden)
         finally:
             with suppress(FileNotFoundError):
                 self.files.delete_dir(folder)
@@ -160,9 +217,6 @@ class Staging:
             with self.files.open_input_file(path) as source, ParquetFile(source) as file:
                 for batch in file.iter_batches():
                     yield batch.select(self.schema.names).cast(self.schema)
-
-    def _below(self, path: str) -> str:
-        return path.removeprefix(self.folder).removeprefix("/").removesuffix(self.hidden)
 
 
 class _Rows:
@@ -247,37 +301,55 @@ def folder_name(topic: str) -> str:
     return name if len(name) <= _LONGEST else _shortened(topic)
 
 
-def below_topic(names: tuple[str, str], topic: str) -> str:
-    """Return the beginning of the paths of a topic's files in folders of these names."""
-    value = _in_folders(topic) if names == FOLDERS else topic
-    return f"{names[0]}={quote(value, safe='')}/"
+def folders_of(columns: Iterable[str], prefix: str = "by_") -> tuple[str, ...]:
+    """Return the names of columns in folders, escaped as Hive does."""
+    return tuple(f"{prefix}{quote(each, safe='')}" for each in columns)
 
 
-def _in_folders(topic: str) -> str:
-    """Return the value of the first of `FOLDERS`, which Arrow escapes."""
-    fits = topic != NO_VALUE and len(quote(topic, safe="")) <= _LONGEST
-    return topic if fits else _shortened(topic)
+def below_topic(name: str, topic: str) -> str:
+    """Return the beginning of the paths of a topic's files in folders whose first has a name."""
+    value = _in_folders(topic) if name == FOLDERS[0] else topic
+    return f"{name}={quote(value, safe='')}/"
+
+
+def fits_a_folder(name: str, value: str) -> bool:
+    """Return whether a value can be that of a folder, as in ``name=value``; Hive's is not empty."""
+    return bool(value) and len(f"{name}={quote(value, safe='')}") <= _LONGEST_NAME
+
+
+def _in_folders(text: str, longest: int = _LONGEST) -> str:
+    """Return the name of the folder of a value, which Arrow escapes as Hive does."""
+    fits = text != NO_VALUE and len(quote(text, safe="")) <= longest
+    return text if fits else _shortened(text)
 
 
 def _shortened(topic: str) -> str:
     return f"{re.sub('[^a-zA-Z0-9]', '-', topic[:64])}-{sha256(topic.encode()).hexdigest()}"
 
 
-def _as_folders(topics: pa.Array) -> pa.Array:
-    found = topics.dictionary_encode()
-    values = [_in_folders(each) for each in found.dictionary.to_pylist()]
-    return pa.DictionaryArray.from_arrays(found.indices, pa.array(values, pa.string())).cast(
+def _as_folders(values: pa.Array, texts: dict[str, str], longest: int) -> pa.Array:
+    """Return the folders of values; ``texts`` gets the value of each, as text."""
+    found = values.dictionary_encode()
+    of_values = found.dictionary.cast(pa.string()).to_pylist()
+    names = [_in_folders(each, longest) for each in of_values]
+    texts.update(zip(names, of_values, strict=True))
+    return pa.DictionaryArray.from_arrays(found.indices, pa.array(names, pa.string())).cast(
         pa.string()
     )
 
 
-def by_folders(names: tuple[str, str]) -> Any:
-    """Return how folders of these names divide a table."""
-    from pyarrow.dataset import partitioning
+def _bytes_of_a_row(sample: list[pa.RecordBatch]) -> float:
+    """Return how many bytes a row takes in a file, by some rows."""
+    from pyarrow.parquet import read_metadata, write_table
 
-    topic, day = names
-    columns = pa.schema([(topic, pa.string()), (day, pa.date32())])
-    return partitioning(columns, flavor="hive")
+    table = pa.Table.from_batches(sample)
+    file = pa.BufferOutputStream()
+    write_table(table, file, compression="zstd")
+    metadata = read_metadata(pa.BufferReader(file.getvalue()))
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    columns = (group.column(at) for group in groups for at in range(group.num_columns))
+    size = sum(each.total_compressed_size for each in columns)
+    return float(size / max(1, table.num_rows)) or 1.0
 
 
 def is_local(files: Any) -> bool:

@@ -11,20 +11,25 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
-from urllib.parse import unquote
 from uuid import UUID
 
 import pyarrow as pa
 
-from workbench.errors import OutputError
+from workbench.errors import OutputError, SchemaError
 from workbench.file_system.source import is_uri
 from workbench.files.text import format_uuid, parse_uuid
-from workbench.pipelines.lake.data_files import NO_VALUE, PARTITIONED_BY, DataFile, Staging
+from workbench.pipelines.lake.data_files import (
+    PARTITIONED_BY,
+    DataFile,
+    Staging,
+    fits_a_folder,
+    folders_of,
+)
 from workbench.pipelines.lake.table import (
     DELETES,
     KEY,
@@ -42,7 +47,7 @@ from workbench.runtime.words import plural
 _APP: Final = "kafka-log-workbench"
 _HALF: Final = 1 << 64
 _KEPT: Final = {"name": "kafka-log-workbench"}
-_TOPIC: Final = PARTITIONED_BY[0]  # it is never null: a topic can be called `NO_VALUE`
+_TOPIC: Final = PARTITIONED_BY[0]
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - UTC, which is written as Z
 
 _RANGED: Final = ("partition", "offset", "timestamp")
@@ -56,10 +61,13 @@ class DeltaTable:
     Attributes:
         name: the folder or URI.
         options: what `deltalake` calls storage options.
+        partition_by, file_bytes: see `Table`.
     """
 
     name: str
     options: Mapping[str, str] = field(default_factory=dict)
+    partition_by: tuple[str, ...] = ()
+    file_bytes: int | None = None
 
     def __post_init__(self) -> None:
         self._delta: Any = optional("deltalake")
@@ -71,6 +79,8 @@ class DeltaTable:
         options = dict(self.options)
         if self._delta.DeltaTable.is_deltatable(self.name, options):
             self._table = self._delta.DeltaTable(self.name, storage_options=options)
+            columns = self._table.metadata().partition_columns
+            self.partition_by = tuple(each for each in columns if each not in PARTITIONED_BY)
 
     @property
     def schema(self) -> pa.Schema | None:
@@ -102,6 +112,7 @@ class DeltaTable:
     ) -> None:
         """See `Table.commit`."""
         if upsert:
+            _require_short(topic for topic, _ in moved)
             with self._refuses_others():
                 self._merge(batches, schema, self._properties(moved))
             return
@@ -112,14 +123,31 @@ class DeltaTable:
         """See `Table.staging`."""
         from pyarrow.fs import LocalFileSystem, PyFileSystem
 
-        run = secrets.token_hex(8)
-        if not is_uri(self.name):
-            return Staging(
-                LocalFileSystem(), os.path.realpath(self.name), run, schema, folders=PARTITIONED_BY
-            )
-        stores = optional("deltalake.fs", "deltalake")
-        handler = stores.DeltaStorageHandler(self.name, dict(self.options))
-        return Staging(PyFileSystem(handler), "", run, schema, folders=PARTITIONED_BY)
+        files, folder = LocalFileSystem(), os.path.realpath(self.name)
+        if is_uri(self.name):
+            stores = optional("deltalake.fs", "deltalake")
+            handler = stores.DeltaStorageHandler(self.name, dict(self.options))
+            files, folder = PyFileSystem(handler), ""
+        return Staging(
+            files,
+            folder,
+            secrets.token_hex(8),
+            schema,
+            columns=self._divided,
+            folders=folders_of(self._divided, prefix=""),
+            has_columns=False,
+            file_bytes=self.file_bytes,
+        )
+
+    @property
+    def _divided(self) -> tuple[str, ...]:
+        """The columns that the table is partitioned by."""
+        return *PARTITIONED_BY, *self.partition_by
+
+    @property
+    def _settings(self) -> dict[str, str]:
+        """The configuration of a new table."""
+        return {} if self.file_bytes is None else {"delta.targetFileSize": str(self.file_bytes)}
 
     def publish(self, staging: Staging, added: Sequence[DataFile], moved: Positions) -> None:
         """See `Table.publish`; new columns are a commit of their own before that of the files."""
@@ -129,7 +157,9 @@ class DeltaTable:
     def optimize(self) -> str:
         """See `Table.optimize`: files are joined up to delta.targetFileSize."""
         with self._refuses_others():
-            joined = self._table.optimize.compact(commit_properties=self._properties({}))
+            joined = self._table.optimize.compact(
+                target_size=self.file_bytes, commit_properties=self._properties({})
+            )
             deleted = self._table.vacuum(dry_run=False)
             self._table.create_checkpoint()
             self._table.cleanup_metadata()
@@ -161,7 +191,8 @@ class DeltaTable:
                 self.name,
                 self._delta.Schema.from_arrow(schema),
                 added,
-                partition_by=list(PARTITIONED_BY),
+                partition_by=list(self._divided),
+                configuration=self._settings,
                 storage_options=dict(self.options),
                 commit_properties=properties,
             )
@@ -172,7 +203,7 @@ class DeltaTable:
             if self._table.version() != version:  # Delta sees no conflict with what is before
                 raise written_meanwhile(self.name, f"it has version {self._table.version()}")
         self._table.create_write_transaction(
-            added, "append", schema, list(PARTITIONED_BY), commit_properties=properties
+            added, "append", schema, list(self._divided), commit_properties=properties
         )
 
     def _properties(self, moved: Positions) -> Any:
@@ -202,7 +233,7 @@ class DeltaTable:
             pa.RecordBatchReader.from_batches(schema, ()),
             mode="append",
             schema_mode="merge",
-            partition_by=list(PARTITIONED_BY),
+            partition_by=list(self._divided),
             storage_options=dict(self.options),
             commit_properties=properties,
         )
@@ -213,7 +244,8 @@ class DeltaTable:
                 self.name,
                 self._delta.Schema.from_arrow(schema),
                 mode="error",
-                partition_by=list(PARTITIONED_BY),
+                configuration=self._settings,
+                partition_by=list(self._divided),
                 storage_options=dict(self.options),
                 commit_properties=self._properties({}),
             )
@@ -245,15 +277,10 @@ def _add(file: DataFile) -> Any:
 
     Delta: Add File (protocol)
     """
-    folders = (part.split("=") for part in file.path.split("/")[:-1])
-    values = {
-        name: None if text == NO_VALUE and name != _TOPIC else unquote(text)
-        for name, text in folders
-    }
     return optional("deltalake.transaction", "deltalake").AddAction(
         file.path,
         file.size,
-        values,
+        dict(file.values),
         SystemClock().now(),
         data_change=True,
         stats=json.dumps(_statistics(file.metadata)),
@@ -287,6 +314,20 @@ def _as_time(microseconds: int) -> str | None:
     except OverflowError:
         return None
     return f"{time.isoformat(timespec='milliseconds')}Z"
+
+
+def _require_short(topics: Iterable[str]) -> None:
+    """Check that deltalake can write files of topics itself: it has no shorter name for a folder.
+
+    Raises:
+        SchemaError: the name of one is too long.
+    """
+    for topic in topics:
+        if not fits_a_folder(_TOPIC, topic):
+            raise SchemaError(
+                f"{topic[:40]}…: the name of the topic is too long for the folders of an upsert by "
+                "deltalake; load it by itself into a table of Parquet or Iceberg"
+            )
 
 
 def _apps(topic: str, partition: int) -> tuple[str, str, str]:

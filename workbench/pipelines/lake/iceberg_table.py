@@ -15,7 +15,13 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from workbench.pipelines.lake.data_files import PARTITIONED_BY, DataFile, Staging
+from workbench.pipelines.lake.data_files import (
+    FOLDERS,
+    PARTITIONED_BY,
+    DataFile,
+    Staging,
+    folders_of,
+)
 from workbench.pipelines.lake.table import (
     DELETES,
     KEY,
@@ -33,6 +39,7 @@ from workbench.runtime.words import plural
 
 _PROPERTY: Final = "kafka-log-workbench"
 _RETRIES: Final = "commit.retry.num-retries"
+_FILE_BYTES: Final = "write.target-file-size-bytes"
 _MOST_AGE: Final = "history.expire.max-snapshot-age-ms"
 _MOST_AGE_MS: Final = 432_000_000  # 5 days, Iceberg's default
 
@@ -44,10 +51,13 @@ class IcebergTable:
     Attributes:
         name: its identifier, as ``lake.orders``.
         options: properties of the catalog; ``name`` is its name in ``.pyiceberg.yaml``.
+        partition_by, file_bytes: see `Table`.
     """
 
     name: str
     options: Mapping[str, str] = field(default_factory=dict)
+    partition_by: tuple[str, ...] = ()
+    file_bytes: int | None = None
 
     def __post_init__(self) -> None:
         catalogs = optional("pyiceberg.catalog", "pyiceberg")
@@ -64,6 +74,8 @@ class IcebergTable:
             properties = {**table.metadata.properties, _RETRIES: "0"}
             table.metadata = table.metadata.model_copy(update={"properties": properties})
             self._table = table
+            names = map(table.schema().find_column_name, (e.source_id for e in table.spec().fields))
+            self.partition_by = tuple(each for each in names if each not in PARTITIONED_BY)
 
     @property
     def schema(self) -> pa.Schema | None:
@@ -132,6 +144,9 @@ class IcebergTable:
             folder,
             secrets.token_hex(8),
             pa.schema([field.with_type(_plain(field.type)) for field in fields]),
+            columns=(*PARTITIONED_BY, *self.partition_by),
+            folders=(*FOLDERS, *folders_of(self.partition_by)),
+            file_bytes=self.file_bytes,
         )
 
     def publish(self, staging: Staging, added: Sequence[DataFile], moved: Positions) -> None:
@@ -205,13 +220,16 @@ class IcebergTable:
         self._open()
 
     def _create(self, schema: pa.Schema) -> None:
-        """Create the table, empty; its partitions are those of `PARTITIONED_BY`."""
+        """Create the table, empty."""
         namespace = self.name.rpartition(".")[0]
         self._catalog.create_namespace_if_not_exists(namespace)
+        properties = {} if self.file_bytes is None else {_FILE_BYTES: str(self.file_bytes)}
         with self._refuses_others():
-            created = self._catalog.create_table_transaction(self.name, schema=schema)
+            created = self._catalog.create_table_transaction(
+                self.name, schema=schema, properties=properties
+            )
             with created as transaction, transaction.update_spec() as spec:
-                for name in PARTITIONED_BY:
+                for name in (*PARTITIONED_BY, *self.partition_by):
                     spec.add_identity(name)
 
 

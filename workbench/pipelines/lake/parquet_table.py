@@ -30,7 +30,7 @@ from workbench.pipelines.lake.data_files import (
     DataFile,
     Staging,
     below_topic,
-    by_folders,
+    folders_of,
     is_local,
 )
 from workbench.pipelines.lake.shape import conformed
@@ -62,7 +62,8 @@ _TAKEN: Final = "another process has written to the table meanwhile; run it agai
 
 Manifest = dict[str, Any]
 """The content of a manifest: its version, the positions of all logs, the schema (Arrow's, in
-hexadecimal), the names of the folders, and the files that it added and removed."""
+hexadecimal), the names of the folders, the columns that they divide besides `PARTITIONED_BY`, and
+the files that it added and removed."""
 
 
 @dataclass
@@ -73,15 +74,20 @@ class ParquetTable:
         files: a `pyarrow.fs.FileSystem`.
         root: the folder in it.
         name: what a user calls it.
+        partition_by, file_bytes: see `Table`.
     """
 
     files: Any
     root: str
     name: str
+    partition_by: tuple[str, ...] = ()
+    file_bytes: int | None = None
     _last: Manifest = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._last = self._newest()
+        if self._last:
+            self.partition_by = tuple(self._last.get("partition_by", ()))
         self._finish()
 
     @property
@@ -139,16 +145,29 @@ class ParquetTable:
     def staging(self, schema: pa.Schema) -> Staging:
         """See `Table.staging`."""
         run = f"{self.version + 1:012d}-{secrets.token_hex(4)}"
-        folder = f"{self.root}/{UNFINISHED}/{run}"
-        return Staging(self.files, folder, run, schema, hidden=_HIDDEN, folders=self._names)
+        return Staging(
+            self.files,
+            f"{self.root}/{UNFINISHED}/{run}",
+            run,
+            schema,
+            _HIDDEN,
+            (*PARTITIONED_BY, *self.partition_by),
+            self._folder_names,
+            self._has_columns,
+            self.file_bytes,
+        )
 
     @property
-    def _names(self) -> tuple[str, str]:
-        """What folders divide by `PARTITIONED_BY`."""
+    def _folder_names(self) -> tuple[str, ...]:
+        """The names of the columns that folders divide the files by."""
         if not self._last:
-            return FOLDERS
-        topic, day = self._last.get("folders", PARTITIONED_BY)
-        return topic, day
+            return (*FOLDERS, *folders_of(self.partition_by))
+        return tuple(self._last.get("folders", PARTITIONED_BY))
+
+    @property
+    def _has_columns(self) -> bool:
+        """Whether the files have these columns, as those of earlier versions do not."""
+        return self._folder_names[:2] != PARTITIONED_BY
 
     def publish(
         self,
@@ -176,6 +195,7 @@ class ParquetTable:
             ],
             "schema": staging.schema.remove_metadata().serialize().to_pybytes().hex(),
             "folders": list(staging.folders),
+            "partition_by": list(self.partition_by),
             "added": [each.path for each in added],
             "removed": list(removed),
         }
@@ -184,7 +204,7 @@ class ParquetTable:
         self._finish()
 
     def optimize(self) -> str:
-        """See `Table.optimize`: files are joined up to `FILE_BYTES`; old manifests are deleted."""
+        """See `Table.optimize`: files are joined, and old manifests are deleted."""
         schema = self.schema
         assert schema is not None  # every manifest has it
         staging = self.staging(schema)
@@ -205,7 +225,9 @@ class ParquetTable:
         for path, info in zip(
             paths, self.files.get_file_info([f"{self.root}/{each}" for each in paths]), strict=True
         ):
-            if os.path.dirname(path) != folder or size + info.size > FILE_BYTES:
+            if os.path.dirname(path) != folder or size + info.size > (
+                self.file_bytes or FILE_BYTES
+            ):
                 groups.append([])
                 folder, size = os.path.dirname(path), 0
             groups[-1].append(path)
@@ -247,7 +269,8 @@ class ParquetTable:
             stays = batch.filter(pc.invert(batch[DELETES])).select(schema.names)
             if stays.num_rows:
                 yield stays
-        topics = tuple(below_topic(self._names, topic) for topic in {log[0] for log in keys})
+        name = self._folder_names[0]
+        topics = tuple(below_topic(name, topic) for topic in {log[0] for log in keys})
         known = {log: pa.chunked_array(found) for log, found in keys.items()}
         for path in self._data_files():
             if topics and path.startswith(topics):
@@ -264,14 +287,15 @@ class ParquetTable:
         return sorted(n for n in names if n.endswith(ENDING) and not n.startswith("_"))
 
     def _read(self, path: str) -> pa.Table:
-        """Return a data file, with the columns that its folders name."""
-        from pyarrow.dataset import dataset
+        """Return a data file, with the columns that only its folders have."""
+        from pyarrow.dataset import dataset, partitioning
 
+        columns = pa.schema([(PARTITIONED_BY[0], pa.string()), (PARTITIONED_BY[1], pa.date32())])
         return dataset(
             f"{self.root}/{path}",
             format="parquet",
             filesystem=self.files,
-            partitioning=by_folders(self._names),
+            partitioning=None if self._has_columns else partitioning(columns, flavor="hive"),
             partition_base_dir=self.root,
         ).to_table()
 

@@ -112,6 +112,7 @@ class RowReader:
         values: decodes and masks.
         of_scan: the columns that it gives.
         schema: the columns of the table.
+        partition_by: see `Table`.
         upsert: whether only the newest record of each key is wanted, and what it deletes.
     """
 
@@ -119,6 +120,7 @@ class RowReader:
     values: ValueColumns
     of_scan: pa.Schema
     schema: pa.Schema
+    partition_by: tuple[str, ...]
     upsert: bool
 
     def batches(self, part: Sequence[NewOffsets], counts: Counts) -> Iterator[pa.RecordBatch]:
@@ -217,6 +219,7 @@ class RowReader:
             read.partition.topic_id,
             self.schema,
             masks,
+            partition_by=self.partition_by,
             upsert=self.upsert,
         )
         return found if len(rows) == found.num_rows else found.take(pa.array(rows))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, count
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,7 +18,7 @@ from workbench.errors import SchemaError
 from workbench.loaders.scan.decoding import Applied
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.schemas import SCAN_FIELDS
-from workbench.pipelines.lake.data_files import FOLDERS
+from workbench.pipelines.lake.data_files import FOLDERS, fits_a_folder, folders_of
 from workbench.pipelines.lake.table import DELETES, KEY, Widens
 from workbench.runtime.times import LAST_IN_MICROS
 from workbench.spark_source.kinds import spark_kind
@@ -28,7 +29,7 @@ from workbench.values.guard import ENTRIES, MOST_ENTRIES
 from workbench.values.inference import Shape
 from workbench.values.masking import Masks
 from workbench.values.registry import ColumnDecoding, Decoding
-from workbench.values.types import aligned, converted, is_held, merged, merged_by
+from workbench.values.types import aligned, converted, far_times, is_held, merged, merged_by
 
 DAY: Final = "day"
 """The column that is made of ``timestamp``: the day in UTC; null: the record has no timestamp, or
@@ -49,6 +50,10 @@ _OWN: Final = frozenset(
     if each != "bytes"  # it is younger than tables whose values have such a field
 )
 
+_LONGEST_FOLDER: Final = 100
+"""Bytes of a column's name in folders, which leaves room for values."""
+
+_WRITTEN_DAY: Final = re.compile("(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _FIRST_DAY: Final = -719_162  # 0001-01-01, in days since 1970
 _LAST_DAY: Final = 2_932_896  # 9999-12-31
 
@@ -142,12 +147,69 @@ def _is_spread(name: str, kind: Any) -> bool:
     return name in {"key", "value"} and pa.types.is_struct(kind)
 
 
-def require_key(schema: pa.Schema, where: str) -> None:
+def require_divisible(schema: pa.Schema, columns: Iterable[str], where: str) -> None:
+    """Check that the files of a table can be divided by columns.
+
+    Raises:
+        SchemaError: a column does not exist, or its values are not names of folders; or a field has
+            the name of the folders.
+    """
+    folded = {each.casefold() for each in schema.names}
+    for name in columns:
+        (folder,) = folders_of([name])
+        if len(folder) > _LONGEST_FOLDER:
+            raise SchemaError(f"{name[:40]}… is too long a name to divide {where} by")
+        if name not in schema.names:
+            raise SchemaError(
+                f"no column {name} to divide {where} by (expected one of {', '.join(schema.names)})"
+                "; if it is a field that later records have, declare its type"
+            )
+        kind = schema.field(name).type
+        if not (
+            pa.types.is_string(kind)
+            or pa.types.is_integer(kind)
+            or pa.types.is_boolean(kind)
+            or pa.types.is_date(kind)
+        ):
+            raise SchemaError(
+                f"{name} is {kind}, and cannot divide {where} (expected text, a whole number, true "
+                "or false, or a date)"
+            )
+        if folder.casefold() in folded:
+            raise SchemaError(f"{folder} is a field, and names the folders of {where}: mask it")
+
+
+def undivided(array: pa.Array, name: str) -> tuple[pa.Array, dict[int, dict[str, str]]]:
+    """Return the values of a column that can be names of folders; the others are null.
+
+    Returns:
+        The array, and row → path → text, as `fitted`.
+    """
+    (folder,) = folders_of([name])
+    found = array.dictionary_encode()
+    texts = found.dictionary.cast(pa.string()).to_pylist()
+    is_day = pa.types.is_date(array.type)
+    bad = [
+        at
+        for at, text in enumerate(texts)
+        if not fits_a_folder(folder, text) or (is_day and not _WRITTEN_DAY.fullmatch(text))
+    ]
+    if not bad:
+        return array, {}
+    is_bad = pc.is_in(found.indices, pa.array(bad, found.indices.type))
+    rows = np.flatnonzero(is_bad.to_numpy(zero_copy_only=False)).tolist()
+    lost = {row: {"": texts[found.indices[row].as_py()]} for row in rows}
+    return pc.if_else(is_bad, None, array), lost
+
+
+def require_key(schema: pa.Schema, partition_by: Iterable[str], where: str) -> None:
     """Check that rows of a table can be replaced by their key.
 
     Raises:
         SchemaError: they have none.
     """
+    if KEY[-1] in partition_by:
+        raise SchemaError(f"an upsert identifies rows by key, which cannot divide {where}")
     if KEY[-1] not in schema.names:
         raise SchemaError(
             f"an upsert into {where} needs the column key (expected bytes, or a decoding to one "
@@ -262,6 +324,7 @@ def shaped(
     schema: pa.Schema,
     masks: Masks,
     *,
+    partition_by: Iterable[str],
     upsert: bool,
 ) -> pa.RecordBatch:
     """Return a batch of a scan with the columns of a table; those that it lacks are null.
@@ -274,6 +337,7 @@ def shaped(
         topic_id: of the topic that the records are of; None: it is unknown.
         schema: the columns of the table.
         masks: of the topic.
+        partition_by: see `Table`; what cannot be the name of a folder is rescued, too.
         upsert: whether the column `DELETES` is added.
     """
     decoded = applied.batch
@@ -288,6 +352,9 @@ def shaped(
             of_values[name] = column, f"{column}.{field}"
         for name, (column, path) in of_values.items():
             there[name], unfit = fitted(there[name], schema.field(name).type)
+            if name in partition_by:
+                there[name], more = undivided(there[name], name)
+                unfit |= more
             texts.append(_texts(unfit, path, is_private=masks.touches(column)))
         there[RESCUED] = _rescued(texts, decoded.num_rows)
     batch = conformed(pa.RecordBatch.from_pydict(there), schema)
@@ -337,9 +404,9 @@ def fitted(array: Any, kind: Any) -> tuple[pa.Array, dict[int, dict[str, str]]]:
     Returns:
         The array, and row → path → text.
     """
-    array = _as_table(array)
+    far, array = _far(array), _as_table(array)
     if is_held(array.type, kind):
-        return aligned(array, kind), {}
+        return aligned(array, kind), far
 
     def load(value: Any) -> Any:
         ENTRIES.left = MOST_ENTRIES  # all are in memory already
@@ -349,8 +416,18 @@ def fitted(array: Any, kind: Any) -> tuple[pa.Array, dict[int, dict[str, str]]]:
     values = array.cast(_with_times_as_text(array.type)).to_pylist(maps_as_pydicts="lossy")
     reader = FittingReader(kind, "a value", load, _cast, names_all=True)
     found = reader.read(values)
-    whole = {row: {"": as_text(values[row])} for row in reader.bad}
-    return found, {row: each.texts for row, each in reader.unfit.items()} | whole
+    unfit = {row: each.texts for row, each in reader.unfit.items()}
+    unfit |= {row: {"": as_text(values[row])} for row in reader.bad}
+    return found, {row: unfit.get(row, {}) | far.get(row, {}) for row in unfit | far}
+
+
+def _far(array: Any) -> dict[int, dict[str, str]]:
+    """Return row → path → text of the times that no table holds."""
+    found: dict[int, dict[str, str]] = {}
+    for row, path, text in far_times(array, _as_table(array)):
+        texts, name = found.setdefault(row, {}), path.removeprefix(".")
+        texts[name] = f"{texts[name]}, {text}" if name in texts else text
+    return found
 
 
 def _cast(value: Any, kind: Any) -> Any:

@@ -110,6 +110,16 @@ class Table(Protocol):
         """The columns that it has; None: there is no table yet."""
         ...
 
+    @property
+    def partition_by(self) -> tuple[str, ...]:
+        """The columns that its files are divided by, besides topic and day."""
+        ...
+
+    @property
+    def file_bytes(self) -> int | None:
+        """About how large its files become; None: as large as a commit makes them."""
+        ...
+
     def widens(self, here: pa.DataType, new: pa.DataType) -> bool:
         """Return whether a column of one type becomes one of another, and its files are read on."""
         ...

@@ -30,7 +30,7 @@ from workbench.loaders.scan.reading import losses
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.schemas import RECORD_FIELDS
 from workbench.loaders.tables.rows import table_of
-from workbench.pipelines.lake.data_files import DataFile, Staging, folder_name
+from workbench.pipelines.lake.data_files import PARTITIONED_BY, DataFile, Staging, folder_name
 from workbench.pipelines.lake.delta_table import DeltaTable
 from workbench.pipelines.lake.iceberg_table import IcebergTable
 from workbench.pipelines.lake.parquet_table import ParquetTable
@@ -38,6 +38,7 @@ from workbench.pipelines.lake.row_reader import REASON, Counts, RowReader
 from workbench.pipelines.lake.shape import (
     declared,
     evolved,
+    require_divisible,
     require_key,
     schema_of_scan,
     with_every_field,
@@ -130,6 +131,8 @@ def to_table(
     on_failure: OnFailure | None = None,
     dry_run: bool = False,
     optimize: bool = False,
+    partition_by: Iterable[str] | str | None = None,
+    target_file_size: int | None = None,
 ) -> pa.Table:
     """Load the records that a table does not have yet; return what became of every offset.
 
@@ -185,6 +188,12 @@ def to_table(
             the columns that the table would get. Without ``spark``.
         optimize: whether, after the load, small files of the tables are joined and what is old is
             deleted, as far as the format's library for Python can; a sentence says what was done.
+        partition_by: columns that the files are divided by after topic and day: of text, whole
+            numbers, true and false, or dates, with few values. A table keeps those of its first
+            commit. Of a decoded field, what cannot be the name of a folder, as empty text, is
+            rescued. None: those that the table has.
+        target_file_size: about how many bytes a file becomes at most, also by ``optimize``; None:
+            as large as a commit makes it, or as the format's library joins it.
 
     Returns:
         One row per partition that was loaded (`tables.lake.LoadedRow`). Damaged batches are left
@@ -199,14 +208,14 @@ def to_table(
         MissingDependencyError: deltalake or pyiceberg is not installed.
         OutputError: the table would be in a directory that is read, or somebody else has written to
             it meanwhile.
-        SchemaError: a decoding, mask or declared type cannot be used or is not the table's, or a
-            key of an upsert cannot be decoded.
+        SchemaError: a decoding, mask or declared type cannot be used or is not the table's, a table
+            is divided by other columns, or a key of an upsert cannot be decoded.
         ValueError: an argument has no meaning.
     """
-    if mode not in {"append", "upsert"}:
-        raise ValueError(f"mode is {mode!r}, not append or upsert")
+    _require_meaning(mode, target_file_size)
     if dry_run and (spark is not None or optimize):
         raise ValueError("a dry run is one process that writes nothing: leave out spark, optimize")
+    divided = _besides(partition_by)
     listing = logs_of(paths, remote, remote_keys, tell)
     found = chosen(listing, topics, partitions)
     metadata = {(each.topic, each.partition): metadata_now(each) for each in found}
@@ -227,12 +236,8 @@ def to_table(
     loaded: list[Table] = []
     failed: dict[str, Exception] = {}
     tables = _by_table(os.fspath(to), found, table_format)
-    for name in tables if mode == "upsert" else ():
-        if (other := name_of_refusals(name)) in tables:
-            raise ValueError(
-                f"the topic {tables[other][0].topic} would share the table {other} with what the "
-                f"upsert into {name} refuses: load it by itself, to another place"
-            )
+    if mode == "upsert":
+        _require_apart(tables)
     inputs = {} if is_uri(os.fspath(to)) else places_of(input_paths(listing.partitions.values()))
     for name, mine in tables.items():
         opened = partial(
@@ -241,10 +246,15 @@ def to_table(
             options=options or {},
             filesystem=filesystem,
             inputs=inputs,
+            file_bytes=target_file_size,
         )
         is_local = table_format != "iceberg" and filesystem is None and not is_uri(name)
+        table = opened(name, partition_by=divided or ())
+        if (error := _divided_otherwise(table, divided)) is not None:
+            failed |= dict.fromkeys((each.topic for each in mine), error)
+            continue
         loading = _Loading(
-            table=opened(name),
+            table=table,
             place=os.path.realpath(name) if is_local else None,
             refusals=partial(opened, name_of_refusals(name)),
             metadata=metadata,
@@ -267,6 +277,48 @@ def to_table(
             tell(table.optimize())
     _report(failed, on_failure)
     return table_of(LoadedRow, rows)
+
+
+def _require_meaning(mode: str, target_file_size: int | None) -> None:
+    if mode not in {"append", "upsert"}:
+        raise ValueError(f"mode is {mode!r}, not append or upsert")
+    if target_file_size is not None and target_file_size <= 0:
+        raise ValueError(f"target_file_size is {target_file_size} (expected bytes, 1 or more)")
+
+
+def _besides(partition_by: Iterable[str] | str | None) -> tuple[str, ...] | None:
+    """Return the columns besides `PARTITIONED_BY`, which may be named, too; None: not said."""
+    if partition_by is None:
+        return None
+    named = dict.fromkeys(each.strip() for each in several(partition_by))
+    return tuple(name for name in named if name not in PARTITIONED_BY)
+
+
+def _require_apart(tables: Mapping[str, list[DiskPartition]]) -> None:
+    """Check that no table is also that of what an upsert into another one refuses.
+
+    Raises:
+        ValueError: one is.
+    """
+    for name in tables:
+        if (other := name_of_refusals(name)) in tables:
+            raise ValueError(
+                f"the topic {tables[other][0].topic} would share the table {other} with what the "
+                f"upsert into {name} refuses: load it by itself, to another place"
+            )
+
+
+def _divided_otherwise(table: Table, wanted: tuple[str, ...] | None) -> SchemaError | None:
+    """Return the error if a table is divided by other columns than was asked for."""
+    if wanted is None or wanted == table.partition_by:
+        return None
+    found, expected = (
+        ", ".join((*PARTITIONED_BY, *columns)) for columns in (table.partition_by, wanted)
+    )
+    return SchemaError(
+        f"{table.name} is partitioned by {found} (asked for {expected}), and a table keeps its "
+        "partitions; leave out what it shall be partitioned by, or load into another table"
+    )
 
 
 def _report(failed: Mapping[str, Exception], on_failure: OnFailure | None) -> None:
@@ -308,10 +360,13 @@ def _by_table(
 
 def _opened(
     name: str,
+    *,
     table_format: TableFormat,
     options: Mapping[str, str],
     filesystem: Any,
     inputs: Places,
+    file_bytes: int | None,
+    partition_by: tuple[str, ...] = (),
 ) -> Table:
     """Return a table.
 
@@ -323,12 +378,13 @@ def _opened(
     if table_format not in FORMATS:
         raise ValueError(f"table_format is {table_format!r}, not one of {', '.join(FORMATS)}")
     if table_format == "iceberg":
-        return IcebergTable(name, options)
+        return IcebergTable(name, options, partition_by, file_bytes)
     if filesystem is None and not is_uri(name):
         refuse_inside(os.path.realpath(name), inputs)
     if table_format == "delta":
-        return DeltaTable(name, options)
-    return ParquetTable(*_place(name, filesystem), name.partition("?")[0])
+        return DeltaTable(name, options, partition_by, file_bytes)
+    files, root = _place(name, filesystem)
+    return ParquetTable(files, root, name.partition("?")[0], partition_by, file_bytes)
 
 
 def _place(name: str, filesystem: Any) -> tuple[Any, str]:
@@ -465,9 +521,10 @@ class _Loading:
         scan = self.scan_of(commit, decode=decode)
         found = schema_of_scan(scan, known)
         schema = evolved(known, found, scan.decode, self.table.widens, self.table.name)
+        require_divisible(schema, divided := self.table.partition_by, self.table.name)
         if self.upsert:
-            require_key(schema, self.table.name)
-        reader = RowReader(self.raw, scan.values, scan.schema, schema, self.upsert)
+            require_key(schema, divided, self.table.name)
+        reader = RowReader(self.raw, scan.values, scan.schema, schema, divided, self.upsert)
         if self.spark is None:
             counts, stopped = Counts.of(commit), list[Exception]()
             batches = self._counted(reader, commit, counts, stopped)

@@ -10,14 +10,14 @@ import pyarrow as pa
 from workbench.errors import CorruptRecordError
 from workbench.kernels.plain import avro as ops
 from workbench.values.avro.program import AvroProgram, compile_schema, decode_spans
-from workbench.values.avro.reader import read_value
+from workbench.values.avro.reader import read_value, special
 from workbench.values.avro.schema import Node, parse_schema
-from workbench.values.column import Bytes, Decoded, Int64s, one_problem, spread
-from workbench.values.guard import ValuesTooLargeError
+from workbench.values.column import Bytes, Decoded, Int64s, at_rows, one_problem, spread
+from workbench.values.fitting import DoesNotFitError
+from workbench.values.formats.pieces import FittingReader
 
 _WORDS: Final = {
     ops.CUT_SHORT: "the value is truncated",
-    ops.OUT_OF_RANGE: "a value is out of range",
     ops.NOT_UTF8: "text is not UTF-8",
     ops.TOO_MANY: "more items than bytes",
     ops.LEFT_OVER: "bytes are left over",
@@ -63,29 +63,48 @@ class AvroDecoder:
         """Decode the values in ``spans`` of ``data``."""
         if self._root.is_recursive:
             return self._one_by_one(data, spans)
-        array, results = decode_spans(self._root, self._program, data, spans)
-        if len(array) == len(spans):
+        array, results, unfit = decode_spans(self._root, self._program, data, spans)
+        is_unfit = results[:, 0] == ops.OUT_OF_RANGE
+        is_unfit[_rows_at(unfit, spans)] = True
+        if len(array) == len(spans) and not is_unfit.any():
             return Decoded(array)
         problems = []
         for code, words in _WORDS.items():
             bad = np.flatnonzero(results[:, 0] == code)
             where = f"byte {results[bad[0], 1]}: {words}" if len(bad) else words
             problems.extend(one_problem(bad, f"not Avro of its schema: {where}"))
-        good = np.flatnonzero(results[:, 0] == ops.GOOD)
-        return Decoded(spread(array, good, len(spans)), problems)
+        found = spread(array, np.flatnonzero(results[:, 0] == ops.GOOD), len(spans))
+        if not is_unfit.any():
+            return Decoded(found, problems)
+        rows = np.flatnonzero(is_unfit)
+        few = self._one_by_one(data, spans[rows])
+        places = np.arange(len(spans))
+        places[rows] = len(spans) + np.arange(len(rows))
+        return Decoded(
+            pa.concat_arrays([found, few.values]).take(pa.array(places)),
+            problems + at_rows(few.problems, rows),
+            {int(rows[row]): texts for row, texts in few.unfit.items()},
+        )
 
     def _one_by_one(self, data: Bytes, spans: Int64s) -> Decoded:
-        found: list[Any] = []
-        bad: list[int] = []
-        words = ""
-        for row, (start, end) in enumerate(spans.tolist()):
-            try:
-                found.append(read_value(self._root, data[start:end].tobytes()))
-            except ValuesTooLargeError:
-                raise
-            except (CorruptRecordError, ArithmeticError, RecursionError, ValueError) as error:
-                words = words or str(getattr(error, "problem", "types nested too deeply"))
-                found.append(None)
-                bad.append(row)
-        problem = one_problem(np.array(bad, np.int64), f"not Avro of its schema: {words}")
-        return Decoded(pa.array(found, self.kind), problem)
+        """Decode values of which a field may be out of range: it is null, and its text is kept."""
+        reader = FittingReader(
+            self.kind, "Avro of its schema", self._load, special, names_all=False
+        )
+        values = reader.read([data[start:end].tobytes() for start, end in spans.tolist()])
+        return reader.decoded(values)
+
+    def _load(self, data: bytes) -> Any:
+        try:
+            return read_value(self._root, data)
+        except (CorruptRecordError, RecursionError) as error:
+            words = getattr(error, "problem", "types nested too deeply")
+            raise DoesNotFitError(f"is not Avro of its schema: {words}") from None
+
+
+def _rows_at(places: Int64s, spans: Int64s) -> Int64s:
+    """Return the rows in whose bytes some places are."""
+    if not len(places):
+        return places
+    order = np.argsort(spans[:, 0], kind="stable")
+    return order[np.searchsorted(spans[order, 0], places, side="right") - 1]

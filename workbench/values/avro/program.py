@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from workbench.kernels import dispatch
 from workbench.kernels.plain import avro as ops
-from workbench.values.avro.reader import bounds, decimal, most_bytes
+from workbench.values.avro.reader import bounds, exact, fits, most_bytes
 from workbench.values.avro.schema import DURATION, Node
 from workbench.values.guard import require_size
 from workbench.values.types import width_of
@@ -127,13 +127,18 @@ class _Compiler:
 
 @dataclass(frozen=True)
 class _Columns:
-    """What the kernel read: columns of numbers, and the bytes that some of them point to."""
+    """What the kernel read: columns of numbers, and the bytes that some of them point to.
+
+    Attributes:
+        unfit: gets where decimals begin that have more digits than their type.
+    """
 
     program: AvroProgram
     data: Bytes
     places: Int64s
     counts: Int64s
     numbers: Int64s
+    unfit: list[Int64s]
 
     def of(self, key: Any) -> Int64s:
         column = self.program.numbers[key]
@@ -148,8 +153,10 @@ class _Columns:
 
 def decode_spans(
     root: Node, program: AvroProgram, data: Bytes, spans: Int64s
-) -> tuple[pa.Array, Int64s]:
+) -> tuple[pa.Array, Int64s, Int64s]:
     """Return the values that are good, and int64[n, 2]: `GOOD` or a problem, and its byte.
+
+    The third array has where decimals begin that have more digits than their type: they are null.
 
     Args:
         root: the schema.
@@ -163,17 +170,24 @@ def decode_spans(
     results = np.zeros((len(spans), 2), np.int64)
     at_once = max(_NUMBERS_AT_ONCE // len(program.is_bytes), 1)
     arrays = [pa.nulls(0, root.arrow)]
+    unfit = [np.zeros(0, np.int64)]
     built = 0
     for first in range(0, len(spans), at_once):
         some = slice(first, first + at_once)
-        arrays.append(_decode_some(root, program, data, spans[some], results[some]))
+        arrays.append(_decode_some(root, program, data, spans[some], results[some], unfit))
         built += arrays[-1].nbytes
         require_size(built)
-    return arrays[1] if len(arrays) == 2 else pa.concat_arrays(arrays), results
+    array = arrays[1] if len(arrays) == 2 else pa.concat_arrays(arrays)
+    return array, results, np.concatenate(unfit)
 
 
 def _decode_some(
-    root: Node, program: AvroProgram, data: Bytes, spans: Int64s, results: Int64s
+    root: Node,
+    program: AvroProgram,
+    data: Bytes,
+    spans: Int64s,
+    results: Int64s,
+    unfit: list[Int64s],
 ) -> pa.Array:
     counts = np.zeros(len(program.is_bytes), np.int64)
     rooms = np.full(len(counts), len(spans), np.int64)
@@ -193,7 +207,7 @@ def _decode_some(
     written = np.zeros((len(spans), 2), np.int64) if program.has_loops else results
     dispatch.decode_avro(*common, numbers, written, True)  # noqa: FBT003
     good = int((written[:, 0] == ops.GOOD).sum())
-    columns = _Columns(program, data, places, counts, numbers)
+    columns = _Columns(program, data, places, counts, numbers, unfit)
     require_size(_size(root, good, columns))
     return _build(root, good, columns)
 
@@ -306,7 +320,10 @@ def _decimals(kind: pa.DataType, starts: Int64s, lengths: Int64s, columns: _Colu
     """Return decimals of two's complement bytes, big end first; null where digits are too many."""
     if kind.byte_width > _DECIMAL128 or (len(lengths) and int(lengths.max()) > _DECIMAL128):
         pieces = zip(starts.tolist(), lengths.tolist(), strict=True)
-        found = [decimal(columns.data[at : at + size].tobytes(), kind) for at, size in pieces]
+        every = [exact(columns.data[at : at + size].tobytes(), kind.scale) for at, size in pieces]
+        is_fit = [fits(each, kind) for each in every]
+        columns.unfit.append(starts[~np.array(is_fit, np.bool_)])
+        found = [each if held else None for each, held in zip(every, is_fit, strict=True)]
         return pa.array(found, kind)
     # Little end first, and wider than any of them, so that the bound of the digits fits in too.
     data = columns.data if len(columns.data) else np.zeros(1, np.uint8)
@@ -320,5 +337,8 @@ def _decimals(kind: pa.DataType, starts: Int64s, lengths: Int64s, columns: _Colu
     array = pa.Array.from_buffers(kind, len(starts), [None, pa.py_buffer(narrow)])
     all_digits = pa.decimal256(76, 0)
     unscaled = pa.Array.from_buffers(all_digits, len(starts), [None, pa.py_buffer(wide)])
-    fits = pc.less(pc.abs(unscaled), pa.scalar(10**kind.precision, all_digits))
-    return array if pc.all(fits).as_py() else pc.if_else(fits, array, pa.scalar(None, kind))
+    is_fit = pc.less(pc.abs(unscaled), pa.scalar(10**kind.precision, all_digits))
+    if pc.all(is_fit).as_py():
+        return array
+    columns.unfit.append(starts[~is_fit.to_numpy(zero_copy_only=False)])
+    return pc.if_else(is_fit, array, pa.scalar(None, kind))

@@ -1,6 +1,6 @@
 """Read Avro values one at a time, by recursion: plain, and the measure of the compiled reader.
 
-It reads schemas whose types contain themselves, too.
+It reads schemas whose types contain themselves, and values of which a field is out of range.
 
 Source: Apache Avro specification 1.12, Binary Encoding
 """
@@ -17,15 +17,18 @@ from workbench.errors import CorruptRecordError
 from workbench.kernels.plain.avro import FREE_ITEMS
 from workbench.runtime.times import DAY
 from workbench.values.avro.schema import DURATION, Node
+from workbench.values.fitting import MapEntries
 from workbench.values.guard import ENTRIES
+from workbench.values.inference import WHOLE
 
 _DEEPEST: Final = 150  # types in types of a value
+_MOST_DECIMAL: Final = 256  # bytes of a decimal: more take long to be written
 
 
 def read_value(node: Node, data: bytes) -> Any:
-    """Return a value as `pyarrow.array` takes it for ``node.arrow``.
+    """Return a value as `fitting.Fitter` takes it for ``node.arrow``, with `special`.
 
-    Records are dicts, maps lists of pairs, times and dates numbers.
+    Records are dicts, times and dates numbers. A number may be more than its type holds.
 
     Raises:
         CorruptRecordError: the bytes are not such a value.
@@ -61,13 +64,14 @@ class _Reader:
                     raise self.error("a value is out of range", self.at - 1)
                 return value == 1
             case "int" | "long":
-                return self.number(node)
+                return self.zigzag()
             case "float":
                 return struct.unpack("<f", self.take(4))[0]
             case "double":
                 return struct.unpack("<d", self.take(8))[0]
             case "bytes":
-                return self.logical(node, self.take(self.length(most_bytes(node))))
+                most = _MOST_DECIMAL if pa.types.is_decimal(node.arrow) else 1 << 62
+                return self.logical(node, self.take(self.length(most)))
             case "string":
                 return self.text()
             case "fixed":
@@ -87,7 +91,7 @@ class _Reader:
             case "map":
                 child = node.children[0]
                 pairs = self.items(lambda: (self.text(), self.value(child, depth + 1)))
-                return dict(pairs) if self.is_json else pairs
+                return dict(pairs) if self.is_json else MapEntries(pairs)
         assert node.kind == "recursive"
         if self.is_json:
             return self.value(node.children[0], depth + 1)
@@ -113,14 +117,6 @@ class _Reader:
             if byte < 0x80:
                 raw &= (1 << 64) - 1
                 return (raw >> 1) ^ -(raw & 1)
-
-    def number(self, node: Node) -> int:
-        before = self.at
-        value = self.zigzag()
-        low, high = bounds(node)
-        if not low <= value <= high:
-            raise self.error("a value is out of range", before)
-        return value
 
     def index(self, end: int) -> int:
         before = self.at
@@ -174,7 +170,8 @@ class _Reader:
 
     def logical(self, node: Node, data: bytes) -> Any:
         if pa.types.is_decimal(node.arrow):
-            return decimal(data, node.arrow)
+            value = exact(data, node.arrow.scale)
+            return int(value) if node.arrow == WHOLE and not self.is_json else value
         if node.arrow == DURATION:
             return dict(zip(DURATION.names, struct.unpack("<III", data), strict=True))
         return data
@@ -195,14 +192,32 @@ def most_bytes(node: Node) -> int:
     return 1 << 62
 
 
-def decimal(data: bytes, kind: pa.DataType) -> Decimal | None:
-    """Return a decimal; None for one with more digits than its type has."""
+def exact(data: bytes, scale: int) -> Decimal:
+    """Return the decimal of two's complement bytes, big end first, with all its digits."""
     unscaled = int.from_bytes(data, "big", signed=True)
-    if abs(unscaled) >= 10**kind.precision:
-        return None
     with localcontext() as context:
-        context.prec = 80
-        return Decimal(unscaled).scaleb(-kind.scale)
+        context.prec = 3 * _MOST_DECIMAL
+        return Decimal(unscaled).scaleb(-scale)
+
+
+def special(value: Any, kind: Any) -> Any:
+    """Return a time, a decimal or what JSON does not have as Arrow takes it; see `Special`.
+
+    Raises:
+        ValueError: it is out of range.
+    """
+    if pa.types.is_time(kind):
+        is_held = 0 <= value < DAY * (1000 if kind.bit_width == 64 else 1)
+    else:
+        is_held = not pa.types.is_decimal(kind) or fits(value, kind)
+    if not is_held:
+        raise ValueError(f"{value} is not {kind}")
+    return value
+
+
+def fits(value: Decimal, kind: Any) -> bool:
+    """Return whether a decimal type has as many digits as a decimal of its scale."""
+    return bool(abs(value) < Decimal(10) ** (kind.precision - kind.scale))
 
 
 def _json(value: Any) -> str:
