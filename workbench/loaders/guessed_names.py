@@ -74,7 +74,8 @@ class GuessedNames:
 
         def __getattr__(self, name: str) -> NoReturn:
             hint = "" if name.startswith("_") else _hint(type(self), name, self._leads_to())
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
+            text = f"{type(self).__name__!r} object has no attribute {name!r}{hint}"
+            raise AttributeError(text, name=name, obj=None if hint else self)  # Python guesses, too
 
     @classmethod
     def _leads_to(cls) -> Mapping[str, type]:

@@ -118,7 +118,8 @@ def no_attribute(module: str, name: str, names: Sequence[str], hint: str = "") -
     """
     whole = next((f"; did you mean {each}?" for each in names if name in each), "")
     hint = hint or whole or did_you_mean(name, names)
-    return AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
+    text = f"module {module!r} has no attribute {name!r}{hint}"
+    return AttributeError(text, name=name, obj=None)  # of a module, Python guesses, too
 
 
 def unknown_column(name: str, known: Iterable[str]) -> str:
