@@ -1,5 +1,6 @@
 """CheckpointTable without a browser: what is sent, when it is checked, and the picture."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,13 @@ def test_contradictions_come_first_with_what_a_broker_would_do() -> None:
     assert "deletes all segments" in found["broker"]
     assert sent(table)["found"] == 8
     assert table.describe().endswith("8 contradictions")
+
+
+def test_directories_have_names_that_tell_them_apart(tmp_path: Path) -> None:
+    for disk in ("a", "b"):
+        shutil.copytree(SAMPLES / "two-brokers" / "broker1", tmp_path / disk / "data")
+    table = CheckpointTable([tmp_path / "a" / "data", tmp_path / "b" / "data"])
+    assert [each["name"] for each in sent(table)["directories"]] == ["a/data", "b/data"]
 
 
 def test_it_finds_what_verify_finds() -> None:

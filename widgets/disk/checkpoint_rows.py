@@ -6,6 +6,7 @@ Offsets are sent as texts, because JavaScript cannot hold every 64-bit number.
 from collections.abc import Iterable
 from typing import Any, Final
 
+from widgets.view.text import short_names
 from widgets.view.tree import KINDS
 from workbench.inspection.facts.checkpoint_table import (
     CLEANER_OFFSET,
@@ -53,17 +54,19 @@ _STOPS: Final = {
 
 
 def directory_rows(table: Checkpoints) -> list[Row]:
-    """Return one row per log directory: its path, facts as [name, text], and findings."""
+    """Return a row per log directory: its path and short name, facts as [name, text], findings."""
+    names = short_names([each.path for each in table.directories])
     return [
         {
             "path": each.path,
+            "name": name,
             "stop": each.stop,
             "facts": _facts(each),
             "findings": [
                 finding_row(finding) for found in each.findings.values() for finding in found
             ],
         }
-        for each in table.directories
+        for each, name in zip(table.directories, names, strict=True)
     ]
 
 

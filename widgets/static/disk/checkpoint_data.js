@@ -48,12 +48,14 @@ export function noRowsText({ is_checked: isChecked }, only) {
   return isChecked ? "Nothing contradicts the logs." : "Not checked yet: Check compares the files with the logs.";
 }
 
-// The cells of a row of the table.
-export function checkpointCells(row, hasDirectories) {
+// The cells of a row of the table; `names` are the short names of directories by their paths.
+export function checkpointCells(row, names) {
   const first = findingsOf(row)[0];
   return [
     { text: row.name, title: row.name, kind: toneOf(findingsOf(row)) },
-    ...(hasDirectories ? [{ text: row.directory.split("/").pop(), title: row.directory, kind: "hidden" }] : []),
+    ...(names.size > 1
+      ? [{ text: names.get(row.directory) ?? row.directory, title: row.directory, kind: "hidden" }]
+      : []),
     row.end === null ? { text: row.kind || "no segments", kind: "hidden" } : { text: extentText(row), title: row.kind },
     ...CHECKPOINTS.map(([column]) => valueCell(row.offsets[column], row.findings[column])),
     valueCell(row.epoch, row.findings.leader_epoch),

@@ -3,11 +3,11 @@ import { h } from "../shared/dom.js";
 import { count } from "../shared/format.js";
 import { extentOf, extentText, findingsOf, foundText, statements } from "./checkpoint_data.js";
 
-export function directoryCard({ path, facts, findings }) {
+export function directoryCard({ path, name, facts, findings }) {
   return h(
     "article",
     { class: "klw-card-of" },
-    h("h4", { title: path }, path.split("/").filter(Boolean).pop() ?? path),
+    h("h4", { title: path }, name),
     h("dl", {}, ...facts.map(([name, text]) => h("div", {}, h("dt", {}, name), h("dd", {}, text)))),
     ...findings.map(findingBox),
   );

@@ -96,7 +96,7 @@ function filters(view) {
 }
 
 function checkpointGrid(view) {
-  const hasDirectories = view.table().directories.length > 1;
+  const names = new Map(view.table().directories.map(({ path, name }) => [path, name]));
   return dataGrid({
     label: "Partitions",
     signal: view.signal,
@@ -105,7 +105,7 @@ function checkpointGrid(view) {
     onPick: (i) => choose(view, view.shown[i]),
     columns: [
       { name: "Partition", width: "minmax(110px, 1.5fr)", isName: true },
-      ...(hasDirectories ? [{ name: "Directory", width: "minmax(80px, .8fr)" }] : []),
+      ...(names.size > 1 ? [{ name: "Directory", width: "minmax(80px, .8fr)" }] : []),
       {
         name: "In segments",
         width: "minmax(60px, .8fr)",
@@ -121,7 +121,7 @@ function checkpointGrid(view) {
       { name: "Epoch", width: "48px", number: true, title: "Latest entry of leader-epoch-checkpoint" },
       { name: "Contradiction", width: "minmax(90px, 2.6fr)" },
     ],
-    cellsOf: (i) => checkpointCells(view.shown[i], hasDirectories),
+    cellsOf: (i) => checkpointCells(view.shown[i], names),
     rowKind: (i) => toneOf(findingsOf(view.shown[i])),
   });
 }
