@@ -249,7 +249,10 @@ def retained(directory: Path, out: Path) -> None:
         for row in json.loads(told)["partitions"]
         if not row["problem"]
     }
-    deleted = Counter(row["partition"] for row in json.loads(done)["segments"] if row["is_deleted"])
+    changed = json.loads(done)
+    if changed["left_out"]:  # as in `cleaned`
+        return
+    deleted = Counter(row["partition"] for row in changed["segments"] if row["is_deleted"])
     for name, count in foreseen.items():
         same(f"{name}: deleted segments", **{"what-if": count, "retention": deleted[name]})
 
@@ -288,16 +291,22 @@ def timed(directory: Path) -> None:
 
 
 def cleaned(directory: Path, out: Path) -> None:
-    """What does a cleaning leave: as `plan` says, and as `compact` does?"""
+    """What does a cleaning leave: as `plan` says, and as `compact` does?
+
+    Not compared where the copy says that it lacks something, as a FIFO that is a broker's file.
+    """
     given = ("--set", "cleanup.policy=compact", "--everything", "--now", str(NOW), "--json")
     told = printed_by("plan", directory, *given)
     done = printed_by("compact", directory, *given, "--to", out / "copy")
     if not told or not done:
         return
+    changed = json.loads(done)
+    if changed["left_out"]:
+        return
     fields = ("size", "size_after", "problem", "rounds")
     planned, compacted = (
         {row["partition"]: tuple(row[name] for name in fields) for row in rows}
-        for rows in (json.loads(told), json.loads(done)["logs"])
+        for rows in (json.loads(told), changed["logs"])
     )
     for name in planned.keys() & compacted.keys():
         same(f"{name}: a cleaning", plan=planned[name], compact=compacted[name])
