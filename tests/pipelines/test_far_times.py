@@ -201,6 +201,27 @@ def test_the_text_of_a_rescued_time_has_its_year(logs: Path, tmp_path: Path) -> 
     assert json.loads(table["deep"][1].as_py())[0] == "39996-06-26 21:20:00.000000"
 
 
+@pytest.mark.long
+@pytest.mark.librdkafka  # replay writes by it
+def test_a_replay_writes_times_of_any_year(logs: Path, tmp_path: Path) -> None:
+    tmp_path.joinpath("cluster").mkdir()
+    with wb.serve(tmp_path / "cluster", writable=True) as cluster:
+        with pytest.warns(CorruptDataWarning):
+            wb.open_log_directory(logs).replay(
+                cluster.bootstrap_servers,
+                decode=_decode(logs),
+                offsets=(1, None),  # the broker refuses the time of the first record
+                create_topics=True,
+            )
+        there = wb.open_log_directory(tmp_path / "cluster").scan("orders").to_arrow()
+    assert there["timestamp"].cast(pa.int64()).to_pylist() == [1, 1, 1]
+    assert json.loads(there["value"][1].as_py()) == {
+        "at": _FAR_TEXT.replace("T", " "),
+        "born": "-30885-02-13",
+        "deep": [],
+    }
+
+
 @pytest.mark.parametrize("unit", ["s", "ms", "us"])
 @pytest.mark.parametrize("year", [-32767, 32768])
 def test_the_text_of_a_time_is_right_on_both_sides_of_those_that_arrow_writes(

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from workbench.layout.integers import INT64_MIN
 from workbench.runtime.times import DAY, EPOCH
 
 _PER_SECOND: Final = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
@@ -53,7 +54,7 @@ def far_text(number: int, unit: str, zone: str, between: str = " ") -> str:
         zone: what follows it.
         between: what is between date and time.
     """
-    if number == -(2**63):  # which numpy takes for no time
+    if number == INT64_MIN:  # which numpy takes for no time
         return str(number)
     return f"{np.array(number, f'M8[{unit}]')}{zone}".replace("T", between)
 

@@ -31,11 +31,7 @@ def plain_value(value: pa.Scalar) -> Any:
                 return value.value
             return texts_of(pa.repeat(value, 1))[0].as_py()
     found = value.as_py()
-    return found if found is None or isinstance(found, bool | int | float | str) else _text(found)
-
-
-def _text(value: Any) -> str:
-    return str(printable(value)) if isinstance(value, bytes) else str(value)
+    return printable(found) if isinstance(found, bool | int | float | str | bytes) else str(found)
 
 
 def decoded_value(decoder: ColumnDecoder, data: bytes | None, others: Others = _NONE) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from workbench.decoders.decoder import printable
 from workbench.layout.integers import INT32_MAX, INT64_MAX
 from workbench.values.far_times import nearest, python_values
 from workbench.values.readable import as_line, readable
@@ -38,22 +39,29 @@ def _shown(found: Any) -> dt.datetime | int | str:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it: bytes as text, or hex; times as ISO 8601."""
+    """Return a value as JSON has it: bytes as text, or hex; times as ISO 8601; NaN as text."""
     if isinstance(value, bytes | bytearray):
         return as_line(readable(bytes(value)))
     if isinstance(value, dt.datetime):
         in_ms = value.microsecond % 1000 == getattr(value, "nanosecond", 0) == 0
         text = value.isoformat(timespec="milliseconds" if in_ms else "auto")
         return text.replace("+00:00", "Z")
-    if isinstance(value, Decimal):  # a sum of integers is one in DuckDB
-        return int(value) if value == int(value) else float(value)
+    if isinstance(value, Decimal):
+        return _number(value)
     if hasattr(value, "nanoseconds"):  # a difference of times
         return _interval(*value)
     if isinstance(value, dict):
         return {str(name): plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
         return [plain(each) for each in value]
-    return value if isinstance(value, int | float | str | None) else str(value)
+    return printable(value) if isinstance(value, int | float | str | None) else str(value)
+
+
+def _number(value: Decimal) -> int | float | str:
+    """Return a decimal as a number, as which DuckDB sums integers; text if it has more digits."""
+    if value == int(value):
+        return int(value)
+    return float(value) if Decimal(repr(float(value))) == value else str(value)
 
 
 def _interval(months: int, days: int, nanoseconds: int) -> str:
