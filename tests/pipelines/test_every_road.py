@@ -273,8 +273,10 @@ def test_numbers_that_json_lacks_are_text(road: str, tmp_path: Path) -> None:
     elif road == "dump":
         [found] = [row["value"] for row in run("dump", disk.path, "--json", *last).lines]
     else:
-        words = ["export", disk.path, file] if road == "export csv" else ["sql", disk.path, query]
-        done = run(*words, *last, *(["--to", file] if road == "sql csv" else []))
+        if road == "export csv":
+            done = run("export", disk.path, file, *last)
+        else:
+            done = run("sql", disk.path, query, "--to", file, *last)
         assert done.code == 0, done.err
         [row] = csv.DictReader(io.StringIO(file.read_text()))
         found = json.loads(row["value"])
